@@ -72,13 +72,3 @@ type Business struct {
 	Currency  string     `json:"currency"` // ISO 4217, upper case
 	CreatedAt time.Time  `json:"created_at"`
 }
-
-// ServedByOwn marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
-// plugin id.
-const ServedByOwn = "own"
-
-// Platform is an ordering channel of a business, under the name that the business chose.
-type Platform struct {
-	Name     string `json:"name"`
-	ServedBy string `json:"served_by"`
-}

@@ -22,8 +22,12 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return ofOrder(orderIn(body), err)
 	}
-	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, param(c, "platform"), caller.Actor(),
-		request)
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
+	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, names.Resolve(param(c, "platform")),
+		caller.Actor(), request)
 	if err != nil {
 		return ofOrder(request.OrderID, err)
 	}
@@ -42,5 +46,10 @@ func (s *Server) getAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
+	reading.Platform = names.Sent(reading.Platform)
 	return answer(c, http.StatusOK, reading)
 }

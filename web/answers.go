@@ -24,6 +24,7 @@ type envelope struct {
 	Count       *int             `json:"count,omitzero"`
 	Secret      string           `json:"secret,omitzero"`
 	OldUntil    int64            `json:"old_secret_until,omitzero"` // epoch milliseconds
+	Warnings    []core.Warning   `json:"warnings,omitzero"`
 	Errors      []core.Violation `json:"errors,omitzero"`
 	RequestID   string           `json:"request_id,omitzero"`
 }

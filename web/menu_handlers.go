@@ -77,8 +77,12 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
 	s.heard(caller, presence.Sign{StoreRef: scope.LocationRefID})
-	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view))
+	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view).Named(names))
 }
 
 // getEffectiveMenu tells what a customer of a platform sees at a store. Who
@@ -112,8 +116,8 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	whole.Timings = timings
-	seen := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[platform])
-	seen.OrderingEnabled = &versions.Open
+	seen := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[versions.Platform.Name])
+	seen.Platform, seen.OrderingEnabled = platform, &versions.Open
 	body, err := seen.Encode()
 	if err != nil {
 		return err

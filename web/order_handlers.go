@@ -48,11 +48,24 @@ func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none
 	if err != nil {
 		return none, err
 	}
-	if caller.Platform != "" && caller.Platform != draft.Platform {
+	own, err := s.isOwn(c, caller, draft.Platform)
+	if err != nil {
+		return none, err
+	}
+	if !own {
 		return none, core.Errorf(core.Forbidden, "this API key brings orders of the platform %q alone", caller.Platform)
 	}
 	return s.Intake.Place(c.UserContext(),
 		order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+}
+
+// isOwn tells whether the caller may bring orders of a platform, by its name or an alias.
+func (s *Server) isOwn(c *fiber.Ctx, caller core.Caller, platform string) (bool, error) {
+	if caller.Platform == "" || caller.Platform == platform {
+		return true, nil
+	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	return caller.Platform == names.Resolve(platform), err
 }
 
 // keepRefused keeps what the merchant's support is to find of an order that was not
@@ -66,6 +79,8 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 	refused.Business = business
 	if platform != "" {
 		refused.Platform = platform
+	} else if names, err := s.Platforms.Names(c.UserContext(), business); err == nil {
+		refused.Platform = names.Resolve(refused.Platform)
 	}
 	if err := s.Orders.KeepRefused(c.UserContext(), refused); err != nil {
 		s.Log.Warn("it is not kept that an order was refused", "request", requestID(c), "business", business,
@@ -135,6 +150,9 @@ func (s *Server) getOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	if caller.Scope == core.ScopeChannel { // which knows the platform by its own name
+		reading = reading.On(record.Platform)
+	}
 	return answer(c, http.StatusOK, reading)
 }
 
@@ -161,9 +179,17 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	if err := v.Err(); err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
+	filter.Platform = names.Resolve(filter.Platform)
 	list, next, err := s.Orders.List(c.UserContext(), caller.Business, filter)
 	if err != nil {
 		return err
+	}
+	for i := range list {
+		list[i].Platform = names.Sent(list[i].Platform)
 	}
 	meta := pageMeta{Limit: filter.Limit}
 	if next.ID != 0 {

@@ -62,8 +62,13 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	if err := v.Err(); err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
 	meta := pageMeta{Limit: filter.Limit}
 	filter.Limit++
+	filter.Platform = names.Resolve(filter.Platform)
 	list, err := s.Publications.List(c.UserContext(), caller.Business, filter)
 	if err != nil {
 		return err
@@ -76,6 +81,7 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	bodies := make([]publicationBody, len(list))
 	for i, one := range list {
 		bodies[i] = publicationOf(one)
+		bodies[i].Platform = names.Sent(one.Platform)
 	}
 	return answer(c, http.StatusOK, struct {
 		Publications []publicationBody `json:"publications"`

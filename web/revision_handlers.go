@@ -126,9 +126,18 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	then, err := s.Menus.ItemThen(c.UserContext(), caller.Business, scope, platform, param(c, "item_ref_id"), at)
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
 	if err != nil {
 		return err
+	}
+	then, err := s.Menus.ItemThen(c.UserContext(), caller.Business, scope, names.Resolve(platform),
+		param(c, "item_ref_id"), at)
+	if err != nil {
+		return err
+	}
+	then.Platform = platform // as it was asked for
+	if then.Record != nil {
+		then.Record.Rename(names.Sent)
 	}
 	return answer(c, http.StatusOK, then)
 }

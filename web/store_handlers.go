@@ -44,8 +44,12 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
 	s.heard(caller, presence.Sign{StoreID: stored.ID})
-	return answer(c, http.StatusOK, stored)
+	return answer(c, http.StatusOK, stored.Named(names))
 }
 
 // listStores reads stores back, a page at a time in the order of ref_id.
@@ -59,10 +63,17 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
 	meta := pageMeta{Limit: limit}
 	if len(page) > limit {
 		page = page[:limit]
 		meta.Next = *page[limit-1].RefID
+	}
+	for i := range page {
+		page[i] = page[i].Named(names)
 	}
 	return answer(c, http.StatusOK, struct {
 		Stores []store.Stored `json:"stores"`

@@ -27,19 +27,20 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	reference, n, callback := core.NewID(now), 0, core.StoreAction
+	reference, callback := core.NewID(now), core.StoreAction
+	var accepted toggle.Accepted
 	if request.Action == toggle.Publish {
 		callback = core.HubMenuPublish
-		n, err = s.Publications.Ask(c.UserContext(), caller.Business, request.LocationRefID, request.Platforms,
-			reference)
+		accepted.Platforms, err = s.Publications.Ask(c.UserContext(), caller.Business, request.LocationRefID,
+			request.Platforms, reference)
 	} else {
-		n, err = s.Toggles.SwitchStore(c.UserContext(), caller.Business, request, reference, caller.Actor())
+		accepted, err = s.Toggles.SwitchStore(c.UserContext(), caller.Business, request, reference, caller.Actor())
 	}
 	if err != nil {
 		return err
 	}
 	s.heard(caller, presence.Sign{StoreRef: request.LocationRefID})
-	return answerSwitch(c, reference, string(request.Action), n, string(callback), nil)
+	return answerSwitch(c, reference, string(request.Action), string(callback), accepted)
 }
 
 // postItems makes items and options of a store available or unavailable. It is so
@@ -55,7 +56,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	reference := core.NewID(now)
-	n, undone, err := s.Toggles.SwitchItems(c.UserContext(), caller.Business, request, reference, caller.Actor())
+	accepted, err := s.Toggles.SwitchItems(c.UserContext(), caller.Business, request, reference, caller.Actor())
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	case len(request.Items) == 0:
 		callbacks = callbacks[1:]
 	}
-	return answerSwitch(c, reference, string(request.Action), n, strings.Join(callbacks, " and "), undone)
+	return answerSwitch(c, reference, string(request.Action), strings.Join(callbacks, " and "), accepted)
 }
 
 // outcomeBody is an outcome as it is posted to webhooks.
@@ -92,6 +93,10 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
 	body := struct {
 		Reference string        `json:"reference"`
 		Outcomes  []outcomeBody `json:"outcomes"`
@@ -101,17 +106,19 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 		body.Outcomes = append(body.Outcomes, outcomeBody{told.Type, told.Body})
 	}
 	for _, w := range standing.Waiting {
-		body.Waiting = append(body.Waiting, waitingBody(w))
+		body.Waiting = append(body.Waiting, waitingBody{names.Sent(w.Platform), w.Because})
 	}
 	return answer(c, http.StatusOK, body)
 }
 
-func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string,
-	undone []core.Switched) error {
+func answerSwitch(c *fiber.Ctx, reference core.ID, action, callback string, accepted toggle.Accepted) error {
+	platforms, undone, warnings := accepted.Platforms, accepted.Undone, accepted.Warnings
 	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback +
 		" callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
 		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
+		warnings = append(warnings, core.Warning{Path: "location_ref_id",
+			Message: "the store is listed on no platform that is told of menus, so nothing is published"})
 	} else if platforms == 0 {
 		message = action + " accepted; the store is listed on no platform, and nobody is told"
 	}
@@ -122,5 +129,6 @@ func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int,
 		message += fmt.Sprintf(" (and %d more)", len(undone)-1)
 	}
 	return answer(c, http.StatusOK,
-		envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message})
+		envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message,
+			Warnings: warnings})
 }

@@ -66,6 +66,11 @@ type Businesses interface {
 	Business(ctx context.Context, id core.BusinessID) (core.Business, error)
 }
 
+// Platforms reads the names and aliases of platforms.
+type Platforms interface {
+	Names(ctx context.Context, business core.BusinessID) (core.PlatformNames, error)
+}
+
 // Window shows stores to channels.
 type Window interface {
 	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool,
@@ -119,9 +124,9 @@ type Callers interface {
 // on its way to platforms, when it returns.
 type Toggles interface {
 	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
-		actor string) (platforms int, err error)
+		actor string) (toggle.Accepted, error)
 	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
-		actor string) (platforms int, undone []core.Switched, err error)
+		actor string) (toggle.Accepted, error)
 	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Standing, error)
 }
 
@@ -194,6 +199,7 @@ type Config struct {
 	Authenticator       Authenticator
 	Throttle            Throttle
 	Businesses          Businesses
+	Platforms           Platforms
 	Jobs                Jobs
 	Stores              Stores
 	Menus               Menus

@@ -42,7 +42,6 @@ type decider struct {
 	master  bool
 	plan    Plan
 
-	platforms  map[string]bool
 	cycles     map[string]string // by ref_id of a category: the cycle of parents that the request makes
 	categories *shelf[Category]
 	items      *shelf[Item]
@@ -67,13 +66,9 @@ func newDecider(request *Request, state *State, newID func() int64) *decider {
 	d := &decider{
 		request: request, state: state, newID: newID, master: request.Scope.Master(),
 		plan: Plan{Scope: request.Scope, Warnings: slices.Clone(request.Warnings)}, flush: request.Flush,
-		platforms: make(map[string]bool, len(state.Platforms)),
 		atItems:   newCounter(state.Store.Items),
 		atOptions: newCounter(state.Store.Options),
 		ignored:   map[ignoredFlag]int{},
-	}
-	for _, name := range state.Platforms {
-		d.platforms[name] = true
 	}
 	d.fillShelves()
 	d.atCategories = make(map[int64]bool, len(state.Store.Categories))

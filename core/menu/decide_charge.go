@@ -32,17 +32,19 @@ func (d *decider) charge(o *ChargeObject, s *slot[Charge]) verdict {
 	if problem != "" {
 		return failed("%s", problem)
 	}
+	excluded, platforms := d.resolveList("excluded_platforms", o.ExcludedPlatforms)
+	resolved := *o
+	resolved.ExcludedPlatforms = excluded
 	r := &s.record
 	if s.isNew {
 		r.Code, r.Structure = *o.Code, *o.Structure
 	}
-	s.changed = r.apply(o, d.flush[Charges])
+	s.changed = r.apply(&resolved, d.flush[Charges])
 	book := d.links[ChargeItem]
 	before, had := book.mark(), r.AllItems || len(book.of(r.ID)) > 0
 	s.changed = sent.apply(book, r.ID, &r.AllItems) || s.changed
-	return verdict{warnings: slices.Concat(leftOut("item_ref_ids", Items, sent.unknown),
-		d.unknownPlatforms("excluded_platforms", o.ExcludedPlatforms), r.settle(&s.changed, had, len(book.of(r.ID)))),
-		changed: book.differs(before)}
+	return verdict{warnings: slices.Concat(leftOut("item_ref_ids", Items, sent.unknown), platforms,
+		r.settle(&s.changed, had, len(book.of(r.ID)))), changed: book.differs(before)}
 }
 
 // appliesTo is the change of a tax or charge by clear_items and item_ref_ids. A list adds its items, so that a

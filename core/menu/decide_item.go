@@ -1,10 +1,5 @@
 package menu
 
-import (
-	"maps"
-	"slices"
-)
-
 func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an item")
@@ -13,6 +8,7 @@ func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 	if problem != "" {
 		return failed("%s", problem)
 	}
+	o, platforms := d.resolveItem(o)
 	r := &s.record
 	s.changed = r.apply(o)
 	if d.master || s.isNew {
@@ -26,7 +22,7 @@ func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 	}
 	v := verdict{
 		changed:  d.linkItem(o, r.ID, categories, len(unknown) > 0),
-		warnings: append(leftOut("category_ref_ids", Categories, unknown), d.platformsOf(o)...),
+		warnings: append(leftOut("category_ref_ids", Categories, unknown), platforms...),
 	}
 	if d.master {
 		return v
@@ -67,34 +63,3 @@ func enable(available *bool, ofMaster ...*bool) (changed bool) {
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
-
-// platformsOf returns warnings about platforms in an item that the business does not have.
-func (d *decider) platformsOf(o *ItemObject) []Warning {
-	tags, prices := slices.Collect(maps.Keys(o.Tags)), make([]string, len(o.PlatformPricing))
-	tags = slices.DeleteFunc(tags, func(name string) bool { return name == DefaultTag })
-	for i, price := range o.PlatformPricing {
-		prices[i] = price.Platform
-	}
-	return slices.Concat(d.unknownTags(o.Images), d.unknownPlatforms("tags", tags),
-		d.unknownPlatforms("included_platforms", o.IncludedPlatforms), d.unknownPlatforms("platform_pricing", prices))
-}
-
-func (d *decider) unknownTags(images []Image) []Warning {
-	var tags []string
-	for _, image := range images {
-		if image.Tag != DefaultTag {
-			tags = append(tags, image.Tag)
-		}
-	}
-	return d.unknownPlatforms("images", tags)
-}
-
-func (d *decider) unknownPlatforms(field string, names []string) []Warning {
-	var unknown []string
-	for _, name := range names {
-		if !d.platforms[name] {
-			unknown = append(unknown, name)
-		}
-	}
-	return withoutEffect(field, unknown)
-}

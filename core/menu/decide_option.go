@@ -36,6 +36,7 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 	}
 	groups, unknown := d.groups.resolve(o.OptGrpRefIDs)
 	nested, unknownNested := d.groups.resolve(o.NestedOptGrps)
+	images, platforms := d.resolveImages(o.Images)
 	r := &s.record
 	links := optionLinks{
 		groups: groups, nested: nested,
@@ -46,7 +47,9 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 	if problem := d.untangle(r.ID, &links); problem != "" {
 		return failed("%s", problem)
 	}
-	s.changed = r.apply(o)
+	resolved := *o
+	resolved.Images = images
+	s.changed = r.apply(&resolved)
 	if d.master || s.isNew {
 		s.changed = r.OptionValues.apply(o) || s.changed
 	}
@@ -58,7 +61,7 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 	}
 	v := verdict{changed: d.linkOption(s, links), warnings: slices.Concat(
 		leftOut("opt_grp_ref_ids", OptionGroups, unknown), leftOut("nested_opt_grps", OptionGroups, unknownNested),
-		d.unknownTags(o.Images))}
+		platforms)}
 	if d.master {
 		return v
 	}

@@ -24,6 +24,7 @@ type Inspection struct {
 	Found     map[string][]Finding // by ref_id of the item
 	Missed    []string             // that were unavailable
 	Warnings  []Warning            // about those
+	Names     core.PlatformNames   // of the business's platforms
 }
 
 // ItemFindings are the new findings of an item. They replace the earlier ones of the same platforms.
@@ -48,6 +49,7 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		return inspection, err
 	}
 	items := foreseen(request, state)
+	inspection.Names = state.Names
 	for _, platform := range platforms {
 		listed := slices.DeleteFunc(slices.Clone(items), func(item *Item) bool { return !item.ListedOn(platform) })
 		found, err := map[string][]Finding(nil), error(nil)
@@ -63,7 +65,7 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
 				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
-					"until they can be (%s)", quote(platform), err)})
+					"until they can be (%s)", quote(state.Names.Sent(platform)), err)})
 			inspection.Missed = append(inspection.Missed, platform)
 			continue
 		}
@@ -96,6 +98,18 @@ func foreseen(request Request, state State) []*Item {
 	return items
 }
 
+// sent returns findings with the names by which events name their platforms.
+func (n Inspection) sent(findings []Finding) []Finding {
+	if !n.Names.SendsAliases() {
+		return findings
+	}
+	named := slices.Clone(findings)
+	for i := range named {
+		named[i].Platform = n.Names.Sent(named[i].Platform)
+	}
+	return named
+}
+
 // of combines the findings with the outcomes of a request. It returns them by index in the request, for the callback,
 // and in the form in which they are stored.
 func (n Inspection) of(request Request, plan *Plan) (told Findings, kept []ItemFindings) {
@@ -109,7 +123,7 @@ func (n Inspection) of(request Request, plan *Plan) (told Findings, kept []ItemF
 			continue
 		}
 		findings := n.Found[valueOf(request.Items[at].Object.RefID)]
-		told[Items][at] = findings
+		told[Items][at] = n.sent(findings)
 		kept = append(kept, ItemFindings{outcome.ID, findings})
 	}
 	return told, kept

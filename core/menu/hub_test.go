@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // hub stands in for the database of one business: it loads what Needs lists and
@@ -14,6 +16,7 @@ type hub struct {
 	t          require.TestingT
 	rules      Rules
 	platforms  []string
+	aliases    []core.PlatformAlias
 	categories map[int64]Category
 	items      map[int64]Item
 	groups     map[int64]OptionGroup
@@ -72,7 +75,7 @@ func (h *hub) plan(request Request) Plan {
 
 func (h *hub) load(request Request) State {
 	needs := request.Needs()
-	state := State{Platforms: h.platforms}
+	state := State{Names: core.NewPlatformNames(h.platforms, h.aliases...)}
 	wanted := func(kind Kind) (named, referred map[string]bool) {
 		return asSet(needs.Entities[kind].Named), asSet(needs.Entities[kind].Referred)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // DefaultTag is the tag for every platform without its own.
-const DefaultTag = "default"
+const DefaultTag = core.DefaultTag
 
 // fulfillmentModes are the ways in which an order reaches its customer (spec, Item).
 var fulfillmentModes = []string{"delivery", "pickup"}

@@ -2,8 +2,9 @@ package menu
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // singular is the name of one entity of each kind, for messages.
@@ -24,38 +25,15 @@ func leftOut(field string, kind Kind, unknown []string) []Warning {
 		return []Warning{{field, unknownRef(field, kind, unknown[0]) + "; it is left out"}}
 	}
 	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist; they are left out: %s", field, len(unknown),
-		plural[kind], quoteSome(unknown))}}
+		plural[kind], core.QuoteSome(unknown))}}
 }
 
-// maxQuoted bounds the names in one message.
-const maxQuoted = 20
-
-func quoteSome(names []string) string {
-	quoted := make([]string, min(len(names), maxQuoted))
-	for i := range quoted {
-		quoted[i] = quote(names[i])
+// asWarnings converts warnings that stores have in common with menus.
+func asWarnings(list []core.Warning) (warnings []Warning) {
+	for _, w := range list {
+		warnings = append(warnings, Warning(w))
 	}
-	list := strings.Join(quoted, ", ")
-	if more := len(names) - len(quoted); more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
-	}
-	return list
-}
-
-// withoutEffect returns the warning about platforms that the business does not have. They are kept, and take effect
-// when it gets them (contract, Menu).
-func withoutEffect(field string, platforms []string) []Warning {
-	if len(platforms) == 0 {
-		return nil
-	}
-	slices.Sort(platforms)
-	platforms = slices.Compact(platforms)
-	noun := "the platform "
-	if len(platforms) > 1 {
-		noun = "platforms "
-	}
-	return []Warning{{field, field + " names " + noun + quoteSome(platforms) +
-		", which this business does not have: without effect until it does"}}
+	return warnings
 }
 
 func quote(s string) string { return `"` + strings.ToValidUTF8(s, "?") + `"` }

@@ -2,6 +2,8 @@ package menu
 
 import (
 	"slices"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // The readings below are the entities as the API returns them: in the form in which they are sent, with id, active
@@ -53,6 +55,23 @@ type Reading struct {
 	Taxes         []TaxReading         `json:"taxes,omitzero"`
 	Charges       []ChargeReading      `json:"charges,omitzero"`
 	Next          string               `json:"next,omitzero"` // for View.After; "" at the end
+}
+
+// Named returns the reading with the names by which events name the platforms.
+func (r Reading) Named(names core.PlatformNames) Reading {
+	if !names.SendsAliases() {
+		return r
+	}
+	for i := range r.Items {
+		r.Items[i].Rename(names.Sent)
+	}
+	for i := range r.Options {
+		r.Options[i].Rename(names.Sent)
+	}
+	for i := range r.Charges {
+		r.Charges[i].Rename(names.Sent)
+	}
+	return r
 }
 
 // ReadBack renders the stored menu. For the master catalogue that is everything in the menu. For a store it is what

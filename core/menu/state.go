@@ -1,5 +1,7 @@
 package menu
 
+import "github.com/servery-hub/servery/core"
+
 // Relation is one of the six associations between entities. It belongs to the entity whose object names the others:
 // From is the owner, To is a named entity.
 type Relation int
@@ -61,7 +63,7 @@ type Menu struct {
 // order only affects the order of removals in a plan.
 type State struct {
 	Menu
-	Platforms []string // names of the business's platforms
+	Names core.PlatformNames // of the business's platforms
 	// Spread lists at how many stores entities are referenced, by ref_id, for the kinds that a master request
 	// flushes.
 	Spread PerKind[[]Disassociation]

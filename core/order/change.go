@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -58,8 +59,14 @@ func DecodeChange(body []byte) (Change, error) {
 type Subject struct {
 	OrderID         int64
 	Platform        string
+	SentAs          string // the platform's name in events; "" if that is Platform
 	PlatformOrderID string
 	StoreRefID      string
+}
+
+// channel returns how events identify the order at its platform.
+func (s Subject) channel() externalChannel {
+	return externalChannel{cmp.Or(s.SentAs, s.Platform), s.PlatformOrderID}
 }
 
 // externalChannel identifies the order at its platform.
@@ -87,7 +94,7 @@ func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]b
 	}{
 		OrderID: subject.OrderID, PrevState: from, NewState: change.To, StoreID: subject.StoreRefID,
 		Timestamp: at.UTC().Format("2006-01-02T15:04:05.000Z"), Unix: at.Unix(), Message: change.Message,
-		More: additionalInfo{externalChannel{subject.Platform, subject.PlatformOrderID}, change.ReasonCode,
+		More: additionalInfo{subject.channel(), change.ReasonCode,
 			change.PrepMinutes},
 	})
 }

@@ -118,7 +118,8 @@ func TestStatusUpdatesMatchGoldenFiles(t *testing.T) {
 		"acknowledged": {To: Acknowledged, Message: "20 minutes", PrepMinutes: &minutes},
 		"cancelled":    {To: Cancelled, ReasonCode: "items_out_of_stock"},
 	} {
-		body, err := StatusUpdate(Subject{id, "aggregator-a", "880142173", "S-17"}, Placed, change, noon)
+		body, err := StatusUpdate(Subject{OrderID: id, Platform: "aggregator-a",
+			PlatformOrderID: "880142173", StoreRefID: "S-17"}, Placed, change, noon)
 		require.NoError(t, err)
 		eventtest.Check(t, core.OrderStatusUpdate, body)
 		requireGolden(t, "testdata/golden/status_"+name+".json", body)

@@ -36,7 +36,7 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 	charges := t.charges(subtotal)
 	taxes := t.taxes()
 	details := Details{
-		ID: id, Business: setting.Business, BusinessName: setting.Name, Channel: setting.Platform.Name,
+		ID: id, Business: setting.Business, BusinessName: setting.Name, Channel: setting.Platform.Sent(),
 		Kind: draft.Kind, Created: at.UnixMilli(),
 		DeliverAt: (*int64)(draft.DeliverAt), Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
 		Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{t.platform()},
@@ -165,7 +165,7 @@ func (t *till) payments(payable decimal.Decimal) {
 
 func (t *till) platform() RelayPlatform {
 	platform := RelayPlatform{
-		ID: string(t.draft.PlatformOrderID), Name: t.setting.Platform.Name, Kind: "aggregator",
+		ID: string(t.draft.PlatformOrderID), Name: t.setting.Platform.Sent(), Kind: "aggregator",
 		Carrier:         t.draft.Carrier,
 		PlatformStoreID: t.setting.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk},
 		Discounts: orEmpty(t.draft.Discounts),

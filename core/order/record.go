@@ -2,6 +2,7 @@ package order
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -28,6 +29,7 @@ type Summary struct {
 // Record is a stored order: its relay as it was placed, and what happened since.
 type Record struct {
 	State     State
+	Platform  string // by its own name; the relay may name it by an alias
 	Relay     []byte
 	History   []Step
 	Rides     Rides
@@ -76,6 +78,16 @@ func (r Record) Read() (Reading, error) {
 	}
 	reading.Flags = orEmpty(reading.Order.Details.Flags)
 	return reading, nil
+}
+
+// On returns the reading with the platform under another name.
+func (r Reading) On(platform string) Reading {
+	r.Order.Details.Channel = platform
+	r.Order.Details.Platforms = slices.Clone(r.Order.Details.Platforms)
+	for i := range r.Order.Details.Platforms {
+		r.Order.Details.Platforms[i].Name = platform
+	}
+	return r
 }
 
 // ReadRelay decodes the stored body of an order_placed event.

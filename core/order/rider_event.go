@@ -144,7 +144,7 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 	for _, step := range rides {
 		body.Delivery.Updates = append(body.Delivery.Updates, statusUpdate{Status: step.Status, Created: step.At})
 	}
-	body.More.ExternalChannel = externalChannel{r.Platform, r.PlatformOrderID}
+	body.More.ExternalChannel = r.channel()
 	encoded, err := json.Marshal(&body)
 	if err != nil {
 		return nil, fmt.Errorf("writing the event: %w", err)

@@ -183,7 +183,7 @@ func (o ShortageOutcome) Event() ([]byte, error) {
 		Store           store   `json:"store"`
 		Data            data    `json:"data"`
 	}{
-		o.Success, o.Reference, o.Platform, o.OrderID, o.OrderRef, o.PlatformOrderID,
+		o.Success, o.Reference, o.channel().Name, o.OrderID, o.OrderRef, o.PlatformOrderID,
 		store{o.StoreID, o.StoreName}, data{o.Message, o.Phone, o.Pin},
 	})
 }

@@ -72,7 +72,8 @@ func TestReportedItemsMustBelongToTheOrder(t *testing.T) {
 }
 
 func TestOutOfStockOutcomeIsPublished(t *testing.T) {
-	o := ShortageOutcome{Subject: Subject{10001, "a", "A-1", "s1"}, Reference: core.ID{6: 0x70, 8: 0x80},
+	o := ShortageOutcome{Subject: Subject{OrderID: 10001, Platform: "x", SentAs: "a", PlatformOrderID: "A-1",
+		StoreRefID: "s1"}, Reference: core.ID{6: 0x70, 8: 0x80},
 		OrderRef: "P-1", StoreID: 4, StoreName: "Main",
 		Success: true, Message: "asked", Phone: "+14155550199", Pin: "4471"}
 	body, err := o.Event()

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -149,7 +150,7 @@ func (r Result) events() ([]core.Event, error) {
 			Status    string    `json:"status"`
 			Errors    []Problem `json:"errors"`
 			At        int64     `json:"ts_utc"`
-		}{reference.String(), r.StoreRef, r.Platform, status, r.Errors(), r.At.UnixMilli()})
+		}{reference.String(), r.StoreRef, cmp.Or(r.SentAs, r.Platform), status, r.Errors(), r.At.UnixMilli()})
 		if err != nil {
 			return nil, fmt.Errorf("writing the event: %w", err)
 		}

@@ -20,6 +20,7 @@ type Work struct {
 	StoreID   int64
 	StoreRef  string
 	Platform  string
+	SentAs    string // the platform's name in events; "" if that is Platform
 	Plugin    string // the plugin that serves the platform; core.ServedByOwn: none any more
 	Endpoint  int64  // the unit of fairness: one for each platform of a business
 	Version   int64  // of the changes, when it was claimed

@@ -76,6 +76,8 @@ type CallerRecords interface {
 	CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error
 	// NoteRefused records why a request in the name of a platform was rejected, if the business has that platform.
 	NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error
+	// Resolve returns the platform that a name or an alias stands for. It returns an unknown name unchanged.
+	Resolve(ctx context.Context, business core.BusinessID, name string) (string, error)
 }
 
 // Callers authenticates aggregators.
@@ -103,8 +105,14 @@ func (c Callers) Authenticate(ctx context.Context, k Knock) (Caller, error) {
 		return Caller{}, errSecret
 	}
 	caller, err := c.Records.CallerByHash(ctx, core.TokenHash(k.Key))
-	if core.CodeOf(err) == core.NotFound ||
-		err == nil && subtle.ConstantTimeCompare([]byte(caller.Platform), []byte(k.Platform)) != 1 {
+	if core.CodeOf(err) == core.NotFound {
+		return Caller{}, errSecret
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	platform, err := c.Records.Resolve(ctx, caller.Business, k.Platform)
+	if err == nil && subtle.ConstantTimeCompare([]byte(caller.Platform), []byte(platform)) != 1 {
 		return Caller{}, errSecret
 	}
 	return caller, err
@@ -113,7 +121,11 @@ func (c Callers) Authenticate(ctx context.Context, k Knock) (Caller, error) {
 // prove checks the plugin's proof. An unknown platform gets the same error as a wrong proof. The reason is for the
 // log, and for the merchant's support.
 func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
-	plugin, access, err := c.Directory.Of(ctx, k.Business, k.Platform)
+	platform, err := c.Records.Resolve(ctx, k.Business, k.Platform)
+	if err != nil {
+		return Caller{}, err
+	}
+	plugin, access, err := c.Directory.Of(ctx, k.Business, platform)
 	var proof Proof
 	if err == nil {
 		proof, err = c.Proofs.Proof(plugin, k.Kind)
@@ -127,9 +139,9 @@ func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 	if err != nil {
 		refused := &core.Error{Code: core.Unauthenticated,
 			Message: "the request does not show that it comes from this platform of the business", Cause: err}
-		return Caller{}, errors.Join(refused, c.Records.NoteRefused(ctx, k.Business, k.Platform, err.Error()))
+		return Caller{}, errors.Join(refused, c.Records.NoteRefused(ctx, k.Business, platform, err.Error()))
 	}
-	return Caller{Business: k.Business, Platform: k.Platform, Plugin: plugin, Proof: proof.Header}, nil
+	return Caller{Business: k.Business, Platform: platform, Plugin: plugin, Proof: proof.Header}, nil
 }
 
 // Create creates a key for a platform and returns it. It cannot be read later. Create returns NotFound if the

@@ -112,6 +112,11 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", Proof: "x-token"}, caller)
 	require.Empty(t, noted)
+	called := knock
+	called.Platform = "tasty-eats"
+	aliased, err := callers.Authenticate(t.Context(), called)
+	require.NoError(t, err)
+	require.Equal(t, caller, aliased, "by an alias of the platform")
 	for name, change := range map[string]func(*Knock){
 		"business": func(k *Knock) { k.Business = 8 }, "platform": func(k *Knock) { k.Platform = "other" },
 		"kind":  func(k *Knock) { k.Kind = "actions" },
@@ -143,6 +148,14 @@ func (n notes) NoteRefused(_ context.Context, business core.BusinessID, platform
 
 func (notes) CallerByHash(context.Context, []byte) (Caller, error) {
 	return Caller{}, core.Errorf(core.NotFound, "none")
+}
+
+// Resolve knows one alias.
+func (notes) Resolve(_ context.Context, _ core.BusinessID, name string) (string, error) {
+	if name == "tasty-eats" {
+		return "tasty", nil
+	}
+	return name, nil
 }
 
 func (notes) CreateCallerKey(context.Context, core.BusinessID, string, []byte) error {

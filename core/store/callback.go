@@ -37,23 +37,13 @@ func Callback(reference core.ID, request Request, plan Plan) ([]byte, error) {
 	return append(body, "]}"...), nil
 }
 
-// appendOutcome appends a submitted object with upipr_status as its last
-// member. An object that was submitted with one (a callback sent back as it
-// came) loses that first.
+// appendOutcome appends a submitted object with upipr_status, and the warnings if
+// there are any, as its last members. An object that was submitted with these (a
+// callback sent back as it came) loses them first.
 func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, error) {
-	// A name can be written with escapes, so only an object with neither surely has it not.
-	if bytes.Contains(raw, []byte("upipr_status")) || bytes.ContainsRune(raw, '\\') {
-		var members map[string]jsontext.Value
-		if err := json.Unmarshal(raw, &members); err != nil {
-			return nil, err
-		}
-		if _, echoed := members["upipr_status"]; echoed {
-			delete(members, "upipr_status")
-			var err error
-			if raw, err = json.Marshal(members, json.Deterministic(true)); err != nil {
-				return nil, err
-			}
-		}
+	raw, err := withoutEcho(raw)
+	if err != nil {
+		return nil, err
 	}
 	status := struct {
 		Action  string `json:"action"`
@@ -70,5 +60,32 @@ func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, er
 	}
 	body = append(body, raw[:len(raw)-1]...) // without the closing brace; ref_id is always there, so a comma is due
 	body = append(body, `,"upipr_status":`...)
-	return append(append(body, encoded...), '}'), nil
+	if body = append(body, encoded...); len(outcome.Warnings) > 0 {
+		told, err := json.Marshal(outcome.Warnings)
+		if err != nil {
+			return nil, err
+		}
+		body = append(append(body, `,"warnings":`...), told...)
+	}
+	return append(body, '}'), nil
+}
+
+// withoutEcho returns an object without the members that an earlier callback added.
+func withoutEcho(raw jsontext.Value) (jsontext.Value, error) {
+	// A name can be written with escapes, so only an object with none of these surely has them not.
+	if !bytes.Contains(raw, []byte("upipr_status")) && !bytes.Contains(raw, []byte("warnings")) &&
+		!bytes.ContainsRune(raw, '\\') {
+		return raw, nil
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	before := len(members)
+	delete(members, "upipr_status")
+	delete(members, "warnings")
+	if len(members) == before {
+		return raw, nil
+	}
+	return json.Marshal(members, json.Deterministic(true))
 }

@@ -37,13 +37,14 @@ type Effective struct {
 type Premises struct {
 	Timezone  string // IANA name
 	Platforms []core.Platform
-	ZipCodes  bool // at least one of the business's stores has zip codes
+	Names     core.PlatformNames // of these
+	ZipCodes  bool               // at least one of the business's stores has zip codes
 }
 
-// platform finds a platform by its name; NotFound where the business has none so called.
+// platform finds a platform by its name or an alias; NotFound where the business has none so called.
 func (p Premises) platform(name string) (core.Platform, error) {
 	for _, platform := range p.Platforms {
-		if platform.Name == name {
+		if platform.Name == p.Names.Resolve(name) {
 			return platform, nil
 		}
 	}

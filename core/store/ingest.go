@@ -81,20 +81,27 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 	return err
 }
 
-// summary is what is kept of a plan with its job: the counts, and the first stores
-// that were not applied.
+// summary is what is kept of a plan with its job: the counts, the first stores that
+// were not applied, and the first warnings.
 func (p Plan) summary(request Request) any {
 	var failed []core.FailedObject
+	var warnings []core.Warning
 	for i, outcome := range p.Outcomes {
 		if outcome.Message != "" && len(failed) < core.MaxFailed {
 			failed = append(failed, core.FailedObject{Entity: "stores", RefID: *request.Stores[i].Object.RefID,
 				Message: outcome.Message})
 		}
+		for _, w := range outcome.Warnings {
+			if len(warnings) < core.MaxFailed {
+				warnings = append(warnings, core.Warning{Path: fmt.Sprintf("stores[%d].%s", i, w.Path), Message: w.Message})
+			}
+		}
 	}
 	return struct {
-		Stats  `json:",inline"`
-		Failed []core.FailedObject `json:"failed,omitzero"`
-	}{p.Stats, failed}
+		Stats    `json:",inline"`
+		Failed   []core.FailedObject `json:"failed,omitzero"`
+		Warnings []core.Warning      `json:"warnings,omitzero"`
+	}{p.Stats, failed, warnings}
 }
 
 // Stored is a store as read back: the fields of the request with their current

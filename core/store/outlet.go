@@ -48,12 +48,12 @@ func (p Present) with(o Object) Present {
 // them by what it knows another store by: their menus would replace each other
 // there. A store keeps what it was known by before, and those of one request may
 // change places. Whoever is refused keeps its own, which may refuse another.
-func refuseTaken(request Request, known Known, wrong []string) {
+func refuseTaken(objects []Object, known Known, wrong []string) {
 	kept, fresh := make([][]Outlet, len(wrong)), make([][]Outlet, len(wrong))
-	for i, submitted := range request.Stores {
-		ref, stored := *submitted.Object.RefID, known.Stores[*submitted.Object.RefID]
+	for i, object := range objects {
+		ref, stored := *object.RefID, known.Stores[*object.RefID]
 		kept[i] = outlets(ref, stored.Listing, stored.PlatformData, known.Platforms)
-		then := stored.with(submitted.Object)
+		then := stored.with(object)
 		fresh[i] = outlets(ref, then.Listing, then.PlatformData, known.Platforms)
 	}
 	for settled := false; !settled; {
@@ -62,14 +62,14 @@ func refuseTaken(request Request, known Known, wrong []string) {
 		if taken == nil {
 			taken = map[Outlet]string{}
 		}
-		for i, submitted := range request.Stores {
+		for i, object := range objects {
 			for _, outlet := range kept[i] {
 				if wrong[i] != "" || slices.Contains(fresh[i], outlet) {
-					taken[outlet] = *submitted.Object.RefID
+					taken[outlet] = *object.RefID
 				}
 			}
 		}
-		for i, submitted := range request.Stores {
+		for i, object := range objects {
 			for _, outlet := range fresh[i] {
 				if wrong[i] != "" || slices.Contains(kept[i], outlet) {
 					continue
@@ -77,7 +77,7 @@ func refuseTaken(request Request, known Known, wrong []string) {
 				if other, is := taken[outlet]; is {
 					wrong[i], settled = knownAlready(outlet, other), false
 				} else {
-					taken[outlet] = *submitted.Object.RefID
+					taken[outlet] = *object.RefID
 				}
 			}
 		}

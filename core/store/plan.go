@@ -1,9 +1,7 @@
 package store
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -12,6 +10,8 @@ import (
 type Known struct {
 	Stores    map[string]Present // by ref_id, of those the request names
 	Platforms []core.Platform    // of the business
+	Names     core.PlatformNames // of these
+	Default   DefaultListing     // of the business
 	// ref_ids of other stores of the business, of outlets that those of the request may be given
 	Outlets map[Outlet]string
 }
@@ -36,6 +36,8 @@ type Outcome struct {
 	Action  string // A added, U updated; of a failed store what was attempted
 	ID      int64  // 0 on error
 	Message string // what was wrong; "" when nothing
+	// Warnings name the parts of the store that have no effect.
+	Warnings []core.Warning
 }
 
 // Stats counts the outcomes of a request.
@@ -61,18 +63,15 @@ func Decide(request Request, known Known, newID func() int64) Plan {
 		Changes:  make([]Change, 0, len(request.Stores)),
 		Outcomes: make([]Outcome, 0, len(request.Stores)),
 	}
-	platforms := make(map[string]bool, len(known.Platforms))
-	for _, platform := range known.Platforms {
-		platforms[platform.Name] = true
-	}
-	wrong := make([]string, len(request.Stores))
+	wrong, objects := make([]string, len(request.Stores)), make([]Object, len(request.Stores))
+	warnings := make([][]core.Warning, len(request.Stores))
 	for i, submitted := range request.Stores {
-		_, exists := known.Stores[*submitted.Object.RefID]
-		wrong[i] = firstWrong(submitted.Object, exists, platforms)
+		objects[i], warnings[i] = resolve(submitted.Object, known)
+		_, exists := known.Stores[*objects[i].RefID]
+		wrong[i] = firstWrong(objects[i], exists)
 	}
-	refuseTaken(request, known, wrong)
-	for i, submitted := range request.Stores {
-		object := submitted.Object
+	refuseTaken(objects, known, wrong)
+	for i, object := range objects {
 		stored, exists := known.Stores[*object.RefID]
 		id, outcome := stored.ID, Outcome{Action: "U", Message: wrong[i]}
 		if !exists {
@@ -88,10 +87,7 @@ func Decide(request Request, known Known, newID func() int64) Plan {
 			id = newID()
 		}
 		if outcome.Message == "" {
-			outcome.ID = id
-			if object.ExcludedPlatforms != nil { // precedence of the spec: then the other list is not used
-				object.IncludedPlatforms = nil
-			}
+			outcome.ID, outcome.Warnings = id, warnings[i]
 			plan.Changes = append(plan.Changes, Change{ID: id, New: !exists, Object: object})
 		}
 		plan.Outcomes = append(plan.Outcomes, outcome)
@@ -100,39 +96,19 @@ func Decide(request Request, known Known, newID func() int64) Plan {
 }
 
 // firstWrong is what stored state has against a submitted store, "" when nothing.
-func firstWrong(o Object, exists bool, platforms map[string]bool) string {
-	if !exists {
-		for _, required := range []struct {
-			field string
-			value *string
-		}{{"city", o.City}, {"name", o.Name}} {
-			if required.value == nil {
-				return required.field + " is required to create a store"
-			}
-		}
+func firstWrong(o Object, exists bool) string {
+	if exists {
+		return ""
 	}
-	lists := []struct {
+	for _, required := range []struct {
 		field string
-		names []string
-	}{{"excluded_platforms", o.ExcludedPlatforms}, {"included_platforms", o.IncludedPlatforms}}
-	for _, list := range lists {
-		for _, name := range list.names {
-			if !platforms[name] {
-				return unknownPlatform(list.field, name)
-			}
-		}
-	}
-	for _, data := range o.PlatformData {
-		if !platforms[data.Name] {
-			return unknownPlatform("platform_data", data.Name)
+		value *string
+	}{{"city", o.City}, {"name", o.Name}} {
+		if required.value == nil {
+			return required.field + " is required to create a store"
 		}
 	}
 	return ""
-}
-
-func unknownPlatform(field, name string) string {
-	return fmt.Sprintf("%s names the platform %q, which this business does not have", field,
-		strings.ToValidUTF8(name, "?"))
 }
 
 // Failed is the plan of a request that the hub could not carry out at all:

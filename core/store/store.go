@@ -79,11 +79,12 @@ func (r Request) RefIDs() []string {
 }
 
 // OutletIDs are the ids by which platforms may come to know the stores. A store that
-// says nothing of platforms is known as it was.
-func (r Request) OutletIDs() (ids []string) {
+// says nothing of platforms is known as it was, or, if it is new, as its business lists new stores.
+func (r Request) OutletIDs(known Known) (ids []string) {
 	for _, submitted := range r.Stores {
 		o := submitted.Object
-		if o.ExcludedPlatforms != nil || o.IncludedPlatforms != nil || o.PlatformData != nil {
+		_, exists := known.Stores[*o.RefID]
+		if !exists && known.Default == ListAll || o.ExcludedPlatforms != nil || o.IncludedPlatforms != nil || o.PlatformData != nil {
 			ids = append(ids, *o.RefID)
 		}
 		for _, data := range o.PlatformData {

@@ -141,18 +141,21 @@ func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
 		{"ref_id":"old","name":"changed"},
 		{"ref_id":"nameless","city":"C"},
 		{"ref_id":"cityless","name":"N"},
-		{"ref_id":"old2","included_platforms":["nowhere"]},
-		{"ref_id":"new2","name":"N","city":"C","platform_data":[{"name":"nowhere"}],"upipr_status":{"action":"A"}}]}`,
+		{"ref_id":"old2","included_platforms":["nowhere","web"]},
+		{"ref_id":"new2","name":"N","city":"C","platform_data":[{"name":"nowhere"}],"upipr_status":{"action":"A"},
+			"warnings":[]}]}`,
 		Known{Stores: map[string]Present{"old": {ID: 7}, "old2": {ID: 8}},
-			Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}}})
-	require.Equal(t, Stats{Created: 1, Updated: 1, Errors: 4}, plan.Stats)
+			Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}},
+			Names:     core.NewPlatformNames([]string{"web"})})
+	require.Equal(t, Stats{Created: 2, Updated: 2, Errors: 2}, plan.Stats)
+	later := ` names the platform "nowhere", which this business does not have: without effect until it does`
 	require.Equal(t, []Outcome{
-		{"A", 101, ""}, {"U", 7, ""},
-		{"A", 0, "name is required to create a store"}, {"A", 0, "city is required to create a store"},
-		{"U", 0, `included_platforms names the platform "nowhere", which this business does not have`},
-		{"A", 0, `platform_data names the platform "nowhere", which this business does not have`},
+		{"A", 101, "", nil}, {"U", 7, "", nil},
+		{"A", 0, "name is required to create a store", nil}, {"A", 0, "city is required to create a store", nil},
+		{"U", 8, "", []core.Warning{{Path: "included_platforms", Message: "included_platforms" + later}}},
+		{"A", 102, "", []core.Warning{{Path: "platform_data", Message: "platform_data" + later}}},
 	}, plan.Outcomes)
-	require.Len(t, plan.Changes, 2)
+	require.Len(t, plan.Changes, 4)
 
 	reference := core.ID{1}
 	body, err := Callback(reference, request, plan)
@@ -170,7 +173,10 @@ func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
 	require.Equal(t, "changed", callback.Stores[1]["name"])
 	require.Equal(t, map[string]any{"action": "A", "error": true, "err_msg": "name is required to create a store"},
 		callback.Stores[2]["upipr_status"])
-	require.Equal(t, true, callback.Stores[5]["upipr_status"].(map[string]any)["error"], "an echoed status is replaced")
+	require.Equal(t, map[string]any{"action": "A", "id": 102.0, "error": false}, callback.Stores[5]["upipr_status"],
+		"an echoed status is replaced")
+	require.Equal(t, []any{map[string]any{"path": "platform_data", "message": "platform_data" + later}},
+		callback.Stores[5]["warnings"], "and so are echoed warnings")
 }
 
 func TestPlatformListsFollowTheSpecification(t *testing.T) {
@@ -195,7 +201,7 @@ func TestPlatformListsFollowTheSpecification(t *testing.T) {
 			if row.sent != "" {
 				fields += "," + row.sent
 			}
-			var known Known
+			known := Known{Names: core.NewPlatformNames(all)}
 			for _, name := range all {
 				known.Platforms = append(known.Platforms, core.Platform{Name: name})
 			}

@@ -47,13 +47,13 @@ func (w Window) List(ctx context.Context, business core.BusinessID,
 			return nil, false, err
 		}
 		for _, stored := range page {
-			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms, stored.IncludedPlatforms}).On(q.Platform) ||
+			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms, stored.IncludedPlatforms}).On(platform.Name) ||
 				q.ZipCode != "" && byZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
 				continue
 			}
 			seen := effective(stored, premises, local)
 			if q.Platform != "" {
-				seen.OrderingEnabled = stored.TakesOrdersOn(q.Platform)
+				seen.OrderingEnabled = stored.TakesOrdersOn(platform.Name)
 			}
 			if list = append(list, seen); len(list) == q.Limit {
 				return list, byZipCodes, nil

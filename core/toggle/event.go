@@ -1,6 +1,7 @@
 package toggle
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,6 +22,7 @@ type Switch struct {
 	StoreID   int64
 	StoreRef  string
 	Platform  string
+	SentAs    string // the platform's name in events; "" if that is Platform
 	Enable    bool
 	Source    string
 	Reference core.ID
@@ -46,6 +48,9 @@ type Waiting struct {
 	Because  string // the error of the latest attempt; "" before the first
 }
 
+// platform returns the platform's name in events.
+func (s Switch) platform() string { return cmp.Or(s.SentAs, s.Platform) }
+
 func (s Switch) action() Action {
 	if s.Enable {
 		return Enable
@@ -65,7 +70,7 @@ func (o Outcome) StoreEvent() (core.Event, error) {
 		Status    bool   `json:"status"`
 		At        int64  `json:"ts_utc"`
 		Message   string `json:"message,omitzero"`
-	}{o.action(), o.StoreRef, o.StoreID, o.Platform, o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
+	}{o.action(), o.StoreRef, o.StoreID, o.platform(), o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
 		o.Message})
 }
 
@@ -126,7 +131,7 @@ func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
 		Reference string  `json:"reference_id"`
 		At        int64   `json:"ts_utc"`
 		Status    []store `json:"status"`
-	}{o.action(), o.Platform, o.Reference.String(), o.At.UnixMilli(), []store{{location{o.StoreID, o.StoreRef}, told}}})
+	}{o.action(), o.platform(), o.Reference.String(), o.At.UnixMilli(), []store{{location{o.StoreID, o.StoreRef}, told}}})
 }
 
 func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
@@ -148,7 +153,7 @@ func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
 		At        int64    `json:"ts_utc"`
 		Location  location `json:"location"`
 		Options   []option `json:"options"`
-	}{o.action(), o.Platform, o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, told})
+	}{o.action(), o.platform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, told})
 }
 
 func (o Outcome) event(kind core.EventType, body any) (core.Event, error) {

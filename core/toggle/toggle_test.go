@@ -216,3 +216,19 @@ func TestTimerWorksInBatchesAndSurvivesFailures(t *testing.T) {
 	cancel()
 	<-ended
 }
+
+func TestSwitchOfAnUnlistedStoreWarns(t *testing.T) {
+	all, some := toggle.StoreRequest{}, toggle.StoreRequest{Platforms: []string{"zomato", "web"}}
+	require.Nil(t, all.Unlisted(nil, []string{"web"}))
+	require.Nil(t, some.Unlisted([]string{"a", "web"}, []string{"a", "web", "app"}))
+	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform, so nothing " +
+		"was switched; list it with excluded_platforms or included_platforms, then send this again"}},
+		all.Unlisted(nil, nil))
+	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform; the change " +
+		"counts once it is listed there, with excluded_platforms or included_platforms"}},
+		some.Unlisted([]string{"a", "web"}, nil))
+	require.Equal(t, []core.Warning{{Path: "platforms", Message: `the store is not listed on "zomato"; the change counts ` +
+		"once it is listed there"}}, some.Unlisted([]string{"a", "web"}, []string{"web"}), "named as it was sent")
+	require.Nil(t, toggle.ItemRequest{}.Unlisted(1))
+	require.Len(t, toggle.ItemRequest{}.Unlisted(0), 1)
+}

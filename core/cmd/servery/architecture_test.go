@@ -69,7 +69,7 @@ var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalo
 // storage are the packages that hold SQL, below the kernel. Each may import those
 // before it in the list.
 var storage = []string{"outbox", "jobs", "access", "publications", "platforms", "revisions", "calls", "deliveries",
-	"stores", "menus",
+	"stores", "menus", "aliases",
 	"availability", "orders", "consoleview", "schema"}
 
 // above tells whether a capability or a storage package may import another one: it stands before it in its list.

@@ -13,12 +13,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 type businessCommand struct {
 	Create businessCreate `cmd:"" help:"Make a business."`
-	Set    businessSet    `cmd:"" help:"Say, or show, how a business is watched over: orders that wait, POSes that are silent."`
+	Set    businessSet    `cmd:"" help:"Say, or show, the settings of a business: how it is watched over, where new stores are listed."`
 	Secret businessSecret `cmd:"" name:"callback-secret" help:"Make another callback secret, which signs deliveries to a callback_url; it is shown once."`
 }
 
@@ -28,11 +30,15 @@ type businessSet struct {
 	AcknowledgeWithin string `placeholder:"5m" help:"How long its orders may wait for their acknowledgement before they are escalated; 0: for ever, hub: as the hub says."`
 	POSSilentAfter    string `name:"pos-silent-after" placeholder:"15m" help:"How long nothing may be heard of a POS while its store is open before it counts as silent; 0: for ever, hub: as the hub says."`
 	CloseSilentStores *bool  `negatable:"" help:"Close stores on the platforms while their POS is silent."`
+	ListStores        string `placeholder:"all|none" help:"Where stores are listed that are created without platform lists: on all platforms of the business, or on none, as the specification has it."`
 	JSON              bool   `help:"Print JSON."`
 }
 
-// Run applies the flags and prints the monitoring settings of the business. Without a flag it only prints.
+// Run applies the flags and prints the settings of the business. Without a flag it only prints.
 func (c businessSet) Run(ctx context.Context, out output) error {
+	if _, err := c.listing(); err != nil {
+		return err
+	}
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
 		records, business := consoleview.New(db), core.BusinessID(c.Business)
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
@@ -46,14 +52,39 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 			return cmp.Or(err, error(core.Errorf(core.NotFound, "there is no business %d", business)))
 		}
 		w, err := records.Watching(ctx, business)
+		if err != nil {
+			return err
+		}
+		listing, err := c.setListing(ctx, db)
 		if err != nil || c.JSON {
-			return printJSON(out, w.Told(), err)
+			told := w.Told()
+			told["list-stores"] = listing
+			return printJSON(out, told, err)
 		}
 		_, err = fmt.Fprintf(out.stdout,
-			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t\n",
-			business, console.SpanText(w.AckWithin), console.SpanText(w.SilentAfter), w.CloseSilent)
+			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t, "+
+				"new stores without platform lists are listed on: %s\n",
+			business, console.SpanText(w.AckWithin), console.SpanText(w.SilentAfter), w.CloseSilent, listing)
 		return err
 	})
+}
+
+// listing returns the flag, "" if it is not given.
+func (c businessSet) listing() (store.DefaultListing, error) {
+	if c.ListStores == "" {
+		return "", nil
+	}
+	return store.ParseDefaultListing(c.ListStores)
+}
+
+// setListing sets where new stores are listed, if the flag is given, and returns it.
+func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing store.DefaultListing, err error) {
+	business, records := core.BusinessID(c.Business), stores.New(db)
+	if listing, err = c.listing(); err != nil || listing == "" {
+		return records.DefaultListing(ctx, business)
+	}
+	change := access.Change{Business: business, Actor: "cli", Action: "business.list_stores", Why: "servery business set"}
+	return listing, records.SetDefaultListing(ctx, business, "", listing, change)
 }
 
 func (c businessSet) set(w *console.Watching) error {

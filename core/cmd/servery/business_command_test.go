@@ -21,20 +21,28 @@ func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 		require.Equal(t, 0, r.status, r.stderr)
 		return r.stdout
 	}
-	require.JSONEq(t, `{"acknowledge-within":"hub","pos-silent-after":"hub","close-silent-stores":false}`, told())
-	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"15m","close-silent-stores":true}`,
+	require.JSONEq(t, `{"acknowledge-within":"hub","pos-silent-after":"hub","close-silent-stores":false,
+		"list-stores":"none"}`, told())
+	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"15m","close-silent-stores":true,
+		"list-stores":"none"}`,
 		told("--acknowledge-within", "5m", "--pos-silent-after", "15m", "--close-silent-stores"))
-	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":true}`,
-		told("--pos-silent-after", "hub"), "what is not given stays")
-	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":false}`,
+	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":true,
+		"list-stores":"all"}`,
+		told("--list-stores", "all", "--pos-silent-after", "hub"), "what is not given stays")
+	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":false,
+		"list-stores":"all"}`,
 		told("--no-close-silent-stores"))
 	require.Equal(t,
-		"business 1: orders are escalated after 5m, a POS is silent after hub, stores are closed while it is: false\n",
+		"business 1: orders are escalated after 5m, a POS is silent after hub, stores are closed while it is: false, "+
+			"new stores without platform lists are listed on: all\n",
 		set().stdout)
 	wrong := set("--acknowledge-within", "soon")
 	require.Equal(t, 1, wrong.status)
 	require.Contains(t, wrong.stderr, "acknowledge-within must be")
-	for _, flags := range [][]string{nil, {"--close-silent-stores"}} {
+	wrong = set("--list-stores", "some")
+	require.Equal(t, 1, wrong.status)
+	require.Contains(t, wrong.stderr, `list-stores must be all or none, not "some"`)
+	for _, flags := range [][]string{nil, {"--close-silent-stores"}, {"--list-stores", "all"}} {
 		r := servery(t, env, append([]string{"business", "set", "--business", "9"}, flags...)...)
 		require.Equal(t, 1, r.status)
 		require.Contains(t, r.stderr, "no business")

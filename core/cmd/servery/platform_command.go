@@ -23,8 +23,9 @@ import (
 
 // platformCommand manages the platforms of a business.
 type platformCommand struct {
-	List platformList `cmd:"" help:"List the platforms of a business."`
-	Set  platformSet  `cmd:"" help:"Make a platform, or give it settings, addresses and secrets."`
+	List  platformList  `cmd:"" help:"List the platforms of a business."`
+	Set   platformSet   `cmd:"" help:"Make a platform, or give it settings, addresses and secrets."`
+	Alias platformAlias `cmd:"" help:"Other names of platforms, which clients have fixed in their code."`
 }
 
 type platformSet struct {
@@ -107,6 +108,9 @@ func (c platformSet) servedBy(ctx context.Context, db *postgres.DB) (served, for
 	}
 	former, _, err = platforms.New(db).Of(ctx, core.BusinessID(c.Business), c.Name)
 	if core.CodeOf(err) == core.NotFound {
+		if err := platforms.New(db).CheckName(ctx, core.BusinessID(c.Business), c.Name); err != nil {
+			return "", "", err
+		}
 		served = cmp.Or(c.Plugin, c.Name)
 		return served, served, nil
 	}

@@ -221,3 +221,52 @@ func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 		fmt.Sprintf(`it does not take the settings of platform "tasty" of business %d: settings.brand `, made.ID),
 		complaints)
 }
+
+func TestPlatformAliasCommands(t *testing.T) {
+	o := newOperator(t)
+	said, _ := o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
+	var made struct{ ID int }
+	require.NoError(t, json.Unmarshal([]byte(said), &made))
+	business := "--business=" + strconv.Itoa(made.ID)
+	alias := func(args ...string) (string, string) {
+		return o.run(append([]string{"platform", "alias"}, append(args, business)...)...)
+	}
+	said, complaints := alias("zomato", "web")
+	require.Equal(t, fmt.Sprintf("zomato is an alias of the platform web of business %d\n", made.ID), said, complaints)
+	_, complaints = alias("add", "shop", "web")
+	require.Empty(t, complaints)
+	said, _ = alias("list")
+	require.Equal(t, "web                  shop\nweb                  zomato (sent)\n", said,
+		"the first alias of a platform is sent")
+	said, _ = o.run("platform", "list", business)
+	require.Contains(t, said, "web                  served by own\n                     aliases shop, zomato (sent)\n")
+	said, complaints = alias("set", "shop", "--sent")
+	require.Contains(t, said, "the alias shop of business", complaints)
+	said, _ = alias("list", "--json")
+	require.JSONEq(t, `[{"alias":"shop","platform":"web","sent":true},{"alias":"zomato","platform":"web","sent":false}]`,
+		said, "one alias of a platform is sent")
+	said, _ = o.run("platform", "list", business, "--json")
+	require.Contains(t, said, `"aliases":[{"alias":"shop","platform":"web","sent":true}`)
+
+	for complaint, args := range map[string][]string{
+		`"zomato" is an alias of the platform "web" already`: {"zomato", "app"},
+		`"app" is the name of a platform of the business`:    {"app", "web"},
+		`has no platform "mars"`:                             {"red", "mars"},
+		`"zomato" is itself an alias, of the platform "web"`: {"red", "zomato"},
+		"the alias must not begin or end with a space":       {" red", "web"},
+		`the alias must not be "default"`:                    {"default", "web"},
+		`has no alias "red"`:                                 {"remove", "red"},
+		"--sent":                                             {"set", "shop"},
+		"the alias must have 1 to 255 characters":            {"", "web"},
+	} {
+		_, complaints := alias(args...)
+		require.Contains(t, complaints, complaint)
+	}
+	_, complaints = o.run("platform", "set", business, "zomato", "--plugin=own")
+	require.Contains(t, complaints, `"zomato" is an alias of the platform "web"; remove the alias before`)
+	_, complaints = alias("remove", "zomato")
+	require.Empty(t, complaints)
+	said, complaints = o.run("platform", "set", business, "zomato", "--plugin=own")
+	require.Contains(t, said, "platform zomato", complaints)
+}

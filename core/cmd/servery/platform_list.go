@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 )
 
@@ -26,11 +27,18 @@ func (c platformList) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
+		known, err := aliases.New(db).ListAliases(ctx, core.BusinessID(c.Business))
+		if err != nil {
+			return err
+		}
 		for _, p := range list {
 			if c.JSON {
 				break
 			}
 			fmt.Fprintf(out.stdout, "%-20s served by %s\n", p.Name, p.ServedBy)
+			if also := aliasesOf(p.Name, known); len(also) > 0 {
+				fmt.Fprintf(out.stdout, "%20s aliases %s\n", "", strings.Join(texts(also), ", "))
+			}
 			if p.ServedBy != core.ServedByOwn {
 				fmt.Fprintf(out.stdout, "%20s orders accepted by %s\n", "", p.Accept)
 			}
@@ -45,18 +53,38 @@ func (c platformList) Run(ctx context.Context, out output) error {
 			}
 		}
 		if c.JSON {
-			return printJSON(out, listedPlatforms(list), nil)
+			return printJSON(out, listedPlatforms(list, known), nil)
 		}
 		return nil
 	})
 }
 
+// aliasesOf returns the aliases of one platform.
+func aliasesOf(platform string, known []core.PlatformAlias) (list []core.PlatformAlias) {
+	for _, a := range known {
+		if a.Platform == platform {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func texts(aliases []core.PlatformAlias) (list []string) {
+	for _, a := range aliases {
+		list = append(list, aliasText(a))
+	}
+	return list
+}
+
 // listedPlatforms returns the platforms with the names of the command line.
-func listedPlatforms(list []platforms.Platform) []map[string]any {
+func listedPlatforms(list []platforms.Platform, known []core.PlatformAlias) []map[string]any {
 	out := make([]map[string]any, len(list))
 	for i, p := range list {
 		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses,
 			"secrets": append([]string{}, p.Secrets...), "accept": p.Accept}
+		if also := aliasesOf(p.Name, known); len(also) > 0 {
+			out[i]["aliases"] = also
+		}
 		if len(p.Settings) > 0 {
 			out[i]["settings"] = p.Settings
 		}

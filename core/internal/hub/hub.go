@@ -137,6 +137,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Authenticator: access.Access{Records: accessdb.New(db), Clock: clock, Uses: &h.uses},
 		Throttle:      limit.Throttle{Records: accessdb.NewThrottles(db), Clock: clock},
 		Businesses:    accessdb.New(db),
+		Platforms:     platforms.New(db),
 		Jobs:          wakingJobs{jobs.New(db), h},
 		Stores:        stores.New(db),
 		Menus:         menus.New(db),

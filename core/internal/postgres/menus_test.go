@@ -72,7 +72,8 @@ func (k *kitchen) handlers() map[core.JobKind]job.Handler {
 		core.StoreJob: store.Ingestor{Records: stores.New(k.db), Clock: k.db.Clock()},
 		core.MenuJob: menu.Ingestor{Records: menus.New(k.db), Rulebook: k.rules, Rollbacks: menus.New(k.db),
 			Clock: k.db.Clock()},
-		core.TimingJob: menu.TimingIngestor{Records: menus.New(k.db), Clock: k.db.Clock()},
+		core.RecheckJob: menu.Rechecker{Records: menus.New(k.db), Clock: k.db.Clock()},
+		core.TimingJob:  menu.TimingIngestor{Records: menus.New(k.db), Clock: k.db.Clock()},
 	}
 }
 

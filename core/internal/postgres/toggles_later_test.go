@@ -108,7 +108,7 @@ func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
 	reference := core.NewID(s.clock.Now())
 	go func() {
-		_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, reference, "key:pos")
+		_, err := s.toggles.SwitchItems(context.Background(), s.business, request, reference, "key:pos")
 		answered <- err
 	}()
 	eventually(t, "it waits", func() bool { return pgtest.TurnsWaiting(s.db, s.business) == 1 })
@@ -127,7 +127,7 @@ func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
 	reference := s.enqueue(core.MenuJob, "s1",
 		`{"options":[{"ref_id":"egg","price":1},{"ref_id":"big","price":9,"available":true}]}`, false)
 	s.clock.Advance(time.Second)
-	_, _, err := s.toggles.SwitchItems(context.Background(), s.business,
+	_, err := s.toggles.SwitchItems(context.Background(), s.business,
 		toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable},
 		core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func rollBackTimers(t *testing.T, noted bool) {
 	s.clock.Advance(time.Second)
 	s.switchItem("curry", false, time.Time{})
 	s.clock.Advance(time.Second)
-	_, _, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{
+	_, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{
 		LocationRefID: "s2", Items: []string{"rice"}, Action: toggle.Disable, TurnOnAt: in(time.Hour)},
 		core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)

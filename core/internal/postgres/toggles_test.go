@@ -56,7 +56,7 @@ func (s *switches) switchItem(item string, enable bool, until time.Time) {
 	if enable {
 		r.Action = toggle.Enable
 	}
-	_, _, err := s.toggles.SwitchItems(context.Background(), s.business, r, core.NewID(s.clock.Now()), "key:pos")
+	_, err := s.toggles.SwitchItems(context.Background(), s.business, r, core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(s.t, err)
 }
 

@@ -23,7 +23,7 @@ func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
 	ended := make(chan error, many)
 	for range many {
 		go func() {
-			_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, core.NewID(s.clock.Now()),
+			_, err := s.toggles.SwitchItems(context.Background(), s.business, request, core.NewID(s.clock.Now()),
 				"key:pos")
 			ended <- err
 		}()
@@ -37,7 +37,7 @@ func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
 
 	impatient, giveUp := context.WithCancel(context.Background())
 	giveUp()
-	_, _, err = s.toggles.SwitchItems(impatient, s.business, request, core.NewID(s.clock.Now()), "key:pos")
+	_, err = s.toggles.SwitchItems(impatient, s.business, request, core.NewID(s.clock.Now()), "key:pos")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 	commit()
 	for range many {

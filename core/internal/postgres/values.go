@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
@@ -21,6 +22,15 @@ func Array[T any](list []T) any {
 
 // Quoted quotes text of a request body for a message, truncated to 255 characters.
 func Quoted(text string) string { return fmt.Sprintf("%.255q", text) }
+
+// SentName is the name by which events name the row platform: its sent alias, or its own name.
+var SentName = SentNameOf("platform.business_id", "platform.name")
+
+// SentNameOf is the name by which events name a platform, given by two columns of a statement.
+func SentNameOf(business, platform string) bun.Safe {
+	return bun.Safe(`coalesce((SELECT sent.alias FROM platform_aliases sent WHERE sent.business_id = ` + business +
+		` AND sent.platform = ` + platform + ` AND sent.sent), ` + platform + `)`)
+}
 
 // GivenID is the platform store id of the row store at the row platform, empty if it has none.
 const GivenID = `coalesce((SELECT data ->> 'platform_store_id' FROM jsonb_array_elements(store.platform_data) data

@@ -58,7 +58,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 	p := &t.payload
 	o := toggle.Outcome{At: now, Done: !t.failed(), Message: t.call.Message, Switch: toggle.Switch{
 		Business: t.call.Business, StoreID: p.StoreID, StoreRef: p.StoreRefID, Platform: t.call.Platform,
-		Enable: p.Enable, Source: p.Source, Reference: p.Reference,
+		SentAs: t.call.SentAs, Enable: p.Enable, Source: p.Source, Reference: p.Reference,
 	}}
 	if t.call.Kind == relay.StoreAction {
 		event, err := o.StoreEvent()

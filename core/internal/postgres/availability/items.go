@@ -34,12 +34,12 @@ type itemSwitch struct {
 }
 
 // SwitchItems makes items and options of a store available or unavailable and notifies the
-// platforms that list the store. It returns their number and what could not be switched.
+// platforms that list the store.
 //
 // It returns NotFound for an unknown store. It returns Unavailable if the menu stayed locked
 // until the context ended.
 func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
-	actor string) (n int, undone []core.Switched, err error) {
+	actor string) (accepted toggle.Accepted, err error) {
 	change := func() error {
 		return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			store, err := publications.StoreID(ctx, tx, business, r.LocationRefID)
@@ -54,14 +54,16 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 				enable: r.Action == toggle.Enable, source: toggle.ByAPI, actor: actor, reference: reference,
 				turnOnAt: r.TurnOnAt,
 			}
-			if n, undone, err = t.switchItems(ctx, tx, box, s); err != nil {
+			n, undone, err := t.switchItems(ctx, tx, box, s)
+			if err != nil {
 				return err
 			}
+			accepted = toggle.Accepted{Platforms: n, Undone: undone, Warnings: r.Unlisted(n)}
 			return publications.KeepUnnotified(ctx, t.db, tx, business, reference, n)
 		})
 	}
 	err = menus.TurnsOf(t.db).Do(ctx, business, change)
-	return n, undone, err
+	return accepted, err
 }
 
 // schedule replaces the timers of the switched items and options.

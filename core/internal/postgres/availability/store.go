@@ -28,7 +28,7 @@ func New(db *postgres.DB) Store { return Store{db} }
 // place is a platform on which a store or its items change availability.
 type place struct {
 	toggle.Switch
-	servedBy        string
+	servedBy        string // of the platform
 	platformStoreID string
 	reason          string
 	actor           string
@@ -36,39 +36,46 @@ type place struct {
 }
 
 // placeColumns are the columns of a place.
-var placeColumns = bun.Safe(queries.With("switch_columns", postgres.Args{"given_id": bun.Safe(postgres.GivenID)}))
+var placeColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
+	"given_id": bun.Safe(postgres.GivenID), "sent_name": postgres.SentName,
+}))
 
 func (p *place) fields() []any {
-	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.servedBy, &p.platformStoreID}
+	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.SentAs, &p.servedBy, &p.platformStoreID}
 }
 
 // SwitchStore opens or closes a store on the named platforms, or on all platforms that list
-// it. It returns their number. It returns NotFound for an unknown store or platform.
+// it. It returns NotFound for an unknown store or platform.
 func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
-	actor string) (n int, err error) {
+	actor string) (accepted toggle.Accepted, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		store, err := publications.StoreID(ctx, tx, business, r.LocationRefID)
 		if err != nil {
 			return err
 		}
-		if err := publications.KnownPlatforms(ctx, tx, business, r.Platforms); err != nil {
+		named, err := publications.ResolvePlatforms(ctx, tx, business, r.Platforms)
+		if err != nil {
+			return err
+		}
+		listed, err := publications.ListingPlatforms(ctx, tx, business, store)
+		if err != nil {
 			return err
 		}
 		asked := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.ByAPI, reference: reference,
 			actor: actor, turnOnAt: r.TurnOnAt}
 		asked.which = publications.ListedOn
-		if len(r.Platforms) > 0 {
+		if len(named) > 0 {
 			asked.which = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
-				postgres.Array(r.Platforms)))
+				postgres.Array(named)))
 		}
 		places, err := t.switchStore(ctx, tx, business, store, asked)
-		n = len(places)
+		accepted = toggle.Accepted{Platforms: len(places), Warnings: r.Unlisted(named, listed)}
 		if err := t.tellStores(ctx, tx, box, places, err); err != nil {
 			return err
 		}
-		return publications.KeepUnnotified(ctx, t.db, tx, business, reference, n)
+		return publications.KeepUnnotified(ctx, t.db, tx, business, reference, len(places))
 	})
-	return n, err
+	return accepted, err
 }
 
 // closeStore closes a silent store wherever it is open. With closed unset it opens the store

@@ -4,6 +4,7 @@ store.business_id,
 store.id,
 store.ref_id,
 platform.name,
+?sent_name,
 platform.served_by,
 ?given_id
 

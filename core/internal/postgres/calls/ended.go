@@ -16,17 +16,20 @@ type Ended struct {
 	ID                                        core.ID
 	Kind                                      relay.Kind
 	Platform, Payload, State, Message, Result string
+	SentAs                                    string // the platform's name in events
 	Order                                     int64
 	Trace                                     core.Trace
 }
 
 // EndedColumns are the columns of calls that EndBy reads.
-var EndedColumns = bun.Safe(queries.With("ended", nil))
+var EndedColumns = bun.Safe(queries.With("ended", postgres.Args{
+	"sent_name": postgres.SentNameOf("calls.business_id", "calls.platform"),
+}))
 
 // EndBy runs an update of calls that returns EndedColumns.
 func EndBy(ctx context.Context, tx bun.Conn, update string) ([]Ended, error) {
 	return postgres.Collect(ctx, tx, "ending calls", func(c *Ended) []any {
-		return []any{&c.Business, &c.ID, &c.Kind, &c.Platform, &c.Order, &c.Payload, &c.State, &c.Message, &c.Result,
-			&c.Trace}
+		return []any{&c.Business, &c.ID, &c.Kind, &c.Platform, &c.SentAs, &c.Order, &c.Payload, &c.State, &c.Message,
+			&c.Result, &c.Trace}
 	}, update)
 }

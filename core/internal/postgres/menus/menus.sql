@@ -16,6 +16,7 @@ ORDER BY master.name, finding.rule
 -- The versions that determine an effective menu, and whether the store takes orders on the platform.
 SELECT
     store.id,
+    platform.name,
     platform.served_by,
     coalesce((SELECT version FROM menu_versions WHERE business_id = ?business AND store_id = 0), 0),
     coalesce((SELECT version FROM menu_versions WHERE business_id = ?business AND store_id = store.id), 0),
@@ -28,7 +29,12 @@ SELECT
             AND NOT switch.open
     )
 FROM stores store
-JOIN platforms platform ON platform.business_id = store.business_id AND platform.name = ?platform
+JOIN platforms platform
+    ON platform.business_id = store.business_id
+    AND platform.name = coalesce(
+        (SELECT alias.platform FROM platform_aliases alias WHERE alias.business_id = ?business AND alias.alias = ?platform),
+        ?platform
+    )
 WHERE store.business_id = ?business AND store.ref_id = ?ref
 
 -- name: write_timing
@@ -50,3 +56,13 @@ INSERT INTO timed_categories (business_id, group_id, category_id)
 SELECT ?business, written.id, category
 FROM written, unnest(?categories::bigint[]) AS category
 ON CONFLICT DO NOTHING
+
+-- name: rename_values
+-- Replaces the values of items at stores.
+UPDATE menu_at_store here
+SET content = renamed.content::json
+FROM unnest(?stores::bigint[], ?ids::bigint[], ?contents::text[]) AS renamed (store_id, id, content)
+WHERE here.business_id = ?business
+    AND here.store_id = renamed.store_id
+    AND here.kind = ?kind
+    AND here.id = renamed.id

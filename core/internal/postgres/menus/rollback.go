@@ -154,6 +154,9 @@ func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID)
 	if len(gone)+len(back)+len(touched) == 0 {
 		return undone, nil
 	}
+	if err := renameAll(ctx, m.db, tx, business); err != nil {
+		return undone, err
+	}
 	return revisions.RollbackStats(gone, back, touched), m.rolledBack(ctx, tx, work, stores)
 }
 

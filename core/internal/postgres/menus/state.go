@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/menu"
 )
 
 // State reads what a request depends on (menu.Needs), and little more.
 func (l *MenuLoader) State(needs menu.Needs) (menu.State, error) {
 	var s menu.State
-	if err := l.Tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ?`, l.Business).Scan(l.Ctx,
-		&s.Platforms); err != nil {
-		return s, fmt.Errorf("reading platforms: %w", err)
+	var err error
+	if s.Names, err = platforms.NamesOf(l.Ctx, l.Tx, l.Business); err != nil {
+		return s, err
 	}
 	for _, step := range []func(menu.Needs, *menu.State) error{l.named, l.linked, l.others, l.valued, l.spread} {
 		if err := step(needs, &s); err != nil {

@@ -159,14 +159,14 @@ func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) 
 	return whole, err
 }
 
-// Versions returns the versions that determine an effective menu. It returns NotFound if the
-// business has no such store or platform.
+// Versions returns the versions that determine an effective menu. It accepts an alias of the
+// platform. It returns NotFound if the business has no such store or platform.
 func (m Store) Versions(ctx context.Context, business core.BusinessID, storeRef,
 	platform string) (menu.Versions, error) {
-	v := menu.Versions{Platform: core.Platform{Name: platform}}
+	var v menu.Versions
 	err := m.db.Bun().QueryRowContext(ctx, queries.With("versions", postgres.Args{
 		"business": business, "ref": storeRef, "platform": platform,
 	})).
-		Scan(&v.StoreID, &v.Platform.ServedBy, &v.Catalogue, &v.Store, &v.Open)
+		Scan(&v.StoreID, &v.Platform.Name, &v.Platform.ServedBy, &v.Catalogue, &v.Store, &v.Open)
 	return v, postgres.NotFound(err, "there is no such store or platform")
 }

@@ -214,7 +214,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 		if c.Kind != relay.Action || c.State == string(relay.Pending) {
 			continue
 		}
-		r := action.Reading{Reference: c.ID, OrderID: c.Order, Platform: c.Platform, State: c.State, Message: c.Message,
+		r := action.Reading{Reference: c.ID, OrderID: c.Order, Platform: c.SentAs, State: c.State, Message: c.Message,
 			CustomerPhone: c.Result}
 		var err error
 		if r.Action, err = actionOf(c.Payload); err != nil {

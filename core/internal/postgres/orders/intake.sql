@@ -33,13 +33,16 @@ RETURNING id
 
 -- name: intake_settings
 -- prepare: businesses bigint[], platforms text[], stores text[]
--- The businesses, platforms and stores of orders, and the versions of their menus.
+-- The businesses, platforms and stores of orders, and the versions of their menus. An order may name its platform by
+-- an alias.
 SELECT
     wanted.business,
     wanted.platform,
     wanted.store,
     business.currency,
+    coalesce(platform.name, ''),
     coalesce(platform.served_by, ''),
+    coalesce(sent.alias, ''),
     coalesce(platform.accept, ''),
     coalesce(store.id, 0),
     coalesce(store.name, ''),
@@ -50,7 +53,7 @@ SELECT
         FROM store_switches switch
         WHERE switch.business_id = wanted.business
             AND switch.store_id = store.id
-            AND switch.platform = wanted.platform
+            AND switch.platform = platform.name
             AND NOT switch.open
     ),
     store.excluded_platforms,
@@ -59,7 +62,7 @@ SELECT
         (
             SELECT data ->> 'platform_store_id'
             FROM jsonb_array_elements(store.platform_data) data
-            WHERE data ->> 'name' = wanted.platform
+            WHERE data ->> 'name' = platform.name
             LIMIT 1
         ),
         ''
@@ -74,7 +77,11 @@ SELECT
     store.geo_longitude::text
 FROM unnest(?businesses, ?platforms, ?stores) AS wanted (business, platform, store)
 JOIN businesses business ON business.id = wanted.business
-LEFT JOIN platforms platform ON platform.business_id = wanted.business AND platform.name = wanted.platform
+LEFT JOIN platform_aliases alias ON alias.business_id = wanted.business AND alias.alias = wanted.platform
+LEFT JOIN platforms platform
+    ON platform.business_id = wanted.business AND platform.name = coalesce(alias.platform, wanted.platform)
+LEFT JOIN platform_aliases sent
+    ON sent.business_id = platform.business_id AND sent.platform = platform.name AND sent.sent
 LEFT JOIN stores store ON store.business_id = wanted.business AND store.ref_id = wanted.store
 
 -- name: read_dishes

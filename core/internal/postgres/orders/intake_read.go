@@ -61,7 +61,24 @@ func (b *intakeBatch) read() error {
 	if err := b.readSettings(); err != nil {
 		return err
 	}
+	b.resolve()
 	return b.readMenus()
+}
+
+// resolve replaces the aliases by which orders name their platforms, because the platform's name
+// identifies an order.
+func (b *intakeBatch) resolve() {
+	for i := range b.arrivals {
+		a := &b.arrivals[i]
+		s := b.settings[settingOf(a)]
+		if s == nil || s.Platform.Name == "" {
+			continue
+		}
+		a.Draft.Platform = s.Platform.Name
+		if key := settingOf(a); b.settings[key] == nil {
+			b.settings[key] = s
+		}
+	}
 }
 
 // readSettings reads businesses, platforms and stores.
@@ -94,16 +111,15 @@ func (b *intakeBatch) readSettings() error {
 			Setting: order.Setting{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
 			served:  map[dishName]bool{}, naming: map[int64]map[int64]bool{},
 		}
-		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.ServedBy, &s.accept,
-			&s.Store.ID, &s.Store.Name, &s.Store.Address,
+		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
+			&s.Platform.ServedBy, &s.Platform.SentAs, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
 			pgdialect.Array(&listing.Included),
 			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
 			&s.Name, &latitude, &longitude); err != nil {
 			return fmt.Errorf("reading stores: %w", err)
 		}
-		s.Business, s.Platform.Name, s.Store.RefID, s.Store.Listed = key.business, key.platform, key.store,
-			listing.On(key.platform)
+		s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.On(s.Platform.Name)
 		if s.exists() {
 			s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
 			opening, err := s.shelf.opens(timings, timezone)

@@ -4,6 +4,7 @@ SELECT
     orders.business_id,
     orders.id,
     orders.platform,
+    ?sent_name,
     orders.platform_order_id,
     CASE WHEN orders.order_type = 'delivery' THEN orders.delivery_type ELSE '' END,
     orders.state,

@@ -62,6 +62,7 @@ func (b *riderBatch) read() error {
 	}
 	rows, err := b.tx.QueryContext(b.ctx, queries.With("lock_rides", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
+		"sent_name": postgres.SentNameOf("orders.business_id", "orders.platform"),
 	}))
 	if err != nil {
 		return fmt.Errorf("reading orders: %w", err)
@@ -70,8 +71,8 @@ func (b *riderBatch) read() error {
 	for rows.Next() {
 		var key rideKey
 		r := &ride{}
-		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.PlatformOrderID, &r.Carrier, &r.State,
-			&r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
+		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.SentAs, &r.PlatformOrderID, &r.Carrier,
+			&r.State, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
 		r.OrderID = key.order

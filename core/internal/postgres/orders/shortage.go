@@ -181,10 +181,10 @@ func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ende
 	o.Phone, o.Pin, _ = strings.Cut(c.Result, calls.PinOf)
 	o.OrderID = c.Order
 	err := tx.QueryRowContext(ctx,
-		`SELECT o.platform, o.platform_order_id, coalesce(o.reference, ''), s.id, s.ref_id, s.name
+		`SELECT o.platform, ?, o.platform_order_id, coalesce(o.reference, ''), s.id, s.ref_id, s.name
 		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id WHERE o.business_id = ?
-			AND o.id = ?`, c.Business, c.Order).
-		Scan(&o.Platform, &o.PlatformOrderID, &o.OrderRef, &o.StoreID, &o.StoreRefID, &o.StoreName)
+			AND o.id = ?`, sentName, c.Business, c.Order).
+		Scan(&o.Platform, &o.SentAs, &o.PlatformOrderID, &o.OrderRef, &o.StoreID, &o.StoreRefID, &o.StoreName)
 	if err != nil {
 		return core.Event{}, fmt.Errorf("reading the order of a report: %w", err)
 	}

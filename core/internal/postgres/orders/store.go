@@ -28,6 +28,9 @@ var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
 // noOrder returns the error for an unknown order id in a request body.
 func noOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
 
+// sentName is the name by which events name the platform of the row o of orders.
+var sentName = postgres.SentNameOf("o.business_id", "o.platform")
+
 // Get returns an order with its history. If platform is set, only its orders are found. It
 // returns NotFound if there is no such order.
 func (o Store) Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error) {
@@ -37,10 +40,10 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	var stored []byte
 	var escalated sql.NullTime
 	err := o.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT o.state, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body FROM orders o
+		`SELECT o.state, o.platform, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body FROM orders o
 		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
 		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
-		Scan(&r.State, &placed, &actor, &r.Reference, &escalated, &stored)
+		Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &stored)
 	if err != nil {
 		return r, orNoOrder(err)
 	}
@@ -96,11 +99,11 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 	change order.Change) (from order.State, err error) {
 	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		subject, events := order.Subject{OrderID: id}, 0
-		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, o.platform_order_id, s.ref_id, o.events
+		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, ?3, o.platform_order_id, s.ref_id, o.events
 			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id,
-			change.Platform).
-			Scan(&from, &subject.Platform, &subject.PlatformOrderID, &subject.StoreRefID, &events)
+			change.Platform, sentName).
+			Scan(&from, &subject.Platform, &subject.SentAs, &subject.PlatformOrderID, &subject.StoreRefID, &events)
 		if err != nil {
 			return orNoOrder(err)
 		}

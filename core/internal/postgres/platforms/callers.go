@@ -35,6 +35,12 @@ func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, 
 	return New(c.db).AddCallbackKey(ctx, business, platform, hash, access.ByCommand(business, "callback.create"))
 }
 
+// Resolve returns the platform that a name or an alias stands for. It returns an unknown name
+// unchanged.
+func (c Callers) Resolve(ctx context.Context, business core.BusinessID, name string) (string, error) {
+	return New(c.db).Resolve(ctx, business, name)
+}
+
 // NoteRefused records why a platform's call failed verification, at most once a second.
 func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error {
 	now := c.db.Clock().Now()

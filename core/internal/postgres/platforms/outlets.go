@@ -2,6 +2,8 @@ package platforms
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -18,6 +20,24 @@ func Outlets(business core.BusinessID, ids []string) bun.Safe {
 		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.GivenID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	}))
+}
+
+// CheckOutlets returns Conflict if a platform knows two stores by one id. Their menus would replace
+// each other there.
+func CheckOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
+	var id, one, other string
+	err := tx.QueryRowContext(ctx, queries.With("shared_outlet", postgres.Args{
+		"business": business, "platform": platform, "given_id": bun.Safe(postgres.GivenID),
+		"listed_on": bun.Safe(publications.ListedOn),
+	})).Scan(&id, &one, &other)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the outlets of stores: %w", err)
+	}
+	return core.Errorf(core.Conflict, "the platform %q would know the stores %q and %q by %q: correct the "+
+		"platform_store_id in their platform_data first", platform, one, other, id)
 }
 
 // LockOutlets serializes the transactions that change the platform stores of a business.

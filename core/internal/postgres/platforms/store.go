@@ -143,10 +143,9 @@ func (p Store) Set(ctx context.Context, business core.BusinessID, platform core.
 func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error, stores map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) (err error) {
-		if len(stores) > 0 { // same lock order as store jobs: platform stores before menus
-			if err := LockOutlets(ctx, tx, business); err != nil {
-				return err
-			}
+		// The same lock order as store jobs: platform stores before menus.
+		if err := lockPlatforms(ctx, tx, business, true); err != nil {
+			return err
 		}
 		if err := p.setTold(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
 			return err
@@ -173,6 +172,9 @@ func (p Store) setTold(ctx context.Context, tx bun.Conn, business core.BusinessI
 // set also returns the audit entries before and after; before is nil for a new platform.
 func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error) (before, after map[string]any, err error) {
+	if err := checkName(ctx, tx, business, platform.Name); err != nil {
+		return nil, nil, err
+	}
 	result, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
 		ON CONFLICT (business_id, name) DO NOTHING`, business, platform.Name, platform.ServedBy)
 	if postgres.IsCode(err, "23503") {
@@ -189,6 +191,8 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	was.Addresses, was.Secrets = maps.Clone(access.Addresses), maps.Clone(access.Secrets)
 	if made, _ := result.RowsAffected(); made == 0 {
 		before = toldPlatform(served, was, was)
+	} else if err := CheckOutlets(ctx, tx, business, platform.Name); err != nil {
+		return nil, nil, err
 	}
 	if served != platform.ServedBy {
 		access = relay.Access{Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,

@@ -20,6 +20,36 @@ SELECT coalesce(
     ''
 )
 
+-- name: names
+-- The platforms of a business, each without an alias and with each of its aliases.
+SELECT name, '', false
+FROM platforms
+WHERE business_id = ?business
+UNION ALL
+SELECT platform, alias, sent
+FROM platform_aliases
+WHERE business_id = ?business
+
+-- name: shared_outlet
+-- The first id by which a platform knows several stores, and two of these.
+SELECT id, min(ref_id), max(ref_id)
+FROM (
+    SELECT
+        store.ref_id,
+        coalesce(nullif(?given_id, ''), CASE WHEN ?listed_on THEN store.ref_id END) AS id
+    FROM stores store
+    JOIN platforms platform
+        ON platform.business_id = store.business_id
+        AND platform.name = ?platform
+        AND platform.served_by <> 'own'
+    WHERE store.business_id = ?business
+) outlet
+WHERE id IS NOT NULL
+GROUP BY id
+HAVING count(*) > 1
+ORDER BY id
+LIMIT 1
+
 -- name: outlets
 -- The platform stores of a business with any of the given ids (store.Outlet). The inner condition first excludes
 -- stores that have none of them.

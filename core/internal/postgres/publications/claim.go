@@ -28,6 +28,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		"endpoints": postgres.Endpoints("publications", postgres.DueWaits),
 		"heads":     postgres.Heads("publications", now, capacity.Items, busy),
 		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
 	}))
 	if err != nil {
 		return batch, fmt.Errorf("claiming publications: %w", err)
@@ -36,9 +37,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	for rows.Next() {
 		w := publish.Work{LeasedTo: until}
 		var call uuid.NullUUID
-		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version,
-			&w.Attempts,
-			&call, &w.Reference, pgdialect.Array(&w.Waiting), pgdialect.Array(&w.Asked), &w.Digest,
+		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.SentAs, &w.Plugin, &w.Endpoint,
+			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.Waiting), pgdialect.Array(&w.Asked), &w.Digest,
 			&w.Trace); err != nil {
 			return batch, fmt.Errorf("claiming publications: %w", err)
 		}

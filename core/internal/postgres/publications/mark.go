@@ -160,10 +160,11 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	if err != nil {
 		return 0, err
 	}
-	if err := KnownPlatforms(ctx, tx, business, platforms); err != nil {
+	sent := platforms
+	if platforms, err = ResolvePlatforms(ctx, tx, business, sent); err != nil {
 		return 0, err
 	}
-	if err := publishedPlatforms(ctx, tx, business, platforms); err != nil {
+	if err := publishedPlatforms(ctx, tx, business, platforms, sent); err != nil {
 		return 0, err
 	}
 	d := Selector{Reference: reference, asked: true,
@@ -180,8 +181,8 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 }
 
 // publishedPlatforms rejects the merchant's own platforms, because they read the menu from
-// the hub.
-func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names []string) error {
+// the hub. Errors name them as they were sent.
+func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names, sent []string) error {
 	var own []string
 	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND name = ANY (?::text[]) AND served_by = ?`,
 		business, postgres.Array(names), core.ServedByOwn).Scan(ctx, &own); err != nil {
@@ -191,7 +192,7 @@ func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.Business
 	for i, name := range names {
 		if slices.Contains(own, name) {
 			v.AddBody(fmt.Sprintf("platforms[%d]", i), "value",
-				fmt.Sprintf("%q is your own: it reads the menu from the hub, and nothing is published there", name))
+				fmt.Sprintf("%q is your own: it reads the menu from the hub, and nothing is published there", sent[i]))
 		}
 	}
 	return v.Err()

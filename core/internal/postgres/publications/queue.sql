@@ -41,6 +41,7 @@ RETURNING
     publication.store_id,
     store.ref_id,
     publication.platform,
+    ?sent_name,
     coalesce(platform.served_by, 'own'),
     publication.endpoint,
     publication.version,
@@ -130,3 +131,11 @@ WHERE publication.business_id = ?business
     AND (store.ref_id, publication.platform) > (?after_store, ?after_platform)
 ORDER BY store.ref_id, publication.platform
 LIMIT ?limit
+
+-- name: resolve_platforms
+-- The platforms that names and aliases stand for, in the order of the names; empty where there is none.
+SELECT coalesce(platform.name, alias.platform, '')
+FROM unnest(?names::text[]) WITH ORDINALITY AS given (name, n)
+LEFT JOIN platforms platform ON platform.business_id = ?business AND platform.name = given.name
+LEFT JOIN platform_aliases alias ON alias.business_id = ?business AND alias.alias = given.name
+ORDER BY given.n

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/uptrace/bun"
@@ -45,18 +44,43 @@ func StoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref str
 	return id, err
 }
 
-// KnownPlatforms returns an Invalid error if the business lacks one of the platforms.
-func KnownPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names []string) error {
-	var unknown []string
-	if err :=
-		tx.NewRaw(`SELECT n FROM unnest(?::text[]) n
-			WHERE NOT EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND name = n)`,
-			postgres.Array(names), business).Scan(ctx, &unknown); err != nil {
-		return fmt.Errorf("reading platforms: %w", err)
+// ListingPlatforms returns the platforms that list a store, sorted by name.
+func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64) (names []string,
+	err error) {
+	err = tx.NewRaw(`SELECT platform.name FROM stores store JOIN platforms platform
+			ON platform.business_id = store.business_id
+		WHERE store.business_id = ? AND store.id = ? AND ? ORDER BY platform.name`, business, store,
+		bun.Safe(ListedOn)).Scan(ctx, &names)
+	if err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
 	}
-	if len(unknown) > 0 {
-		return core.NoSuch(fmt.Sprintf("platforms[%d]", slices.Index(names, unknown[0])), strconv.Quote(unknown[0]),
-			"there is no such platform")
+	return names, nil
+}
+
+// ResolvePlatforms returns the platforms that names and aliases stand for. It returns NotFound if
+// one of them stands for none.
+func ResolvePlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	names []string) (platforms []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
 	}
-	return nil
+	rows, err := tx.QueryContext(ctx, queries.With("resolve_platforms", postgres.Args{
+		"business": business, "names": postgres.Array(names),
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	defer rows.Close()
+	for i := 0; rows.Next(); i++ {
+		var platform string
+		if err := rows.Scan(&platform); err != nil {
+			return nil, fmt.Errorf("reading platforms: %w", err)
+		}
+		if platform == "" {
+			return nil, core.NoSuch(fmt.Sprintf("platforms[%d]", i), strconv.Quote(names[i]),
+				"there is no such platform")
+		}
+		platforms = append(platforms, platform)
+	}
+	return platforms, rows.Err()
 }

@@ -122,7 +122,13 @@ func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if known.Stores, err = readPresent(ctx, tx, business, request.RefIDs()); err != nil {
 		return known, err
 	}
-	if known.Outlets, err = platforms.OutletsBy(ctx, tx, business, request.OutletIDs(), known.Stores); err != nil {
+	if known.Names, err = platforms.NamesOf(ctx, tx, business); err != nil {
+		return known, err
+	}
+	if known.Default, err = defaultListing(ctx, tx, business, ""); err != nil {
+		return known, err
+	}
+	if known.Outlets, err = platforms.OutletsBy(ctx, tx, business, request.OutletIDs(known), known.Stores); err != nil {
 		return known, err
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
@@ -335,6 +341,9 @@ func (s Store) Premises(ctx context.Context, business core.BusinessID) (p store.
 	if err != nil {
 		return p, fmt.Errorf("reading the business: %w", err)
 	}
-	p.Platforms, err = platforms.PlatformsOf(ctx, s.db.Tenant(business), business)
+	if p.Platforms, err = platforms.PlatformsOf(ctx, s.db.Tenant(business), business); err != nil {
+		return p, err
+	}
+	p.Names, err = platforms.NamesOf(ctx, s.db.Tenant(business), business)
 	return p, err
 }

@@ -41,3 +41,31 @@ included_platforms,
 platform_data,
 timings,
 ?closed_on AS closed_on
+
+-- name: naming
+-- Locks the stores that name a platform in their lists or data.
+SELECT ref_id, id, excluded_platforms, included_platforms, coalesce(platform_data, '[]')
+FROM stores
+WHERE business_id = ?business
+    AND (
+        ?name::text = ANY (excluded_platforms)
+        OR ?name::text = ANY (included_platforms)
+        OR platform_data @> jsonb_build_array(jsonb_build_object('name', ?name::text))
+    )
+ORDER BY id
+FOR UPDATE
+
+-- name: rename
+-- Replaces the platform lists and data of stores. An absent list stays absent.
+UPDATE stores
+SET
+    excluded_platforms = CASE
+        WHEN renamed.excluded IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(renamed.excluded))
+    END,
+    included_platforms = CASE
+        WHEN renamed.included IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(renamed.included))
+    END,
+    platform_data = CASE WHEN stores.platform_data IS NOT NULL THEN renamed.data END,
+    updated_at = ?now
+FROM jsonb_to_recordset(?rows::jsonb) AS renamed (id bigint, excluded jsonb, included jsonb, data jsonb)
+WHERE stores.business_id = ?business AND stores.id = renamed.id

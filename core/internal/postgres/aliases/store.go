@@ -1,0 +1,181 @@
+// Package aliases stores the aliases of platforms, and resolves them in stores and menus.
+package aliases
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+)
+
+// Store stores the aliases of platforms.
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// ListAliases returns the aliases of a business's platforms, sorted by platform and alias.
+func (s Store) ListAliases(ctx context.Context, business core.BusinessID) ([]core.PlatformAlias, error) {
+	return platforms.AliasesOf(ctx, s.db.Tenant(business), business)
+}
+
+// AddAlias stores an alias of a platform. Stores and menus that name the platform by it, because
+// they are older than the alias, are changed to its name. A nil sent makes the alias the one that
+// events use if it is the first of its platform.
+//
+// AddAlias returns Invalid for a malformed alias, NotFound for an unknown platform, and Conflict
+// if the alias exists or is the name of a platform.
+func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
+	change access.Change) error {
+	if wrong := core.CheckAlias(alias); wrong != "" {
+		return core.Errorf(core.Invalid, "the alias %s", wrong)
+	}
+	return menus.TurnsOf(s.db).Do(ctx, business, func() error {
+		return s.db.InTx(ctx, func(tx bun.Conn) error {
+			if err := platforms.LockOutlets(ctx, tx, business); err != nil {
+				return err
+			}
+			if err := platforms.LockNames(ctx, tx, business); err != nil {
+				return err
+			}
+			if err := menus.TryMenu(ctx, tx, business); err != nil {
+				return err
+			}
+			added, err := s.insert(ctx, tx, business, alias, platform, sent)
+			if err != nil {
+				return err
+			}
+			if err := s.resolve(ctx, tx, business, added); err != nil {
+				return err
+			}
+			change.Object, change.After = "platform/"+platform, told(added)
+			return s.db.RecordAudit(ctx, tx, change)
+		})
+	})
+}
+
+// insert stores an alias. The caller holds the lock of the names.
+func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID, alias, platform string,
+	sent *bool) (core.PlatformAlias, error) {
+	added := core.PlatformAlias{Alias: alias, Platform: platform}
+	names, err := platforms.NamesOf(ctx, tx, business)
+	if err != nil {
+		return added, err
+	}
+	switch {
+	case names.Resolve(platform) != platform:
+		return added, core.Errorf(core.NotFound, "%q is itself an alias, of the platform %q: name the platform",
+			platform, names.Resolve(platform))
+	case !names.Known(platform):
+		return added, core.Errorf(core.NotFound, "business %d has no platform %q", business, platform)
+	case names.Resolve(alias) != alias:
+		return added, core.Errorf(core.Conflict, "%q is an alias of the platform %q already", alias,
+			names.Resolve(alias))
+	case names.Known(alias):
+		return added, core.Errorf(core.Conflict, "%q is the name of a platform of the business", alias)
+	}
+	if sent != nil {
+		added.Sent = *sent
+	} else if err := tx.QueryRowContext(ctx,
+		`SELECT NOT EXISTS (SELECT 1 FROM platform_aliases WHERE business_id = ? AND platform = ?)`, business,
+		platform).Scan(&added.Sent); err != nil {
+		return added, fmt.Errorf("reading aliases of platforms: %w", err)
+	}
+	if added.Sent {
+		if err := unsend(ctx, tx, business, platform); err != nil {
+			return added, err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO platform_aliases (business_id, alias, platform, sent, created_at)
+		VALUES (?, ?, ?, ?, ?)`, business, alias, platform, added.Sent, s.db.Clock().Now())
+	if err != nil {
+		err = fmt.Errorf("storing an alias of a platform: %w", err)
+	}
+	return added, err
+}
+
+// resolve replaces a new alias in what is stored, and publishes what that changes.
+func (s Store) resolve(ctx context.Context, tx bun.Conn, business core.BusinessID, alias core.PlatformAlias) error {
+	changed, err := stores.Rename(ctx, s.db, tx, business, alias)
+	if err != nil {
+		return err
+	}
+	inMenus, err := menus.Rename(ctx, s.db, tx, business, alias)
+	if err != nil || changed == 0 && !inMenus {
+		return err
+	}
+	return publications.RulesChanged(ctx, s.db, tx, business, alias.Platform)
+}
+
+func unsend(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE platform_aliases SET sent = false WHERE business_id = ? AND platform = ? AND sent`, business,
+		platform); err != nil {
+		return fmt.Errorf("storing an alias of a platform: %w", err)
+	}
+	return nil
+}
+
+func told(a core.PlatformAlias) map[string]any {
+	return map[string]any{"alias": a.Alias, "sent": a.Sent}
+}
+
+// SendAlias sets whether events name the platform of an alias by it. It returns NotFound for an
+// unknown alias.
+func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias string, sent bool,
+	change access.Change) error {
+	return s.db.InTx(ctx, func(tx bun.Conn) error {
+		known, err := s.find(ctx, tx, business, alias)
+		if err != nil || known.Sent == sent {
+			return err
+		}
+		change.Object, change.Before = "platform/"+known.Platform, told(known)
+		if err := unsend(ctx, tx, business, known.Platform); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE platform_aliases SET sent = ? WHERE business_id = ? AND alias = ?`,
+			sent, business, alias); err != nil {
+			return fmt.Errorf("storing an alias of a platform: %w", err)
+		}
+		known.Sent = sent
+		change.After = told(known)
+		return s.db.RecordAudit(ctx, tx, change)
+	})
+}
+
+// RemoveAlias removes an alias. What is stored names the platform by its name and stays as it is.
+// It returns NotFound for an unknown alias.
+func (s Store) RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error {
+	return s.db.InTx(ctx, func(tx bun.Conn) error {
+		known, err := s.find(ctx, tx, business, alias)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM platform_aliases WHERE business_id = ? AND alias = ?`, business,
+			alias); err != nil {
+			return fmt.Errorf("removing an alias of a platform: %w", err)
+		}
+		change.Object, change.Before = "platform/"+known.Platform, told(known)
+		return s.db.RecordAudit(ctx, tx, change)
+	})
+}
+
+// find locks the names of a business's platforms and returns an alias.
+func (s Store) find(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	alias string) (known core.PlatformAlias, err error) {
+	if err := platforms.LockNames(ctx, tx, business); err != nil {
+		return known, err
+	}
+	err = tx.QueryRowContext(ctx,
+		`SELECT alias, platform, sent FROM platform_aliases WHERE business_id = ? AND alias = ?`, business, alias).
+		Scan(&known.Alias, &known.Platform, &known.Sent)
+	return known, postgres.NotFound(err, "business %d has no alias %q", business, alias)
+}

@@ -1,0 +1,72 @@
+package stores
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Rename replaces an alias in the lists and data of stores by its platform, and returns the
+// number of stores. The caller holds the lock of platforms.LockOutlets. It returns Conflict if
+// the platform would know two stores by one id.
+func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID,
+	alias core.PlatformAlias) (int, error) {
+	list, err := naming(ctx, tx, business, alias.Alias)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	type row struct {
+		ID       int64                `json:"id"`
+		Excluded []string             `json:"excluded"`
+		Included []string             `json:"included"`
+		Data     []store.PlatformData `json:"data"`
+	}
+	rows := make([]row, len(list))
+	rename := core.NewPlatformNames([]string{alias.Platform}, alias).Resolve
+	for i := range list {
+		list[i].Rename(rename)
+		rows[i] = row{list[i].ID, list[i].Excluded, list[i].Included, list[i].PlatformData}
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("rename", postgres.Args{
+		"business": business, "rows": string(encoded), "now": db.Clock().Now(),
+	})); err != nil {
+		return 0, fmt.Errorf("resolving an alias in stores: %w", err)
+	}
+	return len(list), platforms.CheckOutlets(ctx, tx, business, alias.Platform)
+}
+
+// naming locks the stores that name a platform in their lists or data.
+func naming(ctx context.Context, tx bun.Conn, business core.BusinessID, name string) ([]store.Present, error) {
+	rows, err := tx.QueryContext(ctx, queries.With("naming", postgres.Args{"business": business, "name": name}))
+	if err != nil {
+		return nil, fmt.Errorf("reading stores: %w", err)
+	}
+	defer rows.Close()
+	var list []store.Present
+	for rows.Next() {
+		var r store.Present
+		var ref string
+		var data []byte
+		if err := rows.Scan(&ref, &r.ID, pgdialect.Array(&r.Excluded), pgdialect.Array(&r.Included),
+			&data); err != nil {
+			return nil, fmt.Errorf("reading stores: %w", err)
+		}
+		if err := json.Unmarshal(data, &r.PlatformData); err != nil {
+			return nil, fmt.Errorf("reading store %q: %w", ref, err)
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,130 @@
+package menu
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// This file resolves the names of platforms. Stored records name platforms by their own names: a request's aliases
+// are resolved before it is applied, and an alias that is added later replaces what was stored under it.
+
+func tagOf(i *Image) *string              { return &i.Tag }
+func platformOf(p *PlatformPrice) *string { return &p.Platform }
+
+// resolveItem returns the object with the platforms that its names stand for, and the warnings about these.
+func (d *decider) resolveItem(o *ItemObject) (*ItemObject, []Warning) {
+	resolved := *o
+	var warnings [4][]Warning
+	resolved.Images, warnings[0] = d.resolveImages(o.Images)
+	resolved.Tags, warnings[1] = d.resolveTags(o.Tags)
+	resolved.IncludedPlatforms, warnings[2] = d.resolveList("included_platforms", o.IncludedPlatforms)
+	resolved.PlatformPricing, warnings[3] = resolveParts(d, "platform_pricing", o.PlatformPricing, platformOf)
+	return &resolved, slices.Concat(warnings[:]...)
+}
+
+func (d *decider) resolveImages(images []Image) ([]Image, []Warning) {
+	return resolveParts(d, "images", images, tagOf, DefaultTag)
+}
+
+func (d *decider) resolveTags(tags map[string][]string) (map[string][]string, []Warning) {
+	names := slices.Sorted(maps.Keys(tags))
+	resolved, dropped := renameTags(tags, d.state.Names.Resolve)
+	return resolved, asWarnings(append(core.UnknownPlatforms("tags", d.unknown(names, DefaultTag)),
+		core.TwiceNamed("tags", dropped)...))
+}
+
+// resolveList resolves a list of names. A platform that it names twice is listed once, which changes nothing.
+func (d *decider) resolveList(field string, list []string) ([]string, []Warning) {
+	return core.ResolveNames(list, d.state.Names.Resolve), asWarnings(core.UnknownPlatforms(field, d.unknown(list)))
+}
+
+// resolveParts resolves the names of the parts of an object, of which one counts for each platform.
+func resolveParts[T any](d *decider, field string, list []T, name func(*T) *string,
+	others ...string) ([]T, []Warning) {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = *name(&list[i])
+	}
+	resolved, dropped := core.ResolveEach(list, name, d.state.Names.Resolve)
+	return resolved, asWarnings(append(core.UnknownPlatforms(field, d.unknown(names, others...)),
+		core.TwiceNamed(field, dropped)...))
+}
+
+// unknown returns the names that stand for no platform of the business, and are none of the others that are allowed.
+func (d *decider) unknown(names []string, others ...string) (unknown []string) {
+	for _, name := range names {
+		if !d.state.Names.Known(name) && !slices.Contains(others, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
+// renameTags returns tags under other names, and the names that are left out because another counts for the same
+// platform. It returns the tags themselves if nothing changes.
+func renameTags(tags map[string][]string, rename func(string) string) (map[string][]string, []string) {
+	names := slices.Sorted(maps.Keys(tags))
+	if !slices.ContainsFunc(names, func(name string) bool { return rename(name) != name }) {
+		return tags, nil
+	}
+	kept, dropped := core.ResolveEach(names, func(s *string) *string { return s }, rename)
+	renamed := make(map[string][]string, len(kept))
+	for _, name := range names {
+		if !slices.Contains(dropped, name) {
+			renamed[rename(name)] = tags[name]
+		}
+	}
+	return renamed, dropped
+}
+
+// Rename replaces the names of platforms in the record of an item, and reports whether any was replaced.
+func (i *Item) Rename(rename func(string) string) (changed bool) {
+	renameParts(&changed, &i.Images, tagOf, rename)
+	renameNames(&changed, &i.IncludedPlatforms, rename)
+	if len(i.Tags) > 0 {
+		tags := read[map[string][]string](i.Tags)
+		renamed, _ := renameTags(tags, rename)
+		setDocument(&changed, &i.Tags, document(renamed, true))
+	}
+	return i.ItemValues.Rename(rename) || changed
+}
+
+// Rename replaces the names of platforms in the values of an item, and reports whether any was replaced.
+func (v *ItemValues) Rename(rename func(string) string) (changed bool) {
+	if len(v.PlatformPricing) == 0 {
+		return false
+	}
+	prices, _ := core.ResolveEach(read[[]PlatformPrice](v.PlatformPricing), platformOf, rename)
+	slices.SortFunc(prices, func(a, b PlatformPrice) int { return strings.Compare(a.Platform, b.Platform) })
+	setDocument(&changed, &v.PlatformPricing, document(prices, true))
+	return changed
+}
+
+// Rename replaces the names of platforms in the record of an option, and reports whether any was replaced.
+func (o *Option) Rename(rename func(string) string) (changed bool) {
+	renameParts(&changed, &o.Images, tagOf, rename)
+	return changed
+}
+
+// Rename replaces the names of platforms in the record of a charge, and reports whether any was replaced.
+func (r *Charge) Rename(rename func(string) string) (changed bool) {
+	renameNames(&changed, &r.ExcludedPlatforms, rename)
+	return changed
+}
+
+func renameNames(changed *bool, doc *jsontext.Value, rename func(string) string) {
+	renameParts(changed, doc, func(s *string) *string { return s }, rename)
+}
+
+func renameParts[T any](changed *bool, doc *jsontext.Value, name func(*T) *string, rename func(string) string) {
+	if len(*doc) == 0 {
+		return
+	}
+	renamed, _ := core.ResolveEach(read[[]T](*doc), name, rename)
+	setDocument(changed, doc, document(renamed, true))
+}

@@ -1,0 +1,171 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ServedByOwn marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
+// plugin id.
+const ServedByOwn = "own"
+
+// Platform is an ordering channel of a business, under the name that the business chose.
+type Platform struct {
+	Name     string `json:"name"`
+	ServedBy string `json:"served_by"`
+	SentAs   string `json:"-"` // the alias by which events name it; "" if they use Name
+}
+
+// Sent returns the name by which events name the platform.
+func (p Platform) Sent() string { return cmp.Or(p.SentAs, p.Name) }
+
+// PlatformAlias is another name of a platform, which a client of the business has fixed in its code.
+type PlatformAlias struct {
+	Alias    string `json:"alias"`
+	Platform string `json:"platform"`
+	Sent     bool   `json:"sent"` // events name the platform by it; at most one alias of a platform
+}
+
+// PlatformNames are the names and aliases of the platforms of a business.
+type PlatformNames struct {
+	platforms map[string]string // by name and by alias
+	sent      map[string]string // aliases by platform
+}
+
+// NewPlatformNames returns the names of platforms with these aliases.
+func NewPlatformNames(platforms []string, aliases ...PlatformAlias) PlatformNames {
+	n := PlatformNames{platforms: make(map[string]string, len(platforms)+len(aliases)), sent: map[string]string{}}
+	for _, a := range aliases {
+		n.platforms[a.Alias] = a.Platform
+		if a.Sent {
+			n.sent[a.Platform] = a.Alias
+		}
+	}
+	for _, name := range platforms { // a name has priority over an alias
+		n.platforms[name] = name
+	}
+	return n
+}
+
+// Resolve returns the platform that a name or an alias stands for. It returns an unknown name unchanged.
+func (n PlatformNames) Resolve(name string) string { return cmp.Or(n.platforms[name], name) }
+
+// Known reports whether the business has a platform with the name or alias.
+func (n PlatformNames) Known(name string) bool { return n.platforms[name] != "" }
+
+// Sent returns the name by which events name a platform.
+func (n PlatformNames) Sent(platform string) string { return cmp.Or(n.sent[platform], platform) }
+
+// SendsAliases reports whether events name any platform by an alias.
+func (n PlatformNames) SendsAliases() bool { return len(n.sent) > 0 }
+
+// maxPlatformName bounds the names of platforms and their aliases, in characters.
+const maxPlatformName = 255
+
+// DefaultTag stands for every platform in the tags and images of a menu, so it is no alias.
+const DefaultTag = "default"
+
+// CheckAlias returns what is wrong with an alias, or "". The text continues the word alias.
+func CheckAlias(alias string) string {
+	switch {
+	case alias == "" || utf8.RuneCountInString(alias) > maxPlatformName:
+		return "must have 1 to " + strconv.Itoa(maxPlatformName) + " characters"
+	case !utf8.ValidString(alias) || strings.ContainsFunc(alias, unicode.IsControl):
+		return "must have no control characters"
+	case strings.TrimSpace(alias) != alias:
+		return "must not begin or end with a space"
+	case alias == DefaultTag:
+		return `must not be "` + DefaultTag + `": in tags and images that stands for every platform`
+	}
+	return ""
+}
+
+// Warning reports a part of a request that had no effect, or was changed.
+type Warning struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// UnknownPlatforms returns the warning about platforms that the business does not have. They are stored, and take
+// effect when it gets them (contract, Menu).
+func UnknownPlatforms(field string, names []string) []Warning {
+	if len(names) == 0 {
+		return nil
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	noun := "the platform "
+	if len(names) > 1 {
+		noun = "platforms "
+	}
+	return []Warning{{field, field + " names " + noun + QuoteSome(names) +
+		", which this business does not have: without effect until it does"}}
+}
+
+// maxQuoted bounds the names in one message.
+const maxQuoted = 20
+
+// QuoteSome quotes names for a message, and counts those beyond the first few.
+func QuoteSome(names []string) string {
+	quoted := make([]string, min(len(names), maxQuoted))
+	for i := range quoted {
+		quoted[i] = `"` + strings.ToValidUTF8(names[i], "?") + `"`
+	}
+	list := strings.Join(quoted, ", ")
+	if more := len(names) - len(quoted); more > 0 {
+		list += " and " + strconv.Itoa(more) + " more"
+	}
+	return list
+}
+
+// ResolveEach resolves the names of the elements of a list. Of elements for the same platform it keeps the one with
+// the platform's own name, or else the first, and returns the names of the others. It returns the list itself if
+// nothing changes.
+func ResolveEach[T any](list []T, name func(*T) *string, resolve func(string) string) (resolved []T, dropped []string) {
+	var platforms []string
+	for i := range list {
+		if sent := *name(&list[i]); resolve(sent) != sent {
+			platforms = make([]string, len(list))
+			break
+		}
+	}
+	if platforms == nil {
+		return list, nil
+	}
+	best := make(map[string]int, len(list)) // index by platform
+	for i := range list {
+		sent := *name(&list[i])
+		platforms[i] = resolve(sent)
+		if first, twice := best[platforms[i]]; !twice || sent == platforms[i] && *name(&list[first]) != sent {
+			best[platforms[i]] = i
+		}
+	}
+	resolved = make([]T, 0, len(list))
+	for i, element := range list {
+		if best[platforms[i]] != i {
+			dropped = append(dropped, *name(&list[i]))
+			continue
+		}
+		*name(&element) = platforms[i]
+		resolved = append(resolved, element)
+	}
+	return resolved, dropped
+}
+
+// ResolveNames resolves a list of names, each platform once. It returns the list itself if nothing changes.
+func ResolveNames(list []string, resolve func(string) string) []string {
+	resolved, _ := ResolveEach(list, func(s *string) *string { return s }, resolve)
+	return resolved
+}
+
+// TwiceNamed returns the warning about entries that name a platform which another entry names too.
+func TwiceNamed(field string, dropped []string) []Warning {
+	if len(dropped) == 0 {
+		return nil
+	}
+	return []Warning{{field, field + " names a platform twice; the entry under the alias is left out: " +
+		QuoteSome(dropped)}}
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestAliasesInStoresNameThePlatform(t *testing.T) {
+	known := Known{
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByOwn}},
+		Names: core.NewPlatformNames([]string{"a", "web"}, core.PlatformAlias{Alias: "zomato", Platform: "a", Sent: true},
+			core.PlatformAlias{Alias: "shop", Platform: "web"}),
+		Stores:  map[string]Present{},
+		Outlets: map[Outlet]string{{"a", "R-9"}: "s9"},
+	}
+	_, plan := decide(t, `{"stores":[
+		{"ref_id":"s1","name":"N","city":"C","included_platforms":["zomato","a","shop","mars"],
+			"platform_data":[{"name":"zomato","platform_store_id":"R-1"},{"name":"a","platform_store_id":"R-2"}]},
+		{"ref_id":"s2","name":"N","city":"C","excluded_platforms":["zomato"],"included_platforms":["mars"]},
+		{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"zomato","platform_store_id":"R-9"}]}]}`, known)
+	require.Equal(t, []Outcome{
+		{"A", 101, "", []core.Warning{
+			{Path: "included_platforms", Message: `included_platforms names the platform "mars", which this business does ` +
+				`not have: without effect until it does`},
+			{Path: "platform_data",
+				Message: `platform_data names a platform twice; the entry under the alias is left out: "zomato"`}}},
+		{"A", 102, "", nil}, // the list that is not used gets no warning
+		{"A", 0, `platform_data: the platform "a" knows store "s9" by "R-9" already`, nil},
+	}, plan.Outcomes)
+	first, second := plan.Changes[0].Object, plan.Changes[1].Object
+	require.Equal(t, []string{"a", "web", "mars"}, first.IncludedPlatforms)
+	require.Equal(t, []PlatformData{{Name: "a", PlatformStoreID: "R-2"}}, first.PlatformData)
+	require.Equal(t, []string{"a"}, second.ExcludedPlatforms)
+	require.Nil(t, second.IncludedPlatforms)
+
+	read := Stored{Object: first, ClosedOn: []Closing{{Platform: "a"}}}.Named(known.Names)
+	require.Equal(t, []string{"zomato", "web", "mars"}, read.IncludedPlatforms, "only the alias that is sent")
+	require.Equal(t, []PlatformData{{Name: "zomato", PlatformStoreID: "R-2"}}, read.PlatformData)
+	require.Equal(t, "zomato", read.ClosedOn[0].Platform)
+	require.Equal(t, []string{"a", "web", "mars"}, first.IncludedPlatforms, "what is stored stays")
+}
+
+func TestBusinessDecidesWhereNewStoresAreListed(t *testing.T) {
+	all := []string{"a", "web"}
+	known := Known{Names: core.NewPlatformNames(all), Default: ListAll,
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByOwn}},
+		Stores:    map[string]Present{"old": {ID: 1}},
+		Outlets:   map[Outlet]string{{"a", "taken"}: "s9"}}
+	request, plan := decide(t, `{"stores":[{"ref_id":"new","name":"N","city":"C"},{"ref_id":"old","name":"N"},
+		{"ref_id":"none","name":"N","city":"C","included_platforms":[]},
+		{"ref_id":"taken","name":"N","city":"C"}]}`, known)
+	require.Equal(t, Stats{Created: 2, Updated: 1, Errors: 1}, plan.Stats)
+	listing := func(i int) Listing {
+		return Listing{plan.Changes[i].Object.ExcludedPlatforms, plan.Changes[i].Object.IncludedPlatforms}
+	}
+	require.Equal(t, all, listing(0).Effective(all), "a new store without lists")
+	require.Equal(t, Listing{}, listing(1), "an update says nothing of its lists")
+	require.Empty(t, listing(2).Effective(all), "an empty list is a list")
+	require.Contains(t, plan.Outcomes[3].Message, `knows store "s9" by "taken" already`)
+	require.Equal(t, []string{"new", "none", "taken"}, request.OutletIDs(known))
+	known.Default = ListNone
+	require.Equal(t, []string{"none"}, request.OutletIDs(known))
+}
+
+func TestDefaultListingIsAllOrNone(t *testing.T) {
+	for _, text := range []string{"all", "none"} {
+		listing, err := ParseDefaultListing(text)
+		require.NoError(t, err)
+		require.Equal(t, DefaultListing(text), listing)
+	}
+	_, err := ParseDefaultListing("some")
+	require.Equal(t, core.Invalid, core.CodeOf(err))
+	require.EqualError(t, err, `list-stores must be all or none, not "some"`)
+}
