@@ -51,6 +51,8 @@ type Database interface {
 	settings.Platforms
 	settings.CallbackKeys
 	settings.Monitoring
+	settings.Listing
+	settings.Aliases
 	stores.Lister
 	stores.Timeline
 	stores.Publisher
@@ -106,7 +108,7 @@ func New(config Config) *Console {
 // pages are all pages, in the order of the navigation.
 func pages(config Config, s *shell.Shell) []shell.Page {
 	db, sent := config.Database, config.Deliveries
-	start := overview.Pages{Activity: db, Stores: db, Plugins: config.Plugins}
+	start := overview.Pages{Activity: db, Stores: db, Listing: db, Plugins: config.Plugins}
 	trail := audit.Pages{Trail: db}
 	return []shell.Page{
 		s.Page(),
@@ -127,8 +129,8 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		items.Pages{Items: db, Publications: config.Published, Plugins: config.Plugins}.Page(),
 		history.Pages{Menus: config.Menus, Platforms: db, Queue: db}.Page(),
 		keys.Pages{Lister: db, Issuer: db, Clock: config.Clock}.Page(),
-		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Plugins: config.Plugins, BaseURL: config.BaseURL,
-			Clock: config.Clock}.Page(),
+		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Listing: db, Aliases: db, Plugins: config.Plugins,
+			BaseURL: config.BaseURL, Clock: config.Clock}.Page(),
 		checklist.Pages{Facts: config.Checklist, BaseURL: config.BaseURL}.Page(),
 		sandbox.Pages{Playground: config.Sandbox}.Page(),
 		trail.Page(),

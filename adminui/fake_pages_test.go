@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -113,6 +114,34 @@ func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, _ core.Platform
 	return nil
 }
 
+func (f *fake) DefaultListing(context.Context, core.BusinessID) (store.DefaultListing, error) {
+	return store.ListAll, f.broken
+}
+
+func (f *fake) SetDefaultListing(_ context.Context, _ core.BusinessID, _, _ store.DefaultListing,
+	change access.Change) error {
+	f.did(change)
+	return nil
+}
+
+func (f *fake) AddAlias(_ context.Context, _ core.BusinessID, alias, _ string, _ *bool, change access.Change) error {
+	if wrong := core.CheckAlias(alias); wrong != "" {
+		return core.Errorf(core.Invalid, "the alias %s", wrong)
+	}
+	f.did(change)
+	return nil
+}
+
+func (f *fake) SendAlias(_ context.Context, _ core.BusinessID, _ string, _ bool, change access.Change) error {
+	f.did(change)
+	return nil
+}
+
+func (f *fake) RemoveAlias(_ context.Context, _ core.BusinessID, _ string, change access.Change) error {
+	f.did(change)
+	return nil
+}
+
 func (f *fake) AddCallbackKey(_ context.Context, _ core.BusinessID, _ string, _ []byte, change access.Change) error {
 	f.done = append(f.done, change)
 	return nil
@@ -165,9 +194,11 @@ func stocked() shelf {
 			Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
 			Secrets:   map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)},
 			Version:   strings.Repeat("a", 32),
-			RefusedAt: before(3), Refused: "the header x-signature is not right"},
+			RefusedAt: before(3), Refused: "the header x-signature is not right",
+			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", Sent: true},
+				{Alias: hostile + long, Platform: "tasty-eats"}}},
 		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`),
-			Version: strings.Repeat("b", 32)},
+			Version: strings.Repeat("b", 32), Aliases: []core.PlatformAlias{{Alias: "gone", Platform: hostile}}},
 		{Platform: core.Platform{Name: "web", ServedBy: "own"}, Version: strings.Repeat("c", 32)}}
 	return s
 }

@@ -211,6 +211,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
+	if record.Platform != "" { // the relay may name it by an alias
+		reading = reading.On(record.Platform)
+	}
 	ctx := c.UserContext()
 	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History,
 		Rides: record.Rides, Flags: reading.Flags}

@@ -13,12 +13,14 @@ import (
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/jobs"
+	"github.com/servery-hub/servery/adminui/settings"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/store"
 )
 
 // Activity reads what happened in businesses, and what needs attention.
@@ -36,7 +38,13 @@ type Activity interface {
 type Pages struct {
 	Activity Activity
 	Stores   StoreGrid
+	Listing  Listing
 	Plugins  Plugins
+}
+
+// Listing reads where new stores of a business are listed.
+type Listing interface {
+	DefaultListing(ctx context.Context, business core.BusinessID) (store.DefaultListing, error)
 }
 
 // Page describes the overview of all businesses.
@@ -144,9 +152,13 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	if len(grid.Rows) > 0 {
 		view.grid, view.all = &grid, v.Link("grid/")
 	}
+	listing, err := p.Listing.DefaultListing(c.UserContext(), b.ID)
+	if err != nil {
+		return err
+	}
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
-		{Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}}
+		{Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
 	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
 }
 

@@ -68,6 +68,7 @@ func formOf(v *shell.PageContext, one console.PlatformSettings, about console.Pl
 			Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}},
 			callFacts(v, one, about.Inbound, base)...)
 	}
+	form.facts = append(form.facts, aliasFact(one))
 	return form
 }
 

@@ -56,6 +56,8 @@ type Pages struct {
 	Platforms  Platforms
 	Keys       CallbackKeys
 	Monitoring Monitoring
+	Listing    Listing
+	Aliases    Aliases
 	Plugins    Plugins
 	BaseURL    string // of the hub as others reach it; "" as requests come
 	Clock      core.Clock
@@ -69,6 +71,10 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path, access.Viewer, p.List),
 			shell.Post(path+"platforms/", access.Support, p.Add),
 			shell.Post(path+"watching/", access.Support, p.Watch),
+			shell.Post(path+"listing/", access.Support, p.ListStores),
+			shell.Post(path+"alias/", access.Support, p.AddAlias),
+			shell.Post(path+"alias/sent/", access.Support, p.SendAlias),
+			shell.Post(path+"alias/remove/", access.Support, p.RemoveAlias),
 			shell.Get(path+"platform/", access.Viewer, p.One),
 			shell.Post(path+"platform/", access.Support, p.Save),
 			shell.Post(path+"callback/", access.Support, p.Callback),
@@ -101,16 +107,20 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			served = ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, here(v, one.Name)), served, ui.Coded(string(one.Settings)),
-				ui.T(some(len(one.Addresses))),
+			ui.Row{Cells: []ui.Cell{{Text: one.Name, Href: here(v, one.Name), Note: aliasNote(one)}, served,
+				ui.Coded(string(one.Settings)), ui.T(some(len(one.Addresses))),
 				ui.T(some(len(one.Secrets))), ui.T(some(len(one.Keys)))}})
 	}
 	watched, err := p.Monitoring.Watching(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
+	listing, err := p.Listing.DefaultListing(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
 	head := shell.Head{Title: text.Settings, Note: text.SettingsNote,
-		Above: []templ.Component{ui.FactsOf(watchFacts(watched))}}
+		Above: []templ.Component{ui.FactsOf(append(watchFacts(watched), ListingFact(listing)))}}
 	if v.MayAct() {
 		served, err := p.servers(c.UserContext())
 		if err != nil {
@@ -119,7 +129,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), Ask: text.Why,
 			Fields: []ui.Filter{
 				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
-			watchButton(v, watched)}
+			watchButton(v, watched), listingButton(v, listing)}
 	}
 	return v.Listed(c, head, list, "after", keys)
 }
@@ -215,10 +225,13 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 		head.Causes = append(head.Causes,
 			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
 	}
+	if v.MayAct() {
+		head.Buttons = aliasButtons(v, one)
+	}
 	if v.MayAct() && one.ServedBy != core.ServedByOwn {
 		hidden := []ui.Option{{Label: "name", Value: one.Name}}
-		head.Buttons = []ui.Button{{Label: text.MakeCallbackKey, Action: v.Link("settings/callback/"), Hidden: hidden,
-			Ask: text.Why, Say: text.MakeCallbackKeySay}}
+		head.Buttons = append(head.Buttons, ui.Button{Label: text.MakeCallbackKey,
+			Action: v.Link("settings/callback/"), Hidden: hidden, Ask: text.Why, Say: text.MakeCallbackKeySay})
 		if len(one.Keys) > 1 {
 			head.Buttons = append(head.Buttons,
 				ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden,

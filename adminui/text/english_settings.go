@@ -58,6 +58,35 @@ const (
 	WatchConflict = "It was changed meanwhile; nothing was stored. Load the page again to see how it is now."
 )
 
+// Words of where new stores are listed.
+const (
+	ListStores     = "New stores without platform lists are listed on"
+	ListStoresAct  = "Where new stores are listed"
+	ListStoresAll  = "all platforms"
+	ListStoresNone = "no platform"
+	ListStoresSay  = "It counts for stores that are created from now on without included_platforms and " +
+		"excluded_platforms. Stores that exist stay as they are."
+)
+
+// Words of the aliases of platforms.
+const (
+	Aliases     = "Aliases"
+	Alias       = "Alias"
+	AliasNote   = "also %s"
+	AliasSent   = "events name it %s"
+	AddAlias    = "Add an alias"
+	AddAliasSay = "Requests can name the platform by it. Stores and menus that name it already count for this " +
+		"platform from now on."
+	SendAlias   = "Events name the platform by it"
+	SentName    = "Name in events"
+	SentNameSay = "Events and the API of the POS name the platform so from now on. Events that were stored before " +
+		"stay as they are."
+	OwnName        = "%s, its own name"
+	RemoveAlias    = "Remove an alias"
+	RemoveAliasSay = "Requests that name the platform by it are refused, or have no effect there, from now on. What " +
+		"was stored stays listed on the platform."
+)
+
 // Words of items and stores on platforms.
 const (
 	HereNotSold        = "Not shown: the store does not sell it"

@@ -19,6 +19,7 @@ type PlatformSettings struct {
 	RefusedAt time.Time            // when a call in its name was last rejected; zero: unknown
 	Refused   string               // the reason
 	Version   string               // changes with every update
+	Aliases   []core.PlatformAlias // its other names
 }
 
 // Watching is the monitoring configuration of a business. In a duration, nil means the hub's default and 0 means

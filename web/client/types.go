@@ -369,17 +369,17 @@ type FeatureActionRequest struct {
 // GetDeliverableQuery has the query parameters of GetDeliverable. Zero values are not sent.
 type GetDeliverableQuery struct {
 	ZipCode  string // The zip code of the customer
-	Platform string // Name of a platform of the business
+	Platform string // Name or alias of a platform of the business
 }
 
 // GetEffectiveMenuQuery has the query parameters of GetEffectiveMenu. Zero values are not sent.
 type GetEffectiveMenuQuery struct {
-	Platform string // Name of a platform of the business
+	Platform string // Name or alias of a platform of the business
 }
 
 // GetItemThenQuery has the query parameters of GetItemThen. Zero values are not sent.
 type GetItemThenQuery struct {
-	Platform string // Name of a platform of the business
+	Platform string // Name or alias of a platform of the business
 	Time     int64  // The moment, in epoch milliseconds
 }
 
@@ -421,7 +421,7 @@ type HeadersInput = map[string]string
 
 // Image is described in the API reference.
 type Image struct {
-	Tag string `json:"tag"` // A platform of the business, or `default` for all
+	Tag string `json:"tag"` // A platform of the business by name or alias, or `default` for all
 	URL string `json:"url"` // Public URL of the picture
 }
 
@@ -564,7 +564,7 @@ type KindPreviewErrors struct {
 
 // ListChannelStoresQuery has the query parameters of ListChannelStores. Zero values are not sent.
 type ListChannelStoresQuery struct {
-	Platform string // Name of a platform of the business
+	Platform string // Name or alias of a platform of the business
 	Limit    int64  // Number of stores per page
 	After    string // The `next` of the previous page
 }
@@ -572,7 +572,7 @@ type ListChannelStoresQuery struct {
 // ListDeliverableStoresQuery has the query parameters of ListDeliverableStores. Zero values are not sent.
 type ListDeliverableStoresQuery struct {
 	ZipCode  string // The zip code of the customer
-	Platform string // Name of a platform of the business
+	Platform string // Name or alias of a platform of the business
 	Limit    int64  // Number of stores per page
 	After    string // The `next` of the previous page
 }
@@ -598,7 +598,7 @@ type ListEventTypesAnswer struct {
 // ListOrdersQuery has the query parameters of ListOrders. Zero values are not sent.
 type ListOrdersQuery struct {
 	State      string // State of the order
-	Platform   string // Name of the platform that the order comes from
+	Platform   string // Name or alias of the platform that the order comes from
 	StoreRefID string // Your identifier of the store
 	OrderRefID string // Your own reference of the order
 	Escalated  bool   // Orders that waited too long for acknowledgement, those acknowledged since included
@@ -611,7 +611,7 @@ type ListOrdersQuery struct {
 // ListPublicationsQuery has the query parameters of ListPublications. Zero values are not sent.
 type ListPublicationsQuery struct {
 	LocationRefID string // Your `ref_id` of the store
-	Platform      string // Name of the platform
+	Platform      string // Name or alias of the platform
 	Status        string // Latest outcome of the menu
 	Limit         int64  // Number of publications per page
 	After         string // The `next` of the previous page
@@ -655,7 +655,7 @@ type ListWebhooksQuery struct {
 type LocationAction struct {
 	Action        string    `json:"action"`
 	LocationRefID string    `json:"location_ref_id"`    // The store
-	Platforms     []string  `json:"platforms,omitzero"` // Platforms of the action
+	Platforms     []string  `json:"platforms,omitzero"` // Platforms of the action, by name or alias
 	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
 }
 
@@ -883,7 +883,7 @@ type OrderRequest struct {
 	OrderType        *string                 `json:"order_type,omitzero"`
 	PayableAmount    *json.Number            `json:"payable_amount,omitzero"`
 	Payment          []OrderRequestPayment   `json:"payment,omitzero"`
-	Platform         string                  `json:"platform"`          // Name of a platform of the business
+	Platform         string                  `json:"platform"`          // Name or alias of a platform of the business
 	PlatformOrderID  json.RawMessage         `json:"platform_order_id"` // The platform's identifier of the order, as text of at most 255 characters or a whole number
 	StoreRefID       string                  `json:"store_ref_id"`      // The merchant's identifier of the store
 	Taxes            []OrderRequestTaxes     `json:"taxes,omitzero"`    // All taxes of the order
@@ -1009,7 +1009,7 @@ type PageMeta struct {
 
 // PlatformPrice is described in the API reference.
 type PlatformPrice struct {
-	Platform string      `json:"platform"` // A platform of the business
+	Platform string      `json:"platform"` // A platform of the business, by name or alias
 	Price    json.Number `json:"price"`    // Price on the platform
 }
 
@@ -1218,17 +1218,18 @@ type StorePageMeta struct {
 
 // StorePlatformData is described in the API reference.
 type StorePlatformData struct {
-	Name            string  `json:"name"`                       // A platform of the business
+	Name            string  `json:"name"`                       // A platform of the business, by name or alias
 	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's own identifier of the store
 	URL             *string `json:"url,omitzero"`               // URL of the store's page on the platform
 }
 
 // StoreResult is described in the API reference.
 type StoreResult struct {
-	Created int64          `json:"created"`         // Number of stores created
-	Errors  int64          `json:"errors"`          // Number of stores that failed
-	Failed  []FailedObject `json:"failed,omitzero"` // The first 100 failed stores
-	Updated int64          `json:"updated"`         // Number of stores that existed
+	Created  int64          `json:"created"`           // Number of stores created
+	Errors   int64          `json:"errors"`            // Number of stores that failed
+	Failed   []FailedObject `json:"failed,omitzero"`   // The first 100 failed stores
+	Updated  int64          `json:"updated"`           // Number of stores that existed
+	Warnings []Warning      `json:"warnings,omitzero"` // The first 100 warnings
 }
 
 // StoreTimings is described in the API reference.
@@ -1538,10 +1539,17 @@ type TurnOnAt = int64
 
 // TwiceReferenced is described in the API reference.
 type TwiceReferenced struct {
-	Message     string `json:"message"`
-	Reference   string `json:"reference"`    // Identifies the request
-	ReferenceID string `json:"reference_id"` // Same as `reference`
-	Status      string `json:"status"`
+	Message     string    `json:"message"`
+	Reference   string    `json:"reference"`    // Identifies the request
+	ReferenceID string    `json:"reference_id"` // Same as `reference`
+	Status      string    `json:"status"`
+	Warnings    []Warning `json:"warnings,omitzero"` // Parts of the request that have no effect now
+}
+
+// Warning is described in the API reference.
+type Warning struct {
+	Message string `json:"message"` // Why it has no effect
+	Path    string `json:"path"`    // Field that the warning is about, such as `location_ref_id`
 }
 
 // Webhook is described in the API reference.

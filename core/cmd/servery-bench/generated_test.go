@@ -22,7 +22,8 @@ func created(t *testing.T, rows menuObjects) (n int) {
 		menu.Rulebook{Vocabulary: vocabulary}.Of(core.Business{Country: "IN"}))
 	require.NoError(t, err)
 	var id int64
-	plan := menu.Decide(request, menu.State{Names: core.NewPlatformNames([]string{"web", "app"})}, func() int64 { id++; return id })
+	state := menu.State{Names: core.NewPlatformNames([]string{"web", "app"})}
+	plan := menu.Decide(request, state, func() int64 { id++; return id })
 	for kind, stats := range plan.Stats {
 		for i, outcome := range plan.Outcomes[kind] {
 			require.Empty(t, outcome.Message, "%s[%d]", menu.Kind(kind), i)

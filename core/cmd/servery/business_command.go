@@ -83,7 +83,8 @@ func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing s
 	if listing, err = c.listing(); err != nil || listing == "" {
 		return records.DefaultListing(ctx, business)
 	}
-	change := access.Change{Business: business, Actor: "cli", Action: "business.list_stores", Why: "servery business set"}
+	change := access.Change{Business: business, Actor: "cli", Action: "business.list_stores",
+		Why: "servery business set"}
 	return listing, records.SetDefaultListing(ctx, business, "", listing, change)
 }
 

@@ -244,8 +244,8 @@ func TestPlatformAliasCommands(t *testing.T) {
 	said, complaints = alias("set", "shop", "--sent")
 	require.Contains(t, said, "the alias shop of business", complaints)
 	said, _ = alias("list", "--json")
-	require.JSONEq(t, `[{"alias":"shop","platform":"web","sent":true},{"alias":"zomato","platform":"web","sent":false}]`,
-		said, "one alias of a platform is sent")
+	require.JSONEq(t, `[{"alias":"shop","platform":"web","sent":true},
+		{"alias":"zomato","platform":"web","sent":false}]`, said, "one alias of a platform is sent")
 	said, _ = o.run("platform", "list", business, "--json")
 	require.Contains(t, said, `"aliases":[{"alias":"shop","platform":"web","sent":true}`)
 

@@ -7,6 +7,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
@@ -58,6 +59,8 @@ type (
 	platformStore = platforms.Store
 	deliveryStore = deliveries.Store
 	webhookStore  = deliveries.Webhooks
+	storeStore    = stores.Store
+	aliasStore    = aliases.Store
 )
 
 // consoleRecords combines them (adminui.Database).
@@ -68,9 +71,11 @@ type consoleRecords struct {
 	platformStore
 	deliveryStore
 	webhookStore
+	storeStore
+	aliasStore
 }
 
 func newConsoleRecords(db *postgres.DB) consoleRecords {
 	return consoleRecords{consoleview.New(db), accessdb.New(db), jobs.New(db), platforms.New(db), deliveries.New(db),
-		deliveries.NewWebhooks(db)}
+		deliveries.NewWebhooks(db), stores.New(db), aliases.New(db)}
 }

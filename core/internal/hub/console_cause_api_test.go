@@ -16,7 +16,7 @@ import (
 func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 	f, sam := consoleFleet(t, nil)
 	f.ok("POST", "/external/api/v1/stores/",
-		`{"stores":[{"ref_id":"S-8","name":"Eight","city":"Oakland","included_platforms":["aggregator-z"]}]}`)
+		`{"stores":[{"ref_id":"S-8","name":"Eight"}]}`)
 	var found answered
 	hubtest.WaitUntil(t, "the job is found by the store that it refused", func() bool {
 		found = sam.get(t, shell.SearchPath+"?q="+url.QueryEscape("S-8"))
@@ -26,12 +26,11 @@ func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 	read := f.ok("GET", "/external/api/v1/jobs/"+reference+"/", "")
 	failed := read.body["result"].(map[string]any)["failed"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{"stores", "S-8"}, []any{failed["entity"], failed["ref_id"]})
-	require.Contains(t, failed["message"], `the platform "aggregator-z", which this business does not have`)
+	require.Equal(t, "city is required to create a store", failed["message"])
 	page := sam.get(t, found.header.Get("Location"))
 	require.Contains(t, page.text, "Not applied: 1 of 1.")
 	require.Contains(t, page.text, "Done, 1 of 1 refused")
-	require.Contains(t, page.text, "the platform &#34;aggregator-z&#34;, which this business does not have",
-		"alone, it is told in full")
+	require.Contains(t, page.text, "city is required to create a store", "alone, it is told in full")
 }
 
 func TestJobListsItsFirstFailedObjects(t *testing.T) {

@@ -26,6 +26,15 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 			list[i].Secrets[name] = time.Time{}
 		}
 	}
+	aliases, err := platforms.AliasesOf(ctx, c.db.Tenant(business), business)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range aliases {
+		if i, known := places[a.Platform]; known {
+			list[i].Aliases = append(list[i].Aliases, a)
+		}
+	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT p.name, `+platforms.PlatformVersion+
 			`, p.secrets_at, p.refused_at, p.refused_for, k.created_at FROM platforms p

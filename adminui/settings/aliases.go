@@ -1,0 +1,113 @@
+package settings
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Aliases changes the other names of platforms.
+type Aliases interface {
+	AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
+		change access.Change) error
+	SendAlias(ctx context.Context, business core.BusinessID, alias string, sent bool, change access.Change) error
+	RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error
+}
+
+// aliasFact tells by which other names clients know a platform.
+func aliasFact(one console.PlatformSettings) ui.Fact {
+	if len(one.Aliases) == 0 {
+		return ui.Fact{Label: text.Aliases, Cell: ui.T("")}
+	}
+	names, sent := make([]string, len(one.Aliases)), one.Name
+	for i, a := range one.Aliases {
+		if names[i] = a.Alias; a.Sent {
+			sent = a.Alias
+		}
+	}
+	return ui.Fact{Label: text.Aliases,
+		Cell: ui.Cell{Text: strings.Join(names, ", "), Note: fmt.Sprintf(text.AliasSent, sent)}}
+}
+
+// aliasNote names the aliases of a platform below its name; "" if it has none.
+func aliasNote(one console.PlatformSettings) string {
+	if len(one.Aliases) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(text.AliasNote, aliasFact(one).Cell.Text)
+}
+
+// aliasButtons change the other names of a platform.
+func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Button {
+	hidden := []ui.Option{{Label: "name", Value: one.Name}}
+	first := fmt.Sprint(len(one.Aliases) == 0)
+	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden, Ask: text.Why,
+		Say: text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
+			{Name: "sent", Label: text.SendAlias, Value: first,
+				Options: []ui.Option{{Value: "true", Label: text.Yes}, {Value: "false", Label: text.No}}}}}}
+	if len(one.Aliases) == 0 {
+		return buttons
+	}
+	known, names := []ui.Option{}, []ui.Option{{Value: "", Label: fmt.Sprintf(text.OwnName, one.Name)}}
+	sent := ""
+	for _, a := range one.Aliases {
+		known, names = append(known, ui.Option{Value: a.Alias, Label: a.Alias}),
+			append(names, ui.Option{Value: a.Alias, Label: a.Alias})
+		if a.Sent {
+			sent = a.Alias
+		}
+	}
+	return append(buttons,
+		ui.Button{Label: text.SentName, Action: v.Link("settings/alias/sent/"), Ask: text.Why, Say: text.SentNameSay,
+			Hidden: append(hidden, ui.Option{Label: "was", Value: sent}),
+			Fields: []ui.Filter{{Name: "alias", Label: text.SentName, Value: sent, Options: names}}},
+		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden, Ask: text.Why,
+			Say: text.RemoveAliasSay, Danger: true,
+			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: known}}})
+}
+
+// AddAlias gives a platform another name.
+func (p Pages) AddAlias(c *fiber.Ctx, v *shell.PageContext) error {
+	sent := shell.Field(c, "sent") == "true"
+	return p.aliased(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, strings.TrimSpace(shell.Field(c, "alias")),
+		shell.Field(c, "name"), &sent, v.Change(c, "platform.alias")))
+}
+
+// SendAlias sets by which of its names events name a platform.
+func (p Pages) SendAlias(c *fiber.Ctx, v *shell.PageContext) error {
+	alias, sent := shell.Field(c, "alias"), true
+	if alias == "" { // the platform's own name, instead of the alias until now
+		alias, sent = shell.Field(c, "was"), false
+	}
+	if alias == "" {
+		return p.aliased(c, v, nil)
+	}
+	return p.aliased(c, v, p.Aliases.SendAlias(c.UserContext(), v.Business.ID, alias, sent,
+		v.Change(c, "platform.send_alias")))
+}
+
+// RemoveAlias removes another name of a platform.
+func (p Pages) RemoveAlias(c *fiber.Ctx, v *shell.PageContext) error {
+	return p.aliased(c, v, p.Aliases.RemoveAlias(c.UserContext(), v.Business.ID, shell.Field(c, "alias"),
+		v.Change(c, "platform.unalias")))
+}
+
+// aliased answers with the page of the platform.
+func (p Pages) aliased(c *fiber.Ctx, v *shell.PageContext, err error) error {
+	name := shell.Field(c, "name")
+	if err != nil {
+		return v.Again(c, err, here(v, name), func(c *fiber.Ctx, v *shell.PageContext) error {
+			return p.one(c, v, name, func(f formView) formView { return f })
+		})
+	}
+	return c.Redirect(here(v, name)+"&done=stored", fiber.StatusSeeOther)
+}

@@ -1,0 +1,55 @@
+package settings
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Listing reads and changes where new stores of a business are listed.
+type Listing interface {
+	DefaultListing(ctx context.Context, business core.BusinessID) (store.DefaultListing, error)
+	SetDefaultListing(ctx context.Context, business core.BusinessID, from, to store.DefaultListing,
+		change access.Change) error
+}
+
+// ListingFact tells where stores are listed that are created without platform lists.
+func ListingFact(listing store.DefaultListing) ui.Fact {
+	return ui.Fact{Label: text.ListStores, Cell: ui.T(listingWords(listing))}
+}
+
+func listingWords(listing store.DefaultListing) string {
+	if listing == store.ListAll {
+		return text.ListStoresAll
+	}
+	return text.ListStoresNone
+}
+
+// listingButton changes it.
+func listingButton(v *shell.PageContext, listing store.DefaultListing) ui.Button {
+	return ui.Button{Label: text.ListStoresAct, Action: v.Link("settings/listing/"), Ask: text.Why,
+		Say: text.ListStoresSay, Hidden: []ui.Option{{Label: "from", Value: string(listing)}}, Fields: []ui.Filter{
+			{Name: "listing", Label: text.ListStores, Value: string(listing),
+				Options: []ui.Option{{Value: string(store.ListNone), Label: text.ListStoresNone},
+					{Value: string(store.ListAll), Label: text.ListStoresAll}}}}}
+}
+
+// ListStores stores where stores are listed that are created without platform lists.
+func (p Pages) ListStores(c *fiber.Ctx, v *shell.PageContext) error {
+	listing, err := store.ParseDefaultListing(shell.Field(c, "listing"))
+	if err == nil {
+		err = p.Listing.SetDefaultListing(c.UserContext(), v.Business.ID, store.DefaultListing(shell.Field(c, "from")),
+			listing, v.Change(c, "business.list_stores"))
+	}
+	if err != nil {
+		return v.Again(c, err, v.Link("settings/"), p.List)
+	}
+	return shell.Then(c, v.Link("settings/"), "stored")
+}
