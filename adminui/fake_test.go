@@ -115,6 +115,19 @@ func (f *fake) SwitchWebhook(_ context.Context, _ core.BusinessID, id int64, act
 	return nil
 }
 
+func (f *fake) ChangeWebhook(_ context.Context, _ core.BusinessID, id int64, input webhook.Input,
+	change access.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.endpoints {
+		if f.endpoints[i].ID == id {
+			f.endpoints[i].EventHeader = *input.EventHeader
+		}
+	}
+	f.done = append(f.done, change)
+	return nil
+}
+
 func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time,
 	limit int) (list []console.Job, err error) {
 	for _, j := range f.jobs {

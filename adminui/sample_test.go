@@ -87,6 +87,7 @@ func sampleCounts() (list []console.Count) {
 func sampleEndpoints(failed core.ID) []console.Endpoint {
 	return []console.Endpoint{
 		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true,
+			EventHeader: "X-Hook-Event", EventForm: "number",
 			Units: "seconds", CreatedAt: before(40_000), Waiting: 41, GivenUp: 22, ProbedSince: before(90),
 			Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
 			Day: console.Count{Accepted: 20_412, Refused: 390, Took: 2_000_000 * time.Millisecond,

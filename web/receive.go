@@ -17,7 +17,7 @@ var (
 	noBody    = body.Limit{}
 	small     = body.Limit{Bytes: 64 << 10, Class: limit.Small, Cost: parsed}
 	webhooks  = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 headers of 4 KiB, escaped
-	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references
+	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
 	orders    = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
 	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Open, Cost: parsed} // the body may show who calls
 	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}

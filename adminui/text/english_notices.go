@@ -13,8 +13,8 @@ const (
 		"later."
 	RemedyThrottled = "The POS has to send less often, or more objects with each request. The limit is " +
 		"SERVERY_LIMIT_%s of the hub."
-	RemedySubscribing = "Subscribing to every event takes some minutes. A POS that waits as Retry-After says goes on " +
-		"by itself, and nothing is lost."
+	RemedySubscribing = "Subscribing to every event by itself takes some minutes. A POS that waits as Retry-After " +
+		"says goes on by itself, and nothing is lost. POST /external/api/v1/webhooks/bulk/ takes them in one request."
 	CauseWaiting = "Orders that wait too long for their acknowledgement: %s, the longest since %s."
 	CauseSilent  = "Open stores whose POS says nothing: %s. Nothing was heard of %s since %s."
 	RemedySilent = "See whether the POS runs there, and whether its webhooks accept what they are sent."

@@ -20,6 +20,8 @@ type Endpoint struct {
 	Active         bool
 	DisabledReason string // why the hub disabled it
 	Units          string // minutes or seconds, of the retry schedule
+	EventHeader    string // a further header with the event type; "": none
+	EventForm      string // of its value: name or number
 	CreatedAt      time.Time
 	OldSecretUntil time.Time     // until when the previous secret also signs; past or zero: it does not
 	ProbedSince    time.Time     // when its circuit opened; zero: it is closed

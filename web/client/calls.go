@@ -335,6 +335,13 @@ func (c *Client) PostWebhook(ctx context.Context, body WebhookRequest) (answer W
 	return answer, err
 }
 
+// PostWebhooks calls POST /external/api/v1/webhooks/bulk/: Create webhooks in bulk.
+// A status other than 200 returns a *Refusal.
+func (c *Client) PostWebhooks(ctx context.Context, body PostWebhooksBody) (answer WebhooksCreated, err error) {
+	err = c.do(ctx, "POST", "/external/api/v1/webhooks/bulk/", nil, body, &answer)
+	return answer, err
+}
+
 // PostOrderRetry calls POST /external/api/v1/webhooks/retry/: Resend orders that were not accepted.
 // A status other than 200 returns a *Refusal.
 func (c *Client) PostOrderRetry(ctx context.Context, body PostOrderRetryBody) (answer TwiceReferenced, err error) {

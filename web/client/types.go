@@ -1031,6 +1031,11 @@ type PostTimingGroupsBody struct {
 	TimingGroups []TimingGroup `json:"timing_groups"`
 }
 
+// PostWebhooksBody is described in the API reference.
+type PostWebhooksBody struct {
+	Webhooks []WebhookRequest `json:"webhooks"` // The webhooks
+}
+
 // Publication is described in the API reference.
 type Publication struct {
 	Attempts      int64               `json:"attempts"`         // Number of attempts of the pending publication
@@ -1546,19 +1551,23 @@ type TwiceReferenced struct {
 
 // Webhook is described in the API reference.
 type Webhook struct {
-	Active               bool              `json:"active"`                   // Whether the webhook receives events
-	DisabledReason       *string           `json:"disabled_reason,omitzero"` // Why the hub disabled the webhook
-	EventType            EventType         `json:"event_type"`               // The event type
-	Headers              map[string]string `json:"headers"`                  // Headers for every delivery
-	RetrialIntervalUnits string            `json:"retrial_interval_units"`   // Unit of the retry intervals
-	URL                  string            `json:"url"`                      // URL that receives the events
-	WebhookID            int64             `json:"webhook_id"`               // The hub's id of the webhook
+	Active               bool              `json:"active"`                           // Whether the webhook receives events
+	DisabledReason       *string           `json:"disabled_reason,omitzero"`         // Why the hub disabled the webhook
+	EventType            EventType         `json:"event_type"`                       // The event type
+	EventTypeHeader      *string           `json:"event_type_header,omitzero"`       // Name of a further header that carries the event type
+	EventTypeHeaderValue *string           `json:"event_type_header_value,omitzero"` // Value of `event_type_header`
+	Headers              map[string]string `json:"headers"`                          // Headers for every delivery
+	RetrialIntervalUnits string            `json:"retrial_interval_units"`           // Unit of the retry intervals
+	URL                  string            `json:"url"`                              // URL that receives the events
+	WebhookID            int64             `json:"webhook_id"`                       // The hub's id of the webhook
 }
 
 // WebhookChange is described in the API reference.
 type WebhookChange struct {
-	Active               *bool           `json:"active,omitzero"`     // Whether the webhook receives events
-	EventType            json.RawMessage `json:"event_type,omitzero"` // The event type of the webhook
+	Active               *bool           `json:"active,omitzero"`                  // Whether the webhook receives events
+	EventType            json.RawMessage `json:"event_type,omitzero"`              // The event type of the webhook
+	EventTypeHeader      *string         `json:"event_type_header,omitzero"`       // Name of a further header that carries the event type
+	EventTypeHeaderValue *string         `json:"event_type_header_value,omitzero"` // Value of `event_type_header`
 	Headers              *HeadersInput   `json:"headers,omitzero"`
 	RetrialIntervalUnits *string         `json:"retrial_interval_units,omitzero"` // Unit of the retry intervals
 	URL                  *string         `json:"url,omitzero"`                    // The new URL
@@ -1597,7 +1606,27 @@ type WebhookPageMeta struct {
 type WebhookRequest struct {
 	Active               *bool          `json:"active,omitzero"` // Whether the webhook receives events
 	EventType            EventTypeInput `json:"event_type"`
+	EventTypeHeader      *string        `json:"event_type_header,omitzero"`       // Name of a further header that carries the event type
+	EventTypeHeaderValue *string        `json:"event_type_header_value,omitzero"` // Value of `event_type_header`
 	Headers              *HeadersInput  `json:"headers,omitzero"`
 	RetrialIntervalUnits *string        `json:"retrial_interval_units,omitzero"` // Unit of the retry intervals
 	URL                  string         `json:"url"`                             // URL that receives the events
+}
+
+// WebhooksCreated is described in the API reference.
+type WebhooksCreated struct {
+	Message  string                    `json:"message"` // Outcome, for people
+	Status   string                    `json:"status"`
+	Webhooks []WebhooksCreatedWebhooks `json:"webhooks"` // The webhooks, in the order of the request
+}
+
+// WebhooksCreatedWebhooks is described in the API reference.
+type WebhooksCreatedWebhooks struct {
+	Active    bool      `json:"active"`          // Whether the webhook receives events
+	EventType EventType `json:"event_type"`      // The event type
+	Index     int64     `json:"index"`           // Position in the request
+	Message   string    `json:"message"`         // Outcome, for people
+	Secret    *string   `json:"secret,omitzero"` // Secret to verify signatures
+	URL       string    `json:"url"`             // URL that receives the events
+	WebhookID int64     `json:"webhook_id"`      // The hub's id of the webhook
 }
