@@ -75,7 +75,10 @@ func (s *Server) streamBodies() {
 func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	if r.body.Bytes == 0 {
 		c.Locals(localWaiting, false)
-		return named(c, r.handle(c, caller))
+		if err := r.handle(c, caller); err != nil {
+			return named(c, err)
+		}
+		return s.await(c)
 	}
 	share := s.Memory.Ask(r.body.Class)
 	defer share.Release()
@@ -87,5 +90,10 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 		c.SetUserContext(ctx)
 	}
 	c.Locals(localWaiting, err != nil)
-	return named(c, r.handle(c, caller))
+	if err := r.handle(c, caller); err != nil {
+		return named(c, err)
+	}
+	c.Locals(localBody, nil) // a request that waits for its job holds no memory
+	share.Release()
+	return s.await(c)
 }

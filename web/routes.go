@@ -163,6 +163,9 @@ func (s *Server) guard(r route) fiber.Handler {
 		if err := r.checkDryRun(c); err != nil {
 			return err
 		}
+		if err := r.checkWait(c); err != nil {
+			return err
+		}
 		if err := s.count(c, caller.Business, r.limit, ""); err != nil {
 			return err
 		}

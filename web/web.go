@@ -196,6 +196,7 @@ type Config struct {
 	Throttle            Throttle
 	Businesses          Businesses
 	Jobs                Jobs
+	Waits               Waits
 	Stores              Stores
 	Menus               Menus
 	Rulebook            menu.Rulebook

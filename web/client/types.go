@@ -6,9 +6,13 @@ import "encoding/json"
 
 // Accepted is described in the API reference.
 type Accepted struct {
-	Message   string `json:"message"`   // Next step, for people
-	Reference string `json:"reference"` // Identifies the request
-	Status    string `json:"status"`
+	Error       *string         `json:"error,omitzero"`  // Error of the latest failed attempt or of the whole job, only with `wait`
+	Message     string          `json:"message"`         // Next step, for people
+	Reference   string          `json:"reference"`       // Identifies the request
+	Result      json.RawMessage `json:"result,omitzero"` // The `result` of the job once it has ended, only with `wait`
+	State       *string         `json:"state,omitzero"`  // State of the job, only with `wait`
+	Status      string          `json:"status"`
+	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
 }
 
 // Attempt is described in the API reference.
@@ -1075,10 +1079,14 @@ type PutOrderBody struct {
 
 // RetryDeliveriesAnswer is described in the API reference.
 type RetryDeliveriesAnswer struct {
-	Count     int64   `json:"count"` // Number of deliveries that matched at the time of the request
-	Message   string  `json:"message"`
-	Reference *string `json:"reference,omitzero"` // The reference of the job
-	Status    string  `json:"status"`
+	Count       int64           `json:"count"`          // Number of deliveries that matched at the time of the request
+	Error       *string         `json:"error,omitzero"` // Error of the latest failed attempt or of the whole job, only with `wait`
+	Message     string          `json:"message"`
+	Reference   *string         `json:"reference,omitzero"` // The reference of the job
+	Result      json.RawMessage `json:"result,omitzero"`    // The `result` of the job once it has ended, only with `wait`
+	State       *string         `json:"state,omitzero"`     // State of the job, only with `wait`
+	Status      string          `json:"status"`
+	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
 }
 
 // RetryDeliveriesBody is described in the API reference.
@@ -1543,11 +1551,18 @@ type TurnOnAt = int64
 
 // TwiceReferenced is described in the API reference.
 type TwiceReferenced struct {
-	Message     string `json:"message"`
-	Reference   string `json:"reference"`    // Identifies the request
-	ReferenceID string `json:"reference_id"` // Same as `reference`
-	Status      string `json:"status"`
+	Error       *string         `json:"error,omitzero"` // Error of the latest failed attempt or of the whole job, only with `wait`
+	Message     string          `json:"message"`
+	Reference   string          `json:"reference"`       // Identifies the request
+	ReferenceID string          `json:"reference_id"`    // Same as `reference`
+	Result      json.RawMessage `json:"result,omitzero"` // The `result` of the job once it has ended, only with `wait`
+	State       *string         `json:"state,omitzero"`  // State of the job, only with `wait`
+	Status      string          `json:"status"`
+	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
 }
+
+// WaitOutcome: How the wait of a request with `wait` ended
+type WaitOutcome = string
 
 // Webhook is described in the API reference.
 type Webhook struct {
