@@ -54,6 +54,7 @@ type fake struct {
 	audit      []console.Entry
 	hits       []console.Hit
 	notices    console.Notices
+	week       console.RefusedWeek
 	toldStore  []console.Call // of store 1040
 	provider   signin.Provider
 	done       []access.Change
@@ -126,6 +127,10 @@ func (f *fake) ChangeWebhook(_ context.Context, _ core.BusinessID, id int64, inp
 	}
 	f.done = append(f.done, change)
 	return nil
+}
+
+func (f *fake) RefusedWeek(context.Context, core.BusinessID) (console.RefusedWeek, error) {
+	return f.week, f.broken
 }
 
 func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time,

@@ -60,6 +60,7 @@ func full() *fake {
 			Detail: []byte(`{"reason":"the endpoint answered 410 Gone","delivery":"` + id(6).String() + `"}`)},
 		{Business: 7, ID: id(7), At: before(7), Actor: hostile, Action: "key.create", Object: "key/2",
 			Detail: []byte(`{}`)}}
+	f.week = console.RefusedWeek{Days: 4, Jobs: 12, Latest: f.jobs[0].Reference}
 	f.notices, f.toldStore = sampleNotices(f.jobs[0].Reference), sampleStoreCalls()
 	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street",
 		Detail: "S-17 · San Francisco"}, {Business: 7, Kind: "item", ID: "501", Title: "Dal makhani", Detail: "dal"},

@@ -20,6 +20,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/menu"
@@ -31,6 +32,7 @@ type Reader interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
 	PublishedBy(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
+	RefusedWeek(ctx context.Context, business core.BusinessID) (console.RefusedWeek, error)
 }
 
 // Rerunner accepts the request of a job once more.
@@ -103,7 +105,19 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, j := range found {
 		keys[i] = j.Reference.String()
 	}
-	return v.Listed(c, shell.Head{Title: text.Jobs, Live: true}, list, "before", keys)
+	week, err := p.Jobs.RefusedWeek(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	head := shell.Head{Title: text.Jobs, Live: true}
+	if week.Days >= checklist.LastingDays {
+		told := cause.RefusedWeek(week)
+		if f.State != console.WithRefusals {
+			told.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithRefusals), Label: text.ActSeeRequests}
+		}
+		head.Causes = append(head.Causes, told)
+	}
+	return v.Listed(c, head, list, "before", keys)
 }
 
 // Table is jobs as a list.

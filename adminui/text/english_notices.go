@@ -28,3 +28,12 @@ const (
 	KeyPlatform   = "Of a channel key: the platform alone that it brings orders of"
 	NeverUsed     = "not since it is noted"
 )
+
+// Words of jobs with failed objects.
+const (
+	CauseRefusedWeek  = "On %d of the last %d days, jobs had failed objects: %s."
+	RemedyRefusedWeek = "The page of each job names its failed objects and the reasons. Tell the merchant's integrator, " +
+		"who corrects them in the POS."
+	OneJob = "1 job"
+	Jobs_  = "%s jobs"
+)

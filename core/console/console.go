@@ -121,6 +121,16 @@ type JobDetail struct {
 	Outcome     []byte    // the body of the callback; nil: none, or expired
 }
 
+// WeekDays is the number of days of a RefusedWeek.
+const WeekDays = 7
+
+// RefusedWeek is how often objects of a business's jobs failed in the last seven days.
+type RefusedWeek struct {
+	Days   int // on which any did
+	Jobs   int // with failed objects; at most Many of a day
+	Latest core.ID
+}
+
 // WithRefusals is a state in a JobFilter for jobs that completed with failed objects.
 const WithRefusals = "refused"
 
