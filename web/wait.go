@@ -123,8 +123,16 @@ func (s *Server) describe(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *
 		return
 	}
 	body.State, body.Result, body.Error = status.State, status.Result, jobError(status)
-	if body.WaitOutcome = waitEnded; status.FinishedAt.IsZero() {
+	body.WaitOutcome = waitEnded
+	switch failed := job.FailedObjects(status.Result); {
+	case status.FinishedAt.IsZero():
 		body.WaitOutcome = waitTimeUp
 		body.Message += "; the job had not ended after " + counted(int(asked/time.Second), "second")
+	case status.State == job.Failed:
+		body.Message += "; the job has failed"
+	case failed > 0:
+		body.Message += "; the job has ended, but " + counted(failed, "object") + " failed"
+	default:
+		body.Message += "; the job has ended"
 	}
 }

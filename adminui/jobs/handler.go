@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -141,7 +140,7 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 				objects = ui.Number(j.Done) + " / " + objects
 			}
 		}
-		if n := errorsOf(j.Result); n > 0 {
+		if n := job.FailedObjects(j.Result); n > 0 {
 			wrong = ui.Number(n)
 		}
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
@@ -172,7 +171,7 @@ func stateOf(j console.Job) (ui.State, string) {
 	case string(job.Failed):
 		return ui.Err, words
 	case string(job.Done):
-		if n := errorsOf(j.Result); n > 0 {
+		if n := job.FailedObjects(j.Result); n > 0 {
 			return ui.Warn, fmt.Sprintf(text.DoneBut, words, ui.Number(n), ui.Number(j.Total))
 		}
 		if len(cause.Warnings(j)) > 0 {
@@ -183,25 +182,6 @@ func stateOf(j console.Job) (ui.State, string) {
 		return ui.Run, words
 	}
 	return ui.Neutral, words
-}
-
-// errorsOf counts the objects that were not applied, by a job's result: the
-// counts of stores, or those of each kind of a menu.
-func errorsOf(result []byte) int {
-	var counts struct {
-		Errors int `json:"errors"`
-		Stats  map[string]struct {
-			Errors int `json:"errors"`
-		} `json:"stats"`
-	}
-	if len(result) == 0 || json.Unmarshal(result, &counts) != nil {
-		return 0
-	}
-	n := counts.Errors
-	for _, kind := range counts.Stats {
-		n += kind.Errors
-	}
-	return n
 }
 
 // jobView is a job as the page shows it.

@@ -28,6 +28,7 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "errors": 1.0, "failed": []any{
 		map[string]any{"entity": "stores", "ref_id": "n2", "message": hubtest.At(
 			stores.body["result"].(map[string]any)["failed"].([]any)[0], "message")}}}, stores.body["result"])
+	require.Regexp(t, "; the job has ended, but 1 object failed$", stores.message())
 	read := d.ok("GET", "/external/api/v1/jobs/"+stores.body["reference"].(string)+"/", "").body
 	require.Equal(t, read["result"], stores.body["result"], "the job has the same")
 
@@ -48,6 +49,7 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 		r := d.ok("POST", path+"?wait=15", body)
 		require.Equal(t, "ended", r.body["wait_outcome"], path)
 		require.Equal(t, "done", r.body["state"], path)
+		require.Regexp(t, "; the job has ended$", r.message())
 		require.Contains(t, r.body, "result", path)
 		require.NotContains(t, d.ok("POST", path, body).body, "wait_outcome", "without wait nothing is added")
 	}
