@@ -54,6 +54,7 @@ type fake struct {
 	audit      []console.Entry
 	hits       []console.Hit
 	notices    console.Notices
+	week       console.RefusedWeek
 	toldStore  []console.Call // of store 1040
 	provider   signin.Provider
 	done       []access.Change
@@ -113,6 +114,23 @@ func (f *fake) SwitchWebhook(_ context.Context, _ core.BusinessID, id int64, act
 	}
 	f.done = append(f.done, change)
 	return nil
+}
+
+func (f *fake) ChangeWebhook(_ context.Context, _ core.BusinessID, id int64, input webhook.Input,
+	change access.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.endpoints {
+		if f.endpoints[i].ID == id {
+			f.endpoints[i].EventHeader = *input.EventHeader
+		}
+	}
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f *fake) RefusedWeek(context.Context, core.BusinessID) (console.RefusedWeek, error) {
+	return f.week, f.broken
 }
 
 func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time,

@@ -60,6 +60,7 @@ func full() *fake {
 			Detail: []byte(`{"reason":"the endpoint answered 410 Gone","delivery":"` + id(6).String() + `"}`)},
 		{Business: 7, ID: id(7), At: before(7), Actor: hostile, Action: "key.create", Object: "key/2",
 			Detail: []byte(`{}`)}}
+	f.week = console.RefusedWeek{Days: 4, Jobs: 12, Latest: f.jobs[0].Reference}
 	f.notices, f.toldStore = sampleNotices(f.jobs[0].Reference), sampleStoreCalls()
 	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street",
 		Detail: "S-17 · San Francisco"}, {Business: 7, Kind: "item", ID: "501", Title: "Dal makhani", Detail: "dal"},
@@ -87,6 +88,7 @@ func sampleCounts() (list []console.Count) {
 func sampleEndpoints(failed core.ID) []console.Endpoint {
 	return []console.Endpoint{
 		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true,
+			EventHeader: "X-Hook-Event", EventForm: "number",
 			Units: "seconds", CreatedAt: before(40_000), Waiting: 41, GivenUp: 22, ProbedSince: before(90),
 			Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
 			Day: console.Count{Accepted: 20_412, Refused: 390, Took: 2_000_000 * time.Millisecond,

@@ -41,13 +41,20 @@ func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
 	body := jobBody{
 		Reference: status.Reference, Kind: status.Kind, Subject: status.Subject, State: status.State,
 		CreatedAt: status.CreatedAt.UTC(), StartedAt: status.StartedAt.UTC(), FinishedAt: status.FinishedAt.UTC(),
-		Attempts: status.Attempts, Done: status.Done, Total: status.Total, Result: status.Result,
-	}
-	if status.Error != "" { // what went wrong inside is for the log; the callback says it of each object
-		body.Error = "the last attempt failed"
-		if status.State == job.Failed {
-			body.Error = "the hub could not process the request; send it again"
-		}
+		Attempts: status.Attempts, Done: status.Done, Total: status.Total, Error: jobError(status), Result: status.Result,
 	}
 	return answer(c, http.StatusOK, body)
+}
+
+// jobError tells that a job failed, or its last attempt. What went wrong inside is for the log; the callback says it of
+// each object.
+func jobError(status job.Status) string {
+	switch {
+	case status.Error == "":
+		return ""
+	case status.State == job.Failed:
+		return "the hub could not process the request; send it again"
+	default:
+		return "the last attempt failed"
+	}
 }

@@ -45,9 +45,7 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 		message = "dry run of " + counted(request.Objects(), "object") +
 			" queued; nothing will be changed, and the job tells what would be"
 	}
-	return answer(c, http.StatusOK, envelope{
-		Status: "success", Reference: job.ID.String(), Message: message,
-	})
+	return answerQueued(c, job, envelope{Message: message})
 }
 
 // flag is a query parameter that is true, false or absent.

@@ -68,16 +68,20 @@ func (s *Server) observe(c *fiber.Ctx) error {
 		}
 	}
 	status, took := c.Response().StatusCode(), time.Since(began)
+	waited, _ := c.Locals(localWaited).(time.Duration)
 	path := "unknown"
 	if r := c.Route(); r != nil && r.Path != "/" {
 		path = strings.Clone(r.Path)
 	}
-	observer(path, strings.Clone(c.Method()), status, took)
+	observer(path, strings.Clone(c.Method()), status, took-waited) // the hub was not slow
 	business, _ := c.Locals(localBusiness).(core.BusinessID)
 	log := s.Log
 	if id := core.TraceOf(ctx).ID(); id != "" {
 		log = log.With("trace_id", id)
 		s.tell(c, span, path, status)
+	}
+	if waited > 0 {
+		log = log.With("waited", waited)
 	}
 	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path", c.Path(),
 		"status", status,

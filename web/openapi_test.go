@@ -77,6 +77,8 @@ func checkGuards(t *testing.T, name string, r route, operation *openapi3.Operati
 	}
 	tries := operation.Parameters.GetByInAndName("query", "dry_run") != nil
 	assert.Equal(t, r.method != "GET" && slices.Contains(dryRuns, r.path), tries, "%s can be tried", name)
+	waits := operation.Parameters.GetByInAndName("query", "wait") != nil
+	assert.Equal(t, r.method != "GET" && slices.Contains(queues, r.path), waits, "%s can be waited for", name)
 	if r.method != "GET" && r.scope != platformKey {
 		assert.Contains(t, responses, "400", name)
 	}

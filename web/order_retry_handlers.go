@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -42,7 +41,5 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 		message += "; the window was clipped: only orders of the present day, since " +
 			request.From.In(zone).Format(time.RFC3339) + ", are sent again"
 	}
-	reference := job.ID.String()
-	return answer(c, http.StatusOK,
-		envelope{Status: "success", Message: message, Reference: reference, ReferenceID: reference})
+	return answerQueued(c, job, envelope{Message: message, ReferenceID: job.ID.String()})
 }

@@ -17,7 +17,7 @@ var (
 	noBody    = body.Limit{}
 	small     = body.Limit{Bytes: 64 << 10, Class: limit.Small, Cost: parsed}
 	webhooks  = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 headers of 4 KiB, escaped
-	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references
+	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
 	orders    = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
 	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Open, Cost: parsed} // the body may show who calls
 	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}
@@ -75,7 +75,10 @@ func (s *Server) streamBodies() {
 func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	if r.body.Bytes == 0 {
 		c.Locals(localWaiting, false)
-		return named(c, r.handle(c, caller))
+		if err := r.handle(c, caller); err != nil {
+			return named(c, err)
+		}
+		return s.await(c)
 	}
 	share := s.Memory.Ask(r.body.Class)
 	defer share.Release()
@@ -87,5 +90,10 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 		c.SetUserContext(ctx)
 	}
 	c.Locals(localWaiting, err != nil)
-	return named(c, r.handle(c, caller))
+	if err := r.handle(c, caller); err != nil {
+		return named(c, err)
+	}
+	c.Locals(localBody, nil) // a request that waits for its job holds no memory
+	share.Release()
+	return s.await(c)
 }

@@ -39,7 +39,6 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	reply.Reference = job.ID.String()
 	reply.Message = "deliveries are sent again; the job of this reference tells how far that is"
-	return answer(c, http.StatusOK, reply)
+	return answerQueued(c, job, reply)
 }

@@ -103,10 +103,8 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, envelope{
-		Status: "success", Reference: job.ID.String(),
-		Message: "rollback queued; the result follows as an inventory_update callback",
-	})
+	return answerQueued(c, job,
+		envelope{Message: "rollback queued; the result follows as an inventory_update callback"})
 }
 
 // getItemThen tells what an item at a store was like on a platform at a moment.

@@ -57,6 +57,7 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/jobs/:reference/", core.ScopePOS, LimitRead, noBody, s.getJob},
 		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, webhooks, s.postWebhook},
 		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, noBody, s.listWebhooks},
+		{"POST", "/external/api/v1/webhooks/bulk/", core.ScopePOS, LimitWebhooks, lists, s.postWebhooks},
 		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, small, s.postOrderRetry},
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, noBody, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, webhooks, s.putWebhook},
@@ -101,7 +102,8 @@ func (s *Server) routes() []route {
 }
 
 // namesakes are addresses that other methods would read as the id of something.
-var namesakes = []string{"/external/api/v1/webhooks/retry/", "/external/api/v1/deliveries/retry/"}
+var namesakes = []string{"/external/api/v1/webhooks/bulk/", "/external/api/v1/webhooks/retry/",
+	"/external/api/v1/deliveries/retry/"}
 
 // dryRuns are the calls that ?dry_run=true tries and does not carry out.
 var dryRuns = []string{"/external/api/v1/inventory/locations/:location_ref_id/", "/external/api/v1/deliveries/retry/"}
@@ -159,6 +161,9 @@ func (s *Server) guard(r route) fiber.Handler {
 				r.scope)
 		}
 		if err := r.checkDryRun(c); err != nil {
+			return err
+		}
+		if err := r.checkWait(c); err != nil {
 			return err
 		}
 		if err := s.count(c, caller.Business, r.limit, ""); err != nil {

@@ -32,8 +32,7 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, envelope{
-		Status: "success", Reference: job.ID.String(),
+	return answerQueued(c, job, envelope{
 		Message: counted(len(request.Stores), "store") + " queued; the result follows as a store_creation callback",
 	})
 }

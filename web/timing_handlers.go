@@ -30,13 +30,12 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	reference, message := job.ID.String(),
-		counted(len(request.Groups), "timing group")+" queued; the result follows as a catalogue_timing_grp callback"
+	message := counted(len(request.Groups), "timing group") +
+		" queued; the result follows as a catalogue_timing_grp callback"
 	for _, warning := range request.Warnings {
 		message += "; warning: " + warning.Path + ": " + warning.Message
 	}
-	return answer(c, http.StatusOK,
-		envelope{Status: "success", Reference: reference, ReferenceID: reference, Message: message})
+	return answerQueued(c, job, envelope{ReferenceID: job.ID.String(), Message: message})
 }
 
 // listTimingGroups reads the category timings back.

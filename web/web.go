@@ -149,8 +149,9 @@ type PlatformStores interface {
 
 // Subscriptions changes webhooks.
 type Subscriptions interface {
-	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (sub webhook.Subscription,
-		before *webhook.Subscription, err error)
+	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (webhook.Created, error)
+	CreateAll(ctx context.Context, business core.BusinessID, actor string, inputs []webhook.Input) ([]webhook.Created,
+		error)
 	Update(ctx context.Context, business core.BusinessID, actor string, id int64, input webhook.Input) error
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
 	CheckAddress(field, address string) error
@@ -201,6 +202,7 @@ type Config struct {
 	Businesses          Businesses
 	Platforms           Platforms
 	Jobs                Jobs
+	Waits               Waits
 	Stores              Stores
 	Menus               Menus
 	Rulebook            menu.Rulebook

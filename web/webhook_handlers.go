@@ -12,17 +12,20 @@ import (
 
 // webhookBody is a subscription as read (spec, Endpoint 3).
 type webhookBody struct {
-	Active         bool              `json:"active"`
-	EventType      core.EventType    `json:"event_type"`
-	Headers        map[string]string `json:"headers"`
-	Units          webhook.Units     `json:"retrial_interval_units"`
-	URL            string            `json:"url"`
-	WebhookID      int64             `json:"webhook_id"`
-	DisabledReason string            `json:"disabled_reason,omitzero"`
+	Active           bool               `json:"active"`
+	EventType        core.EventType     `json:"event_type"`
+	Headers          map[string]string  `json:"headers"`
+	EventHeader      string             `json:"event_type_header,omitzero"`
+	EventHeaderValue webhook.EventValue `json:"event_type_header_value,omitzero"`
+	Units            webhook.Units      `json:"retrial_interval_units"`
+	URL              string             `json:"url"`
+	WebhookID        int64              `json:"webhook_id"`
+	DisabledReason   string             `json:"disabled_reason,omitzero"`
 }
 
 func bodyOf(sub webhook.Subscription) webhookBody {
-	return webhookBody{sub.Active, sub.EventType, sub.Headers, sub.Units, sub.URL, sub.ID, sub.DisabledReason}
+	return webhookBody{sub.Active, sub.EventType, sub.Headers, sub.EventHeader.Name, sub.EventHeader.Value, sub.Units,
+		sub.URL, sub.ID, sub.DisabledReason}
 }
 
 // postWebhook creates a subscription, or changes the one of the same event type
@@ -36,22 +39,72 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	sub, before, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
+	made, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
 	if err != nil {
 		return err
 	}
-	reply := envelope{Status: "success", Message: "webhook updated: it existed for this event_type and url",
-		WebhookID: sub.ID, Active: &sub.Active}
-	switch {
-	case before == nil:
-		reply.Message, reply.Secret = "webhook created; keep the secret, it verifies the signature of every delivery",
-			sub.Secret
-	case !sub.Active:
-		reply.Message += "; it is switched off, and gets nothing before active is true"
-	case before.DisabledReason != "":
-		reply.Message += "; it is on again, after the hub had switched it off: " + before.DisabledReason
+	message, secret := createdMessage(made)
+	return answer(c, http.StatusOK, envelope{Status: "success", Message: message, WebhookID: made.ID,
+		Active: &made.Active, Secret: secret})
+}
+
+// createdMessage tells what became of a creation, and the secret of a webhook that was created.
+func createdMessage(made webhook.Created) (message, secret string) {
+	if made.Before == nil {
+		return "webhook created; keep the secret, it verifies the signature of every delivery", made.Secret
 	}
-	return answer(c, http.StatusOK, reply)
+	message = "webhook updated: it existed for this event_type and url"
+	switch {
+	case !made.Active:
+		message += "; it is switched off, and gets nothing before active is true"
+	case made.Before.DisabledReason != "":
+		message += "; it is on again, after the hub had switched it off: " + made.Before.DisabledReason
+	}
+	return message, ""
+}
+
+// createdBody is a webhook of a bulk request as it was created or updated.
+type createdBody struct {
+	Index     int            `json:"index"`
+	WebhookID int64          `json:"webhook_id"`
+	EventType core.EventType `json:"event_type"`
+	URL       string         `json:"url"`
+	Active    bool           `json:"active"`
+	Message   string         `json:"message"`
+	Secret    string         `json:"secret,omitzero"`
+}
+
+// postWebhooks creates or changes several subscriptions: all or none.
+func (s *Server) postWebhooks(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	inputs, err := webhook.DecodeBulk(body)
+	if err != nil {
+		return err
+	}
+	made, err := s.Subscriptions.CreateAll(c.UserContext(), caller.Business, caller.Actor(), inputs)
+	if err != nil {
+		return err
+	}
+	list, created := make([]createdBody, len(made)), 0
+	for i, one := range made {
+		message, secret := createdMessage(one)
+		if secret != "" {
+			created++
+		}
+		list[i] = createdBody{i, one.ID, one.EventType, one.URL, one.Active, message, secret}
+	}
+	message := counted(created, "webhook") + " created, " + strconv.Itoa(len(made)-created) + " updated"
+	if created > 0 {
+		message += "; keep the secrets, each verifies the signature of its webhook's deliveries"
+	}
+	return answer(c, http.StatusOK, struct {
+		Status   string        `json:"status"`
+		Message  string        `json:"message"`
+		Webhooks []createdBody `json:"webhooks"`
+	}{"success", message, list})
 }
 
 func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {

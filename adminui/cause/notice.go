@@ -41,6 +41,13 @@ func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause
 		Detail: fmt.Sprintf(text.RemedyThrottled, t.Name)}
 }
 
+// RefusedWeek tells that objects of a business's requests fail day after day.
+func RefusedWeek(w console.RefusedWeek) ui.Cause {
+	return ui.Cause{State: ui.Warn,
+		Text:   fmt.Sprintf(text.CauseRefusedWeek, w.Days, console.WeekDays, counted(w.Jobs, text.OneJob, text.Jobs_)),
+		Detail: text.RemedyRefusedWeek}
+}
+
 // Revoked tells that somebody still uses a key that was revoked.
 func Revoked(k console.Key, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, clock(k.UsedAt, zone)),

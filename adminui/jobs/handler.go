@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/menu"
@@ -31,6 +31,7 @@ type Reader interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
 	PublishedBy(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
+	RefusedWeek(ctx context.Context, business core.BusinessID) (console.RefusedWeek, error)
 }
 
 // Rerunner accepts the request of a job once more.
@@ -103,7 +104,19 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, j := range found {
 		keys[i] = j.Reference.String()
 	}
-	return v.Listed(c, shell.Head{Title: text.Jobs, Live: true}, list, "before", keys)
+	week, err := p.Jobs.RefusedWeek(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	head := shell.Head{Title: text.Jobs, Live: true}
+	if week.Days >= checklist.LastingDays {
+		told := cause.RefusedWeek(week)
+		if f.State != console.WithRefusals {
+			told.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithRefusals), Label: text.ActSeeRequests}
+		}
+		head.Causes = append(head.Causes, told)
+	}
+	return v.Listed(c, head, list, "before", keys)
 }
 
 // Table is jobs as a list.
@@ -127,7 +140,7 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 				objects = ui.Number(j.Done) + " / " + objects
 			}
 		}
-		if n := errorsOf(j.Result); n > 0 {
+		if n := job.FailedObjects(j.Result); n > 0 {
 			wrong = ui.Number(n)
 		}
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
@@ -158,7 +171,7 @@ func stateOf(j console.Job) (ui.State, string) {
 	case string(job.Failed):
 		return ui.Err, words
 	case string(job.Done):
-		if n := errorsOf(j.Result); n > 0 {
+		if n := job.FailedObjects(j.Result); n > 0 {
 			return ui.Warn, fmt.Sprintf(text.DoneBut, words, ui.Number(n), ui.Number(j.Total))
 		}
 		if len(cause.Warnings(j)) > 0 {
@@ -169,25 +182,6 @@ func stateOf(j console.Job) (ui.State, string) {
 		return ui.Run, words
 	}
 	return ui.Neutral, words
-}
-
-// errorsOf counts the objects that were not applied, by a job's result: the
-// counts of stores, or those of each kind of a menu.
-func errorsOf(result []byte) int {
-	var counts struct {
-		Errors int `json:"errors"`
-		Stats  map[string]struct {
-			Errors int `json:"errors"`
-		} `json:"stats"`
-	}
-	if len(result) == 0 || json.Unmarshal(result, &counts) != nil {
-		return 0
-	}
-	n := counts.Errors
-	for _, kind := range counts.Stats {
-		n += kind.Errors
-	}
-	return n
 }
 
 // jobView is a job as the page shows it.

@@ -13,8 +13,8 @@ const (
 		"later."
 	RemedyThrottled = "The POS has to send less often, or more objects with each request. The limit is " +
 		"SERVERY_LIMIT_%s of the hub."
-	RemedySubscribing = "Subscribing to every event takes some minutes. A POS that waits as Retry-After says goes on " +
-		"by itself, and nothing is lost."
+	RemedySubscribing = "Subscribing to every event by itself takes some minutes. A POS that waits as Retry-After " +
+		"says goes on by itself, and nothing is lost. POST /external/api/v1/webhooks/bulk/ takes them in one request."
 	CauseWaiting = "Orders that wait too long for their acknowledgement: %s, the longest since %s."
 	CauseSilent  = "Open stores whose POS says nothing: %s. Nothing was heard of %s since %s."
 	RemedySilent = "See whether the POS runs there, and whether its webhooks accept what they are sent."
@@ -27,4 +27,13 @@ const (
 	LastUsed      = "Last used"
 	KeyPlatform   = "Of a channel key: the platform alone that it brings orders of"
 	NeverUsed     = "not since it is noted"
+)
+
+// Words of jobs with failed objects.
+const (
+	CauseRefusedWeek  = "On %d of the last %d days, jobs had failed objects: %s."
+	RemedyRefusedWeek = "The page of each job names its failed objects and the reasons. Tell the merchant's integrator, " +
+		"who corrects them in the POS."
+	OneJob = "1 job"
+	Jobs_  = "%s jobs"
 )

@@ -63,3 +63,15 @@ const (
 	SentTwice       = "sent twice"
 	SentTwiceWhy    = "an idle connection was closed"
 )
+
+// Words of the header that carries the event type.
+const (
+	EventHeader       = "Event header"
+	EventHeaderName   = "Name of the header; empty for none"
+	EventHeaderValue  = "Value"
+	EventFormName     = "name of the event type"
+	EventFormNumber   = "number of the event type"
+	EventHeaderSet    = "The header is stored. Every attempt that starts from now on has it."
+	SetEventHeader    = "Set event header"
+	SetEventHeaderSay = "For a receiver that finds the event in another header than X-Event-Type."
+)

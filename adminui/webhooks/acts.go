@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -34,13 +35,56 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	if until := signing(v, e); !until.IsZero() {
 		rotate.Say = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
 	}
+	header := headerButton(e, here)
 	if !e.Active {
 		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why,
-			Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate}
+			Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate, header}
 	}
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", Ask: text.Why, Say: text.SendTestSay},
 		{Label: text.Pause, Action: here + "pause/", Ask: text.Why,
-			Say: fmt.Sprintf(text.PauseSay, cause.Counted(min(e.Waiting+e.Held, console.Many)))}, rotate}
+			Say: fmt.Sprintf(text.PauseSay, cause.Counted(min(e.Waiting+e.Held, console.Many)))}, rotate, header}
+}
+
+// eventForms are the values of the header with the event type.
+var eventForms = []ui.Option{{Value: string(webhook.EventName), Label: text.EventFormName},
+	{Value: string(webhook.EventNumber), Label: text.EventFormNumber}}
+
+// headerButton sets the header that carries the event type.
+func headerButton(e console.Endpoint, here string) ui.Button {
+	forms := eventForms
+	if e.EventType.Number() == 0 {
+		forms = eventForms[:1]
+	}
+	return ui.Button{Label: text.SetEventHeader, Action: here + "event-header/", Ask: text.Why,
+		Say: text.SetEventHeaderSay, Fields: []ui.Filter{
+			{Name: "name", Label: text.EventHeaderName, Value: e.EventHeader, Hint: "X-Hook-Event"},
+			{Name: "value", Label: text.EventHeaderValue, Value: e.EventForm, Options: forms}}}
+}
+
+// eventHeader is the header that carries the event type, as it is sent.
+func eventHeader(e console.Endpoint) ui.Cell {
+	if e.EventHeader == "" {
+		return ui.T("")
+	}
+	header := webhook.EventHeader{Name: e.EventHeader, Value: webhook.EventValue(e.EventForm)}
+	return ui.Coded(e.EventHeader + ": " + header.Of(e.EventType))
+}
+
+// SetEventHeader sets the header that carries the event type, or removes it.
+func (p Pages) SetEventHeader(c *fiber.Ctx, v *shell.PageContext) error {
+	number, err := id(c)
+	if err != nil {
+		return err
+	}
+	input, err := webhook.EventHeaderInput(strings.TrimSpace(shell.Field(c, "name")), shell.Field(c, "value"))
+	if err == nil {
+		err = p.Switcher.ChangeWebhook(c.UserContext(), v.Business.ID, number, input, v.Change(c, "webhook.update"))
+	}
+	here := v.Link(fmt.Sprintf("webhooks/%d/", number))
+	if err != nil {
+		return v.Again(c, err, here, p.One)
+	}
+	return shell.Then(c, here, "headed")
 }
 
 // signing is until when the earlier secret signs too; zero: it does not.

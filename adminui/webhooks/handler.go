@@ -29,8 +29,10 @@ type Reader interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Switcher pauses and resumes webhooks.
+// Switcher pauses, resumes and changes webhooks.
 type Switcher interface {
+	ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
+		change access.Change) error
 	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
 }
 
@@ -67,8 +69,10 @@ func (p Pages) Page() shell.Page {
 			shell.Post(path+":id/resume/", access.Support, p.Resume),
 			shell.Post(path+":id/test/", access.Support, p.Test),
 			shell.Post(path+":id/rotate/", access.Support, p.Rotate),
+			shell.Post(path+":id/event-header/", access.Support, p.SetEventHeader),
 		},
-		Done: map[string]string{"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "tested": text.TestSent}}
+		Done: map[string]string{"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "tested": text.TestSent,
+			"headed": text.EventHeaderSet}}
 }
 
 // List shows the webhooks of a business; above it, why those fail that do.
@@ -249,6 +253,7 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))},
 		{Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
 		{Label: text.RetryUnits, Cell: ui.T(e.Units)},
+		{Label: text.EventHeader, Cell: eventHeader(e)},
 		{Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))},
 		{Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
 	for _, change := range changes {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -236,12 +237,17 @@ func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 	return problems
 }
 
-// carry makes one attempt and records it.
+// carry makes one attempt and records it. If the platform lacks an address or a secret, the menu fails at once: no
+// retry helps, and a change of the settings publishes the menu again.
 func (m Renderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access,
 	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.Sent {
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,
 		Order: relay.Order{StoreRefID: w.StoreRef}}
 	result := m.Dispatcher.Send(ctx, call, plan, access, interpret)
+	if result.Unset {
+		result.State, result.RetryAt = relay.Failed, time.Time{}
+		result.Message = fmt.Sprintf("nothing can be sent to platform %q: %s", w.Platform, result.Message)
+	}
 	if err := m.Calls.Keep(context.WithoutCancel(ctx), result); err != nil {
 		m.Log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
 	}

@@ -24,6 +24,10 @@ type Facts struct {
 	OrdersRetried bool // an order retry was asked for
 	Rider         bool // a rider's status was sent
 	Action        bool // an aggregator took a feature action
+	Requests      bool // a request for stores or a menu was processed
+
+	FailingDays int     // of the last seven days, on which objects of requests failed
+	FailingJob  core.ID // the latest of these requests; zero: there is none
 
 	MenuErrors core.ID // the latest menu request, where objects of it failed; zero: none did
 
@@ -115,6 +119,7 @@ func Steps(f Facts, base string) []Step {
 			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
 				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
 	}
+	steps = append(steps, objectsStep(f, curl))
 	if f.MenuErrors != (core.ID{}) {
 		steps[2].Next =
 			"Objects of the latest menu request failed: its job and its callback say which, and why. Mend them and " +
@@ -122,6 +127,26 @@ func Steps(f Facts, base string) []Step {
 		steps[2].Command = curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
 	}
 	return steps
+}
+
+// LastingDays is on how many of the last seven days objects fail before it counts as lasting.
+const LastingDays = 2
+
+// objectsStep is the step that lasts: requests whose objects do not fail day after day.
+func objectsStep(f Facts, curl func(key, path, body string) string) Step {
+	step := Step{Name: "objects_accepted", Title: "Have every object accepted",
+		Done: f.Requests && f.FailingDays < LastingDays,
+		Next: "Send stores and menus, and read in the callback, in the job, or with wait in the answer, which objects " +
+			"failed.",
+		Command: curl(Key, "/external/api/v1/stores/?wait=10",
+			`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)}
+	if f.FailingDays >= LastingDays {
+		step.Reference = f.FailingJob
+		step.Next = fmt.Sprintf("On %d of the last 7 days, objects of requests failed. The job names those of the "+
+			"latest request, and why. Correct them in your system, and send them again.", f.FailingDays)
+		step.Command = curl(Key, "/external/api/v1/jobs/"+f.FailingJob.String()+"/", "")
+	}
+	return step
 }
 
 // quoted is a text in JSON within the single quotes of a shell.

@@ -29,9 +29,10 @@ func TestEachFactCompletesOnlyItsStep(t *testing.T) {
 		"webhook_verified":   {Verified: true}, "order_accepted": {OrderAccepted: true},
 		"orders_retried": {OrdersRetried: true},
 		"rider_sent":     {Rider: true}, "action_used": {Action: true},
+		"objects_accepted": {Requests: true},
 	} {
 		steps := checklist.Steps(facts, "")
-		require.Len(t, steps, 9)
+		require.Len(t, steps, 10)
 		require.Equal(t, 1, checklist.Done(steps), name)
 		require.True(t, step(t, facts, name).Done, name)
 	}
@@ -44,6 +45,17 @@ func TestMenuStepWithErrorsLinksToItsJob(t *testing.T) {
 	require.False(t, menu.Done)
 	require.Equal(t, reference, menu.Reference)
 	require.Contains(t, menu.Command, "https://hub.example.com/external/api/v1/jobs/"+reference.String()+"/")
+}
+
+func TestObjectsStepCountsDaysWithFailures(t *testing.T) {
+	reference := core.NewID(time.Now())
+	once := step(t, checklist.Facts{Requests: true, FailingDays: 1, FailingJob: reference}, "objects_accepted")
+	require.True(t, once.Done, "one day is no habit")
+	often := step(t, checklist.Facts{Requests: true, FailingDays: 4, FailingJob: reference}, "objects_accepted")
+	require.False(t, often.Done)
+	require.Equal(t, reference, often.Reference)
+	require.Contains(t, often.Next, "On 4 of the last 7 days")
+	require.Contains(t, often.Command, "https://hub.example.com/external/api/v1/jobs/"+reference.String()+"/")
 }
 
 func TestChecklistCommandsUseAndQuoteStoredNames(t *testing.T) {

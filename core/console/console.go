@@ -20,6 +20,8 @@ type Endpoint struct {
 	Active         bool
 	DisabledReason string // why the hub disabled it
 	Units          string // minutes or seconds, of the retry schedule
+	EventHeader    string // a further header with the event type; "": none
+	EventForm      string // of its value: name or number
 	CreatedAt      time.Time
 	OldSecretUntil time.Time     // until when the previous secret also signs; past or zero: it does not
 	ProbedSince    time.Time     // when its circuit opened; zero: it is closed
@@ -117,6 +119,16 @@ type JobDetail struct {
 	Event       core.ID   // the callback; zero: none
 	Request     []byte    // the body as it was received
 	Outcome     []byte    // the body of the callback; nil: none, or expired
+}
+
+// WeekDays is the number of days of a RefusedWeek.
+const WeekDays = 7
+
+// RefusedWeek is how often objects of a business's jobs failed in the last seven days.
+type RefusedWeek struct {
+	Days   int // on which any did
+	Jobs   int // with failed objects; at most Many of a day
+	Latest core.ID
 }
 
 // WithRefusals is a state in a JobFilter for jobs that completed with failed objects.

@@ -164,3 +164,24 @@ func TestEvictionEndsReadQuietly(t *testing.T) {
 	s.let(t, "127.0.0.1")
 	require.True(t, errors.Is(<-ended, io.EOF))
 }
+
+func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
+	client, ours := pair(t, patience, 1)
+	require.False(t, Gone(ours))
+	_, err := client.Write([]byte("next"))
+	require.NoError(t, err)
+	require.Never(t, func() bool { return Gone(ours) }, short, 5*time.Millisecond, "the next request waits")
+	got := make([]byte, 4)
+	_, err = io.ReadFull(ours, got)
+	require.NoError(t, err)
+	require.Equal(t, "next", string(got), "it was not read")
+
+	require.NoError(t, client.Close())
+	require.Eventually(t, func() bool { return Gone(ours) }, patience, time.Millisecond)
+	require.NoError(t, ours.Close())
+	require.True(t, Gone(ours))
+	one, other := net.Pipe()
+	defer one.Close()
+	defer other.Close()
+	require.False(t, Gone(one), "it is not known")
+}

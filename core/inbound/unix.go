@@ -3,6 +3,7 @@
 package inbound
 
 import (
+	"errors"
 	"net"
 	"syscall"
 
@@ -33,4 +34,35 @@ func OpenFiles() int {
 		return leastFiles
 	}
 	return int(min(limit.Cur, mostFiles)) // Go has raised it to the hard limit
+}
+
+// Gone reports whether the peer of a connection has closed it. It looks for the end without reading: what the peer has
+// sent stays for the next request.
+func Gone(conn net.Conn) bool {
+	c, ok := conn.(*Conn)
+	if !ok {
+		return false
+	}
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return false
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return true // it is closed on this side
+	}
+	gone := false
+	if err := raw.Control(func(fd uintptr) {
+		n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		switch {
+		case err == nil:
+			gone = n == 0
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+		default:
+			gone = true
+		}
+	}); err != nil {
+		return true
+	}
+	return gone
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/servery-hub/servery/core"
 )
 
@@ -86,4 +88,23 @@ type Status struct {
 	Total      int // objects; 0 before they are counted
 	Error      string
 	Result     []byte // JSON, nil before the end
+}
+
+// FailedObjects counts the objects that were not applied, by the result of a job: those of stores, or those of each
+// kind of a menu.
+func FailedObjects(result []byte) int {
+	var counts struct {
+		Errors int `json:"errors"`
+		Stats  map[string]struct {
+			Errors int `json:"errors"`
+		} `json:"stats"`
+	}
+	if len(result) == 0 || json.Unmarshal(result, &counts) != nil {
+		return 0
+	}
+	n := counts.Errors
+	for _, kind := range counts.Stats {
+		n += kind.Errors
+	}
+	return n
 }

@@ -24,6 +24,7 @@ type Config struct {
 	Limit       time.Duration // of one attempt: 5 min; then it is cancelled and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cancelled and restarted elsewhere
 	Memory      Memory        // nil: no bound
+	Ended       func(core.ID) // receives each job that has ended here; nil: nobody waits
 	Tracer      *core.Tracer  // nil: none
 }
 
@@ -36,6 +37,9 @@ func (c Config) withDefaults() Config {
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	if c.Memory == nil {
 		c.Memory = unbounded{}
+	}
+	if c.Ended == nil {
+		c.Ended = func(core.ID) {}
 	}
 	return c
 }
@@ -151,6 +155,7 @@ func (r *Runner) work(ctx context.Context, job core.Job) {
 	switch {
 	case outcome == "failed":
 	case err == nil:
+		r.config.Ended(job.ID)
 		log.Info("job done", "took", time.Since(began))
 	case errors.As(err, &postponed):
 		outcome = "waiting"
@@ -211,7 +216,9 @@ func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause 
 	if err != nil {
 		log.Error("the failure could not be recorded", "error", err)
 		r.requeue(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
+		return
 	}
+	r.config.Ended(job.ID)
 }
 
 // retry requeues a job for another attempt.

@@ -75,7 +75,9 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
 	interpret func(context.Context, Response) (Outcome, error)) Result {
 	request, err := plan.fillIn(access)
 	if err != nil {
-		return unsent(c, plan, err, e.Clock.Now())
+		result := unsent(c, plan, err, e.Clock.Now())
+		result.Unset = true
+		return result
 	}
 	attempt := e.Sender.Send(ctx, request)
 	var outcome Outcome

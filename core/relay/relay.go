@@ -348,5 +348,6 @@ type Result struct {
 	RetryAt    time.Time // of Waiting
 	Untried    bool      // of Waiting: it does not count as an attempt
 	RetryAfter time.Time // the aggregator throttles this kind until then (429); zero: it does not say
+	Unset      bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
 	Executed   time.Time // when the result was determined
 }

@@ -21,47 +21,122 @@ const maxHeaderValue = 4096
 
 // Input is the part of a subscription that a request sets. A nil field was not sent.
 type Input struct {
-	Active    *bool
-	EventType core.EventType // "" when not sent
-	URL       *string
-	Headers   map[string]string
-	Units     *Units
+	Active           *bool
+	EventType        core.EventType // "" when not sent
+	URL              *string
+	Headers          map[string]string
+	Units            *Units
+	EventHeader      *string // a name; "" removes it
+	EventHeaderValue *EventValue
 }
+
+// fields is a subscription as a request contains it.
+type fields struct {
+	Active           *bool                            `json:"active"`
+	EventType        jsontext.Value                   `json:"event_type"` // a name, or a numeric id as number or string
+	URL              *string                          `json:"url"`
+	Headers          core.Members[map[string]*string] `json:"headers"`
+	Units            *string                          `json:"retrial_interval_units"`
+	EventHeader      *string                          `json:"event_type_header"`
+	EventHeaderValue *string                          `json:"event_type_header_value"`
+}
+
+// failFunc records a violation of a field.
+type failFunc func(field, code, rule string)
 
 // DecodeInput decodes the body of a creation or, with update, of a change, which requires no field. Violations name
 // the field.
 func DecodeInput(body []byte, update bool) (Input, error) {
-	var root struct {
-		Active    *bool                            `json:"active"`
-		EventType jsontext.Value                   `json:"event_type"` // a name, or a numeric id as number or string
-		URL       *string                          `json:"url"`
-		Headers   core.Members[map[string]*string] `json:"headers"`
-		Units     *string                          `json:"retrial_interval_units"`
-	}
+	var root fields
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Input{}, err
 	}
 	var v core.Violations
-	input := Input{Active: root.Active, URL: root.URL, Headers: sent(root.Headers.Value)}
-	input.EventType = readEventType("event_type", root.EventType, !update, &v)
+	input := root.input(update, v.AddBody)
+	return input, v.Err()
+}
+
+// MaxBulk bounds the webhooks of one request.
+const MaxBulk = 50
+
+// DecodeBulk decodes the body of a bulk creation. Violations name the webhook and the field.
+func DecodeBulk(body []byte) ([]Input, error) {
+	root := struct {
+		Webhooks core.Array `json:"webhooks"`
+	}{core.Array{Limit: MaxBulk}}
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return nil, err
+	}
+	var v core.Violations
+	switch sent := root.Webhooks; {
+	case !sent.Sent:
+		v.AddBody("webhooks", "required", "is required: an array of webhooks")
+	case sent.Count == 0:
+		v.AddBody("webhooks", "required", "must hold at least one webhook")
+	case sent.Count > MaxBulk:
+		v.AddBody("webhooks", "limit", fmt.Sprintf("must hold at most %d webhooks; %d were sent", MaxBulk, sent.Count))
+		return nil, v.Err()
+	}
+	raws := root.Webhooks.Of(body)
+	inputs, objects, first := make([]Input, len(raws)), make([]fields, len(raws)), map[Key]int{}
+	failures := core.DecodeObjects(raws, func(i int) any { return &objects[i] })
+	for i, raw := range raws {
+		at := bulkObject(i)
+		if failures[i] != nil {
+			v.AddFailure(at, raw, failures[i])
+			continue
+		}
+		inputs[i] = objects[i].input(false, func(field, code, rule string) { v.Add(at, field, code, rule) })
+		if inputs[i].URL == nil || inputs[i].EventType == "" {
+			continue
+		}
+		key := inputs[i].key()
+		if earlier, known := first[key]; known {
+			v.Add(at, "url", "duplicate", fmt.Sprintf("and event_type are the same as in webhooks[%d]", earlier))
+			continue
+		}
+		first[key] = i
+	}
+	return inputs, v.Err()
+}
+
+// bulkObject locates a webhook of a bulk request.
+func bulkObject(i int) core.Object { return core.Object{Array: "webhooks", Index: i} }
+
+// input checks the fields.
+func (f fields) input(update bool, fail failFunc) Input {
+	input := Input{Active: f.Active, URL: f.URL, Headers: sent(f.Headers.Value), EventHeader: f.EventHeader}
+	input.EventType = readEventType("event_type", f.EventType, !update, fail)
 	switch {
-	case root.URL != nil:
-		if wrong := core.CheckURL(*root.URL); wrong != "" {
-			v.AddBody("url", "url", wrong)
+	case f.URL != nil:
+		if wrong := core.CheckURL(*f.URL); wrong != "" {
+			fail("url", "url", wrong)
 		}
 	case !update:
-		v.AddBody("url", "required", "is required")
+		fail("url", "required", "is required")
 	}
-	if root.Units != nil {
-		units := Units(strings.ToLower(*root.Units))
+	if f.Units != nil {
+		units := Units(strings.ToLower(*f.Units))
 		if units != Minutes && units != Seconds {
-			v.AddBody("retrial_interval_units", "value", "must be minutes or seconds")
+			fail("retrial_interval_units", "value", "must be minutes or seconds")
 		}
 		input.Units = &units
 	}
 	dropUsual(input.Headers, input.EventType)
-	checkHeaders(input.Headers, &v)
-	return input, v.Err()
+	checkHeaders(input.Headers, fail)
+	if f.EventHeader != nil && *f.EventHeader != "" {
+		if wrong := headerNameError(*f.EventHeader); wrong != "" {
+			fail("event_type_header", "header", wrong)
+		}
+	}
+	if f.EventHeaderValue != nil {
+		value := EventValue(strings.ToLower(*f.EventHeaderValue))
+		if value != EventName && value != EventNumber {
+			fail("event_type_header_value", "value", "must be name or number")
+		}
+		input.EventHeaderValue = &value
+	}
+	return input
 }
 
 // dropUsual drops the headers that every delivery has anyway. Many clients send them along.
@@ -97,10 +172,10 @@ func sent(headers map[string]*string) map[string]string {
 	return valued
 }
 
-func readEventType(field string, raw jsontext.Value, required bool, v *core.Violations) core.EventType {
+func readEventType(field string, raw jsontext.Value, required bool, fail failFunc) core.EventType {
 	if raw == nil || raw.Kind() == 'n' {
 		if required {
-			v.AddBody(field, "required", "is required, one of "+core.EventTypeNames())
+			fail(field, "required", "is required, one of "+core.EventTypeNames())
 		}
 		return ""
 	}
@@ -114,7 +189,7 @@ func readEventType(field string, raw jsontext.Value, required bool, v *core.Viol
 	}
 	event, known := core.ParseEventType(text)
 	if !known {
-		v.AddBody(field, "value", "must be one of "+core.EventTypeNames())
+		fail(field, "value", "must be one of "+core.EventTypeNames())
 	}
 	return event
 }
@@ -128,30 +203,34 @@ var reservedHeaders = []string{
 
 var reservedPrefixes = []string{"content-", "proxy-", "webhook-"}
 
-func checkHeaders(headers map[string]string, v *core.Violations) {
+// headerNameError describes why a header may not be chosen, or returns "" if it may.
+func headerNameError(name string) string {
+	lower := strings.ToLower(name)
+	reserved := func(other string) bool { return strings.EqualFold(other, name) }
+	prefixed := func(prefix string) bool { return strings.HasPrefix(lower, prefix) }
+	switch {
+	case !httpguts.ValidHeaderFieldName(name) || len(name) > 256:
+		return "is not a valid header name"
+	case slices.ContainsFunc(reservedHeaders, reserved) || slices.ContainsFunc(reservedPrefixes, prefixed):
+		return "is set by the hub and cannot be chosen"
+	}
+	return ""
+}
+
+func checkHeaders(headers map[string]string, fail failFunc) {
 	if len(headers) > MaxHeaders {
-		v.AddBody("headers", "limit", fmt.Sprintf("must be at most %d", MaxHeaders))
+		fail("headers", "limit", fmt.Sprintf("must be at most %d", MaxHeaders))
 		return
 	}
-	names := make([]string, 0, len(headers))
-	for name := range headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	seen := map[string]bool{}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		field, lower := "headers."+strings.ToValidUTF8(name, "?"), strings.ToLower(name)
-		reserved := func(other string) bool { return strings.EqualFold(other, name) }
-		prefixed := func(prefix string) bool { return strings.HasPrefix(lower, prefix) }
-		switch {
-		case !httpguts.ValidHeaderFieldName(name) || len(name) > 256:
-			v.AddBody(field, "header", "is not a valid header name")
-		case slices.ContainsFunc(reservedHeaders, reserved) || slices.ContainsFunc(reservedPrefixes, prefixed):
-			v.AddBody(field, "header", "is set by the hub and cannot be chosen")
-		case seen[lower]:
-			v.AddBody(field, "duplicate", "is given twice")
-		case !httpguts.ValidHeaderFieldValue(headers[name]) || len(headers[name]) > maxHeaderValue:
-			v.AddBody(field, "header", fmt.Sprintf("must be a valid header value of at most %d bytes", maxHeaderValue))
+		if wrong := headerNameError(name); wrong != "" {
+			fail(field, "header", wrong)
+		} else if seen[lower] {
+			fail(field, "duplicate", "is given twice")
+		} else if !httpguts.ValidHeaderFieldValue(headers[name]) || len(headers[name]) > maxHeaderValue {
+			fail(field, "header", fmt.Sprintf("must be a valid header value of at most %d bytes", maxHeaderValue))
 		}
 		seen[lower] = true
 	}

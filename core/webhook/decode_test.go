@@ -133,10 +133,14 @@ func FuzzDecodeInput(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"event_type":18,"url":"https://a.example","headers":{"x":"y"}}`, `{"event_type":"\u0000"}`,
 		`{"event_type":1e3}`, `{"headers":{"\ud83d":"x"}}`,
+		`{"webhooks":[{"event_type":18,"url":"https://a.example","event_type_header":"X-A"},{"url":7},null]}`,
 	} {
 		f.Add([]byte(seed), true)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, update bool) {
+		if _, err := DecodeBulk(body); err != nil && core.CodeOf(err) != core.Invalid {
+			t.Fatalf("not a refusal but a fault: %v", err)
+		}
 		if _, err := DecodeInput(body, update); err != nil && core.CodeOf(err) != core.Invalid {
 			t.Fatalf("not a refusal but a fault: %v", err)
 		}

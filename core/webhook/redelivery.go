@@ -64,7 +64,7 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	if c.State != Failed && c.State != Delivered && c.State != Pending {
 		v.AddBody("filter.state", "value", "must be failed, delivered or pending")
 	}
-	c.EventType = readEventType("filter.event_type", f.EventType, false, &v)
+	c.EventType = readEventType("filter.event_type", f.EventType, false, v.AddBody)
 	if f.WebhookID != nil {
 		if c.WebhookID = int64(*f.WebhookID); c.WebhookID < 1 {
 			v.AddBody("filter.webhook_id", "range", "must be the number of a webhook")

@@ -129,6 +129,9 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	for name, value := range d.Headers {
 		h.Set(name, value)
 	}
+	if value := d.EventHeader.Of(d.EventType); d.EventHeader.Name != "" && value != "" {
+		h.Set(d.EventHeader.Name, value)
+	}
 	h.Set("Content-Type", contentType)
 	if h.Get("User-Agent") == "" {
 		h.Set("User-Agent", s.config.UserAgent)

@@ -70,6 +70,33 @@ func TestPostSignsByTheStandardScheme(t *testing.T) {
 	require.Positive(t, attempt.Timing.Connect)
 }
 
+func TestEventHeaderCarriesTheDeliveredEvent(t *testing.T) {
+	var got http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
+	defer server.Close()
+	for _, c := range []struct {
+		event  core.EventType
+		header EventHeader
+		sent   []string
+	}{
+		{core.OrderPlaced, EventHeader{"X-Hook", EventName}, []string{"order_placed"}},
+		{core.OrderPlaced, EventHeader{"X-Hook", EventNumber}, []string{"18"}},
+		{core.WebhookRetry, EventHeader{"X-Hook", EventName}, []string{"webhook_retry"}},
+		{core.WebhookRetry, EventHeader{"X-Hook", EventNumber}, nil},
+		{core.OrderPlaced, EventHeader{}, nil},
+	} {
+		d := testDelivery(server.URL)
+		d.EventType, d.EventHeader = c.event, c.header
+		attempt := testSender(t, SenderConfig{}, "127.0.0.0/8").Post(t.Context(), d)
+		require.True(t, attempt.OK(), attempt.Error)
+		require.Equal(t, c.sent, got.Values("X-Hook"), "%+v", c)
+		require.Equal(t, string(c.event), got.Get(HeaderEventType))
+		if c.sent != nil {
+			require.Equal(t, c.sent[0], attempt.RequestHeaders["X-Hook"], "it is no secret")
+		}
+	}
+}
+
 func TestGuardRejectsPrivateAddressesInEveryNotation(t *testing.T) {
 	var reached atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))

@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -9,10 +11,11 @@ import (
 
 // Records stores subscriptions.
 type Records interface {
-	// Upsert finds the subscription of the event type and URL and calls decide with it, or with nil if there is none.
-	// It stores the result, with an audit entry if it differs.
-	Upsert(ctx context.Context, business core.BusinessID, actor string, event core.EventType, url string,
-		decide func(*Subscription) (Subscription, error)) (Subscription, error)
+	// Upsert finds the subscription of each key and calls decide with its index and the subscription, or nil if there
+	// is none. It stores all results or none, with an audit entry for each that differs. An error that concerns one
+	// of them is an ItemError.
+	Upsert(ctx context.Context, business core.BusinessID, actor string, keys []Key,
+		decide func(i int, existing *Subscription) (Subscription, error)) ([]Subscription, error)
 	// Change lets decide change a subscription and stores it, with an audit entry if it differs. It returns NotFound
 	// for an unknown id, and Conflict if another subscription has the event type and URL.
 	Change(ctx context.Context, business core.BusinessID, actor string, id int64,
@@ -32,32 +35,98 @@ type Subscriptions struct {
 	Clock   core.Clock
 }
 
-// Create creates a subscription, or updates the one that the business has for the event type and URL. It returns that
-// one as before, or nil. A subscription that the hub disabled is enabled again, because the caller asks for events.
-// One that a person disabled stays disabled unless the input sets active.
+// Key identifies a subscription of a business.
+type Key struct {
+	EventType core.EventType
+	URL       string
+}
+
+// ItemError is an error that concerns one of several subscriptions.
+type ItemError struct {
+	Index int
+	Err   error
+}
+
+// Error returns the text of the error itself.
+func (e *ItemError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// Created is a subscription that was created, or updated because the business had it.
+type Created struct {
+	Subscription
+	Before *Subscription // nil if it was created
+}
+
+// Create creates a subscription, or updates the one that the business has for the event type and URL. A subscription
+// that the hub disabled is enabled again, because the caller asks for events. One that a person disabled stays
+// disabled unless the input sets active.
 func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, actor string,
-	input Input) (sub Subscription, before *Subscription, err error) {
-	if err := s.CheckAddress("url", *input.URL); err != nil {
-		return Subscription{}, nil, err
+	input Input) (Created, error) {
+	made, err := s.create(ctx, business, actor, []Input{input})
+	if err != nil {
+		return Created{}, err
+	}
+	return made[0], nil
+}
+
+// CreateAll does what Create does, for all inputs or none. Errors name the webhook of the request.
+func (s Subscriptions) CreateAll(ctx context.Context, business core.BusinessID, actor string,
+	inputs []Input) ([]Created, error) {
+	made, err := s.create(ctx, business, actor, inputs)
+	var item *ItemError
+	var known *core.Error
+	if !errors.As(err, &item) || !errors.As(item.Err, &known) {
+		return made, err
+	}
+	at := bulkObject(item.Index)
+	if known.Code != core.Invalid {
+		return nil, core.Errorf(known.Code, "%s: %s", at, known.Message)
+	}
+	var v core.Violations
+	for _, wrong := range known.Violations {
+		v.Add(at, wrong.Path, wrong.Code, strings.TrimPrefix(wrong.Message, wrong.Path+" "))
+	}
+	return nil, v.Err()
+}
+
+func (s Subscriptions) create(ctx context.Context, business core.BusinessID, actor string,
+	inputs []Input) ([]Created, error) {
+	keys, made := make([]Key, len(inputs)), make([]Created, len(inputs))
+	for i, input := range inputs {
+		if err := s.CheckAddress("url", *input.URL); err != nil {
+			return nil, &ItemError{i, err}
+		}
+		keys[i] = input.key()
 	}
 	now := s.Clock.Now()
-	sub, err = s.Records.Upsert(ctx, business, actor, input.EventType, *input.URL,
-		func(existing *Subscription) (Subscription, error) {
+	stored, err := s.Records.Upsert(ctx, business, actor, keys,
+		func(i int, existing *Subscription) (Subscription, error) {
 			sub := Subscription{
-				Business: business, EventType: input.EventType, URL: *input.URL, Active: true, Units: Minutes,
+				Business: business, EventType: keys[i].EventType, URL: keys[i].URL, Active: true, Units: Minutes,
 				Headers: map[string]string{}, Secret: NewSecret(), CreatedAt: now,
 			}
-			if before = existing; before != nil {
-				sub = *before
+			if made[i].Before = existing; existing != nil {
+				sub = *existing
 			}
-			if sub.DisabledReason != "" && input.Active == nil {
+			if sub.DisabledReason != "" && inputs[i].Active == nil {
 				sub.Active, sub.DisabledReason = true, ""
 			}
-			input.apply(&sub, now)
-			return sub, nil
+			err := inputs[i].Apply(&sub, now)
+			return sub, err
 		})
-	return sub, before, err
+	if err != nil {
+		return nil, err
+	}
+	for i, sub := range stored {
+		made[i].Subscription = sub
+	}
+	return made, nil
 }
+
+// key returns what identifies the subscription of a creation.
+func (i Input) key() Key { return Key{i.EventType, *i.URL} }
 
 // Update changes the fields that the input sets.
 func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, actor string, id int64,
@@ -74,8 +143,7 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 				"must stay "+string(sub.EventType)+"; create another webhook for another event")
 			return v.Err()
 		}
-		input.apply(sub, s.Clock.Now())
-		return nil
+		return input.Apply(sub, s.Clock.Now())
 	})
 }
 
@@ -88,8 +156,9 @@ func (s Subscriptions) CheckAddress(field, address string) error {
 	return v.Err()
 }
 
-// apply sets the fields of the input. Setting active clears the reason for which the hub disabled the subscription.
-func (i Input) apply(sub *Subscription, now time.Time) {
+// Apply sets the fields of the input. Setting active clears the reason for which the hub disabled the subscription.
+// Apply returns Invalid if the fields do not suit the others of the subscription.
+func (i Input) Apply(sub *Subscription, now time.Time) error {
 	if i.URL != nil {
 		sub.URL = *i.URL
 	}
@@ -103,4 +172,5 @@ func (i Input) apply(sub *Subscription, now time.Time) {
 		sub.Headers = i.Headers
 	}
 	sub.UpdatedAt = now
+	return i.applyEventHeader(sub)
 }

@@ -28,6 +28,7 @@ type Subscription struct {
 	Active         bool
 	Units          Units
 	Headers        map[string]string
+	EventHeader    EventHeader
 	Secret         string    // whsec_…, signs every delivery
 	OldSecretUntil time.Time // until when the previous secret also signs; set by Rotate only
 	DisabledReason string    // why the hub disabled it
@@ -75,6 +76,8 @@ type Delivery struct {
 	Probe     bool      // the attempt probes a failing endpoint
 	Test      bool      // its event is a sample
 	Trace     core.Trace
+
+	EventHeader EventHeader // of the webhook
 }
 
 // Attempt is the record of one attempt.

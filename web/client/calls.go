@@ -128,6 +128,7 @@ func (c *Client) ListDeliveries(ctx context.Context, query ListDeliveriesQuery) 
 func (c *Client) RetryDeliveries(ctx context.Context, query RetryDeliveriesQuery, body RetryDeliveriesBody) (answer RetryDeliveriesAnswer, err error) {
 	values := url.Values{}
 	put(values, "dry_run", query.DryRun)
+	putWait(ctx, values)
 	err = c.do(ctx, "POST", "/external/api/v1/deliveries/retry/", values, body, &answer)
 	return answer, err
 }
@@ -170,7 +171,9 @@ func (c *Client) ListTimingGroups(ctx context.Context) (answer ListTimingGroupsA
 // PostTimingGroups calls POST /external/api/v1/inventory/categories/timing-groups/: Set category timings.
 // A status other than 200 returns a *Refusal.
 func (c *Client) PostTimingGroups(ctx context.Context, body PostTimingGroupsBody) (answer TwiceReferenced, err error) {
-	err = c.do(ctx, "POST", "/external/api/v1/inventory/categories/timing-groups/", nil, body, &answer)
+	values := url.Values{}
+	putWait(ctx, values)
+	err = c.do(ctx, "POST", "/external/api/v1/inventory/categories/timing-groups/", values, body, &answer)
 	return answer, err
 }
 
@@ -190,6 +193,7 @@ func (c *Client) GetMenu(ctx context.Context, locationRefID string, query GetMen
 func (c *Client) PostMenu(ctx context.Context, locationRefID string, query PostMenuQuery, body MenuRequest) (answer Accepted, err error) {
 	values := url.Values{}
 	put(values, "dry_run", query.DryRun)
+	putWait(ctx, values)
 	err = c.do(ctx, "POST", "/external/api/v1/inventory/locations/"+url.PathEscape(locationRefID)+"/", values, body, &answer)
 	return answer, err
 }
@@ -290,7 +294,9 @@ func (c *Client) GetRevision(ctx context.Context, id string, query GetRevisionQu
 // PostRollback calls POST /external/api/v1/revisions/{id}/rollback/: Roll back to a revision.
 // A status other than 200 returns a *Refusal.
 func (c *Client) PostRollback(ctx context.Context, id string) (answer Accepted, err error) {
-	err = c.do(ctx, "POST", "/external/api/v1/revisions/"+url.PathEscape(id)+"/rollback/", nil, nil, &answer)
+	values := url.Values{}
+	putWait(ctx, values)
+	err = c.do(ctx, "POST", "/external/api/v1/revisions/"+url.PathEscape(id)+"/rollback/", values, nil, &answer)
 	return answer, err
 }
 
@@ -307,7 +313,9 @@ func (c *Client) ListStores(ctx context.Context, query ListStoresQuery) (answer 
 // PostStores calls POST /external/api/v1/stores/: Create or update stores in bulk.
 // A status other than 200 returns a *Refusal.
 func (c *Client) PostStores(ctx context.Context, body StoresRequest) (answer Accepted, err error) {
-	err = c.do(ctx, "POST", "/external/api/v1/stores/", nil, body, &answer)
+	values := url.Values{}
+	putWait(ctx, values)
+	err = c.do(ctx, "POST", "/external/api/v1/stores/", values, body, &answer)
 	return answer, err
 }
 
@@ -335,10 +343,19 @@ func (c *Client) PostWebhook(ctx context.Context, body WebhookRequest) (answer W
 	return answer, err
 }
 
+// PostWebhooks calls POST /external/api/v1/webhooks/bulk/: Create webhooks in bulk.
+// A status other than 200 returns a *Refusal.
+func (c *Client) PostWebhooks(ctx context.Context, body PostWebhooksBody) (answer WebhooksCreated, err error) {
+	err = c.do(ctx, "POST", "/external/api/v1/webhooks/bulk/", nil, body, &answer)
+	return answer, err
+}
+
 // PostOrderRetry calls POST /external/api/v1/webhooks/retry/: Resend orders that were not accepted.
 // A status other than 200 returns a *Refusal.
 func (c *Client) PostOrderRetry(ctx context.Context, body PostOrderRetryBody) (answer TwiceReferenced, err error) {
-	err = c.do(ctx, "POST", "/external/api/v1/webhooks/retry/", nil, body, &answer)
+	values := url.Values{}
+	putWait(ctx, values)
+	err = c.do(ctx, "POST", "/external/api/v1/webhooks/retry/", values, body, &answer)
 	return answer, err
 }
 

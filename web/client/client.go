@@ -105,6 +105,22 @@ func refusal(response *http.Response, answer []byte) error {
 	return r
 }
 
+// waitKey is the key of the wait in a context.
+type waitKey struct{}
+
+// WithWait returns a context for calls that queue a job, such as PostStores. Their answer is held until the job has
+// ended, for at most so long: whole seconds, up to 15. It then has State, Result and WaitOutcome.
+func WithWait(ctx context.Context, wait time.Duration) context.Context {
+	return context.WithValue(ctx, waitKey{}, wait)
+}
+
+// putWait adds the wait of a context.
+func putWait(ctx context.Context, query url.Values) {
+	if wait, asked := ctx.Value(waitKey{}).(time.Duration); asked {
+		put(query, "wait", int64(wait/time.Second))
+	}
+}
+
 // put adds a parameter that is not zero.
 func put(query url.Values, name string, value any) {
 	if text := fmt.Sprint(value); text != "" && text != "0" && text != "false" {

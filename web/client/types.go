@@ -6,9 +6,13 @@ import "encoding/json"
 
 // Accepted is described in the API reference.
 type Accepted struct {
-	Message   string `json:"message"`   // Next step, for people
-	Reference string `json:"reference"` // Identifies the request
-	Status    string `json:"status"`
+	Error       *string         `json:"error,omitzero"`  // Error of the latest failed attempt or of the whole job, only with `wait`
+	Message     string          `json:"message"`         // Next step, for people
+	Reference   string          `json:"reference"`       // Identifies the request
+	Result      json.RawMessage `json:"result,omitzero"` // The `result` of the job once it has ended, only with `wait`
+	State       *string         `json:"state,omitzero"`  // State of the job, only with `wait`
+	Status      string          `json:"status"`
+	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
 }
 
 // Attempt is described in the API reference.
@@ -1031,6 +1035,11 @@ type PostTimingGroupsBody struct {
 	TimingGroups []TimingGroup `json:"timing_groups"`
 }
 
+// PostWebhooksBody is described in the API reference.
+type PostWebhooksBody struct {
+	Webhooks []WebhookRequest `json:"webhooks"` // The webhooks
+}
+
 // Publication is described in the API reference.
 type Publication struct {
 	Attempts      int64               `json:"attempts"`         // Number of attempts of the pending publication
@@ -1070,10 +1079,14 @@ type PutOrderBody struct {
 
 // RetryDeliveriesAnswer is described in the API reference.
 type RetryDeliveriesAnswer struct {
-	Count     int64   `json:"count"` // Number of deliveries that matched at the time of the request
-	Message   string  `json:"message"`
-	Reference *string `json:"reference,omitzero"` // The reference of the job
-	Status    string  `json:"status"`
+	Count       int64           `json:"count"`          // Number of deliveries that matched at the time of the request
+	Error       *string         `json:"error,omitzero"` // Error of the latest failed attempt or of the whole job, only with `wait`
+	Message     string          `json:"message"`
+	Reference   *string         `json:"reference,omitzero"` // The reference of the job
+	Result      json.RawMessage `json:"result,omitzero"`    // The `result` of the job once it has ended, only with `wait`
+	State       *string         `json:"state,omitzero"`     // State of the job, only with `wait`
+	Status      string          `json:"status"`
+	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
 }
 
 // RetryDeliveriesBody is described in the API reference.
@@ -1539,12 +1552,19 @@ type TurnOnAt = int64
 
 // TwiceReferenced is described in the API reference.
 type TwiceReferenced struct {
-	Message     string    `json:"message"`
-	Reference   string    `json:"reference"`    // Identifies the request
-	ReferenceID string    `json:"reference_id"` // Same as `reference`
-	Status      string    `json:"status"`
-	Warnings    []Warning `json:"warnings,omitzero"` // Parts of the request that have no effect now
+	Error       *string         `json:"error,omitzero"` // Error of the latest failed attempt or of the whole job, only with `wait`
+	Message     string          `json:"message"`
+	Reference   string          `json:"reference"`       // Identifies the request
+	ReferenceID string          `json:"reference_id"`    // Same as `reference`
+	Result      json.RawMessage `json:"result,omitzero"` // The `result` of the job once it has ended, only with `wait`
+	State       *string         `json:"state,omitzero"`  // State of the job, only with `wait`
+	Status      string          `json:"status"`
+	WaitOutcome *WaitOutcome    `json:"wait_outcome,omitzero"`
+	Warnings    []Warning       `json:"warnings,omitzero"` // Parts of the request that have no effect now
 }
+
+// WaitOutcome: How the wait of a request with `wait` ended
+type WaitOutcome = string
 
 // Warning is described in the API reference.
 type Warning struct {
@@ -1554,19 +1574,23 @@ type Warning struct {
 
 // Webhook is described in the API reference.
 type Webhook struct {
-	Active               bool              `json:"active"`                   // Whether the webhook receives events
-	DisabledReason       *string           `json:"disabled_reason,omitzero"` // Why the hub disabled the webhook
-	EventType            EventType         `json:"event_type"`               // The event type
-	Headers              map[string]string `json:"headers"`                  // Headers for every delivery
-	RetrialIntervalUnits string            `json:"retrial_interval_units"`   // Unit of the retry intervals
-	URL                  string            `json:"url"`                      // URL that receives the events
-	WebhookID            int64             `json:"webhook_id"`               // The hub's id of the webhook
+	Active               bool              `json:"active"`                           // Whether the webhook receives events
+	DisabledReason       *string           `json:"disabled_reason,omitzero"`         // Why the hub disabled the webhook
+	EventType            EventType         `json:"event_type"`                       // The event type
+	EventTypeHeader      *string           `json:"event_type_header,omitzero"`       // Name of a further header that carries the event type
+	EventTypeHeaderValue *string           `json:"event_type_header_value,omitzero"` // Value of `event_type_header`
+	Headers              map[string]string `json:"headers"`                          // Headers for every delivery
+	RetrialIntervalUnits string            `json:"retrial_interval_units"`           // Unit of the retry intervals
+	URL                  string            `json:"url"`                              // URL that receives the events
+	WebhookID            int64             `json:"webhook_id"`                       // The hub's id of the webhook
 }
 
 // WebhookChange is described in the API reference.
 type WebhookChange struct {
-	Active               *bool           `json:"active,omitzero"`     // Whether the webhook receives events
-	EventType            json.RawMessage `json:"event_type,omitzero"` // The event type of the webhook
+	Active               *bool           `json:"active,omitzero"`                  // Whether the webhook receives events
+	EventType            json.RawMessage `json:"event_type,omitzero"`              // The event type of the webhook
+	EventTypeHeader      *string         `json:"event_type_header,omitzero"`       // Name of a further header that carries the event type
+	EventTypeHeaderValue *string         `json:"event_type_header_value,omitzero"` // Value of `event_type_header`
 	Headers              *HeadersInput   `json:"headers,omitzero"`
 	RetrialIntervalUnits *string         `json:"retrial_interval_units,omitzero"` // Unit of the retry intervals
 	URL                  *string         `json:"url,omitzero"`                    // The new URL
@@ -1605,7 +1629,27 @@ type WebhookPageMeta struct {
 type WebhookRequest struct {
 	Active               *bool          `json:"active,omitzero"` // Whether the webhook receives events
 	EventType            EventTypeInput `json:"event_type"`
+	EventTypeHeader      *string        `json:"event_type_header,omitzero"`       // Name of a further header that carries the event type
+	EventTypeHeaderValue *string        `json:"event_type_header_value,omitzero"` // Value of `event_type_header`
 	Headers              *HeadersInput  `json:"headers,omitzero"`
 	RetrialIntervalUnits *string        `json:"retrial_interval_units,omitzero"` // Unit of the retry intervals
 	URL                  string         `json:"url"`                             // URL that receives the events
+}
+
+// WebhooksCreated is described in the API reference.
+type WebhooksCreated struct {
+	Message  string                    `json:"message"` // Outcome, for people
+	Status   string                    `json:"status"`
+	Webhooks []WebhooksCreatedWebhooks `json:"webhooks"` // The webhooks, in the order of the request
+}
+
+// WebhooksCreatedWebhooks is described in the API reference.
+type WebhooksCreatedWebhooks struct {
+	Active    bool      `json:"active"`          // Whether the webhook receives events
+	EventType EventType `json:"event_type"`      // The event type
+	Index     int64     `json:"index"`           // Position in the request
+	Message   string    `json:"message"`         // Outcome, for people
+	Secret    *string   `json:"secret,omitzero"` // Secret to verify signatures
+	URL       string    `json:"url"`             // URL that receives the events
+	WebhookID int64     `json:"webhook_id"`      // The hub's id of the webhook
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,17 +22,17 @@ func TestGoClientCallsTheAPI(t *testing.T) {
 	}
 	c, shop := of(pos), of(newKey(t, env, pos.business, "channel"))
 
-	accepted, err := c.PostStores(ctx, client.StoresRequest{Stores: []client.Store{
+	accepted, err := c.PostStores(client.WithWait(ctx, 15*time.Second), client.StoresRequest{Stores: []client.Store{
 		{RefID: "S 1/a", Name: new("Harbour Street"), City: new("Oakland"), IncludedPlatforms: []string{"web"},
 			MinOrderValue: new(json.Number("12.25"))},
 	}})
 	require.NoError(t, err)
 	require.NotEmpty(t, accepted.Reference)
-	var stored client.StoredStore
-	eventually(t, patience, func() (err error) {
-		stored, err = c.GetStore(ctx, "S 1/a")
-		return err
-	})
+	require.Equal(t, "ended", *accepted.WaitOutcome)
+	require.Equal(t, "done", *accepted.State)
+	require.Contains(t, string(accepted.Result), `"created":1`)
+	stored, err := c.GetStore(ctx, "S 1/a")
+	require.NoError(t, err)
 	require.Equal(t, "Harbour Street", stored.Name)
 	require.Equal(t, json.Number("12.25"), *stored.MinOrderValue, "every digit is kept")
 	page, err := c.ListStores(ctx, client.ListStoresQuery{Limit: 1})

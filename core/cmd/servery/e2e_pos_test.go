@@ -70,8 +70,8 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 		}
 		said := wait()
 		require.Contains(t, said, "enable /hub/api/v1/location/", "what was switched off is on again")
-		require.Equal(t, turn == 1, strings.Contains(said, "webhooks/: again in"),
-			"it keeps to the throttle by itself, and waits where it is throttled\n%s", said)
+		require.Equal(t, turn == 1, strings.Contains(said, "webhooks/bulk/: again in"),
+			"one request is within the throttle, and it waits where it is throttled\n%s", said)
 		for _, id := range orders {
 			order := hubtest.Call(t, "GET", fmt.Sprintf("%s/external/api/v1/orders/%d/", hub.url, id),
 				who.authorization,

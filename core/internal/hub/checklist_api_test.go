@@ -20,7 +20,7 @@ func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
 		t.Helper()
 		r := s.do(t, request{method: "GET", path: checklistRoute, authorization: authorization})
 		require.Equal(t, 200, r.status, r.text)
-		require.Equal(t, 9.0, r.body["total"])
+		require.Equal(t, 10.0, r.body["total"])
 		for _, step := range r.body["steps"].([]any) {
 			if hubtest.At(step, "done") == true {
 				names = append(names, hubtest.At(step, "name"))
@@ -31,15 +31,15 @@ func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
 		return names
 	}
 	hubtest.WaitUntil(t, "the order's delivery on record",
-		func() bool { return len(done(s.tenant.Authorization)) == 5 })
+		func() bool { return len(done(s.tenant.Authorization)) == 6 })
 	require.Equal(t, []any{"authenticated_call", "stores_synced", "menu_synced", "webhook_configured",
-		"order_accepted"}, done(s.tenant.Authorization))
+		"order_accepted", "objects_accepted"}, done(s.tenant.Authorization))
 	require.Equal(t, []any{"authenticated_call"}, done(hubtest.Business(t, s.hub.db).Authorization),
 		"by this very call")
 
 	s.ok("POST", menuRoute+"-1/?dry_run=true",
 		`{"items":[{"ref_id":"pie","title":"Pie","price":3,"category_ref_ids":["none"]}]}`)
-	require.Len(t, done(s.tenant.Authorization), 5, "a dry run breaks nothing")
+	require.Len(t, done(s.tenant.Authorization), 6, "a dry run breaks nothing")
 }
 
 func TestActionStepCompletesWhenTheAggregatorAccepts(t *testing.T) {

@@ -54,6 +54,7 @@ type Hub struct {
 	sender           *webhook.Sender
 	engine           *webhook.Engine
 	runner           *job.Runner
+	waits            *job.Waits // of requests for their jobs
 	intake           *orders.Intake
 	riders           *orders.Riders
 	relay            *relay.Engine
@@ -80,6 +81,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h.peers = inbound.New(config.Connections.limits(log))
 	m.registry.MustRegister(connectionFigures{h.peers}, memoryFigures{config.Memory})
 	h.watch = newMonitor(config, db, m.registry, log)
+	h.waits = job.NewWaits(jobs.New(db), db.Clock(), log)
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.joinWorker(m)
 	}
@@ -116,7 +118,7 @@ func (h *Hub) joinWorker(m *metrics) {
 		m.jobs.WithLabelValues(string(kind), "failed") // so that the first failure shows as an increase
 	}
 	h.runner = job.NewRunner(job.Config{Lease: config.JobLease, Memory: jobMemory{config.Memory},
-		Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
+		Ended: h.waits.Ended, Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
 	h.wakeUp = h.runner.Wake
 	h.joinPublisher(config, m)
 	h.joinRelay(config, m)
@@ -139,6 +141,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Businesses:    accessdb.New(db),
 		Platforms:     platforms.New(db),
 		Jobs:          wakingJobs{jobs.New(db), h},
+		Waits:         h.waits,
 		Stores:        stores.New(db),
 		Menus:         menus.New(db),
 		Rulebook:      config.Rulebook,
@@ -228,6 +231,7 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 			h.db.CutOff()
 		}).Stop()
 		h.server.Drain()
+		h.waits.Stop()
 		if h.console != nil {
 			h.console.Stop()
 		}
@@ -257,6 +261,7 @@ func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.W
 	start := func(part func(context.Context)) { parts.Go(func() { part(work) }) }
 	start(func(ctx context.Context) { h.housekeep(ctx, maintainIn) })
 	start(h.reportUnreadable)
+	start(h.waits.Run)
 	start(h.keepNotes)
 	start(func(ctx context.Context) { h.watch.run(ctx, h.engine != nil) })
 	if h.engine != nil {

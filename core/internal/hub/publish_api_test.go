@@ -146,6 +146,43 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 	require.Equal(t, "success", n.events(told + 4)["p-a"]["status"])
 }
 
+func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	before, told := len(n.board.all()), len(n.told.Arrivals())
+	lose := func(what func(*relay.Access)) map[string]any {
+		require.NoError(t, platforms.New(n.hub.db).Set(t.Context(), n.tenant.ID,
+			core.Platform{Name: "p-a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+				what(a)
+				return nil
+			}))
+		since := n.clock.Now()
+		n.ok("POST", "/hub/api/v1/location/", `{"location_ref_id":"s1","action":"publish"}`)
+		told++
+		event := n.events(told)["p-a"]
+		require.Equal(t, "error", event["status"])
+		require.Less(t, n.clock.Now().Sub(since), 15*time.Second, "no retry came before")
+		return event["errors"].([]any)[0].(map[string]any)
+	}
+	problem := lose(func(a *relay.Access) { delete(a.Addresses, "partner_api") })
+	require.Equal(t, "not_published", problem["code"])
+	require.Equal(t, `nothing can be sent to platform "p-a": the platform has no address for the endpoint `+
+		`"partner_api" of its plugin`, problem["message"])
+	one := n.quiet()[0]
+	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.At(one, "status"), hubtest.At(one, "message")})
+	require.Len(t, n.told.Arrivals(), told, "it is reported once")
+	require.Contains(t, lose(func(a *relay.Access) {
+		a.Addresses["partner_api"] = n.board.URL
+		a.Secrets = nil
+	})["message"], `platform "p-a": the platform has no secret "api_key"`)
+	require.Len(t, n.board.all(), before)
+
+	n.connect(n.tenant, "p-a", "aggregator-a", "s3cret-a", "")
+	require.Equal(t, "success", n.events(told + 1)["p-a"]["status"], "it is published again")
+	require.Len(t, n.board.all(), before+1)
+	require.Equal(t, "published", hubtest.At(n.quiet()[0], "status"))
+}
+
 func TestRejectedItemsAreOmittedFromThePublishedMenu(t *testing.T) {
 	n := newNewspaper(t, "a")
 	n.quiet()

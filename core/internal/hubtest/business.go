@@ -50,8 +50,9 @@ func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event co
 	units webhook.Units) webhook.Subscription {
 	t.Helper()
 	now := db.Clock().Now()
-	sub, err := deliveries.NewWebhooks(db).Upsert(context.Background(), business, "test", event, url,
-		func(*webhook.Subscription) (webhook.Subscription, error) {
+	subs, err := deliveries.NewWebhooks(db).Upsert(context.Background(), business, "test",
+		[]webhook.Key{{EventType: event, URL: url}},
+		func(int, *webhook.Subscription) (webhook.Subscription, error) {
 			return webhook.Subscription{
 				Business: business, EventType: event, URL: url, Active: true, Units: units,
 				Headers: map[string]string{},
@@ -59,7 +60,7 @@ func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event co
 			}, nil
 		})
 	require.NoError(t, err)
-	return sub
+	return subs[0]
 }
 
 // ChannelKey makes a key of scope channel, for one platform or with "" for any,

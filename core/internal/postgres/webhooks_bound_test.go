@@ -3,9 +3,12 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -23,8 +26,8 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	}
 	records := deliveries.NewWebhooks(db)
 	create := func(url string) error {
-		_, err := records.Upsert(ctx, tenant.ID, "key:pos", core.OrderPlaced, url,
-			func(existing *webhook.Subscription) (webhook.Subscription, error) {
+		_, err := records.Upsert(ctx, tenant.ID, "key:pos", []webhook.Key{{EventType: core.OrderPlaced, URL: url}},
+			func(_ int, existing *webhook.Subscription) (webhook.Subscription, error) {
 				if existing == nil {
 					existing = &webhook.Subscription{Business: tenant.ID, EventType: core.OrderPlaced, URL: url,
 						Active: true, Units: webhook.Minutes}
@@ -50,4 +53,34 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	require.NoError(t, switched(false))
 	require.NoError(t, create("https://pos.example.com/more"))
 	require.Equal(t, core.Conflict, core.CodeOf(switched(true)))
+}
+
+func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	subs := webhook.Subscriptions{Records: deliveries.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: db.Clock()}
+	var inputs []webhook.Input
+	for _, event := range []core.EventType{core.OrderPlaced, core.StoreCreation, core.InventoryUpdate} {
+		for n := range 5 {
+			url := fmt.Sprintf("https://pos.example.com/%d", n)
+			inputs = append(inputs, webhook.Input{EventType: event, URL: &url})
+		}
+	}
+	var running errgroup.Group
+	for n := range 8 {
+		mine := slices.Clone(inputs)
+		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+		running.Go(func() error {
+			for range 3 {
+				if _, err := subs.CreateAll(context.Background(), tenant.ID, "key:pos", mine); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, running.Wait())
+	_, total, err := deliveries.NewWebhooks(db).List(context.Background(), tenant.ID, 1, 0)
+	require.NoError(t, err)
+	require.Equal(t, len(inputs), total)
 }

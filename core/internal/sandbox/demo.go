@@ -149,7 +149,7 @@ func demoWebhooks(ctx context.Context, config DemoConfig, business core.Business
 			}
 			continue
 		}
-		if _, _, err := config.Subscriptions.Create(ctx, business, "cli", input); err != nil {
+		if _, err := config.Subscriptions.Create(ctx, business, "cli", input); err != nil {
 			return err
 		}
 	}

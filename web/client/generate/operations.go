@@ -53,6 +53,10 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 			arguments += ", " + argument + " " + kind
 			target = strings.ReplaceAll(target, "{"+p.Name+"}", `"+`+value+`+"`)
 		case "query":
+			if p.Name == "wait" { // it comes with the context, so that the calls stay as they were
+				query += "\tputWait(ctx, values)\n"
+				continue
+			}
 			kind := w.typeOf("", p.Schema)
 			if !slices.Contains([]string{"string", "int64", "bool"}, kind) {
 				kind = "string"
@@ -63,8 +67,10 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 	}
 	values, body := "nil", "nil"
 	if query != "" {
-		arguments += ", query " + name + "Query"
 		values, query = "values", "\tvalues := url.Values{}\n"+query
+	}
+	if fields.Len() > 0 {
+		arguments += ", query " + name + "Query"
 		w.declared[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
 	}
 	if s := o.RequestBody.Content.json(); s != nil {

@@ -36,15 +36,20 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	}
 	var wrong uuid.NullUUID
 	err = c.db.Tenant(business).QueryRowContext(ctx, queries.With("facts", postgres.Args{
-		"business": business, "menu_job": core.MenuJob, "latest": latestLooked, "offering": pgdialect.Array(offering),
+		"business": business, "menu_job": core.MenuJob, "store_job": core.StoreJob, "latest": latestLooked, "offering": pgdialect.Array(offering),
 		"order_placed": core.OrderPlaced, "order_retry_job": core.OrderRetryJob,
 	})).Scan(
 		&f.Called, &f.Stores, &f.Menu, &f.Subscribed, &f.Verified, &f.OrderAccepted, &f.OrdersRetried, &f.Rider,
-		&f.Action,
+		&f.Action, &f.Requests,
 		&wrong, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
 	if err != nil {
 		return f, fmt.Errorf("reading how far an integration is: %w", err)
 	}
+	week, err := refusedWeek(ctx, c.db, business)
+	if err != nil {
+		return f, err
+	}
+	f.FailingDays, f.FailingJob = week.Days, week.Latest
 	f.MenuErrors = wrong.UUID
 	f.Called = f.Called || f.Stores // the use of a key is stored only once a minute
 	return f, nil

@@ -62,6 +62,8 @@ SELECT
     EXISTS (SELECT FROM jobs WHERE business_id = ?business AND kind = ?order_retry_job),
     EXISTS (SELECT FROM rider_statuses WHERE business_id = ?business),
     EXISTS (SELECT FROM calls WHERE business_id = ?business AND kind = 'action' AND state IN ('done', 'pending')),
+    EXISTS (SELECT FROM menu)
+        OR EXISTS (SELECT FROM jobs WHERE business_id = ?business AND kind = ?store_job AND state IN ('done', 'failed')),
     (
         SELECT id
         FROM menu

@@ -86,6 +86,8 @@ SELECT
     webhook.active,
     webhook.disabled_reason,
     webhook.retrial_interval_units,
+    webhook.event_type_header,
+    webhook.event_type_header_value,
     webhook.created_at,
     webhook.old_secret_until,
     circuit.probing_since,

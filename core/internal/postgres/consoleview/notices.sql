@@ -200,3 +200,21 @@ FROM (
 WHERE refused * 2 >= total
 ORDER BY business_id, id DESC
 LIMIT ?limit
+
+-- name: refused_week
+-- The number of days on which jobs had failed objects, the number of these jobs, and the latest of them.
+SELECT
+    count(*) FILTER (WHERE found.count > 0),
+    coalesce(sum(found.count), 0),
+    (array_agg(found.latest ORDER BY day.first DESC) FILTER (WHERE found.count > 0))[1]
+FROM unnest(?starts::uuid[], ?ends::uuid[]) AS day (first, next)
+CROSS JOIN LATERAL (
+    SELECT count(*), (array_agg(job.id ORDER BY job.id DESC))[1] AS latest
+    FROM (
+        SELECT id
+        FROM jobs
+        WHERE business_id = ?business AND id >= day.first AND id < day.next AND ?has_refusals
+        ORDER BY id DESC
+        LIMIT ?most
+    ) job
+) found

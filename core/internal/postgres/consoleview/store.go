@@ -70,6 +70,8 @@ type endpointRow struct {
 	Active         bool            `bun:"active"`
 	DisabledReason string          `bun:"disabled_reason"`
 	Units          string          `bun:"retrial_interval_units"`
+	EventHeader    string          `bun:"event_type_header"`
+	EventValue     string          `bun:"event_type_header_value"`
 	CreatedAt      time.Time       `bun:"created_at"`
 	AcceptedAt     time.Time       `bun:"accepted_at"`
 	RefusedAt      time.Time       `bun:"refused_at"`
@@ -106,7 +108,8 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 		list[i] = console.Endpoint{
 			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active,
 			DisabledReason: r.DisabledReason,
-			Units:          r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, GivenUp: r.GivenUp,
+			EventHeader:    r.EventHeader, EventForm: r.EventValue,
+			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, GivenUp: r.GivenUp,
 			ServerAnswered: r.ServerAnswered, OldSecretUntil: r.OldSecretUntil,
 			ProbedSince: r.ProbedSince, Pause: time.Duration(r.PauseMS) * time.Millisecond,
 			Day: console.Count{Accepted: r.Accepted, Refused: r.Refused, Took: time.Duration(r.Took) * time.Microsecond,

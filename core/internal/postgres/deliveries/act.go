@@ -13,6 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // SwitchWebhook pauses or resumes a webhook. It returns Conflict if the webhook is already in
@@ -47,6 +48,30 @@ func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, i
 		outbox.Wake(w.db)
 	}
 	return err
+}
+
+// ChangeWebhook changes the fields of a webhook that the input sets.
+func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
+	change access.Change) error {
+	return w.db.InTx(ctx, func(tx bun.Conn) error {
+		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		sub, err := subscription(w.db, row)
+		if err != nil {
+			return err
+		}
+		before := sub
+		if err := input.Apply(&sub, w.db.Clock().Now()); err != nil {
+			return err
+		}
+		if err := w.write(ctx, tx, before, sub); err != nil {
+			return err
+		}
+		change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", id), said(before), said(sub)
+		return w.db.RecordAudit(ctx, tx, change)
+	})
 }
 
 // RetryDeliveries makes deliveries due now, in one transaction. If one is missing or cannot

@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -23,8 +24,8 @@ type Webhooks struct{ db *postgres.DB }
 // NewWebhooks returns Webhooks that use db.
 func NewWebhooks(db *postgres.DB) Webhooks { return Webhooks{db} }
 
-const webhookColumns = `business_id, id, event_type, url, active, retrial_interval_units, headers, secret,` +
-	` disabled_reason, created_at, updated_at`
+const webhookColumns = `business_id, id, event_type, url, active, retrial_interval_units, headers, event_type_header,` +
+	` event_type_header_value, secret, disabled_reason, created_at, updated_at`
 
 type webhookRow struct {
 	BusinessID     core.BusinessID `bun:"business_id"`
@@ -34,6 +35,8 @@ type webhookRow struct {
 	Active         bool            `bun:"active"`
 	Units          webhook.Units   `bun:"retrial_interval_units"`
 	Headers        []byte          `bun:"headers"`
+	EventHeader    string          `bun:"event_type_header"`
+	EventValue     string          `bun:"event_type_header_value"`
 	Secret         []byte          `bun:"secret"`
 	DisabledReason string          `bun:"disabled_reason"`
 	CreatedAt      time.Time       `bun:"created_at"`
@@ -52,67 +55,20 @@ func subscription(db *postgres.DB, row webhookRow) (webhook.Subscription, error)
 	return webhook.Subscription{
 		ID: row.ID, Business: row.BusinessID, EventType: row.EventType, URL: row.URL, Active: row.Active,
 		Units:   row.Units,
-		Headers: headers, Secret: string(secret), DisabledReason: row.DisabledReason, CreatedAt: row.CreatedAt,
-		UpdatedAt: row.UpdatedAt,
+		Headers: headers, EventHeader: eventHeader(row), Secret: string(secret), DisabledReason: row.DisabledReason,
+		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}, nil
 }
 
-// Upsert finds the subscription by event type and URL and stores the result of decide.
-func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor string, event core.EventType, url string,
-	decide func(*webhook.Subscription) (webhook.Subscription, error),
-) (sub webhook.Subscription, err error) {
-	err = w.db.InTx(ctx, func(tx bun.Conn) error {
-		// Of two concurrent creations, the second finds the first.
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, ?))`,
-			"webhook/"+string(event), int64(business)); err != nil {
-			return fmt.Errorf("locking the subscription: %w", err)
-		}
-		var rows []webhookRow
-		if err := tx.NewRaw(`SELECT `+webhookColumns+
-			` FROM webhooks WHERE business_id = ? AND event_type = ? AND url = ? FOR UPDATE`,
-			business, event, url).Scan(ctx, &rows); err != nil {
-			return fmt.Errorf("reading the subscription: %w", err)
-		}
-		if len(rows) > 0 {
-			existing, err := subscription(w.db, rows[0])
-			if err != nil {
-				return err
-			}
-			before := existing
-			if sub, err = decide(&existing); err != nil {
-				return err
-			}
-			return w.change(ctx, tx, actor, before, sub)
-		}
-		if sub, err = decide(nil); err != nil {
-			return err
-		}
-		if err := mayBeActive(ctx, tx, webhook.Subscription{}, sub); err != nil {
-			return err
-		}
-		headers, err := outbox.SealHeaders(ctx, w.db, tx, business, sub.Headers)
-		if err != nil {
-			return err
-		}
-		secret, err := w.db.SealIn(ctx, tx, outbox.WebhookPlace(business, "secret"), []byte(sub.Secret))
-		if err != nil {
-			return err
-		}
-		err = tx.QueryRowContext(ctx,
-			`INSERT INTO webhooks (business_id, event_type, url, active, retrial_interval_units, headers, secret,
-				created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, sub.Business, sub.EventType, sub.URL, sub.Active,
-			sub.Units,
-			headers, secret, sub.CreatedAt, sub.UpdatedAt).Scan(&sub.ID)
-		if err != nil {
-			return fmt.Errorf("storing the subscription: %w", err)
-		}
-		return w.db.RecordAudit(ctx, tx,
-			access.Change{Business: business, Actor: actor, Action: "webhook.create",
-				Object: fmt.Sprintf("webhook/%d", sub.ID), After: said(sub)})
-	})
-	return sub, err
+func eventHeader(row webhookRow) webhook.EventHeader {
+	if row.EventHeader == "" {
+		return webhook.EventHeader{}
+	}
+	return webhook.EventHeader{Name: row.EventHeader, Value: webhook.EventValue(row.EventValue)}
 }
+
+// eventValue returns the stored form of a header's value.
+func eventValue(h webhook.EventHeader) webhook.EventValue { return cmp.Or(h.Value, webhook.EventName) }
 
 // Change stores the result of decide for a subscription.
 func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor string, id int64,
@@ -155,9 +111,13 @@ func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before,
 // said returns the audit entry of a subscription. It lists only the names of headers, because
 // their values are secret.
 func said(sub webhook.Subscription) map[string]any {
-	return map[string]any{"event_type": sub.EventType, "url": sub.URL, "active": sub.Active,
+	entry := map[string]any{"event_type": sub.EventType, "url": sub.URL, "active": sub.Active,
 		"retrial_interval_units": sub.Units,
 		"headers":                slices.Sorted(maps.Keys(sub.Headers))}
+	if h := sub.EventHeader; h.Name != "" {
+		entry["event_type_header"], entry["event_type_header_value"] = h.Name, h.Value
+	}
+	return entry
 }
 
 // Rotate stores the secrets that decide gives a subscription. The audit entry does not
@@ -206,9 +166,11 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = ?, active = ?, retrial_interval_units = ?, headers = ?,
-		disabled_reason = ?, updated_at = ?, version = version + 1 WHERE business_id = ? AND id = ?`,
-		sub.URL, sub.Active, sub.Units, headers, sub.DisabledReason, sub.UpdatedAt, sub.Business, sub.ID)
+	_, err = tx.ExecContext(ctx, queries.With("change_webhook", postgres.Args{
+		"url": sub.URL, "active": sub.Active, "units": sub.Units, "headers": headers,
+		"event_header": sub.EventHeader.Name, "event_value": eventValue(sub.EventHeader),
+		"disabled_reason": sub.DisabledReason, "updated_at": sub.UpdatedAt, "business": sub.Business, "id": sub.ID,
+	}))
 	if postgres.IsCode(err, "23505") {
 		return core.Errorf(core.Conflict, "another webhook has this event_type and url")
 	}
@@ -218,7 +180,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err := forgetHealth(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
-	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers)
+	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) || before.EventHeader != sub.EventHeader
 	if moved {
 		if _, err := tx.ExecContext(ctx, queries.With("forget_outcomes", postgres.Args{
 			"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),

@@ -1,3 +1,46 @@
+-- name: create_webhook
+INSERT INTO webhooks (
+    business_id,
+    event_type,
+    url,
+    active,
+    retrial_interval_units,
+    headers,
+    event_type_header,
+    event_type_header_value,
+    secret,
+    created_at,
+    updated_at
+)
+VALUES (
+    ?business,
+    ?event_type,
+    ?url,
+    ?active,
+    ?units,
+    ?headers,
+    ?event_header,
+    ?event_value,
+    ?secret,
+    ?created_at,
+    ?updated_at
+)
+RETURNING id
+
+-- name: change_webhook
+UPDATE webhooks
+SET
+    url = ?url,
+    active = ?active,
+    retrial_interval_units = ?units,
+    headers = ?headers,
+    event_type_header = ?event_header,
+    event_type_header_value = ?event_value,
+    disabled_reason = ?disabled_reason,
+    updated_at = ?updated_at,
+    version = version + 1
+WHERE business_id = ?business AND id = ?id
+
 -- name: retime
 -- Moves the waiting retries of a webhook whose units have changed. The difference applies to the first retry.
 UPDATE delivery_queue queue

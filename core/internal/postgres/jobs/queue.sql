@@ -141,6 +141,13 @@ SET state = CASE WHEN ?uncounted = 0 THEN 'queued' ELSE state END, error = ?caus
 FROM back
 WHERE business_id = ?business AND id = back.job_id
 
+-- name: ended
+-- Those of the given jobs that have ended.
+SELECT jobs.id
+FROM unnest(?businesses::bigint[], ?ids::uuid[]) AS wanted (business_id, id)
+JOIN jobs ON jobs.business_id = wanted.business_id AND jobs.id = wanted.id
+WHERE jobs.state IN ('done', 'failed')
+
 -- name: finish
 -- Records the outcome of a job and removes it from the queue.
 WITH over AS (

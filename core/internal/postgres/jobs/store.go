@@ -182,6 +182,20 @@ func (j Store) Status(ctx context.Context, business core.BusinessID, reference c
 	return status, postgres.NotFound(err, "there is no job with this reference")
 }
 
+// Ended returns those of the jobs that have ended (job.Ends).
+func (j Store) Ended(ctx context.Context, refs []job.Ref) (ended []core.ID, err error) {
+	businesses, ids := make([]int64, len(refs)), make([]string, len(refs))
+	for i, ref := range refs {
+		businesses[i], ids[i] = int64(ref.Business), ref.ID.String()
+	}
+	if err := j.db.Bun().NewRaw(queries.With("ended", postgres.Args{
+		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
+	})).Scan(ctx, &ended); err != nil {
+		return nil, fmt.Errorf("looking for jobs that have ended: %w", err)
+	}
+	return ended, nil
+}
+
 // KeepLease returns Conflict unless the lease of the job is still held. It locks the lease
 // until the transaction ends.
 func KeepLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {

@@ -40,6 +40,8 @@ type Target struct {
 	URL       string        `bun:"url"`
 	Units     webhook.Units `bun:"retrial_interval_units"`
 	Headers   []byte        `bun:"headers"`
+	EventName string        `bun:"event_type_header"`
+	EventForm string        `bun:"event_type_header_value"`
 	Secret    []byte        `bun:"secret"`
 	Old       []byte        `bun:"old_secret"`
 	OldEnds   time.Time     `bun:"old_secret_until"`
@@ -103,6 +105,7 @@ func open(db *postgres.DB, business core.BusinessID, t *Target) error {
 func (t Target) Address(d *webhook.Delivery) {
 	d.URL, d.Units, d.Headers, d.Secret, d.Earlier, d.Version, d.Unready = t.URL, t.Units, t.headers, t.secret,
 		t.earlier, t.Version, t.unready
+	d.EventHeader = webhook.EventHeader{Name: t.EventName, Value: webhook.EventValue(t.EventForm)}
 }
 
 // Targets returns the receivers of events: the request's callback_url, the one given

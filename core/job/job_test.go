@@ -1,4 +1,4 @@
-package jobs
+package job
 
 import (
 	"testing"
@@ -11,6 +11,6 @@ func TestJobErrorsAreSummedOverAllKinds(t *testing.T) {
 		"": 0, "null": 0, "[]": 0, `{"created":3,"updated":1,"errors":2}`: 2,
 		`{"stats":{"items":{"created":1,"errors":3},"taxes":{"errors":1}},"warnings":[]}`: 4,
 	} {
-		require.Equal(t, want, errorsOf([]byte(result)), result)
+		require.Equal(t, want, FailedObjects([]byte(result)), result)
 	}
 }

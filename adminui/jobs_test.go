@@ -1,0 +1,22 @@
+package adminui_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/console"
+)
+
+func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
+	f := full()
+	base := served(t, f)
+	client := entered(t, base)
+	_, shown := got(t, client, base+shell.Root+"b/7/jobs/")
+	require.Contains(t, shown, "On 4 of the last 7 days, jobs had failed objects: 12 jobs.")
+	require.Contains(t, shown, `href="/console/b/7/jobs/?state=refused"`)
+	f.week = console.RefusedWeek{Days: 1, Jobs: 3}
+	_, shown = got(t, client, base+shell.Root+"b/7/jobs/")
+	require.NotContains(t, shown, "of the last 7 days")
+}

@@ -1,0 +1,47 @@
+package consoleview
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// RefusedWeek returns how often objects of a business's jobs failed in the last seven days, today included.
+func (c Store) RefusedWeek(ctx context.Context, business core.BusinessID) (console.RefusedWeek, error) {
+	return refusedWeek(ctx, c.db, business)
+}
+
+// refusedWeek looks at each day, in the time zone of the business, by itself: one index step finds a day without such
+// jobs.
+func refusedWeek(ctx context.Context, db *postgres.DB, business core.BusinessID) (week console.RefusedWeek, err error) {
+	var name string
+	if err := db.Tenant(business).QueryRowContext(ctx, `SELECT timezone FROM businesses WHERE id = ?`, business).
+		Scan(&name); err != nil {
+		return week, fmt.Errorf("reading the time zone of the business: %w", err)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return week, err
+	}
+	year, month, day := db.Clock().Now().In(zone).Date()
+	starts := make([]string, console.WeekDays+1)
+	for i := range starts {
+		starts[i] = core.FirstID(time.Date(year, month, day+1-i, 0, 0, 0, 0, zone)).String()
+	}
+	var latest uuid.NullUUID
+	if err := db.Tenant(business).QueryRowContext(ctx, queries.With("refused_week", postgres.Args{
+		"business": business, "ends": postgres.Array(starts[:console.WeekDays]), "starts": postgres.Array(starts[1:]),
+		"has_refusals": bun.Safe(hasRefusals), "most": console.Many,
+	})).Scan(&week.Days, &week.Jobs, &latest); err != nil {
+		return week, fmt.Errorf("counting the days on which objects failed: %w", err)
+	}
+	week.Latest = latest.UUID
+	return week, nil
+}

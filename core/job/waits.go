@@ -1,0 +1,218 @@
+package job
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Limits of the requests of a replica that wait for their jobs: in all, and so that one business leaves capacity for
+// others. Each holds a connection.
+const (
+	MaxWaits         = 256
+	MaxBusinessWaits = 16
+)
+
+// The pauses between two looks at the database grow from the first to the longest. A look finds the ends of jobs that
+// another replica runs.
+const (
+	firstLook   = 50 * time.Millisecond
+	longestLook = 500 * time.Millisecond
+)
+
+// goneInterval is how often a waiting request checks whether its client is gone.
+const goneInterval = 250 * time.Millisecond
+
+// Ref identifies a job.
+type Ref struct {
+	Business core.BusinessID
+	ID       core.ID
+}
+
+// Ends finds the jobs that have ended.
+type Ends interface {
+	Ended(ctx context.Context, jobs []Ref) ([]core.ID, error)
+}
+
+// WaitResult is how a wait ended.
+type WaitResult string
+
+// The results of a wait.
+const (
+	WaitEnded    WaitResult = "ended"    // the job has ended
+	WaitTimeUp   WaitResult = "time_up"  // the job had not ended in time
+	WaitFull     WaitResult = "full"     // too many requests wait already
+	WaitStopping WaitResult = "stopping" // the replica stops
+	WaitGone     WaitResult = "gone"     // the client has closed its connection
+)
+
+// Waits lets requests wait for the end of their jobs, whichever replica runs these. The runner of this replica reports
+// the ends of its own jobs. One goroutine looks for the others in the database, however many wait.
+type Waits struct {
+	ends  Ends
+	clock core.Clock
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	waiting map[core.ID][]chan struct{}
+	counts  map[core.BusinessID]int
+	refs    map[core.ID]Ref
+	count   int
+	begun   chan struct{} // of one element: a request has begun to wait
+	over    chan struct{}
+	end     sync.Once
+}
+
+// NewWaits returns Waits. Run has to run for the ends of other replicas' jobs to be found.
+func NewWaits(ends Ends, clock core.Clock, log *slog.Logger) *Waits {
+	return &Waits{ends: ends, clock: clock, log: log, waiting: map[core.ID][]chan struct{}{},
+		counts: map[core.BusinessID]int{}, refs: map[core.ID]Ref{}, begun: make(chan struct{}, 1),
+		over: make(chan struct{})}
+}
+
+// Wait waits for the end of a job until the given time. It ends earlier when gone reports that the client is gone, or
+// at Stop. It does not wait at all beyond the limits.
+func (w *Waits) Wait(job Ref, until time.Time, gone func() bool) WaitResult {
+	ended := w.enter(job)
+	if ended == nil {
+		return WaitFull
+	}
+	defer w.leave(job, ended)
+	timer, stop := w.clock.At(until)
+	defer stop()
+	look := time.NewTicker(goneInterval)
+	defer look.Stop()
+	for {
+		select {
+		case <-w.over:
+			return WaitStopping
+		case <-ended:
+			return WaitEnded
+		case <-timer:
+			return WaitTimeUp
+		case <-look.C:
+			if gone() {
+				return WaitGone
+			}
+		}
+	}
+}
+
+// Ended ends the waits for a job.
+func (w *Waits) Ended(id core.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, ended := range w.waiting[id] {
+		close(ended)
+	}
+	delete(w.waiting, id)
+	delete(w.refs, id)
+}
+
+// Stop ends all waits, so that a server which stops need not wait for them.
+func (w *Waits) Stop() { w.end.Do(func() { close(w.over) }) }
+
+// Waiting returns how many requests wait.
+func (w *Waits) Waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.count
+}
+
+// Run looks for the ends of jobs that are waited for, until the context ends or Stop is called.
+func (w *Waits) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	pause, due := firstLook, time.Time{} // of the next look; zero while nobody waits
+	for {
+		var next <-chan time.Time
+		if w.Waiting() == 0 {
+			due = time.Time{}
+		} else {
+			if due.IsZero() {
+				due = time.Now().Add(pause)
+			}
+			timer.Reset(time.Until(due))
+			next = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			w.Stop()
+			return
+		case <-w.over:
+			return
+		case <-w.begun: // its job may end soon
+			pause = firstLook
+			if soon := time.Now().Add(pause); soon.Before(due) {
+				due = soon
+			}
+		case <-next:
+			w.look(ctx)
+			pause = min(pause*3/2, longestLook)
+			due = time.Now().Add(pause)
+		}
+	}
+}
+
+// lookTime bounds one look at the database.
+const lookTime = 5 * time.Second
+
+// look ends the waits for the jobs that have ended.
+func (w *Waits) look(ctx context.Context) {
+	w.mu.Lock()
+	jobs := make([]Ref, 0, len(w.refs))
+	for _, job := range w.refs {
+		jobs = append(jobs, job)
+	}
+	w.mu.Unlock()
+	if len(jobs) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	found, err := w.ends.Ended(ctx, jobs)
+	if err != nil {
+		w.log.Debug("the ends of jobs could not be looked for; requests that wait for them go on waiting", "error", err)
+		return
+	}
+	for _, id := range found {
+		w.Ended(id)
+	}
+}
+
+// enter returns a channel that is closed when the job ends, or nil beyond the limits.
+func (w *Waits) enter(job Ref) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count >= MaxWaits || w.counts[job.Business] >= MaxBusinessWaits {
+		return nil
+	}
+	ended := make(chan struct{})
+	w.waiting[job.ID] = append(w.waiting[job.ID], ended)
+	w.refs[job.ID] = job
+	w.counts[job.Business]++
+	w.count++
+	select {
+	case w.begun <- struct{}{}:
+	default: // Run has not noticed an earlier one yet
+	}
+	return ended
+}
+
+func (w *Waits) leave(job Ref, ended chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count--
+	if w.counts[job.Business]--; w.counts[job.Business] == 0 {
+		delete(w.counts, job.Business)
+	}
+	w.waiting[job.ID] = slices.DeleteFunc(w.waiting[job.ID], func(one chan struct{}) bool { return one == ended })
+	if len(w.waiting[job.ID]) == 0 {
+		delete(w.waiting, job.ID)
+		delete(w.refs, job.ID)
+	}
+}

@@ -1,0 +1,138 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/job"
+)
+
+// Waits lets requests wait for the end of their jobs.
+type Waits interface {
+	Wait(job job.Ref, until time.Time, gone func() bool) job.WaitResult
+}
+
+// queues are the calls that queue a job: ?wait=SECONDS holds their response until it has ended.
+var queues = []string{"/external/api/v1/stores/", "/external/api/v1/inventory/locations/:location_ref_id/",
+	"/external/api/v1/inventory/categories/timing-groups/", "/external/api/v1/revisions/:id/rollback/",
+	"/external/api/v1/webhooks/retry/", "/external/api/v1/deliveries/retry/"}
+
+// maxWait bounds the parameter wait, in seconds. Clients and proxies often end a request after 30.
+const maxWait = 15
+
+// Keys of what a request with the parameter wait leaves for await and observe.
+const (
+	localWait   = "wait"   // the time.Duration that it asks for
+	localQueued = "queued" // the job to wait for, as queued
+	localWaited = "waited" // the time.Duration that it waited
+)
+
+// queued is a job that a request has queued, and the response without waiting.
+type queued struct {
+	job   job.Ref
+	reply envelope
+}
+
+// checkWait reads the parameter wait of the calls that offer it.
+func (r route) checkWait(c *fiber.Ctx) error {
+	if r.method == fiber.MethodGet || !slices.Contains(queues, r.path) || !c.Context().QueryArgs().Has("wait") {
+		return nil
+	}
+	seconds, err := strconv.Atoi(c.Query("wait"))
+	if err != nil || seconds < 1 || seconds > maxWait {
+		var v core.Violations
+		v.AddBody("wait", "range", "must be a whole number of seconds from 1 to "+strconv.Itoa(maxWait))
+		return v.Err()
+	}
+	c.Locals(localWait, time.Duration(seconds)*time.Second)
+	return nil
+}
+
+// answerQueued answers a request that has queued a job: at once, or through await.
+func answerQueued(c *fiber.Ctx, work core.Job, reply envelope) error {
+	reply.Status, reply.Reference = "success", work.ID.String()
+	if c.Locals(localWait) == nil {
+		return answer(c, http.StatusOK, reply)
+	}
+	c.Locals(localQueued, queued{job.Ref{Business: work.Business, ID: work.ID}, reply})
+	return nil
+}
+
+// waitedBody is the response to a request that waited: with the state of its job, and its result once it has ended.
+type waitedBody struct {
+	envelope
+	State       job.State      `json:"state,omitzero"`
+	Result      jsontext.Value `json:"result,omitzero"`
+	Error       string         `json:"error,omitzero"`
+	WaitOutcome waitOutcome    `json:"wait_outcome"`
+}
+
+// waitOutcome tells clients how a wait ended.
+type waitOutcome string
+
+const (
+	waitEnded       waitOutcome = "ended"
+	waitTimeUp      waitOutcome = "time_up"
+	waitUnavailable waitOutcome = "unavailable" // the hub could not wait
+)
+
+// await waits for the job that a request has queued, and answers. The memory of the request is released by then.
+func (s *Server) await(c *fiber.Ctx) error {
+	q, waits := c.Locals(localQueued).(queued)
+	if !waits {
+		return nil
+	}
+	asked, _ := c.Locals(localWait).(time.Duration)
+	conn, began := c.Context().Conn(), time.Now()
+	result := s.Waits.Wait(q.job, s.Clock.Now().Add(asked), func() bool { return inbound.Gone(conn) })
+	c.Locals(localWaited, time.Since(began))
+	body := waitedBody{envelope: q.reply, WaitOutcome: waitUnavailable}
+	switch result {
+	case job.WaitGone: // nobody reads the response
+		c.Context().SetConnectionClose()
+	case job.WaitFull:
+		body.Message += "; the hub did not wait, because too many requests wait already"
+	case job.WaitStopping:
+		body.Message += "; the hub did not wait longer, because it is shutting down"
+	case job.WaitEnded, job.WaitTimeUp:
+		s.describe(c, q.job, asked, &body)
+	}
+	return answer(c, http.StatusOK, body)
+}
+
+// statusTime bounds reading the state of a job after a wait.
+const statusTime = 5 * time.Second
+
+// describe adds the state of a job to the response. The request is accepted, whether or not it can be read.
+func (s *Server) describe(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *waitedBody) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), statusTime)
+	defer cancel()
+	status, err := s.Jobs.Status(ctx, ref.Business, ref.ID)
+	if err != nil {
+		s.Log.Warn("the state of a job that a request waited for could not be read", "request", requestID(c), "job",
+			ref.ID, "error", err)
+		body.Message += "; the hub could not read the state of the job"
+		return
+	}
+	body.State, body.Result, body.Error = status.State, status.Result, jobError(status)
+	body.WaitOutcome = waitEnded
+	switch failed := job.FailedObjects(status.Result); {
+	case status.FinishedAt.IsZero():
+		body.WaitOutcome = waitTimeUp
+		body.Message += "; the job had not ended after " + counted(int(asked/time.Second), "second")
+	case status.State == job.Failed:
+		body.Message += "; the job has failed"
+	case failed > 0:
+		body.Message += "; the job has ended, but " + counted(failed, "object") + " failed"
+	default:
+		body.Message += "; the job has ended"
+	}
+}
