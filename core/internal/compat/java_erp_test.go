@@ -60,3 +60,15 @@ func TestJavaERPSendsCyclesAndUnknownParents(t *testing.T) {
 	require.Len(t, c.stored("-1", "items"), 1)
 	require.Len(t, c.stored("-1", "options"), 1)
 }
+
+// moving.md, What clients send: a client that marks objects as sent by the response waits for the result.
+func TestJavaERPWaitsForTheResult(t *testing.T) {
+	c := newClient(t, javaERP)
+	c.stores("s1")
+	r := c.ok("POST", menuPath+"-1/?wait=15",
+		`{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"pie","price":3.0}]}`)
+	require.Equal(t, []any{"ended", "done"}, r.all("wait_outcome", "state"))
+	require.Equal(t, 1.0, r.get("result.stats.items.errors").number())
+	require.Contains(t, r.message(), "1 object failed")
+	c.refused("POST", menuPath+"-1/?wait=16", `{"items":[]}`, "wait")
+}

@@ -67,3 +67,20 @@ func TestNodeMiddlewareDispatchesOnHeaders(t *testing.T) {
 		handled[lower["webhook-id"]] = event
 	}
 }
+
+// moving.md, What clients send: webhooks in one request, with a further header for the event type.
+func TestNodeMiddlewareRegistersAllWebhooksAtOnce(t *testing.T) {
+	c := newClient(t, nodeMiddleware)
+	body := map[string][]map[string]string{}
+	for event, header := range map[string]string{"store_creation": "number", "inventory_update": "name"} {
+		body["webhooks"] = append(body["webhooks"], map[string]string{"event_type": event, "url": c.receiver.url,
+			"event_type_header": "X-Hook-Event", "event_type_header_value": header})
+	}
+	made := c.ok("POST", webhooksPath+"bulk/", encode(t, body)).get("webhooks").list()
+	require.Len(t, made, 2)
+	require.NotEmpty(t, made[1].get("secret").text())
+	c.push(storesPath, `{"stores":[{"ref_id":"s1","name":"S","city":"C","excluded_platforms":[]}]}`)
+	got := c.awaitDelivery("store_creation", func(value) bool { return true })
+	require.Equal(t, "60014", got.header.Get("X-Hook-Event"))
+	c.refused("POST", webhooksPath+"bulk/", `{"webhooks":[{"event_type":18,"url":"nowhere"}]}`, "webhooks[0]")
+}

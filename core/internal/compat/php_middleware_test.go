@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 )
 
 // Middleware in PHP maps a catalogue field by field from another system's export, whose values for none it passes on.
@@ -73,4 +76,23 @@ func TestPHPMiddlewareSendsAnItemTwice(t *testing.T) {
 		`"title":"Dal","price":9}]}`,
 		`items[1] (ref_id "dal"): ref_id is the same as in items[0]`)
 	require.Empty(t, c.stored("-1", "items"))
+}
+
+// moving.md, Names of platforms: a name that is fixed in the code of a client works in requests and events, also in
+// stores that were sent before the alias.
+func TestPHPMiddlewareNamesPlatformsByItsCode(t *testing.T) {
+	c := newClient(t, phpMiddleware)
+	c.subscribe("store_creation", "inventory_update", "order_placed")
+	created := c.push(storesPath, `{"stores":[{"ref_id":"s1","name":"S","city":"C","included_platforms":["tasty"]}]}`)
+	require.Empty(t, failures(created))
+	require.NoError(t, aliases.New(c.db).AddAlias(t.Context(), c.business, "tasty", "web", nil,
+		access.Change{Business: c.business, Actor: "test", Action: "platform.alias"}))
+	c.applied("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5,"included_platforms":["tasty"],
+		"tags":{"tasty":["hot"]}}]}`)
+	id := c.place(`{"platform":"web","platform_order_id":"P-1","store_ref_id":"s1",` +
+		`"items":[{"ref_id":"dal","quantity":1}]}`)
+	details := c.placed(id).get("order.details")
+	require.Equal(t, "tasty", details.get("channel").text())
+	require.Equal(t, "tasty", details.get("ext_platforms.0.name").text())
+	c.ok("POST", "/hub/api/v1/location/", `{"location_ref_id":"s1","platforms":["tasty"],"action":"disable"}`)
 }

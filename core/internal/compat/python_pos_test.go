@@ -5,6 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/access"
+	storesdb "github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/store"
 )
 
 // A point of sale in Python reads the events by subscripts, such as event["order"]["details"]["prep_time"], so that a
@@ -76,4 +80,25 @@ func TestPythonPOSFollowsAnOrder(t *testing.T) {
 	require.Equal(t, []any{"Completed", 15.0}, read.all("order.details.state", "order.details.prep_time"))
 	r := c.send("PUT", order(id, "status/"), `{"new_status": "Cancelled"}`)
 	require.Equal(t, 409, r.status)
+}
+
+// moving.md, Stores without platform lists: a business lists them on all platforms or on none. A switch of a store
+// that is listed nowhere succeeds with a warning.
+func TestPythonPOSSendsStoresWithoutPlatformLists(t *testing.T) {
+	c := newClient(t, pythonPOS)
+	c.subscribe("store_creation")
+	send := func(ref string) {
+		require.Empty(t, failures(c.push(storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"S","city":"C"}]}`, ref))))
+	}
+	disable := func(ref string) reply {
+		return c.ok("POST", "/hub/api/v1/location/",
+			fmt.Sprintf(`{"location_ref_id":%q,"platforms":["web"],"action":"disable"}`, ref))
+	}
+	send("nowhere")
+	require.Contains(t, disable("nowhere").get("warnings.0.message").text(), "no platform")
+	require.NoError(t, storesdb.New(c.db).SetDefaultListing(t.Context(), c.business, store.ListNone, store.ListAll,
+		access.Change{Business: c.business, Actor: "test", Action: "business.list_stores"}))
+	send("everywhere")
+	require.False(t, disable("everywhere").has("warnings"))
+	require.Contains(t, disable("nowhere").get("warnings.0.message").text(), "no platform", "known stores stay")
 }
