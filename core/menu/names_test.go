@@ -72,3 +72,14 @@ func TestLaterAliasRenamesWhatIsStored(t *testing.T) {
 	require.True(t, charge.Rename(rename))
 	require.JSONEq(t, `["web"]`, string(charge.ExcludedPlatforms))
 }
+
+func TestFindingsAreToldUnderTheSentAlias(t *testing.T) {
+	h := newHub(t, fakeVocabulary(t), "US")
+	request, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2}]}`)
+	inspection := Inspection{Platforms: []string{"aggregator-a"},
+		Found: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition", Message: "fat_mg is missing"}}},
+		Names: core.NewPlatformNames(h.platforms, core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", Sent: true})}
+	told, kept := inspection.of(request, &plan)
+	require.Equal(t, "zomato", told[Items][0][0].Platform)
+	require.Equal(t, "aggregator-a", kept[0].Findings[0].Platform, "stored under the platform's own name")
+}

@@ -169,7 +169,7 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 		{Result{State: Skipped, Message: "no menus", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
 		{Result{State: Waiting, Work: Work{Asked: asked}}, nil, ""},
 	} {
-		c.result.StoreRef, c.result.Platform, c.result.At = "s1", "tasty", noon
+		c.result.StoreRef, c.result.Platform, c.result.SentAs, c.result.At = "s1", "tasty", "eats", noon
 		c.result.LeftOut, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
 		events, err := c.result.events()
 		require.NoError(t, err)
@@ -177,6 +177,7 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 		for i, event := range events {
 			eventtest.Check(t, core.HubMenuPublish, event.Body)
 			require.Contains(t, string(event.Body), `"status":"`+c.status+`"`)
+			require.Contains(t, string(event.Body), `"platform":"eats"`, "by the alias that is sent")
 			require.Contains(t, string(event.Body), c.told[i])
 			require.Equal(t, c.told[i], event.Reference)
 		}

@@ -82,8 +82,10 @@ func TestAliasCountsForWhatIsStored(t *testing.T) {
 		"options":[{"ref_id":"big","price":2,"images":[{"tag":"zomato","url":"https://a.example/2"}]}],
 		"charges":[{"code":"PC_F","structure":{"value":0.5,"applicable_on":"item.quantity"},
 			"excluded_platforms":["zomato"]}]}`)
+	p.clock.Advance(time.Second) // revisions are sorted by time
 	p.send("s9", `{"items":[{"ref_id":"curry","price":1,"platform_pricing":[{"platform":"zomato","price":30}]}]}`)
 	before := p.revisions(menu.RevisionFilter{})[0].ID
+	p.clock.Advance(time.Second)
 	p.send("-1", `{"items":[{"ref_id":"curry","price":13}]}`)
 	require.Empty(t, p.effective("s9", "a").Items)
 
@@ -111,8 +113,11 @@ func TestAliasCountsForWhatIsStored(t *testing.T) {
 	require.Equal(t, "30", shown.Items[0].Price.String())
 	require.Equal(t, []string{"x"}, shown.Items[0].Tags)
 	p.clock.Advance(2 * time.Second)
-	_, names := p.claim(me)
+	work, names := p.claim(me)
 	require.Contains(t, names, "s9/a", "the change is published")
+	for _, w := range work {
+		require.Equal(t, map[string]string{"a": "zomato", "b": "b"}[w.Platform], w.SentAs, "for its events")
+	}
 
 	p.back(before)
 	check() // a rollback restores what is older than the alias
