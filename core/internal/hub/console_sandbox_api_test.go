@@ -78,6 +78,6 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 
 	checklist := s.kim.get(t, shell.BusinessLink(s.tenant.ID, "checklist/"))
 	require.Equal(t, 200, checklist.status)
-	require.Contains(t, checklist.text, "0 of 9 steps")
+	require.Contains(t, checklist.text, "0 of 10 steps")
 	require.Contains(t, checklist.text, "http://example.com/external/api/v1/stores/")
 }
