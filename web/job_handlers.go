@@ -41,7 +41,8 @@ func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
 	body := jobBody{
 		Reference: status.Reference, Kind: status.Kind, Subject: status.Subject, State: status.State,
 		CreatedAt: status.CreatedAt.UTC(), StartedAt: status.StartedAt.UTC(), FinishedAt: status.FinishedAt.UTC(),
-		Attempts: status.Attempts, Done: status.Done, Total: status.Total, Error: jobError(status), Result: status.Result,
+		Attempts: status.Attempts, Done: status.Done, Total: status.Total, Error: jobError(status),
+		Result: status.Result,
 	}
 	return answer(c, http.StatusOK, body)
 }

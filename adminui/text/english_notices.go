@@ -32,8 +32,8 @@ const (
 // Words of jobs with failed objects.
 const (
 	CauseRefusedWeek  = "On %d of the last %d days, jobs had failed objects: %s."
-	RemedyRefusedWeek = "The page of each job names its failed objects and the reasons. Tell the merchant's integrator, " +
-		"who corrects them in the POS."
+	RemedyRefusedWeek = "The page of each job names its failed objects and the reasons. Tell the merchant's " +
+		"integrator, who corrects them in the POS."
 	OneJob = "1 job"
 	Jobs_  = "%s jobs"
 )

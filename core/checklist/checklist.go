@@ -136,7 +136,7 @@ const LastingDays = 2
 func objectsStep(f Facts, curl func(key, path, body string) string) Step {
 	step := Step{Name: "objects_accepted", Title: "Have every object accepted",
 		Done: f.Requests && f.FailingDays < LastingDays,
-		Next: "Send stores and menus, and read in the callback, in the job, or with wait in the answer, which objects " +
+		Next: "Send stores and menus. Read in the callback, in the job, or with wait in the answer, which objects " +
 			"failed.",
 		Command: curl(Key, "/external/api/v1/stores/?wait=10",
 			`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)}

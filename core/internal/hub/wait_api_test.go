@@ -39,8 +39,9 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 	require.Equal(t, []any{"ended", "done"}, []any{preview.body["wait_outcome"], preview.body["state"]})
 	revision := hubtest.At(d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)
 	now := d.clock.Now()
+	const timings = `{"timing_groups":[{"title":"noon","category_ref_ids":[],"day_slots":[]}]}`
 	for path, body := range map[string]string{
-		timingGroupsRoute:                        `{"timing_groups":[{"title":"noon","category_ref_ids":[],"day_slots":[]}]}`,
+		timingGroupsRoute:                        timings,
 		revisionsRoute + revision + "/rollback/": "",
 		webhooksRoute + "retry/": fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`,
 			now.Add(-time.Hour).UnixMilli(), now.UnixMilli()),
@@ -92,7 +93,7 @@ func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) [
 func TestWaitEndsInTimeAndHoldsNoMemory(t *testing.T) {
 	a := newAPI(t, unlimited) // nothing runs jobs
 	tenant := hubtest.Business(t, a.hub.db)
-	responses := a.waitFor(t, tenant, 2, `{"stores":[{"ref_id":"s1","name":"`+strings.Repeat("n", 200)+`","city":"C"}],`+
+	responses := a.waitFor(t, tenant, 2, `{"stores":[{"ref_id":"s1","name":"N","city":"C"}],`+
 		`"ignored":"`+strings.Repeat("x", 1<<20)+`"}`)
 	for _, usage := range a.hub.config.Memory.Usages() {
 		require.Zero(t, usage.Used, "%v", usage)
@@ -156,8 +157,8 @@ func TestWaitEndsWhenTheClientIsGone(t *testing.T) {
 		require.NoError(t, <-served)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	sent, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+listener.Addr().String()+storesRoute+"?wait=5",
-		strings.NewReader(oneStore))
+	sent, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		"http://"+listener.Addr().String()+storesRoute+"?wait=5", strings.NewReader(oneStore))
 	require.NoError(t, err)
 	sent.Header.Set("Authorization", tenant.Authorization)
 	ended := make(chan error, 1)

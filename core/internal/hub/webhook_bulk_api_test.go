@@ -45,7 +45,8 @@ func TestWebhooksAreCreatedInBulk(t *testing.T) {
 		active bool
 	}{{"order_placed", true, true}, {"store_creation", false, false}, {"inventory_update", true, true}} {
 		one := list[i].(map[string]any)
-		require.Equal(t, []any{float64(i), want.event, want.active}, []any{one["index"], one["event_type"], one["active"]})
+		require.Equal(t, []any{float64(i), want.event, want.active},
+			[]any{one["index"], one["event_type"], one["active"]})
 		secret, _ := one["secret"].(string)
 		require.Equal(t, want.secret, strings.HasPrefix(secret, "whsec_"))
 	}
@@ -73,13 +74,15 @@ func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
 		second, path, message string
 		status                int
 	}{
-		"no url":       {`{"event_type":60014}`, "webhooks[1].url", "webhooks[1]: url is required", 400},
-		"private":      {`{"event_type":60014,"url":"http://10.0.0.1/"}`, "webhooks[1].url", "public internet", 400},
-		"header":       {`{"event_type":18,"url":"https://a.example","headers":{"Host":"x"}}`, "webhooks[1].headers.Host", "", 400},
-		"type":         {`{"event_type":18,"url":"https://a.example","active":"yes"}`, "webhooks[1].active", "", 400},
-		"no object":    {`7`, "webhooks[1]", "must be an object", 400},
-		"twice":        {good, "webhooks[1].url", "are the same as in webhooks[0]", 400},
-		"event header": {`{"event_type":"webhook_retry","url":"https://a.example","event_type_header":"X-Event","event_type_header_value":"number"}`, "webhooks[1].event_type_header_value", "has no number", 400},
+		"no url":  {`{"event_type":60014}`, "webhooks[1].url", "webhooks[1]: url is required", 400},
+		"private": {`{"event_type":60014,"url":"http://10.0.0.1/"}`, "webhooks[1].url", "public internet", 400},
+		"header": {`{"event_type":18,"url":"https://a.example","headers":{"Host":"x"}}`,
+			"webhooks[1].headers.Host", "", 400},
+		"type":      {`{"event_type":18,"url":"https://a.example","active":"yes"}`, "webhooks[1].active", "", 400},
+		"no object": {`7`, "webhooks[1]", "must be an object", 400},
+		"twice":     {good, "webhooks[1].url", "are the same as in webhooks[0]", 400},
+		"event header": {`{"event_type":"webhook_retry","url":"https://a.example","event_type_header":"X-Event",` +
+			`"event_type_header_value":"number"}`, "webhooks[1].event_type_header_value", "has no number", 400},
 		"too many": {`{"event_type":18,"url":"https://pos.example.com/more"}`, "",
 			"webhooks[1]: the business has 100 active webhooks", 409},
 	} {
@@ -154,16 +157,16 @@ func TestEveryThrottledResponseHasRetryAfter(t *testing.T) {
 	once := limit.Rule{Count: 1, Per: time.Minute, Block: time.Minute}
 	a := newAPI(t, func(c *Config) {
 		c.Limits = map[web.Limit]limit.Rule{}
-		for _, name := range []web.Limit{web.LimitStores, web.LimitMenu, web.LimitWebhooks, web.LimitRetry, web.LimitOrders,
-			web.LimitOrderUpdates, web.LimitSwitches, web.LimitCallbacks, web.LimitRead, web.LimitOperations,
-			web.LimitRider, web.LimitLocation, web.LimitActions} {
+		for _, name := range []web.Limit{web.LimitStores, web.LimitMenu, web.LimitWebhooks, web.LimitRetry,
+			web.LimitOrders, web.LimitOrderUpdates, web.LimitSwitches, web.LimitCallbacks, web.LimitRead,
+			web.LimitOperations, web.LimitRider, web.LimitLocation, web.LimitActions} {
 			c.Limits[name] = once
 		}
 	})
 	tenant := hubtest.Business(t, a.hub.db)
 	channel := hubtest.ChannelKey(t, a.hub.db, tenant.ID, "")
-	platform, err := relay.Callers{Records: platforms.NewCallers(a.hub.db), Clock: a.clock}.Create(t.Context(), tenant.ID,
-		"web")
+	callers := relay.Callers{Records: platforms.NewCallers(a.hub.db), Clock: a.clock}
+	platform, err := callers.Create(t.Context(), tenant.ID, "web")
 	require.NoError(t, err)
 	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
 	require.NoError(t, err)

@@ -36,7 +36,8 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	}
 	var wrong uuid.NullUUID
 	err = c.db.Tenant(business).QueryRowContext(ctx, queries.With("facts", postgres.Args{
-		"business": business, "menu_job": core.MenuJob, "store_job": core.StoreJob, "latest": latestLooked, "offering": pgdialect.Array(offering),
+		"business": business, "menu_job": core.MenuJob, "store_job": core.StoreJob,
+		"latest": latestLooked, "offering": pgdialect.Array(offering),
 		"order_placed": core.OrderPlaced, "order_retry_job": core.OrderRetryJob,
 	})).Scan(
 		&f.Called, &f.Stores, &f.Menu, &f.Subscribed, &f.Verified, &f.OrderAccepted, &f.OrdersRetried, &f.Rider,
