@@ -86,8 +86,8 @@ const (
 		"change."
 	OwnName        = "%s, its own name"
 	RemoveAlias    = "Remove an alias"
-	RemoveAliasSay = "From now on, requests with this name are rejected or have no effect on the platform. What is stored " +
-		"stays listed on the platform."
+	RemoveAliasSay = "From now on, requests with this name are rejected or have no effect on the platform. Stores and " +
+		"items stay listed on it."
 )
 
 // Words of items and stores on platforms.
