@@ -164,7 +164,7 @@ func TestConsoleWorksByKeyboardAlone(t *testing.T) {
 		}
 	}
 	all := strings.Join(seen, "|")
-	assert.Contains(t, all, "Skip to the content")
+	assert.Contains(t, all, "Skip to content")
 	assert.Contains(t, all, "Search for any id")
 	assert.Contains(t, all, "Deliveries")
 	require.Contains(t, all, "Pause")

@@ -172,10 +172,10 @@ func stocked() shelf {
 		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders",
 			State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
 		{ID: id(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks",
-			State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(30)},
+			State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503", CreatedAt: before(30)},
 		{ID: id(20), EventType: "order_status_update", WebhookID: 3,
 			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6,
-			LastError: "the endpoint answered 503", CreatedAt: before(20)}}
+			LastError: "the server responded with 503", CreatedAt: before(20)}}
 	s.calls = sampleCalls()
 	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
 		Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300),
@@ -184,10 +184,10 @@ func stocked() shelf {
 			First: before(50), Last: before(50), OrderID: 10412},
 		{Reason: "the body is not valid JSON", Times: 2, First: before(70), Last: before(60)}}
 	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), State: "failed",
-		Message: "the aggregator answered 401 Unauthorized: " + long}
+		Message: "the aggregator responded with 401 Unauthorized: " + long}
 	s.plugins = samplePlugins()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
-		Message: "the aggregator answered 422: unknown outlet " + long}}
+		Message: "the aggregator responded with 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
 		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"},
 			Settings:  []byte(`{"nutrition":"required"}`),
@@ -244,11 +244,11 @@ func sampleCalls() []console.Call {
 	return []console.Call{
 		{ID: id(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
 			State: "done", CreatedAt: before(15), FinishedAt: before(14),
-			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator answered 500 Internal Server Error"),
+			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator responded with 500 Internal Server Error"),
 				attempt(2, 200, "")}},
 		{ID: id(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
-			State: "failed", Message: "the aggregator answered 400 Bad Request: " + long, CreatedAt: before(9),
-			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator answered 400 Bad Request")}},
+			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long, CreatedAt: before(9),
+			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator responded with 400 Bad Request")}},
 		{ID: id(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
 			State: "done", Result: "+1 415 555 0199", CreatedAt: before(8)},
 		{ID: id(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),

@@ -25,7 +25,7 @@ func TestDisconnectedPageSaysSoAndCatchesUp(t *testing.T) {
 	f.deaf.Store(true)
 	browsertest.Eval[int](t, page, stream+`.cancel(), 0`)
 	page.Wait(t, `!document.querySelector("#away").hidden`)
-	assert.Regexp(t, `^Not connected since 06:0\d CST: what you see may be old\.$`,
+	assert.Regexp(t, `^Not connected since 06:0\d CST\. This page may be outdated\.$`,
 		browsertest.Eval[string](t, page, `document.querySelector("#away").textContent`))
 	page.Allow("503")
 	page.Check(t)

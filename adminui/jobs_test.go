@@ -14,7 +14,7 @@ func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
 	base := served(t, f)
 	client := entered(t, base)
 	_, shown := got(t, client, base+shell.Root+"b/7/jobs/")
-	require.Contains(t, shown, "On 4 of the last 7 days, jobs had failed objects: 12 jobs.")
+	require.Contains(t, shown, "Objects of 12 jobs failed, on 4 of the last 7 days.")
 	require.Contains(t, shown, `href="/console/b/7/jobs/?state=refused"`)
 	f.week = console.RefusedWeek{Days: 1, Jobs: 3}
 	_, shown = got(t, client, base+shell.Root+"b/7/jobs/")

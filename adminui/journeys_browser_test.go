@@ -65,10 +65,11 @@ func TestConsoleUserJourneys(t *testing.T) {
 func (j *journey) webhooksNotArriving(t *testing.T) {
 	page := j.open(t, "")
 	assert.Contains(t, told(t, page),
-		"Tasty Eats: The endpoint of order_placed (3) answers 503 since 21 Nov 10:26 UTC.")
-	page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
-		click("Look at the attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")))
-	assert.Contains(t, told(t, page), "Given up after 6 attempts: the endpoint answered 503")
+		"Tasty Eats: order_placed webhook 3: the server has responded with error 503 (not available) since 21 Nov "+
+			"10:26 UTC.")
+	page.Do(t, click("View webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
+		click("View attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")))
+	assert.Contains(t, told(t, page), "Failed after 6 attempts: the server responded with 503")
 	assert.Empty(t, page.Problems())
 }
 
@@ -77,19 +78,19 @@ func (j *journey) itemNotApplied(t *testing.T) {
 	page.Do(t, chromedp.Click(chromedp.Search(`//nav[@id="side"]//a[.="Items"]`)),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
 		click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)))
-	assert.Contains(t, told(t, page), "The category mains is inactive, so its items are not shown")
-	page.Do(t, click("Look at the menu requests"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Jobs"]`)))
+	assert.Contains(t, told(t, page), "The item is not shown, because its category mains is inactive.")
+	page.Do(t, click("View menu requests"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Jobs"]`)))
 	assert.Contains(t, told(t, page), "31")
 }
 
 func (j *journey) failedSentAgain(t *testing.T) {
 	page := j.open(t, "")
-	page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
+	page.Do(t, click("View webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
 		click("All deliveries"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)),
-		click("Send many again"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, told(t, page), "Those that are counted here are sent again, and no others: 1.")
+		click("Bulk resend"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+	assert.Contains(t, told(t, page), "This resends 1 event delivery and no others.")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
-		click("Send 1 again"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+		click("Resend 1 event delivery"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Empty(t, page.Problems())
 	j.fake.mu.Lock()
 	defer j.fake.mu.Unlock()
@@ -101,8 +102,8 @@ func (j *journey) failedSentAgain(t *testing.T) {
 
 func (j *journey) deliverySentAgain(t *testing.T) {
 	page := j.open(t, "b/7/webhooks/3/")
-	page.Do(t, click("Look at the attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")),
-		click("Send again"),
+	page.Do(t, click("View attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")),
+		click("Resend"),
 		chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
 		chromedp.Click(chromedp.CSS(".act-form button")), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	j.fake.mu.Lock()
@@ -117,9 +118,9 @@ func (j *journey) orderAndRider(t *testing.T) {
 	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
 		chromedp.KeyEvent("\b10412\r"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Order 10412"]`)))
-	assert.Contains(t, told(t, page), "Acknowledged since 21 Nov 05:48 CST. The rider Asha")
-	assert.Contains(t, told(t, page), "is at the store since 21 Nov 05:51 CST.")
-	assert.Contains(t, told(t, page), "Rider status AT-STORE to aggregator-a: Refused for good")
+	assert.Contains(t, told(t, page), "Acknowledged at 21 Nov 05:48 CST by API key pos. The rider Asha")
+	assert.Contains(t, told(t, page), "arrived at the store at 21 Nov 05:51 CST.")
+	assert.Contains(t, told(t, page), "Rider status AT-STORE to aggregator-a: Failed, and not retried")
 	assert.Empty(t, page.Problems())
 }
 
@@ -127,16 +128,16 @@ func (j *journey) storeNotLive(t *testing.T) {
 	page := j.open(t, "b/7/")
 	page.Do(t, side("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
-	assert.Contains(t, told(t, page), "The store is closed now by its opening hours.")
+	assert.Contains(t, told(t, page), "The store is closed now, by its opening hours.")
 	assert.Contains(t, told(t, page),
-		"On aggregator-a it is not live: Its menu was not taken: the aggregator answered 422")
+		"Not live on aggregator-a: The menu was not published: the aggregator responded with 422")
 }
 
 func (j *journey) platformWide(t *testing.T) {
 	page := j.open(t, "")
 	page.Do(t, side("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
-	assert.Contains(t, told(t, page), "Plugin aggregator-a answers, but something is wrong with it")
+	assert.Contains(t, told(t, page), "Plugin aggregator-a responds, but has reported a problem")
 	assert.Contains(t, told(t, page), "tasty-eats")
 	assert.Empty(t, page.Problems())
 }
@@ -149,11 +150,11 @@ func (j *journey) priceRolledBack(t *testing.T) {
 	assert.Contains(t, told(t, page), "key:pos", "who")
 	page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
 	assert.Contains(t, told(t, page), "price 10.25 → 102.5")
-	page.Do(t, click("Go back to before it"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, told(t, page), "An ordinary menu job")
+	page.Do(t, click("Roll back to before this change"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+	assert.Contains(t, told(t, page), "A menu job restores the menu")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
-		click("Change 125 objects back"), chromedp.WaitVisible(chromedp.CSS(".flash")))
-	assert.Contains(t, told(t, page), "The menu job is queued")
+		click("Roll back 125 objects"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	assert.Contains(t, told(t, page), "The rollback is queued")
 	assert.Empty(t, page.Problems())
 	j.fake.mu.Lock()
 	defer j.fake.mu.Unlock()

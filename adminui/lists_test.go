@@ -54,18 +54,18 @@ func TestUnreadableFilterFindsNothing(t *testing.T) {
 	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "state=oops"} {
 		status, page := got(t, client, base+shell.Root+"b/7/deliveries/?"+query)
 		assert.Equal(t, http.StatusBadRequest, status, query)
-		assert.True(t, strings.Contains(page, "The filter cannot be read"), query)
+		assert.True(t, strings.Contains(page, "The filter is not valid"), query)
 		assert.False(t, strings.Contains(page, "checkbox"), query)
-		assert.False(t, strings.Contains(page, "Send many again"), query)
+		assert.False(t, strings.Contains(page, "Bulk resend"), query)
 		for _, path := range []string{"b/7/deliveries/?format=csv&", "b/7/deliveries/again/?"} {
 			status, page = got(t, client, base+shell.Root+path+query)
 			assert.Equal(t, http.StatusBadRequest, status, path+query)
-			assert.False(t, strings.Contains(page, "Send 1 again"), path+query)
+			assert.False(t, strings.Contains(page, "Resend 1 event delivery"), path+query)
 		}
 	}
 	status, page := got(t, client, base+shell.Root+"b/7/deliveries/?webhook=3%20")
 	assert.Equal(t, http.StatusOK, status)
-	assert.True(t, strings.Contains(page, "Send many again"), "Send many again")
+	assert.True(t, strings.Contains(page, "Bulk resend"), "Bulk resend")
 }
 
 func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
@@ -105,7 +105,7 @@ func TestCSVFileContainsTheWholeList(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(file), "\n")
 	require.Len(t, lines, limit+2)
 	assert.Equal(t,
-		"\"These are the first 10\u202f000 rows, and there are more: narrow the list by its filters.\",,,,,,,",
+		"These are the first 10\u202f000 rows. There are more: use the filters of the list.,,,,,,,",
 		lines[limit+1])
 }
 
@@ -147,27 +147,27 @@ func TestNoBusinessHidesTheProblemsOfAnother(t *testing.T) {
 	base := served(t, f)
 	client := entered(t, base)
 	_, page := got(t, client, base+shell.Root)
-	assert.True(t, strings.Contains(page, long+": The endpoint of order_placed (900)"),
-		long+": The endpoint of order_placed (900)")
+	assert.True(t, strings.Contains(page, long+": order_placed webhook 900"),
+		long+": order_placed webhook 900")
 	assert.True(t, strings.Contains(page, "13 webhooks at alike.example"), "13 webhooks at alike.example")
-	assert.True(t, strings.Contains(page, "Of webhooks, 3 more causes are not shown here"),
-		"Of webhooks, 3 more causes are not shown here")
+	assert.True(t, strings.Contains(page, "Problems of webhooks that are not shown here: 3."),
+		"Problems of webhooks that are not shown here: 3.")
 	for len(f.endpoints) < 100 {
 		f.endpoints = append(f.endpoints, f.endpoints[0])
 	}
 	_, page = got(t, client, base+shell.Root)
-	assert.True(t, strings.Contains(page, "Of webhooks, an unknown number of more causes"),
-		"Of webhooks, an unknown number of more causes")
+	assert.True(t, strings.Contains(page, "Problems of webhooks that are not shown here: number unknown."),
+		"Problems of webhooks that are not shown here: number unknown.")
 }
 
 func TestTruncatedListsSaySo(t *testing.T) {
 	f := full()
 	base := served(t, f)
 	client := entered(t, base)
-	words := map[string]string{"": "200 businesses are shown here, and there are more",
-		"b/7/":        "And more: search by name",
-		"b/7/grid/":   "10 of 11 platforms are shown here",
-		"search/?q=a": "Of each kind 10 are shown, and there are more"}
+	words := map[string]string{"": "Only 200 businesses are shown",
+		"b/7/":        "More: search by name",
+		"b/7/grid/":   "10 of 11 platforms are shown",
+		"search/?q=a": "Only 10 results of each kind are shown"}
 	for path, said := range words {
 		_, page := got(t, client, base+shell.Root+path)
 		assert.False(t, strings.Contains(page, said), "%s whole", path)

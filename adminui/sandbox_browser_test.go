@@ -25,15 +25,15 @@ func TestSandboxFaultsPassBrowserChecks(t *testing.T) {
 	}
 	page := browser.Open(t, base+shell.Root+"b/7/sandbox/", browsertest.Views()[0])
 	said := told(t, page)
-	for _, words := range []string{"Faults that are on: 3", "Fails with a status", "503, in 25% of the calls, seed 7",
+	for _, words := range []string{"Active faults: 3", "Fails with a status", "503, in 25% of the calls, seed 7",
 		"the simulator stops", "Rush: 12\u202f000 orders", "11\u202f000",
-		"of 11\u202f200 webhooks of 11\u202f200 new orders", "198 under way"} {
+		"of 11\u202f200 event deliveries for 11\u202f200 orders", "198 pending"} {
 		assert.Contains(t, said, words)
 	}
-	page.Do(t, click("Let it fail"), why("faults/"), press("faults/"), chromedp.WaitVisible(chromedp.CSS(".flash")))
-	assert.Contains(t, told(t, page), "The fault is on.")
-	page.Do(t, click("Switch all faults off"), why("faults/off/"), press("faults/off/"),
-		chromedp.WaitVisible(chromedp.Search(`//p[contains(., "are off")]`)))
+	page.Do(t, click("Start a fault"), why("faults/"), press("faults/"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	assert.Contains(t, told(t, page), "The fault is active.")
+	page.Do(t, click("Stop all faults"), why("faults/off/"), press("faults/off/"),
+		chromedp.WaitVisible(chromedp.Search(`//p[contains(., "are stopped")]`)))
 	assert.Empty(t, page.Problems())
 	page.Do(t, click("2"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)))
 	f.mu.Lock()

@@ -80,8 +80,8 @@ func TestPagesReportAnUnavailableDatabase(t *testing.T) {
 		response.Body.Close()
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode, path)
-		assert.Contains(t, string(body), "<h1>The hub cannot answer now</h1>", path)
-		assert.Contains(t, string(body), "Its database cannot be used now. Nothing was lost; try again in a moment.",
+		assert.Contains(t, string(body), "<h1>The hub is unavailable</h1>", path)
+		assert.Contains(t, string(body), "Its database does not respond. Nothing was lost. Retry in a moment.",
 			path)
 		assert.Contains(t, string(body), `href="/console/`+path, "it leads here once more")
 		assert.NotContains(t, string(body), "The link does not work", path)

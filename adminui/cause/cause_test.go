@@ -29,59 +29,65 @@ func TestWebhookStateIsExplained(t *testing.T) {
 	}{
 		"probed": {console.Endpoint{Active: true, ProbedSince: since, Pause: 30 * time.Second, Waiting: 3,
 			Health: console.Health{FailingSince: since, Class: "status", Status: 503}}, ui.Err,
-			"answers 503",
-			"Waiting for the next attempt: 3 deliveries. It is probed by single attempts every 30s; the others are " +
-				"held until it answers."},
+			"error 503 (not available)",
+			"Pending: 3 event deliveries. Every 30s the hub tests the server with one of them."},
 		"probed, with deliveries held": {console.Endpoint{Active: true, ProbedSince: since, Pause: time.Second,
 			Waiting: 1, Held: 3, Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status",
 				Status: 503}}, ui.Err,
-			"answers 503",
-			"Waiting for the next attempt: 1 delivery. Held for it: 3 deliveries. It is probed by single attempts " +
-				"every 1s"},
-		"status": {failing(webhook.Status, 503), ui.Err, "answers 503 since 21 Nov 09:30 UTC",
-			"Waiting for the next attempt: 3 deliveries"},
+			"error 503",
+			"Pending: 1 event delivery. Waiting: 3 event deliveries. Every 1s the hub tests"},
+		"status": {failing(webhook.Status, 503), ui.Err,
+			"order_placed webhook 7: the server has responded with error 503 (not available) since 21 Nov 09:30 " +
+				"UTC.", "Pending: 3 event deliveries"},
 		"refused": {failing(webhook.Refused, 0), ui.Err, "not on the public internet",
 			"SERVERY_WEBHOOK_ALLOW"},
-		"dns":                        {failing(webhook.DNS, 0), ui.Err, "host name", "DNS entry"},
-		"tls":                        {failing(webhook.TLS, 0), ui.Err, "secure connection", "valid certificate"},
-		"connect":                    {failing(webhook.Connect, 0), ui.Err, "Nothing answers", "firewall"},
-		"timeout":                    {failing(webhook.Timeout, 0), ui.Err, "too slowly", "accept first"},
-		"broken":                     {failing(webhook.Broken, 0), ui.Err, "breaks the connection off", "firewall"},
-		"protocol":                   {failing(webhook.Protocol, 0), ui.Err, "not proper HTTP", "2xx"},
-		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "final address"},
-		"a class of a later version": {failing("new", 0), ui.Err, "not proper HTTP", "2xx"},
-		"gone": {console.Endpoint{DisabledReason: "the endpoint answered 410 Gone", Held: 2},
-			ui.Err, "410 Gone", "Held for it: 2 deliveries."},
+		"unauthorized": {failing(webhook.Status, 401), ui.Err, "error 401 (login rejected)",
+			"signing secret"},
+		"unknown path": {failing(webhook.Status, 404), ui.Err, "error 404 (not found)",
+			"path in the URL"},
+		"a rare status": {failing(webhook.Status, 418), ui.Err, "error 418 since", "The operator"},
+		"dns":           {failing(webhook.DNS, 0), ui.Err, "server name", "DNS entry"},
+		"tls":           {failing(webhook.TLS, 0), ui.Err, "secure connection", "valid certificate"},
+		"connect": {failing(webhook.Connect, 0), ui.Err, "no connection to the server",
+			"New orders do not reach"},
+		"timeout":                    {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
+		"broken":                     {failing(webhook.Broken, 0), ui.Err, "without a full response", "crashes"},
+		"protocol":                   {failing(webhook.Protocol, 0), ui.Err, "not valid HTTP", "a web server"},
+		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "Change the URL"},
+		"a class of a later version": {failing("new", 0), ui.Err, "not valid HTTP", "a web server"},
+		"gone": {console.Endpoint{DisabledReason: "the server responded with 410 Gone", Held: 2},
+			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries."},
 		"paused, with deliveries waiting": {console.Endpoint{Held: console.Many}, ui.Held,
-			"held for it: more than 9\u202f999 deliveries", "Resume it"},
-		"paused": {console.Endpoint{}, ui.Held, "switched off", "Resume it"},
+			"is paused. Waiting: more than 9\u202f999 event deliveries.", "Resume it"},
+		"paused": {console.Endpoint{}, ui.Held, "is paused, so its events are not sent", "Resume it"},
 		"unused": {console.Endpoint{Active: true}, ui.Neutral, "not been used", ""},
 		"unused since it was changed": {console.Endpoint{Active: true, GivenUp: 2}, ui.Warn, "not been used",
-			"Given up in the last 24 hours: 2 deliveries."},
+			"Failed in the last 24 hours: 2 event deliveries."},
 		"given up": {console.Endpoint{Active: true, GivenUp: 1,
-			Health: console.Health{AcceptedAt: since}}, ui.Warn, "not tried again by themselves: 1.", ""},
+			Health: console.Health{AcceptedAt: since}}, ui.Warn, "works, but 1 event delivery failed", "resend them"},
 		"not tried for long": {console.Endpoint{Active: true, ProbedSince: since, GivenUp: 1,
 			Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 503}}, ui.Err,
-			"answers 503",
-			"Not tried since 21 Nov 09:30 UTC: nothing waits for it. Given up in the last 24 hours: 1 delivery. The " +
-				"receiver has to"},
+			"error 503",
+			"No attempt since 21 Nov 09:30 UTC, because there was nothing to deliver. Failed in the last 24 hours: 1 " +
+				"event delivery. The operator"},
 		"its server answers others": {console.Endpoint{Active: true, ServerAnswered: since.Add(1),
 			Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect", Error: "nothing answers"}},
 			ui.Warn,
-			"was refused last at 21 Nov 09:30 UTC (nothing answers); its server answers others since then", ""},
+			"the last attempt failed at 21 Nov 09:30 UTC (nothing answers). The server has since responded to other " +
+				"webhooks.", "The next event shows"},
 		"its server answers others, and it is held for": {console.Endpoint{Active: true, Held: 1,
 			ServerAnswered: since.Add(1),
 			Health:         console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err,
-			"Nothing answers", ""},
+			"no connection", ""},
 		"its server answers others, and it is tried": {console.Endpoint{Active: true, Waiting: 1,
 			ServerAnswered: since.Add(1),
 			Health:         console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err,
-			"Nothing answers", ""},
+			"no connection", ""},
 		"its server answers others but not so": {console.Endpoint{Active: true, ServerAnswered: since.Add(1),
 			Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 500}}, ui.Err,
-			"answers 500", ""},
+			"error 500", ""},
 		"some refused": {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since},
-			Day: console.Count{Refused: 1}}, ui.Warn, "some attempts were refused", ""},
+			Day: console.Count{Refused: 1}}, ui.Warn, "some attempts failed", ""},
 		"well": {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}}, ui.OK, "works", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,19 +115,21 @@ func TestWebhooksFailingAlikeShareOneCause(t *testing.T) {
 	list := Failures([]console.Endpoint{failing(1, "https://a.example/1", 503, time.Hour),
 		failing(2, "https://a.example/2", 503, 0), failing(3, "https://a.example:8443/3", 503, 0),
 		failing(4, "https://a.example/4", 500, 0), past, foreign, paused}, since.Add(2*time.Hour), time.UTC)
+	const since503 = " (not available) since 21 Nov 09:30 UTC."
 	var names []string
 	for _, f := range list {
 		names = append(names, fmt.Sprint(len(f.Webhooks), " ", f.Text))
 	}
 	require.Equal(t,
-		[]string{"2 The endpoint of 2 webhooks at a.example (event_1, event_2) answers 503 since 21 Nov 09:30 UTC.",
-			"1 The endpoint of event_3 (3) answers 503 since 21 Nov 09:30 UTC.",
-			"1 The endpoint of event_4 (4) answers 500 since 21 Nov 09:30 UTC.",
-			"1 The endpoint of event_7 (7) answers 503 since 21 Nov 09:30 UTC.",
-			"1 event_8 (8) is switched off, so its events are not sent."}, names)
+		[]string{"2 2 webhooks at a.example (event_1, event_2): the server has responded with error 503" + since503,
+			"1 event_3 webhook 3: the server has responded with error 503" + since503,
+			"1 event_4 webhook 4: the server has responded with error 500 (server error) since 21 Nov 09:30 UTC.",
+			"1 event_7 webhook 7: the server has responded with error 503" + since503,
+			"1 event_8 webhook 8 is paused, so its events are not sent."}, names)
 	require.Equal(t,
-		"Waiting for the next attempt: 4 deliveries. Given up in the last 24 hours: 2 deliveries. The receiver has "+
-			"to answer 2xx. What it answered stands in the attempt.", list[0].Detail)
+		"These events do not reach this server. Pending: 4 event deliveries. Failed in the last 24 hours: 2 event "+
+			"deliveries. The operator of the server must fix this. View the attempt to see the response.",
+		list[0].Detail)
 }
 
 func TestDeliveryStateIsExplained(t *testing.T) {
@@ -133,20 +141,24 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 	}{
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 1}, ui.OK, "attempt 1", ""},
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 2}, ui.OK, "attempt 2",
-			"may have got earlier attempts too. All carry the same webhook-id"},
-		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no answer", LastClass: webhook.Timeout},
-			ui.Err, "Given up after 6 attempts: no answer", "may have got it all the same"},
-		{webhook.DeliveryRecord{State: webhook.Held, HeldBecause: "the webhook is switched off", LastError: "503"},
-			ui.Held, "Held: the webhook is switched off.", "503"},
-		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "The first attempt", ""},
+			"may have received earlier attempts too. All have the same webhook-id"},
+		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no response",
+			LastClass: webhook.Timeout},
+			ui.Err, "Failed after 6 attempts: no response", "may have received it"},
+		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 1, LastError: "410"}, ui.Err,
+			"Failed after 1 attempt: 410", "Resend it"},
+		{webhook.DeliveryRecord{State: webhook.Held, HeldReason: webhook.WebhookPaused, LastError: "503"},
+			ui.Held, "Waiting: the webhook is paused.", "The last attempt failed: 503."},
+		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "Pending: the first attempt", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
-			LastClass: webhook.Status}, ui.Warn, "Attempt 3 of 6 follows 21 Nov 09:30 UTC: 503", ""},
+			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows at 21 Nov 09:30 UTC. The last " +
+			"attempt failed: 503", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastClass: webhook.Broken},
-			ui.Warn, "Attempt 3 of 6", "carries the same webhook-id"},
+			ui.Warn, "attempt 3 of 6", "have the same webhook-id"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, Base: 6}, ui.Run,
-			"Sent again. The first attempt is due.", ""},
+			"Resent. Pending: the first attempt is due.", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, Base: 6, NextAttempt: since}, ui.Warn,
-			"Sent again. Attempt 4 of 6 follows", ""},
+			"Resent. Pending: attempt 4 of 6 follows", ""},
 	} {
 		cause := Delivery(row.record, time.UTC)
 		require.Equal(t, row.state, cause.State)
@@ -167,12 +179,12 @@ func TestDeliveryAcceptedTwiceSaysSo(t *testing.T) {
 		return told.Text, again
 	}
 	told, again := of(webhook.Delivered, refused, accepted(2))
-	require.Equal(t, []any{"Delivered: the endpoint accepted it at attempt 2.", false}, []any{told, again})
+	require.Equal(t, []any{"Delivered: the server accepted attempt 2.", false}, []any{told, again})
 	told, again = of(webhook.Delivered, refused, accepted(2), accepted(3))
-	require.Equal(t, []any{"Delivered: the endpoint accepted it 2 times, at the attempts 2, 3.", true},
+	require.Equal(t, []any{"Delivered 2 times: the server accepted attempts 2, 3.", true},
 		[]any{told, again})
 	told, again = of(webhook.Pending, refused, accepted(2))
-	require.Equal(t, []any{"Sent again. The first attempt is due.", true}, []any{told, again})
+	require.Equal(t, []any{"Resent. Pending: the first attempt is due.", true}, []any{told, again})
 }
 
 func TestJobStateIsExplained(t *testing.T) {
@@ -184,24 +196,26 @@ func TestJobStateIsExplained(t *testing.T) {
 		text   string
 	}{
 		{console.Job{State: "failed", Attempts: 25, Error: "no store"}, nil, ui.Err,
-			"25 times and was given up: no store"},
-		{console.Job{State: "queued"}, nil, ui.Run, "Waiting for its turn"},
-		{console.Job{State: "queued", Attempts: 2, Error: "e"}, nil, ui.Warn, "Tried 2 times"},
-		{console.Job{State: "running", Done: 1, Total: 9}, nil, ui.Run, "1 of 9"},
+			"The job failed after 25 attempts: no store"},
+		{console.Job{State: "queued"}, nil, ui.Run, "Queued: jobs of one kind"},
+		{console.Job{State: "queued", Attempts: 2, Error: "e"}, nil, ui.Warn,
+			"Attempt 2 failed and will be retried: e"},
+		{console.Job{State: "running", Kind: core.StoreJob, Done: 1, Total: 9}, nil, ui.Run, "1 of 9 stores"},
 		{console.Job{State: "done", DryRun: true}, nil, ui.Neutral, "nothing was changed"},
 		{console.Job{State: "done", Total: 10}, groups, ui.Err,
-			"Not applied: 4 of 10. The most frequent cause: title is required"},
+			"Not applied: 4 of 10 objects. Most frequent cause: title is required"},
 		{console.Job{State: "done", Total: 1}, []console.Group{{Cause: `platform "z" is unknown`, Count: 1}}, ui.Err,
-			`Not applied: 1 of 1. platform "z" is unknown`},
-		{console.Job{State: "done", Total: 10}, nil, ui.OK, "Everything was applied: 10 objects."},
-		{console.Job{State: "done", Total: 1}, nil, ui.OK, "Everything was applied: 1 object."},
+			`Not applied: 1 of 1 object. platform "z" is unknown`},
+		{console.Job{State: "done", Total: 10}, nil, ui.OK, "Applied: 10 objects."},
+		{console.Job{State: "done", Kind: core.MenuJob, Total: 1}, nil, ui.OK, "Applied: 1 menu entry."},
 		{console.Job{State: "done", Total: 1,
-			Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items is held"}]}`)}, nil,
-			ui.Warn, "not all that was asked for had an effect. Applied: 1 object."},
+			Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items was not applied"}]}`)},
+			nil,
+			ui.Warn, "Applied: 1 object. Some parts of the request had no effect."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":1}`)}, nil,
-			ui.Err, "1 of 2 timing groups were not carried out"},
+			ui.Err, "Not applied, or not for all categories: 1 of 2 timing groups."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil,
-			ui.OK, "Everything was applied: 2 objects."},
+			ui.OK, "Applied: 2 objects."},
 	} {
 		cause := Job(row.job, row.groups)
 		require.Equal(t, row.state, cause.State)
@@ -211,10 +225,10 @@ func TestJobStateIsExplained(t *testing.T) {
 
 func TestJobWarningsAreShownWithItsErrors(t *testing.T) {
 	warned := console.Job{State: "done", Total: 10,
-		Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items is held"},` +
+		Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items was not applied"},` +
 			`{"message":"b"},{"message":"c"},{"message":"d"},{"message":"e"}]}`)}
 	for _, groups := range [][]console.Group{nil, {{Cause: "title is required", Count: 3}}} {
-		require.Equal(t, "flush_items is held. b. c. And 2 more: the callback has them all.",
+		require.Equal(t, "flush_items was not applied. b. c. The callback has 2 more.",
 			Job(warned, groups).Detail)
 	}
 	require.Empty(t, Job(console.Job{State: "done", Total: 10, Result: []byte(`{"stats":{}}`)}, nil).Detail)
@@ -250,26 +264,27 @@ func TestItemStateIsExplained(t *testing.T) {
 			Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
 		"under an inactive one": {console.ItemDetail{Item: active, Places: at(true, -1),
 			Categories: []console.ItemCategory{{RefID: "sub", Under: "top"}}}, ui.Err,
-			"The category top, above sub, is inactive", "Not shown"},
+			"its category sub belongs to the inactive category top", "Not shown"},
 		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Places: at(true, -1)}, ui.Err,
-			"no platform", "Not shown"},
+			"not listed on any platform", "Not shown"},
 		"at no store": {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
 		"unavailable": {console.ItemDetail{Item: active, Places: at(false, -1)}, ui.Warn, "0 of 1",
 			"available is false"},
 		"the store is not active": {console.ItemDetail{Item: active,
 			Places: []console.ItemPlace{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "0 of 1", "the store is not active"},
+				Stock: -1}}}, ui.Warn, "0 of 1", "the store is inactive"},
 		"the store takes none": {console.ItemDetail{Item: active,
 			Places: []console.ItemPlace{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "0 of 1", "takes no orders"},
+				Stock: -1}}}, ui.Warn, "0 of 1", "accepts no orders"},
 		"out of stock": {console.ItemDetail{Item: active, Places: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
 		"without what it demands": {console.ItemDetail{Item: active, Places: unmet}, ui.Warn, "0 of 1",
-			"the option group size demands more options"},
-		"shown": {console.ItemDetail{Item: active, Places: at(true, 5)}, ui.OK, "1 of 1", "Shown"},
+			"option group size requires more options"},
+		"shown": {console.ItemDetail{Item: active, Places: at(true, 5)}, ui.OK, "1 of 1 store,", "Shown"},
 		"outside its times": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays)},
-			ui.Warn, "Not on sale now: the category Mains is on sale Wed 08:00–11:30.", "Not now: Not on sale now"},
+			ui.Warn, "Not on sale now. Sale hours by category: Mains (Wed 08:00–11:30).",
+			"Not on sale now: Not on sale now."},
 		"without any time": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays[:1])},
-			ui.Warn, "is on sale at no time.", "Not now"},
+			ui.Warn, "Mains (no hours)", "Not on sale now"},
 		"outside them, and off": {console.ItemDetail{Item: active, Places: at(false, 5), Categories: in(wednesdays)},
 			ui.Warn, "Not on sale now", "available is false"},
 		"within its times": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(saturdays)}, ui.OK,
@@ -306,8 +321,9 @@ func TestStoreStateIsExplained(t *testing.T) {
 		state ui.State
 		text  string
 	}{
-		"on no platform":  {listed(func(o *store.Object) { o.IncludedPlatforms = nil }), ui.Err, "no platform"},
-		"not active":      {listed(func(o *store.Object) { o.Active = &no }), ui.Err, "not active"},
+		"on no platform": {listed(func(o *store.Object) { o.IncludedPlatforms = nil }), ui.Err,
+			"not listed on any platform"},
+		"not active":      {listed(func(o *store.Object) { o.Active = &no }), ui.Err, "is inactive"},
 		"takes no orders": {listed(func(o *store.Object) { o.OrderingEnabled = &no }), ui.Err, "ordering_enabled"},
 		"hidden":          {listed(func(o *store.Object) { o.HideFromUI = &yes }), ui.Warn, "hidden"},
 		"closed": {listed(func(o *store.Object) {
@@ -320,7 +336,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 			o.Timings = hours("saturday", "18:00:00",
 				"02:00:00")
 		}), ui.Warn, "closed"},
-		"live": {listed(func(*store.Object) {}), ui.OK, "takes orders on web"},
+		"live": {listed(func(*store.Object) {}), ui.OK, "accepts orders on web"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := Store(row.store, []string{"app", "web"}, nil, now)
@@ -330,5 +346,5 @@ func TestStoreStateIsExplained(t *testing.T) {
 	}
 	state, why := StoreOn(listed(func(*store.Object) {}), "app", now)
 	require.Equal(t, ui.Neutral, state)
-	require.Contains(t, why, "not in the platforms")
+	require.Contains(t, why, "not listed on this platform")
 }

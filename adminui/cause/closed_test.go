@@ -18,8 +18,9 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli(), TurnOnAt: noon.Add(time.Hour).UnixMilli()},
 	}}
 	for platform, why := range map[string]string{
-		"app":   "closed on this platform by hub (the POS is silent) since 23 Nov 12:00 UTC",
-		"web":   "closed on this platform by key:pos since 23 Nov 12:00 UTC, opens by itself at 23 Nov 13:00 UTC",
+		"app": "closed on this platform by the hub (the POS is silent) since 23 Nov 12:00 UTC",
+		"web": "closed on this platform by API key pos since 23 Nov 12:00 UTC, opens automatically at 23 Nov 13:00 " +
+			"UTC",
 		"tasty": "",
 	} {
 		_, told := StoreOn(s, platform, noon)
@@ -41,13 +42,13 @@ func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 		}}
 	told := Closings(s, time.FixedZone("CET", 3600))
 	require.Len(t, told, 2, "those that were closed together are one, and where it is not listed is nothing to open")
-	require.Equal(t, "Closed on app, web by key:pos since 23 Nov 13:00 CET.", told[0].Text)
+	require.Equal(t, "Closed on app, web by API key pos since 23 Nov 13:00 CET.", told[0].Text)
 	require.Contains(t, told[0].Detail, "POST /hub/api/v1/location/")
-	require.Equal(t, "Closed on tasty by hub (the POS is silent) since 23 Nov 13:00 CET.", told[1].Text)
-	require.Contains(t, told[1].Detail, "opens by itself")
+	require.Equal(t, "Closed on tasty by the hub (the POS is silent) since 23 Nov 13:00 CET.", told[1].Text)
+	require.Contains(t, told[1].Detail, "opens automatically")
 	require.Empty(t, Closings(store.Stored{Object: s.Object}, time.UTC))
 	require.Equal(t,
-		"Stores that are closed on platforms: 3. The last was Market Street, on web by key:pos since 23 Nov 12:00 UTC.",
+		"3 stores are closed on a platform. Last closed: Market Street on web, by API key pos at 23 Nov 12:00 UTC.",
 		Closed(console.Closed{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos", Since: noon},
 			time.UTC).Text)
 }

@@ -9,11 +9,17 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestHeldReasonUsesThePageTimezone(t *testing.T) {
-	held := webhook.DeliveryRecord{State: webhook.Held,
-		HeldBecause: "the endpoint has not answered since 2026-11-21T09:30:00Z; it is tried every 2s", HeldSince: since}
-	require.Equal(t, "Held: the endpoint has not answered since 21 Nov 03:30 CST; it is tried every 2s.",
-		Delivery(held, time.FixedZone("CST", -6*3600)).Text)
-	held = webhook.DeliveryRecord{State: webhook.Held, HeldBecause: "the webhook is switched off"}
-	require.Equal(t, "Held: the webhook is switched off.", Delivery(held, time.UTC).Text)
+func TestWaitingDeliveryShowsItsReason(t *testing.T) {
+	for reason, words := range map[webhook.HeldReason][2]string{
+		webhook.EndpointDown:  {"the server of the webhook has been down since 21 Nov 03:30 CST", "endpoint down"},
+		webhook.WebhookPaused: {"the webhook is paused", "webhook paused"},
+		webhook.EarlierEvent:  {"an earlier event of the same order must be delivered first", "earlier event first"},
+		"new":                 {"as a later version says", "as a later version says"},
+	} {
+		d := webhook.DeliveryRecord{State: webhook.Held, HeldReason: reason, HeldSince: since,
+			HeldBecause: "as a later version says"}
+		require.Equal(t, "Waiting: "+words[0]+".", Delivery(d, time.FixedZone("CST", -6*3600)).Text)
+		require.Equal(t, words[1], WaitingNote(d))
+	}
+	require.Empty(t, WaitingNote(webhook.DeliveryRecord{State: webhook.Pending}))
 }

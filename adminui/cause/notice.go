@@ -15,11 +15,11 @@ import (
 func Unheard(u console.Unheard, zone *time.Location) ui.Cause {
 	if u.Webhook != 0 {
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseUnheardOff, u.EventType, ui.Number(u.Count), clock(u.At, zone), u.Webhook),
+			Text:   fmt.Sprintf(text.CauseUnheardOff, u.EventType, events(u.Count), clock(u.At, zone), u.Webhook),
 			Detail: text.RemedyUnheardOff}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text:   fmt.Sprintf(text.CauseUnheard, u.EventType, ui.Number(u.Count), clock(u.At, zone)),
+		Text:   fmt.Sprintf(text.CauseUnheard, u.EventType, events(u.Count), clock(u.At, zone)),
 		Detail: text.RemedyUnheard}
 }
 
@@ -44,7 +44,7 @@ func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause
 // RefusedWeek tells that objects of a business's requests fail day after day.
 func RefusedWeek(w console.RefusedWeek) ui.Cause {
 	return ui.Cause{State: ui.Warn,
-		Text:   fmt.Sprintf(text.CauseRefusedWeek, w.Days, console.WeekDays, counted(w.Jobs, text.OneJob, text.Jobs_)),
+		Text:   fmt.Sprintf(text.CauseRefusedWeek, w.Days, console.WeekDays, ui.Count(w.Jobs, text.OneJob, text.Jobs_)),
 		Detail: text.RemedyRefusedWeek}
 }
 
@@ -56,20 +56,23 @@ func Revoked(k console.Key, zone *time.Location) ui.Cause {
 
 // Waiting tells that orders are not acknowledged.
 func Waiting(w console.Waiting, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseWaiting, ui.Number(w.Count), clock(w.Since, zone))}
+	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseWaiting, orders(w.Count), clock(w.Since, zone)),
+		Detail: text.RemedyWaiting}
 }
 
 // Silent tells that nothing is heard of stores that are open.
 func Silent(s console.Silent, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
-		Text:   fmt.Sprintf(text.CauseSilent, ui.Number(s.Count), s.Store, clock(s.Since, zone)),
+		Text: fmt.Sprintf(text.CauseSilent, ui.Count(s.Count, text.OneOpenStore, text.OpenStores_), s.Store,
+			clock(s.Since, zone)),
 		Detail: text.RemedySilent}
 }
 
 // Closed tells that stores are closed on platforms on which they are listed.
 func Closed(n console.Closed, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
-		Text:   fmt.Sprintf(text.CauseClosed, ui.Number(n.Count), n.Store, n.Platform, n.Actor, clock(n.Since, zone)),
+		Text: fmt.Sprintf(text.CauseClosed, ui.Count(n.Count, text.OneStoreShut, text.StoresShut_), n.Store,
+			n.Platform, Who(n.Actor), clock(n.Since, zone)),
 		Detail: text.RemedyClosed}
 }
 
@@ -92,7 +95,7 @@ func CallsRefused(r console.RefusedCalls, plugin *console.Plugin, zone *time.Loc
 		if !known {
 			words = [2]string{fmt.Sprintf(text.OneCall, kind.Kind), fmt.Sprintf(text.Calls_, kind.Kind, "%s")}
 		}
-		told[i] = counted(kind.Count, words[0], words[1])
+		told[i] = ui.Count(kind.Count, words[0], words[1])
 	}
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseCallsRefused, r.Platform, strings.Join(told, ", "), clock(r.At, zone), r.Message)}
@@ -104,7 +107,7 @@ func CallsRefused(r console.RefusedCalls, plugin *console.Plugin, zone *time.Loc
 
 // Untold tells of orders that came while no webhook was there for them.
 func Untold(u console.Untold, zone *time.Location) ui.Cause {
-	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUntold, Counted(u.Count), clock(u.Last, zone)),
+	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUntold, orders(u.Count), clock(u.Last, zone)),
 		Detail: text.RemedyUntoldOn}
 	if u.Heard {
 		c.Detail = text.RemedyUntold
@@ -115,8 +118,13 @@ func Untold(u console.Untold, zone *time.Location) ui.Cause {
 // JobsRefused tells of requests of which much was refused; subject is that of the last in words.
 func JobsRefused(j console.RefusedJobs, subject string) ui.Cause {
 	return ui.Cause{State: ui.Warn,
-		Text: fmt.Sprintf(text.CauseJobsRefused, ui.Number(j.Count), subject, ui.Number(j.Refused), ui.Number(j.Total))}
+		Text: fmt.Sprintf(text.CauseJobsRefused, ui.Count(j.Count, text.OneRequest, text.Requests_), subject,
+			ui.Number(j.Refused), objects(j.Kind, j.Total))}
 }
+
+func events(n int) string { return ui.Count(n, text.OneEvent, text.Events_) }
+
+func orders(n int) string { return Capped(n, text.OneOrder, text.Orders_) }
 
 // exact is an instant for a sentence, to the second: a block is over in a few.
 func exact(at time.Time, zone *time.Location) string {

@@ -2,7 +2,10 @@ package cause
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -54,8 +57,8 @@ func Order(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
 	told = append(told, untold(o, now, zone)...)
 	told = append(told, refusedCalls(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
-		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFlags, n),
-			Detail: o.Flags[0].Path + ": " + o.Flags[0].Message})
+		told = append(told, ui.Cause{State: ui.Warn,
+			Text: fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)), Detail: Flag(o.Flags[0])})
 	}
 	return told
 }
@@ -67,12 +70,71 @@ func where(o Ordered, zone *time.Location) ui.Cause {
 	}
 	c := ui.Cause{State: StateOfOrder(string(o.State)),
 		Text: fmt.Sprintf(text.CauseOrder, o.State, clock(time.UnixMilli(last.At), zone)), Detail: last.Message}
+	if last.Actor != "" {
+		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, clock(time.UnixMilli(last.At), zone), Who(last.Actor))
+	}
+	if last.ReasonCode != "" {
+		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, last.ReasonCode) + " " + c.Detail)
+	}
 	if n := len(o.Rides); n > 0 {
 		ride := o.Rides[n-1]
 		c.Text += " " + fmt.Sprintf(RiderWords(ride.Status), riderName(ride.Rider),
 			clock(time.UnixMilli(ride.At), zone))
 	}
 	return c
+}
+
+// Flag is a warning of an order as a sentence.
+func Flag(f order.Flag) string {
+	words := fieldWords(f.Path)
+	switch {
+	case f.Sent == nil || f.Computed == nil:
+		return words + ": " + f.Message + "."
+	case f.Code == order.BelowMinimum:
+		return fmt.Sprintf(text.FlagMinimum, f.Sent, f.Computed)
+	case f.Code == order.Exceeds:
+		return fmt.Sprintf(text.FlagExceeds, f.Sent, f.Computed)
+	case strings.HasSuffix(f.Path, ".price"):
+		return fmt.Sprintf(text.FlagPrice, words, f.Sent, f.Computed)
+	default:
+		return fmt.Sprintf(text.FlagDiffers, words, f.Sent, f.Computed)
+	}
+}
+
+// element matches an element of an array in a path.
+var element = regexp.MustCompile(`s\[(\d+)\]`)
+
+// fieldWords is the path of a field in words: items[0].price becomes Item 1, price.
+func fieldWords(path string) string {
+	path = element.ReplaceAllStringFunc(path, func(s string) string {
+		n, _ := strconv.Atoi(s[2 : len(s)-1]) // digits by the pattern
+		return " " + strconv.Itoa(n+1)
+	})
+	path = strings.ReplaceAll(strings.ReplaceAll(path, ".", ", "), "_", " ")
+	if path == "" {
+		return ""
+	}
+	return strings.ToUpper(path[:1]) + path[1:]
+}
+
+// Who is an actor in words.
+func Who(actor string) string {
+	kind, name, _ := strings.Cut(actor, ":")
+	switch kind {
+	case "key":
+		return fmt.Sprintf(text.WhoKey, name)
+	case "platform":
+		return fmt.Sprintf(text.WhoPlatform, name)
+	case "user":
+		return name
+	}
+	switch actor {
+	case "hub":
+		return text.WhoHub
+	case "cli":
+		return text.WhoCLI
+	}
+	return actor
 }
 
 // StateOfOrder is the colour of an order's state.

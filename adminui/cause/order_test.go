@@ -63,16 +63,16 @@ func requireExplained(t *testing.T, rows map[string]explained) {
 
 func TestOrderStateIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"placed": {orderWith(func(*Ordered) {}), 0, []string{"Placed since 21 Nov 09:30 UTC."}, ui.Run},
+		"placed": {orderWith(func(*Ordered) {}), 0, []string{"Placed at 21 Nov 09:30 UTC."}, ui.Run},
 		"nobody is told": {orderWith(func(o *Ordered) { o.Deliveries = nil }), 0,
-			[]string{"no webhook that is switched on was subscribed"}, ui.Err},
+			[]string{"The POS has not received the order, because no active webhook"}, ui.Err},
 		"not acknowledged": {orderWith(func(*Ordered) {}), 5 * time.Minute,
 			[]string{"has not acknowledged it"}, ui.Warn},
 		"acknowledged": {orderWith(func(o *Ordered) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
 		"doubts": {orderWith(func(o *Ordered) {
 			o.Flags = []order.Flag{{Path: "items[0].price",
 				Message: "the menu says 9.5"}}
-		}), 0, []string{"against the menu: 1"}, ui.Warn},
+		}), 0, []string{"with 1 warning.", "Item 1, price: the menu says 9.5."}, ui.Warn},
 	})
 }
 
@@ -81,11 +81,11 @@ func TestRiderOfAnOrderIsExplained(t *testing.T) {
 		"its rider": {orderWith(func(o *Ordered) {
 			o.Rides = order.Rides{{Status: order.OutForDelivery, At: since.UnixMilli(),
 				Rider: order.Rider{Name: "Asha"}}}
-		}), 0, []string{"The rider Asha is on the way to the customer since 21 Nov 09:30 UTC."}, ui.Run},
+		}), 0, []string{"The rider Asha left for the customer at 21 Nov 09:30 UTC."}, ui.Run},
 		"a rider without a name": {orderWith(func(o *Ordered) {
 			o.Rides = order.Rides{{Status: order.Delivered,
 				At: since.UnixMilli()}}
-		}), 0, []string{"The rider delivered it at 21 Nov"}, ui.Run},
+		}), 0, []string{"The rider delivered the order at 21 Nov"}, ui.Run},
 		"no rider found": {orderWith(func(o *Ordered) {
 			o.Rides = order.Rides{{Status: order.NoRiderFound,
 				At: since.UnixMilli()}}
@@ -101,27 +101,27 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"the merchant refuses it": {orderWith(func(o *Ordered) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
-				State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503"}
-		}), 0, []string{"The merchant has not accepted the order: https://a.example",
-			"Given up after 6 attempts: the endpoint answered 503"}, ui.Err},
+				State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503"}
+		}), 0, []string{"The POS has not confirmed receipt of the order at https://a.example",
+			"Failed after 6 attempts: the server responded with 503"}, ui.Err},
 		"one of two refuses it": {orderWith(func(o *Ordered) {
 			o.Deliveries = append(o.Deliveries,
 				webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed,
 					Attempts: 6})
-		}), 0, []string{"One of 2 endpoints has not accepted the order: https://b.example"}, ui.Err},
+		}), 0, []string{"One of 2 URLs has not confirmed receipt of the order: https://b.example"}, ui.Err},
 		"it was acknowledged all the same": {orderWith(func(o *Ordered) {
 			o.State, o.History = order.Completed,
 				append(o.History, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
 		}), 0,
-			[]string{"The merchant knows the order, which is Completed; one endpoint has not accepted it: " +
-				"https://a.example", "Given up after 6"}, ui.Warn},
+			[]string{"The POS knows the order (Completed), but one URL has not confirmed receipt: " +
+				"https://a.example", "Failed after 6"}, ui.Warn},
 		"it was cancelled meanwhile": {orderWith(func(o *Ordered) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
-		}), 0, []string{"The order is Cancelled; one endpoint has not accepted it: https://a.example"}, ui.Warn},
+		}), 0, []string{"The order is Cancelled, but one URL has not confirmed receipt: https://a.example"}, ui.Warn},
 		"it took it the second time": {orderWith(func(o *Ordered) {
 			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, received}
 		}), 0, nil, ui.Run},
@@ -134,15 +134,17 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"a rider's status is refused": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,
-			"the aggregator answered 400")), 0,
-			[]string{"Rider status AT-STORE to tasty-eats: Refused for good: the aggregator answered 400"}, ui.Err},
+			"the aggregator responded with 400")), 0,
+			[]string{"Rider status AT-STORE to tasty-eats: Failed, and not retried: the aggregator responded with 400"},
+			ui.Err},
 		"the plugin is down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
-			"the plugin is not running")), 0, []string{"tried again: the plugin is not running"}, ui.Warn},
+			"the plugin is not running")), 0, []string{"will be retried: the plugin is not running"}, ui.Warn},
 		"an action is refused": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
-			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Refused for good: unknown order"},
+			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Failed, and not retried: unknown " +
+			"order"},
 			ui.Err},
 		"its state is refused": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
-			[]string{"Order state Dispatched to tasty-eats: Refused for good: no"}, ui.Err},
+			[]string{"Order status Dispatched to tasty-eats: Failed, and not retried: no"}, ui.Err},
 		"a call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
 			ui.Err},
 		"what was left out is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not told")), 0, nil,
@@ -165,7 +167,7 @@ func TestFailedOrderDeliveryOffersAResend(t *testing.T) {
 
 func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
 	o := Ordered{State: order.Placed}
-	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume one")
+	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume a webhook")
 	o.Tell = &ui.Button{Label: "send"}
 	told := Order(o, since, time.UTC)[1]
 	require.Equal(t, []string{"", "send"}, []string{told.Detail, told.Button.Label})
@@ -177,16 +179,16 @@ func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
 
 func TestRiderLocationStateIsExplained(t *testing.T) {
 	for state, words := range map[string]string{
-		"done":    "the aggregator has it",
-		"failed":  "refused: it answered 401",
-		"skipped": "not sent: it answered 401",
-		"waiting": "the aggregator is still to be told",
+		"done":    "the platform has this location",
+		"failed":  "rejected by the platform: it responded with 401",
+		"skipped": "not sent to the platform: it responded with 401",
+		"waiting": "not sent to the platform yet",
 	} {
-		require.Equal(t, words, RiderPlace(console.RiderPlace{State: state, Message: "it answered 401"}))
+		require.Equal(t, words, RiderPlace(console.RiderPlace{State: state, Message: "it responded with 401"}))
 	}
 	refused := Order(Ordered{State: order.Acknowledged,
 		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
 		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats",
-			Message: "it answered 401"}}}, since, time.UTC)
-	require.Equal(t, "Place of the rider to tasty-eats: Refused for good: it answered 401", refused[1].Text)
+			Message: "it responded with 401"}}}, since, time.UTC)
+	require.Equal(t, "Rider location to tasty-eats: Failed, and not retried: it responded with 401", refused[1].Text)
 }

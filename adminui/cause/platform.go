@@ -67,7 +67,7 @@ func ItemOn(i console.ItemDetail, platform string, now time.Time) (ui.State, str
 	}
 	for _, r := range i.Refusals {
 		if r.Platform == platform {
-			return ui.Err, fmt.Sprintf(text.ItemRefusedAt, counted(r.Stores, text.OneStore, text.Stores_), r.Message)
+			return ui.Err, fmt.Sprintf(text.ItemRefusedAt, ui.Count(r.Stores, text.OneStore, text.Stores_), r.Message)
 		}
 	}
 	return ui.OK, ""
@@ -147,7 +147,7 @@ func Findings(i console.ItemDetail) (told []ui.Cause) {
 	}
 	for _, r := range i.Refusals {
 		told = append(told, ui.Cause{State: ui.Err,
-			Text: fmt.Sprintf(text.CauseItemRefused, r.Platform, counted(r.Stores, text.OneStore, text.Stores_),
+			Text: fmt.Sprintf(text.CauseItemRefused, r.Platform, ui.Count(r.Stores, text.OneStore, text.Stores_),
 				r.Message), Detail: text.RemedyItemRefused})
 	}
 	return told
@@ -196,9 +196,9 @@ func Missing(errors []publish.Problem) string {
 		items = items && e.Entity == "item"
 	}
 	if items {
-		return counted(len(objects), text.OneItem, text.Items_)
+		return ui.Count(len(objects), text.OneItem, text.Items_)
 	}
-	return counted(len(objects), text.OneObject, text.Objects_)
+	return ui.Count(len(objects), text.OneObject, text.Objects_)
 }
 
 // Remedy is where to correct what keeps a store from a platform.
@@ -302,14 +302,14 @@ func RemedyFor(about console.PluginAbout, message string) string {
 // astray of an address at which it is not.
 var (
 	denied = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|\b(key|secret|token)s?\b`)
-	astray = regexp.MustCompile(`(?i)\b404\b|\baddress|\bhost\b|certificate|connection`)
+	astray = regexp.MustCompile(`(?i)\b404\b|\baddress|\burl\b|\bhost\b|certificate|connection`)
 )
 
 // Taken tells whether platforms have what a request changed of menus.
 func Taken(found []console.Publishing) ui.Cause {
 	told, words := ui.Cause{State: ui.OK}, make([]string, len(found))
 	for i, p := range found {
-		stores := counted(p.Stores, text.OneStore, text.Stores_)
+		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
 		switch publish.State(p.State) {
 		case publish.Failed:
 			told.State, words[i] = ui.Err, fmt.Sprintf(text.TakenNot, p.Platform, stores, p.Message)
@@ -333,7 +333,8 @@ func Taken(found []console.Publishing) ui.Cause {
 // where no hub knows it.
 func MenusRefused(r console.RefusedMenus, plugin *console.Plugin) ui.Cause {
 	c := ui.Cause{State: ui.Err,
-		Text: fmt.Sprintf(text.CauseRefusedMenus, r.Platform, counted(r.Count, text.OneStore, text.Stores_), r.Message)}
+		Text: fmt.Sprintf(text.CauseRefusedMenus, r.Platform, ui.Count(r.Count, text.OneStore, text.Stores_),
+			r.Message)}
 	if plugin != nil {
 		c.Detail = RemedyFor(plugin.About, r.Message)
 	}

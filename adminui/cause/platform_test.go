@@ -34,22 +34,22 @@ func TestPluginStateIsExplained(t *testing.T) {
 		state  ui.State
 		says   string
 	}{
-		"switched off":        {pluginIn("stopped", false), ui.Held, "was switched off by an operator"},
-		"never run":           {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "has not been run by any hub yet"},
-		"in no hub that runs": {gone, ui.Err, "No hub that runs has plugin aggregator-a"},
+		"switched off":        {pluginIn("stopped", false), ui.Held, "An operator has disabled plugin aggregator-a"},
+		"never run":           {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "No hub has run plugin x yet"},
+		"in no hub that runs": {gone, ui.Err, "No running hub has plugin aggregator-a"},
 		"quarantined": {pluginIn("quarantined", true, "its process ended"), ui.Err,
-			"failed too often and is not started again since 21 Nov 09:30 UTC: its process ended"},
+			"failed too often and has been stopped since 21 Nov 09:30 UTC: its process ended"},
 		"quarantined in one of two": {apart, ui.Err, "failed too often"},
 		"quarantined, nobody knows why": {pluginIn("quarantined", true), ui.Err,
-			"is not started again since 21 Nov 09:30 UTC."},
+			"has been stopped since 21 Nov 09:30 UTC."},
 		"being started again": {pluginIn("backoff", true, "no memory"), ui.Err,
-			"is started again in a moment: no memory"},
-		"degraded": {pluginIn("degraded", true), ui.Warn, "something is wrong with it since 21 Nov 09:30 UTC."},
+			"restarts in a moment: no memory"},
+		"degraded": {pluginIn("degraded", true), ui.Warn, "has reported a problem since 21 Nov 09:30 UTC."},
 		"degraded, it says why": {cold, ui.Warn,
-			"something is wrong with it since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
+			"has reported a problem since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
 		"starting":           {pluginIn("starting", true), ui.Run, "is starting"},
-		"well":               {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
-		"well after a fault": {pluginIn("ready", true, "once"), ui.OK, "works since"},
+		"well":               {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
+		"well after a fault": {pluginIn("ready", true, "once"), ui.OK, "has worked since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Plugin(row.plugin, time.UTC)
@@ -113,7 +113,7 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 				[]console.ItemCategory{{RefID: "mains"}}
 		}), sold, nil, ui.Err, "category mains is inactive"},
 		"not listed": {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), sold, nil, ui.Neutral,
-			"does not name it"},
+			"has not selected this platform"},
 		"a finding of a rule": {item(func(i *console.ItemDetail) {
 			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy",
 				Message: "calorie_kcal is missing"}}
@@ -127,7 +127,7 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 				OnSale: []core.DayHours{{Day: "monday",
 					Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}}}
 		}), sold, &publish.Publication{State: publish.Published}, ui.Warn,
-			"Not now: Not on sale now: the category b is on sale Mon 08:00–11:30."},
+			"Not on sale now: Not on sale now. Sale hours by category: b (Mon 08:00–11:30)."},
 	})
 }
 
@@ -139,14 +139,14 @@ func TestItemAbsenceAtAStoreIsExplained(t *testing.T) {
 			"available is false"},
 		"out of stock": {item(nil), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
 		"the store is not there": {item(nil), place(func(p *console.ItemPlace) { p.Store.Included = []string{"web"} }),
-			nil, ui.Neutral, "not in the platforms of the store"},
+			nil, ui.Neutral, "the store is not listed on this platform"},
 		"the store is not active": {item(nil), place(func(p *console.ItemPlace) { p.Store.Active = false }), nil,
-			ui.Warn, "Not shown: Not shown: the store is not active"},
+			ui.Warn, "Not shown: Not shown: the store is inactive"},
 		"the store is hidden": {item(nil), place(func(p *console.ItemPlace) { p.Store.Hidden = true }), nil, ui.Warn,
 			"Hidden: The store is hidden"},
 		"the store is closed there": {item(nil), place(func(p *console.ItemPlace) {
 			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
-		}), nil, ui.Err, "Not shown: closed on this platform by key:pos"},
+		}), nil, ui.Err, "Not shown: closed on this platform by API key pos"},
 		"outside the hours of the store": {item(nil), place(func(p *console.ItemPlace) {
 			p.Store.Timings = []core.DayHours{{Day: "sunday",
 				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
@@ -159,16 +159,15 @@ func TestItemAbsenceFromAMenuIsExplained(t *testing.T) {
 		"refused by the platform": {item(nil), sold,
 			&publish.Publication{State: publish.Published,
 				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
-			ui.Err, "Refused by the platform: no image"},
+			ui.Err, "Rejected by the platform: no image"},
 		"the menu was not taken": {item(nil), sold,
 			&publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err,
-			"not taken: it answered 422"},
+			"not published: it answered 422"},
 		"a change was refused": {item(nil), sold,
 			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422",
 				Errors: []publish.Problem{{Entity: "item", RefID: "dal"}}},
 			ui.Warn,
-			"Old menu: The platform has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it " +
-				"answered 422"},
+			"Old menu: The platform shows the menu of 21 Nov 09:30 UTC. A newer change failed: it answered 422"},
 		"the menu is there": {item(nil), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
 		"there without another": {item(nil), sold,
 			&publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}},
@@ -176,15 +175,15 @@ func TestItemAbsenceFromAMenuIsExplained(t *testing.T) {
 		"a change waits": {item(nil), sold,
 			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
 				Note: "the plugin is not running"}, ui.Warn,
-			"Menu waits: The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin " +
-				"is not running"},
+			"Menu waiting: The platform shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is " +
+				"not running"},
 		"a change is on its way": {item(nil), sold,
 			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since}, ui.Run,
-			"Publishing: The platform has its menu of 21 Nov 09:30 UTC; a change is being published."},
+			"Publishing: The platform shows the menu of 21 Nov 09:30 UTC. A newer change is being published."},
 		"listed again, and waits": {item(nil), sold,
 			&publish.Publication{State: publish.Unlisted, Message: "it is not listed", DueAt: since,
 				Note: "the plugin is not running"}, ui.Warn,
-			"Menu waits: Its menu waits to be published: the plugin is not running"},
+			"Menu waiting: The menu is waiting to be published: the plugin is not running"},
 	})
 }
 
@@ -197,10 +196,10 @@ func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 	refused := console.ItemDetail{Item: console.Item{Active: true},
 		Refusals: []console.ItemRefusal{{Platform: "tasty", Message: "photo required", Stores: 2}}}
 	told = Findings(refused)
-	require.Contains(t, told[0].Text, "tasty took the menu of 2 stores without the item: photo required")
+	require.Contains(t, told[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
 	state, why := ItemOn(refused, "tasty", since)
 	require.Equal(t, ui.Err, state)
-	require.Contains(t, why, "Refused by the platform at 2 stores: photo required")
+	require.Contains(t, why, "Rejected by the platform at 2 stores: photo required")
 	require.Equal(t, Visibility{State: ui.OK, Words: "Shown"},
 		PlaceOn(refused, sold, tasty(&well, &publish.Publication{State: publish.Published}), since),
 		"at a store of which the platform has it")
@@ -208,8 +207,7 @@ func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 	old := publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
 		Note: "the plugin is not running"}
 	require.Equal(t, Visibility{State: ui.Err, Words: "Not live",
-		Why: "The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: " +
-			"the plugin is not running",
+		Why:    "The platform shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is not running",
 		Remedy: AtPlugin},
 		PlaceOn(refused, sold, tasty(&down, &old), since))
 }
@@ -237,7 +235,7 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 		"live":               {open, "tasty", &well, nil, ui.OK, "Live", "", AtStore},
 		"live on an own one": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
 		"no platform list": {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil,
-			ui.Neutral, "Not listed", "not in the platforms of the store", AtStore},
+			ui.Neutral, "Not listed", "the store is not listed on this platform", AtStore},
 		"outside its hours": {with(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
 				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
@@ -245,27 +243,29 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 		"closed, and refused": {with(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
 				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live", "not taken",
+		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live",
+			"not published",
 			AtSettings},
 		"the plugin is down": {open, "tasty", &down, nil, ui.Err, "Not live",
-			"failed too often and is not started again", AtPlugin},
+			"failed too often and has been stopped", AtPlugin},
 		"the plugin is degraded": {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
-		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live", "No hub knows plugin aggregator-a",
+		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live",
+			"The platform needs plugin aggregator-a",
 			AtSettings},
 		"publishing failed": {open, "tasty", &well,
 			&publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live",
-			"not taken: it answered 401", AtSettings},
+			"not published: it answered 401", AtSettings},
 		"a change was refused": {open, "tasty", &well,
 			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 401"}, ui.Warn,
-			"Old menu", "has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it answered 401",
+			"Old menu", "shows the menu of 21 Nov 09:30 UTC. A newer change failed: it answered 401",
 			AtSettings},
 		"a change waits": {open, "tasty", &well,
 			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
-				Note: "the plugin is down"}, ui.Warn, "Menu waits",
-			"has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is down", AtSettings},
+				Note: "the plugin is down"}, ui.Warn, "Menu waiting",
+			"shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is down", AtSettings},
 		"publishing waits": {open, "tasty", &well,
-			&publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waits",
-			"waits to be published: the plugin is down", AtSettings},
+			&publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waiting",
+			"is waiting to be published: the plugin is down", AtSettings},
 		"being published": {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing",
 			"being published", AtStore},
 		"published without some": {open, "tasty", &well,
@@ -301,7 +301,7 @@ func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
 	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
 		OrderingEnabled: &yes}}
 	told := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
-	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store takes orders on web."}, told)
+	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store accepts orders on web."}, told)
 	require.Equal(t, ui.Err, Store(s, []string{"tasty", "web"}, []string{"tasty", "web"}, since).State)
 }
 
@@ -309,24 +309,23 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
-		"the aggregator answered 401 Unauthorized": "Check in the settings of the platform: " +
-			"the secret api_key.",
+		"the aggregator responded with 401 Unauthorized": "Check in the settings of the platform: the secret api_key.",
 		"unknown partner key": "Check in the settings of the platform: " +
 			"the secret api_key.",
-		"the name api.example.com has no public address": "Check in the settings of the platform: " +
-			"the address api.",
-		`the platform has no address for the endpoint "api" of its plugin`: "Check in the settings of the platform: " +
-			"the address api.",
-		"the aggregator answered 503 Service Unavailable": "",
-		"products[0].categories must be an array":         "",
-		`the category "mains" does not exist`:             "",
+		"the host name api.example.com has no public IP address": "Check in the settings of the platform: the URL " +
+			"api.",
+		`the platform has no URL for the endpoint "api" of its plugin`: "Check in the settings of the platform: " +
+			"the URL api.",
+		"the aggregator responded with 503 Service Unavailable": "",
+		"products[0].categories must be an array":               "",
+		`the category "mains" does not exist`:                   "",
 	} {
 		require.Equal(t, want, RemedyFor(about, message), message)
 	}
 	require.Empty(t, RemedyFor(console.PluginAbout{}, "unknown partner key"))
 	told := MenusRefused(console.RefusedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
 		&console.Plugin{About: about})
-	require.Contains(t, told.Text, "tasty does not take the menus of 12 stores: unknown partner key")
+	require.Contains(t, told.Text, "tasty rejects the menu of 12 stores: unknown partner key")
 	require.Contains(t, told.Detail, "the secret api_key")
 	require.Empty(t, MenusRefused(console.RefusedMenus{}, nil).Detail)
 }

@@ -33,7 +33,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	}
 	switch {
 	case j.State == string(job.Failed):
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, j.Attempts, j.Error)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attempts(j.Attempts), j.Error)}
 	case j.State == string(job.Queued) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Queued):
@@ -41,26 +41,39 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	case j.State == string(job.Running) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Running):
-		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), ui.Number(j.Total))}
+		return ui.Cause{State: ui.Run,
+			Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), objects(j.Kind, j.Total))}
 	case j.DryRun:
 		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
 	case j.Kind == core.RedeliveryJob:
 		return resent(j)
 	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
 		return ui.Cause{State: ui.Err,
-			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)), ui.Number(j.Total))}
+			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)),
+				ui.Count(j.Total, text.OneTiming, text.Timings_))}
 	case wrong > 0:
 		return ui.Cause{State: ui.Err,
-			Text:   fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), first),
+			Text:   fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), objects(j.Kind, j.Total), first),
 			Detail: strings.Join(Warnings(j), " ")}
 	case len(Warnings(j)) > 0:
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseJobWarned, counted(j.Total, text.OneObject, text.Objects_)),
+			Text:   fmt.Sprintf(text.CauseJobWarned, objects(j.Kind, j.Total)),
 			Detail: strings.Join(Warnings(j), " ")}
 	default:
 		return ui.Cause{State: ui.OK,
-			Text: fmt.Sprintf(text.CauseJobDone, counted(j.Total, text.OneObject, text.Objects_))}
+			Text: fmt.Sprintf(text.CauseJobDone, objects(j.Kind, j.Total))}
 	}
+}
+
+// objects are as many objects of a job, named for what it changes.
+func objects(kind core.JobKind, n int) string {
+	switch kind {
+	case core.StoreJob:
+		return ui.Count(n, text.OneStore, text.Stores_)
+	case core.MenuJob:
+		return ui.Count(n, text.OneEntry, text.Entries_)
+	}
+	return ui.Count(n, text.OneObject, text.Objects_)
 }
 
 // warningsTold is how many warnings of a job are told above it.
@@ -108,21 +121,23 @@ func resent(j console.Job) ui.Cause {
 // stores; what differs between stores is told of each by Place.
 func Item(i console.ItemDetail, now time.Time) ui.Cause {
 	if !i.Active {
-		return ui.Cause{State: ui.Err, Text: text.CauseItemInactive}
+		return ui.Cause{State: ui.Err, Text: text.CauseItemInactive, Detail: text.RemedyItemInactive}
 	}
 	if i.Platforms != nil && len(i.Platforms) == 0 {
-		return ui.Cause{State: ui.Err, Text: text.CauseItemNoList}
+		return ui.Cause{State: ui.Err, Text: text.CauseItemNoList, Detail: text.RemedyItemNoList}
 	}
 	for _, category := range i.Categories {
 		if category.Under != "" {
-			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemUnder, category.Under, category.RefID)}
+			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemUnder, category.Under, category.RefID),
+				Detail: text.RemedyItemCategory}
 		}
 		if !category.Active {
-			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemCategory, category.RefID)}
+			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemCategory, category.RefID),
+				Detail: text.RemedyItemCategory}
 		}
 	}
 	if len(i.Places) == 0 {
-		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore}
+		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore, Detail: text.RemedyItemNoStore}
 	}
 	shown := 0
 	for _, place := range i.Places {
@@ -134,7 +149,8 @@ func Item(i console.ItemDetail, now time.Time) ui.Cause {
 	if shown < len(i.Places) {
 		state = ui.Warn
 	}
-	told := fmt.Sprintf(text.CauseItemShown, ui.Number(shown), ui.Number(len(i.Places)))
+	told := fmt.Sprintf(text.CauseItemShown, ui.Number(shown),
+		ui.Count(len(i.Places), text.OneStore, text.Stores_))
 	if why := notNow(i, now); why != "" {
 		return ui.Cause{State: ui.Warn, Text: why, Detail: told}
 	}
@@ -148,13 +164,13 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Effective(platforms)
 	switch {
 	case s.Active != nil && !*s.Active:
-		return ui.Cause{State: ui.Err, Text: text.CauseStoreOff}
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreOff, Detail: text.RemedyStoreOff}
 	case len(listed) == 0:
-		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoList}
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoList, Detail: text.RemedyStoreNoList}
 	case s.OrderingEnabled != nil && !*s.OrderingEnabled:
-		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoOrder}
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoOrder, Detail: text.RemedyStoreNoOrder}
 	case s.HideFromUI != nil && *s.HideFromUI:
-		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden}
+		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden, Detail: text.RemedyStoreHidden}
 	case !within:
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
 	}
@@ -217,7 +233,7 @@ func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
 
 // closed tells who closed a store on a platform, since when, and until when.
 func closed(c store.Closing, zone *time.Location) string {
-	who := c.Actor
+	who := Who(c.Actor)
 	if c.Reason != "" {
 		who += " (" + c.Reason + ")"
 	}
@@ -226,12 +242,4 @@ func closed(c store.Closing, zone *time.Location) string {
 		told += fmt.Sprintf(text.ClosedTill, clock(time.UnixMilli(c.TurnOnAt), zone))
 	}
 	return told
-}
-
-// counted is a number of things with their name: one, or as many as the format tells.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return fmt.Sprintf(many, ui.Number(n))
 }

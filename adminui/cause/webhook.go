@@ -4,6 +4,7 @@ package cause
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -21,15 +23,15 @@ var said = map[webhook.ErrorClass]struct{ sentence, remedy string }{
 	webhook.TLS:      {text.CauseTLS, text.RemedyTLS},
 	webhook.Connect:  {text.CauseConnect, text.RemedyConnect},
 	webhook.Timeout:  {text.CauseTimeout, text.RemedyTimeout},
-	webhook.Broken:   {text.CauseBroken, text.RemedyConnect},
-	webhook.Protocol: {text.CauseProtocol, text.RemedyStatus},
+	webhook.Broken:   {text.CauseBroken, text.RemedyBroken},
+	webhook.Protocol: {text.CauseProtocol, text.RemedyProtocol},
 	webhook.Redirect: {text.CauseRedirect, text.RemedyRedirect},
 }
 
 // Webhook tells how a webhook fares, by its switch, its latest attempts and
 // what waits for it. Times are told in the zone.
 func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
-	name := fmt.Sprintf("%s (%d)", e.EventType, e.ID)
+	name := fmt.Sprintf(text.WebhookName, e.EventType, e.ID)
 	h := e.Health
 	switch {
 	case !e.Active && e.DisabledReason != "":
@@ -45,8 +47,8 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	case h.AcceptedAt.IsZero() && e.GivenUp > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: given(e)}
 	case e.GivenUp > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, Counted(e.GivenUp)),
-			Detail: waits(e)}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, deliveries(e.GivenUp)),
+			Detail: strings.TrimSpace(text.RemedyGivenUp + " " + waits(e))}
 	case h.AcceptedAt.IsZero():
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseUnused, name)}
 	case e.Day.Refused > 0:
@@ -65,15 +67,16 @@ func failing(e console.Endpoint, name string, now time.Time, zone *time.Location
 	if over(e) {
 		return ui.Cause{State: ui.Warn,
 			Text:   fmt.Sprintf(text.CauseServerBack, name, clock(e.Health.RefusedAt, zone), e.Health.Error),
-			Detail: given(e)}
+			Detail: strings.TrimSpace(given(e) + " " + text.RemedyServerBack)}
 	}
 	cause, since := ui.Cause{State: ui.Err}, clock(e.Health.FailingSince, zone)
-	remedy := text.RemedyStatus
+	var remedy string
 	switch class := webhook.ErrorClass(e.Health.Class); class {
 	case webhook.Refused:
 		cause.Text, remedy = fmt.Sprintf(text.CauseRefused, name), text.RemedyRefused
 	case webhook.Status, webhook.Gone, "":
-		cause.Text = fmt.Sprintf(text.CauseStatus, name, e.Health.Status, since)
+		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, status(e.Health.Status), since),
+			remedyOf(e.Health.Status)
 	default:
 		words, known := said[class]
 		if !known {
@@ -81,17 +84,40 @@ func failing(e console.Endpoint, name string, now time.Time, zone *time.Location
 		}
 		cause.Text, remedy = fmt.Sprintf(words.sentence, name, since), words.remedy
 	}
+	effect := text.EffectEvents
+	if e.EventType == core.OrderPlaced {
+		effect = text.EffectOrders
+	}
 	var more []string
 	switch {
 	case e.Waiting+e.Held > 0 && !e.ProbedSince.IsZero():
-		more = []string{waits(e), held(e), given(e), fmt.Sprintf(text.CauseProbed, e.Pause), remedy}
+		more = []string{effect, waits(e), held(e), fmt.Sprintf(text.CauseProbed, e.Pause), given(e), remedy}
 	case e.Waiting+e.Held == 0 && now.Sub(e.Health.RefusedAt) >= untried:
-		more = []string{fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), remedy}
+		more = []string{effect, fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), remedy}
 	default:
-		more = []string{waits(e), held(e), given(e), remedy}
+		more = []string{effect, waits(e), held(e), given(e), remedy}
 	}
 	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
 	return cause
+}
+
+// status is the status of a response with its meaning.
+func status(code int) string {
+	if words := text.StatusWords[code]; words != "" {
+		return fmt.Sprintf("%d (%s)", code, words)
+	}
+	return fmt.Sprint(code)
+}
+
+// remedyOf is the remedy for a response with a status.
+func remedyOf(code int) string {
+	switch code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return text.RemedyLogin
+	case http.StatusNotFound:
+		return text.RemedyPath
+	}
+	return text.RemedyStatus
 }
 
 // unreachable are the failures that are a server's, whichever webhook meets them.
@@ -151,6 +177,9 @@ func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) u
 		if i == 0 {
 			continue
 		}
+		if e.EventType == core.OrderPlaced {
+			all.EventType = e.EventType
+		}
 		all.Waiting, all.Held, all.GivenUp = min(all.Waiting+e.Waiting, console.Many),
 			min(all.Held+e.Held, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
 		if e.Health.FailingSince.Before(all.Health.FailingSince) {
@@ -198,13 +227,17 @@ func Counted(n int) string {
 	return ui.Number(n)
 }
 
-// deliveries are as many deliveries, of which counting stopped at console.Many.
-func deliveries(n int) string {
-	if n == 1 {
-		return text.OneDelivery
+// Capped is ui.Count of a number of which counting stopped at console.Many.
+func Capped(n int, one, many string) string {
+	if n >= console.Many {
+		return fmt.Sprintf(many, Counted(n))
 	}
-	return fmt.Sprintf(text.Deliveries_, Counted(n))
+	return ui.Count(n, one, many)
 }
+
+func deliveries(n int) string { return Capped(n, text.OneDelivery, text.Deliveries_) }
+
+func attempts(n int) string { return ui.Count(n, text.OneAttempt, text.Attempts_) }
 
 // clock is an instant for a sentence, with its zone.
 func clock(at time.Time, zone *time.Location) string { return at.In(zone).Format("2 Jan 15:04 MST") }
@@ -241,12 +274,10 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		}
 		return told
 	case webhook.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, d.Attempts, reason), Detail: maybe}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attempts(d.Attempts), reason),
+			Detail: strings.TrimSpace(text.RemedyFailed + " " + maybe)}
 	case webhook.Held:
-		return ui.Cause{State: ui.Held,
-			Text: fmt.Sprintf(text.CauseDeliveryHeld,
-				strings.Replace(d.HeldBecause, d.HeldSince.UTC().Format(time.RFC3339), clock(d.HeldSince, zone), 1)),
-			Detail: strings.TrimSpace(reason + " " + maybe)}
+		return waiting(d, zone, strings.TrimSpace(reason+" "+maybe))
 	}
 	anew := ""
 	if d.Base > 0 {
@@ -258,4 +289,38 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.Base+1, clock(d.NextAttempt, zone), reason),
 		Detail: maybe}
+}
+
+// waiting tells why a delivery is held, with what is known of its last attempt.
+func waiting(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
+	why, remedy := d.HeldBecause, ""
+	switch d.HeldReason {
+	case webhook.EarlierEvent:
+		why, remedy = text.HeldEarlier, text.RemedyHeldEarlier
+	case webhook.WebhookPaused:
+		why, remedy = text.HeldPaused, text.RemedyHeldPaused
+	case webhook.EndpointDown:
+		why, remedy = fmt.Sprintf(text.HeldDown, clock(d.HeldSince, zone)), text.RemedyHeldDown
+	}
+	if last != "" {
+		last = fmt.Sprintf(text.DetailLast, strings.TrimSuffix(last, "."))
+	}
+	return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseDeliveryHeld, why),
+		Detail: strings.TrimSpace(remedy + " " + last)}
+}
+
+// WaitingNote is why a delivery is held, in a few words; "" where it is not.
+func WaitingNote(d webhook.DeliveryRecord) string {
+	if d.State != webhook.Held {
+		return ""
+	}
+	switch d.HeldReason {
+	case webhook.EarlierEvent:
+		return text.NoteEarlier
+	case webhook.WebhookPaused:
+		return text.NotePaused
+	case webhook.EndpointDown:
+		return text.NoteDown
+	}
+	return d.HeldBecause
 }

@@ -72,8 +72,9 @@ func (p Pages) again(c *fiber.Ctx, v *shell.PageContext, value func(string) stri
 	if !choice.From.IsZero() {
 		facts[len(facts)-2].Cell = ui.T(v.At(choice.From).Exact())
 	}
-	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, ui.Number(count)), Action: v.Link("deliveries/again/"),
-		Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, ui.Number(count)),
+	counted := ui.Count(count, text.OneDelivery, text.Deliveries_)
+	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, counted), Action: v.Link("deliveries/again/"),
+		Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, counted),
 		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())},
 			{Label: "count", Value: fmt.Sprint(count)}}}
 	for _, name := range filters {

@@ -3,6 +3,7 @@ package deliveries
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -37,11 +38,11 @@ func (p Pages) told(ctx context.Context, v *shell.PageContext, d webhook.Deliver
 	}
 	switch {
 	case len(asked) > 0:
-		told.Detail = fmt.Sprintf(text.SentAgainBy, asked[0].Actor, v.At(asked[0].At).Exact(), Why(asked[0])) + " " +
-			told.Detail
+		by := fmt.Sprintf(text.SentAgainBy, cause.Who(asked[0].Actor), v.At(asked[0].At).Exact(), Why(asked[0]))
+		told.Detail = strings.TrimSpace(by + " " + told.Detail)
 		told.Also = ui.Link{Href: v.Link("audit/?object=" + Object(d.ID)), Label: text.Audit}
 	case twice: // not alone, so a job did it
-		told.Also = ui.Link{Href: v.Link("jobs/?kind=" + string(core.RedeliveryJob)), Label: text.ActSeeJobs}
+		told.Also = ui.Link{Href: v.Link("jobs/?kind=" + string(core.RedeliveryJob)), Label: text.ActSeeResends}
 	}
 	return told, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -91,6 +92,13 @@ func stateOf(s webhook.State) (ui.State, string) {
 	return ui.Neutral, string(s)
 }
 
+// stated is the state of a delivery, with the reason why it waits.
+func stated(d webhook.DeliveryRecord) ui.Cell {
+	cell := ui.Stated(stateOf(d.State))
+	cell.Note = cause.WaitingNote(d)
+	return cell
+}
+
 func events() []ui.Option {
 	options := []ui.Option{{Value: "", Label: text.Any}}
 	for _, event := range core.EventTypes() {
@@ -142,13 +150,12 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), Ask: text.Why}
 	}
 	for _, d := range found {
-		state, words := stateOf(d.State)
 		target := target(v, d)
 		if d.WebhookID == 0 {
 			target.Note = d.URL
 		}
 		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")),
-			about(v, d), ui.Stated(state, words), ui.T(answer(d)),
+			about(v, d), stated(d), ui.T(answer(d)),
 			ui.T(fmt.Sprint(d.Attempts)), ui.Timed(v.At(d.CreatedAt)), ui.Timed(v.At(d.NextAttempt)), target}}
 		if choose {
 			row.Key, row.Name = d.ID.String(),
@@ -167,9 +174,8 @@ func Addressed(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
 			{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastAnswer, Kind: ui.Wide},
 			{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
 	for _, d := range found {
-		state, words := stateOf(d.State)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Stated(state, words),
+			ui.Row{Cells: []ui.Cell{stated(d),
 				{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
 				ui.T(answer(d)), ui.T(fmt.Sprint(d.Attempts)), target(v, d)}})
 	}
@@ -231,7 +237,6 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	state, words := stateOf(d.State)
 	here := v.Link("deliveries/" + d.ID.String() + "/")
 	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json",
 		curl: curl(d, attempts, payload)}
@@ -239,7 +244,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
+	view.facts = []ui.Fact{{Label: text.State, Cell: stated(d)},
 		{Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
 		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())},
 		{Label: text.Made, Cell: ui.Timed(v.At(d.CreatedAt))},

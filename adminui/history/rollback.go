@@ -40,7 +40,7 @@ func (p Pages) confirm(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undo
 	if undoing.Timings > 0 {
 		facts = append(facts, ui.Fact{Label: words(menu.TimingsEntity), Cell: ui.T(ui.Number(undoing.Timings))})
 	}
-	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Number(undoing.Count())),
+	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Count(undoing.Count(), text.OneObject, text.Objects_)),
 		Action: here(v, r.ID) + "rollback/", Token: v.Token(), Ask: text.Why, Say: text.RollbackSay,
 		Hidden: []ui.Option{{Label: "latest", Value: undoing.Latest.String()},
 			{Label: "count", Value: fmt.Sprint(undoing.Count())}}, Danger: true}

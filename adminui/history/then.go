@@ -89,7 +89,7 @@ func told(then menu.ItemThen) ui.Cause {
 	case then.Shown && then.OnSale != nil && !*then.OnSale:
 		return ui.Cause{State: ui.Warn,
 			Text:   fmt.Sprintf(text.ThenNotOnSale, then.Platform, then.Location, then.Item.Title, then.Item.Price),
-			Detail: text.ThenWithoutGroups}
+			Detail: text.ThenOutsideHours + " " + text.ThenWithoutGroups}
 	case then.Shown:
 		return ui.Cause{State: ui.OK,
 			Text:   fmt.Sprintf(text.ThenShown, then.Platform, then.Location, then.Item.Title, then.Item.Price),

@@ -28,7 +28,7 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 			`{"price":9,"platform_pricing":[{"platform":"tasty","price":12}]}`, publish.Publication{}, "12",
 			"the store's for this platform"},
 		"a change is to come": {`{}`, `{"price":9}`, publish.Publication{DueAt: now}, "9",
-			"the store's, once the change is there"},
+			"the store's, after the pending change"},
 	} {
 		s := seen{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
 			published: map[string]*publish.Publication{"S-1": &row.publication}}

@@ -380,12 +380,7 @@ func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 }
 
 // counted is a number of objects.
-func counted(n int) string {
-	if n == 1 {
-		return text.OneObject
-	}
-	return fmt.Sprintf(text.Objects_, ui.Number(n))
-}
+func counted(n int) string { return ui.Count(n, text.OneObject, text.Objects_) }
 
 // array is the name of an array for people.
 func array(name string) string { return strings.ReplaceAll(name, "_", " ") }

@@ -99,7 +99,8 @@ func (p Pages) tellButtons(ctx context.Context, v *shell.PageContext) ([]ui.Butt
 		return nil, err
 	}
 	return []ui.Button{{Label: text.TellOrders, Action: v.Link("orders/tell/"), Ask: text.Why,
-		Say: fmt.Sprintf(text.TellSay, cause.Counted(untold.Count), v.At(untold.First).Exact())}}, nil
+		Say: fmt.Sprintf(text.TellSay, cause.Capped(untold.Count, text.OneOrder, text.Orders_),
+			v.At(untold.First).Exact())}}, nil
 }
 
 // TellAll has the orders of the day sent of which nobody was told, by an order retry

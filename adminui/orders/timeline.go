@@ -36,11 +36,12 @@ func lineOf(v *shell.PageContext, r order.Relay, o cause.Ordered) *timeline.Line
 	}
 	for _, flag := range o.Flags {
 		line.Add(time.UnixMilli(r.Order.Details.Created),
-			timeline.Entry{State: ui.Warn, Title: text.FlagTitle, Words: flag.Message, Note: flag.Path})
+			timeline.Entry{State: ui.Warn, Title: text.FlagTitle, Words: cause.Flag(flag), Note: flag.Path})
 	}
 	for _, ride := range o.Rides {
 		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run, Title: text.Rider + " " + string(ride.Status),
-			Words: fmt.Sprintf(text.MovedBy, ride.Actor), Note: strings.TrimSpace(ride.Name + " " + ride.Phone)})
+			Words: fmt.Sprintf(text.MovedBy, cause.Who(ride.Actor)),
+			Note:  strings.TrimSpace(ride.Name + " " + ride.Phone)})
 	}
 	for _, d := range o.Deliveries {
 		told := cause.Delivery(d, v.Zone)
@@ -67,17 +68,17 @@ func (p Pages) sentAgain(ctx context.Context, v *shell.PageContext, list []webho
 	asked, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: againShown})
 	for _, e := range asked {
 		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.SentAgain_, events[e.Object]),
-			Words: fmt.Sprintf(text.MovedBy, e.Actor),
+			Words: fmt.Sprintf(text.MovedBy, cause.Who(e.Actor)),
 			Note:  deliveries.Why(e), Href: v.Link("audit/" + e.ID.String() + "/")})
 	}
 	return err
 }
 
 func moved(r order.Relay, step order.Step, first bool) string {
-	words := fmt.Sprintf(text.MovedBy, step.Actor)
+	words := fmt.Sprintf(text.MovedBy, cause.Who(step.Actor))
 	if first {
 		for _, platform := range r.Order.Details.Platforms {
-			words = fmt.Sprintf(text.PlacedBy, step.Actor, platform.ID, platform.Name)
+			words = fmt.Sprintf(text.PlacedBy, cause.Who(step.Actor), platform.ID, platform.Name)
 		}
 	}
 	if step.ReasonCode != "" {

@@ -210,7 +210,7 @@ func figured(v *shell.PageContext, total console.Count, f console.Figures) []ui.
 		return v.Link(path)
 	}
 	rate := ui.Figured{Label: text.AcceptedRate, Value: "–",
-		Note: fmt.Sprintf(text.OfAttempts, ui.Number(total.All()))}
+		Note: fmt.Sprintf(text.OfAttempts, ui.Count(total.All(), text.OneAttempt, text.Attempts_))}
 	if total.All() > 0 {
 		rate.Value = fmt.Sprintf("%.1f %%", total.Rate())
 		if total.Refused > 0 {
@@ -233,7 +233,7 @@ func figured(v *shell.PageContext, total console.Count, f console.Figures) []ui.
 		jobs.State = ui.Err
 	}
 	return []ui.Figured{rate,
-		{Label: text.OnTheWay, Value: cause.Counted(f.Waiting), Note: text.WaitNote,
+		{Label: text.PendingNow, Value: cause.Counted(f.Waiting), Note: text.WaitNote,
 			Href: link("deliveries/?state=pending")}, held, lost, jobs}
 }
 

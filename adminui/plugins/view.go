@@ -34,7 +34,7 @@ func view(v *shell.PageContext, p console.Plugin) pluginView {
 	slowest, failed := ui.Figured{Label: text.Latency, Value: orNone(average(all)),
 		Note: fmt.Sprintf(text.CallsWorst, ui.Took(all.Slowest))},
 		ui.Figured{Label: text.CallsFailed, Value: ui.Number(all.Failed),
-			Note: fmt.Sprintf(text.OfCalls, ui.Number(all.Count))}
+			Note: ui.Count(all.Count, text.OneOfCalls, text.OfCalls_)}
 	if all.Failed > 0 {
 		failed.State = ui.Warn
 	}

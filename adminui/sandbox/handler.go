@@ -111,7 +111,8 @@ func told(p console.Played) ui.Cause {
 	case p.Ended.IsZero():
 		cause = ui.Cause{State: ui.Run, Text: text.SandboxRuns}
 	}
-	cause.Text = fmt.Sprintf(text.SandboxAbout, text.Plays[p.Kind], ui.Number(p.Count), p.Store, p.Seed) + " " +
+	cause.Text = fmt.Sprintf(text.SandboxAbout, text.Plays[p.Kind], ui.Count(p.Count, text.OneOrder, text.Orders_),
+		p.Store, p.Seed) + " " +
 		cause.Text
 	return cause
 }
@@ -153,7 +154,9 @@ func figures(v *shell.PageContext, p console.Played) []ui.Figured {
 	}
 	return []ui.Figured{
 		{Label: text.Arrived, Value: ui.Number(a.Arrived),
-			Note: fmt.Sprintf(text.ArrivedOf, ui.Number(a.Arrived+a.Failed+a.Waiting), ui.Number(a.Orders))},
+			Note: fmt.Sprintf(text.ArrivedOf,
+				ui.Count(a.Arrived+a.Failed+a.Waiting, text.OneDelivery, text.Deliveries_),
+				ui.Count(a.Orders, text.OneOrder, text.Orders_))},
 		failed,
 		{Label: text.ArrivedFast, Value: took(a.P50), Note: text.ArrivedSince},
 		{Label: text.ArrivedIn, Value: took(a.P99), Note: text.ArrivedSince},
@@ -191,7 +194,8 @@ func (f *form) text(name string) string { return strings.TrimSpace(shell.Field(f
 
 func (f *form) wrong(err error, label string) {
 	if err != nil && f.err == nil {
-		f.err = core.Errorf(core.Invalid, text.PlayNumber, label)
+		name, _, _ := strings.Cut(label, ";") // without what the label explains
+		f.err = core.Errorf(core.Invalid, text.PlayNumber, name)
 	}
 }
 

@@ -27,7 +27,8 @@ func callFacts(v *shell.PageContext, one console.PlatformSettings, inbound []con
 				Code: true, Note: fmt.Sprintf(words, in.Secret, in.Header)}})
 	}
 	if len(one.Keys) > 0 {
-		keys = ui.Cell{Instant: new(v.At(one.Keys[0])), Note: fmt.Sprintf(text.KeysMade, len(one.Keys))}
+		keys = ui.Cell{Instant: new(v.At(one.Keys[0])),
+			Note: ui.Count(len(one.Keys), text.OneCallbackKey, text.CallbackKeys_)}
 	}
 	refused := ui.T(text.LastRefusedNone)
 	if !one.RefusedAt.IsZero() {

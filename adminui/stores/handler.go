@@ -285,9 +285,9 @@ func switchOf(v *shell.PageContext, e console.Entry) timeline.Entry {
 	if e.Action == "store.open" {
 		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
 	}
-	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, e.Actor), said.Why
+	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.Who(e.Actor)), said.Why
 	if said.After.Source == toggle.ByTimer {
-		entry.Words = fmt.Sprintf(text.SwitchedByTimer, e.Actor)
+		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.Who(e.Actor))
 	}
 	return entry
 }
@@ -298,7 +298,7 @@ func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
 		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))},
 		{Label: text.Updated, Cell: ui.Timed(v.At(updated))}}
 	if s.Address != nil {
-		list = append(list, ui.Fact{Label: text.Address, Cell: ui.T(*s.Address)})
+		list = append(list, ui.Fact{Label: text.StreetAddress, Cell: ui.T(*s.Address)})
 	}
 	return list
 }

@@ -2,45 +2,43 @@ package text
 
 // Words of what people do.
 const (
-	AgainMany    = "Send many again"
-	AgainTitle   = "Send again what the filter chooses"
+	AgainMany    = "Bulk resend"
+	AgainTitle   = "Resend all that match the filter"
 	AgainCount   = "Deliveries"
-	AgainCounted = "Counted"
-	AgainNone    = "The filter chooses no delivery that has come to its end, so there is nothing to send again."
-	AgainSay     = "Those that are counted here are sent again, and no others: %s. What somebody else sends " +
-		"again meanwhile, or whose webhook is switched off, is left out; the job tells how many those were."
-	AgainChanged = "It changed while you looked: %s were counted, now there are %s. Nothing was done. Look at " +
-		"the count below and decide again."
-	AgainDo     = "Send %s again"
-	SendTest    = "Send a test"
-	SendTestSay = "A sample of the event goes to this webhook alone, signed and tried again as every " +
+	AgainCounted = "Counted at"
+	AgainNone    = "No delivered or failed delivery matches the filter, so there is nothing to resend."
+	AgainSay     = "This resends %s and no others. A delivery is skipped if another user resends it first, or if its " +
+		"webhook is paused. The job shows how many were skipped."
+	AgainChanged = "Nothing was resent, because the number of deliveries changed from %s to %s. Check the new number " +
+		"and confirm again."
+	AgainDo     = "Resend %s"
+	SendTest    = "Send test event"
+	SendTestSay = "This sends a sample of the event to this webhook only. It is signed and retried like every " +
 		"delivery, with the header X-Event-Test: true."
-	TestSent        = "The sample is on its way. What the receiver answers shows here in a moment."
-	RotateSecret    = "New secret"
-	RotateSecretSay = "The new signing secret is shown once. For a while the present one signs every delivery " +
-		"too, so that the receiver can be changed without a break."
-	RotateSecretTwice = "A rotation is under way: an earlier secret signs until %s. Rotate again only where the " +
-		"new one got lost."
-	RotatedAlready = "Somebody else has given the webhook a new secret just now, so nothing was done. Load the " +
-		"page again to see how it is."
-	NewSecret     = "The new signing secret, shown this once"
-	NewSecretText = "Copy it now and give it to the receiver: it is not shown again. Until %s the earlier " +
-		"secret signs every delivery too."
+	TestSent        = "The test event is being sent. The response appears here in a moment."
+	RotateSecret    = "Rotate secret"
+	RotateSecretSay = "The new signing secret is shown once. For some time both secrets sign each delivery, so the " +
+		"receiver can change without interruption."
+	RotateSecretTwice = "A rotation is in progress: the previous secret still signs until %s. Rotate again only if " +
+		"the new secret was lost."
+	RotatedAlready = "Another user has just rotated this secret, so nothing was done. Reload the page."
+	NewSecret      = "The new signing secret, shown this once"
+	NewSecretText  = "Copy it now and configure it at the receiver: it is not shown again. Until %s the previous " +
+		"secret signs each delivery too."
 	SigningSecret  = "Signing secret"
-	OldSecretUntil = "Earlier secret signs until"
+	OldSecretUntil = "Previous secret signs until"
 	RunAgain       = "Run again"
-	RunAgainSay    = "The same request is accepted once more, as a new job behind those that wait. Values that " +
-		"were changed since are overwritten by it."
-	RunAgainOf         = "Runs again"
-	RunAgainAs         = "Run again as"
-	RanAgain           = "The request is accepted once more. This is its new job."
-	WhyMissing         = "Say why, in a few words: the audit trail keeps it. Nothing was done."
+	RunAgainSay    = "This submits the same request as a new job, after the jobs in the queue. It overwrites values " +
+		"that changed since then."
+	RunAgainOf         = "Repeats the job"
+	RunAgainAs         = "Repeated by the job"
+	RanAgain           = "The request was submitted again. This is its new job."
+	WhyMissing         = "Nothing was done. Enter a short reason: the audit trail records it."
 	Kind_timing_groups = "Timing groups"
-	Kind_recheck       = "Checking a menu"
-	Kind_redelivery    = "Sending again"
-	CauseJobResent     = "Sent again: %s."
-	CauseJobResentBut  = "Sent again: %s. Left out, because they had changed meanwhile or their webhook is switched " +
-		"off: %s."
-	CauseProbed = "It is probed by single attempts every %s; the others are held until it answers."
-	AgainQueued = "They are being sent again. This job tells how far it is."
+	Kind_recheck       = "Menu check"
+	Kind_redelivery    = "Bulk resend"
+	CauseJobResent     = "Resent: %s."
+	CauseJobResentBut  = "Resent: %s. Skipped, because they changed or their webhook is paused: %s."
+	CauseProbed        = "Every %s the hub tests the server with one of them."
+	AgainQueued        = "The deliveries are being resent. This job shows the progress."
 )

@@ -6,8 +6,8 @@ const (
 	ChecklistDone = "%d of %d steps"
 	Step          = "Step"
 	StepDone      = "Done"
-	StepOpen      = "Open"
+	StepOpen      = "To do"
 	StepWrong     = "Has errors"
-	StepCommand   = "%s: in a shell, with your own in place of the words in capitals"
-	StepJob       = "See what is wrong"
+	StepCommand   = "%s: run this in a shell, with your values for the words in capitals"
+	StepJob       = "View errors"
 )

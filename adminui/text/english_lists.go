@@ -1,29 +1,29 @@
 package text
 
-// Words about what a page shows and what it leaves out: filters that cannot be read,
+// Words about what a page shows and what it omits: filters that cannot be read,
 // lists that are cut, what a row is about, how fresh it is.
 const (
-	FilterWrong   = "The filter cannot be read"
-	FilterState   = "Deliveries have no state %q."
-	FilterWebhook = "A webhook is named by the number of its id, not by %q."
-	AgainState    = "Only what was delivered or given up can be sent again."
+	FilterWrong   = "The filter is not valid"
+	FilterState   = "%q is not a state of deliveries."
+	FilterWebhook = "%q is not the id of a webhook. Enter a number."
+	AgainState    = "Only delivered or failed deliveries can be resent."
 
-	CSVCut  = "These are the first %s rows, and there are more: narrow the list by its filters."
+	CSVCut  = "These are the first %s rows. There are more: use the filters of the list."
 	OrderOf = "Order %d"
-	RowMade = "%s, %s, made %s"
+	RowMade = "%s, %s, created %s"
 
-	MoreWebhooks   = "Of webhooks, %s more causes are not shown here: the lists of webhooks have them."
-	MoreJobs       = "Of jobs, %s more that failed are not shown here: the lists of jobs have them."
-	UnknownNumber  = "an unknown number of"
-	MoreBusinesses = "%s businesses are shown here, and there are more: search for them by name."
-	MorePlatforms  = "%d of %d platforms are shown here: the page of a store has all."
-	MoreHits       = "Of each kind %d are shown, and there are more: search for more of the name, or for an id."
-	MoreByName     = "And more: search by name"
+	MoreWebhooks   = "Problems of webhooks that are not shown here: %s. The lists of webhooks have them."
+	MoreJobs       = "Failed jobs that are not shown here: %s. The lists of jobs have them."
+	UnknownNumber  = "number unknown"
+	MoreBusinesses = "Only %s businesses are shown. Search for others by name."
+	MorePlatforms  = "%d of %d platforms are shown. The page of a store has all."
+	MoreHits       = "Only %d results of each kind are shown. Search for more of the name, or for an id."
+	MoreByName     = "More: search by name"
 
-	NotConnected = "Not connected since %s: what you see may be old."
+	NotConnected = "Not connected since %s. This page may be outdated."
 	AsOf         = "%s As of %s."
 	Copy         = "Copy"
 
-	SecretsAnew = "What you typed is still here, but for secrets: type them again."
-	SessionLost = "You were signed out, so nothing was done. Sign in to go back to the page, and do it again."
+	SecretsAnew = "Your input is still here, except secrets. Enter them again."
+	SessionLost = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."
 )

@@ -1,39 +1,41 @@
 package text
 
-// Words of what keeps requests and events from coming through.
+// Words of what keeps requests and events from arriving.
 const (
-	CauseUnheard    = "Events of %s that nobody was told of: %s, the last at %s. No webhook is subscribed to them."
-	CauseUnheardOff = "Events of %s that nobody was told of: %s, the last at %s. The webhook for them (%d) is " +
-		"switched off."
-	RemedyUnheard = "The POS subscribes at POST /external/api/v1/webhooks/. Events that nobody was told of are " +
-		"not sent later."
-	CauseThrottled   = "Too many requests: those under the throttle %s are answered 429 until %s."
-	CauseThrottledAt = "Too many requests: those under the throttle %s were answered 429 until %s."
-	RemedyUnheardOff = "Resume it: what happens from then on is sent. Events that nobody was told of are not sent " +
-		"later."
-	RemedyThrottled = "The POS has to send less often, or more objects with each request. The limit is " +
-		"SERVERY_LIMIT_%s of the hub."
-	RemedySubscribing = "Subscribing to every event by itself takes some minutes. A POS that waits as Retry-After " +
-		"says goes on by itself, and nothing is lost. POST /external/api/v1/webhooks/bulk/ takes them in one request."
-	CauseWaiting = "Orders that wait too long for their acknowledgement: %s, the longest since %s."
-	CauseSilent  = "Open stores whose POS says nothing: %s. Nothing was heard of %s since %s."
-	RemedySilent = "See whether the POS runs there, and whether its webhooks accept what they are sent."
-	CauseRevoked = "The key %s (%s…) was revoked, and requests still come with it, the last at %s: they are " +
-		"answered 403."
-	RemedyRevoked = "Whoever sends them needs another key."
-	ActSeeKeys    = "Look at the keys"
-	ActSeeOrders  = "See the orders"
-	ActSeeStore   = "Go to the store"
+	CauseUnheard    = "No webhook receives %s events. Not sent: %s, the last at %s."
+	CauseUnheardOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last at %[3]s."
+	OneEvent        = "1 event"
+	Events_         = "%s events"
+	RemedyUnheard   = "If the POS needs them, it must subscribe with POST /external/api/v1/webhooks/. It then " +
+		"receives new events only."
+	RemedyUnheardOff = "Resume it to send new events. Missed events are not sent later."
+	CauseThrottled   = "The POS sends too many requests. The hub rejects requests over the limit %s until %s."
+	CauseThrottledAt = "The POS sent too many requests. The hub rejected requests over the limit %s until %s."
+	RemedyThrottled  = "The POS must send fewer requests, or more objects in each. The hub setting SERVERY_LIMIT_%s " +
+		"has the limit."
+	RemedySubscribing = "One subscription at a time takes some minutes. A POS that waits as Retry-After says loses " +
+		"nothing. POST /external/api/v1/webhooks/bulk/ subscribes to all events at once."
+	CauseWaiting  = "The POS has not acknowledged %s in time. Waiting since %s."
+	RemedyWaiting = "Check that the POS runs and that the staff sees new orders."
+	CauseSilent   = "No contact with the POS of %s. Store %s has had none since %s."
+	OneOpenStore  = "1 open store"
+	OpenStores_   = "%s open stores"
+	RemedySilent  = "Check that the POS runs there and is online. The page Webhooks shows whether it receives events."
+	CauseRevoked  = "Requests still use the revoked API key %s (%s…), the last at %s. The hub rejects them."
+	RemedyRevoked = "Create a new key for the system that sends them."
+	ActSeeKeys    = "View API keys"
+	ActSeeOrders  = "View orders"
+	ActSeeStore   = "View store"
 	LastUsed      = "Last used"
-	KeyPlatform   = "Of a channel key: the platform alone that it brings orders of"
-	NeverUsed     = "not since it is noted"
+	KeyPlatform   = "Platform, for a channel key of one platform only"
+	NeverUsed     = "no use recorded"
 )
 
 // Words of jobs with failed objects.
 const (
-	CauseRefusedWeek  = "On %d of the last %d days, jobs had failed objects: %s."
-	RemedyRefusedWeek = "The page of each job names its failed objects and the reasons. Tell the merchant's " +
-		"integrator, who corrects them in the POS."
+	CauseRefusedWeek  = "Objects of %[3]s failed, on %[1]d of the last %[2]d days."
+	RemedyRefusedWeek = "View a job to see its failed objects with the reasons. Ask the developer of the POS to " +
+		"correct them."
 	OneJob = "1 job"
 	Jobs_  = "%s jobs"
 )

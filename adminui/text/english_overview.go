@@ -2,25 +2,27 @@ package text
 
 // Words of the overview and of a business.
 const (
-	AllWell = "Nothing needs attention: all webhooks work, every order was told of, platforms take their " +
-		"menus and calls, and no request of the last 24 hours failed or had half of its objects refused."
-	NoTraffic       = "Nothing has been delivered in the last 24 hours, and nothing failed."
+	AllWell = "Nothing needs attention. All webhooks work, every order was sent, and platforms accept menus and " +
+		"updates. No request of the last 24 hours failed, or had half of its objects rejected."
+	NoTraffic       = "There were no deliveries in the last 24 hours, and nothing failed."
 	AcceptedRate    = "Attempts accepted, 24 h"
-	OnTheWay        = "On their way"
-	HeldNow         = "Held"
+	PendingNow      = "Pending"
+	HeldNow         = "Waiting"
 	FailedJobsDay   = "Jobs failed, 24 h"
-	AttemptsHour    = "Delivery attempts by the hour"
-	TimesHour       = "Time per attempt by the hour"
+	AttemptsHour    = "Delivery attempts per hour"
+	TimesHour       = "Time per attempt, by hour"
 	Accepted        = "Accepted"
-	Refused         = "Refused"
+	Refused         = "Failed"
 	AverageTime     = "Average"
 	SlowestTime     = "Slowest, above the average"
-	AttemptsSummary = "%s accepted and %s refused in 24 hours"
-	TimesSummary    = "%s on average, %s at worst in 24 hours"
-	OfAttempts      = "of %s attempts"
-	HeldNote        = "webhook off or probed, or an earlier event first"
-	WaitNote        = "due or waiting for a retry"
-	OpenJobsNote    = "%s still to do"
+	AttemptsSummary = "%s accepted and %s failed in 24 hours"
+	TimesSummary    = "%s on average, %s at most in 24 hours"
+	OneAttempt      = "1 attempt"
+	Attempts_       = "%s attempts"
+	OfAttempts      = "of %s"
+	HeldNote        = "endpoint down, webhook paused, or earlier event first"
+	WaitNote        = "due now, or at the next retry"
+	OpenJobsNote    = "%s not finished"
 	Name            = "Name"
 	Country         = "Country"
 	Currency        = "Currency"
@@ -28,13 +30,13 @@ const (
 	Since           = "Since"
 	RecentJobs      = "Recent jobs"
 	NoBusinessTitle = "No business yet"
-	NoBusinessText  = "servery business create makes one; it then shows here with its stores, webhooks and jobs."
+	NoBusinessText  = "Create one with servery business create. Its stores, webhooks and jobs then appear here."
 )
 
 // Words of the grid of stores and platforms.
 const (
 	Grid       = "Stores on platforms"
-	GridNote   = "Those with problems first. Each store's page says why."
+	GridNote   = "Stores with problems first. The page of each store has the reason."
 	GridAll    = "All stores"
 	GridLive   = "Live"
 	GridClosed = "Closed now"

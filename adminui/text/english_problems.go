@@ -1,64 +1,66 @@
 package text
 
-// Words of what does not come through: calls, orders and requests.
+// Words of what does not arrive: calls, orders and requests.
 const (
-	CauseCallsRefused = "%s did not take all that it was told in the last 24 hours: %s; the last at %s: %s."
-	OneAcknowledgment = "1 acknowledgement of an order"
-	Acknowledgements_ = "%s acknowledgements of orders"
-	OneOrderState     = "1 state of an order"
-	OrderStates_      = "%s states of orders"
-	OneRiderStatus    = "1 status of a rider"
-	RiderStatuses_    = "%s statuses of riders"
+	CauseCallsRefused = "%s did not accept some updates in the last 24 hours: %s. The last at %s: %s."
+	OneAcknowledgment = "1 order acknowledgement"
+	Acknowledgements_ = "%s order acknowledgements"
+	OneOrderState     = "1 order status"
+	OrderStates_      = "%s order statuses"
+	OneRiderStatus    = "1 rider status"
+	RiderStatuses_    = "%s rider statuses"
 	OneAction         = "1 action"
 	Actions_          = "%s actions"
-	OneShortage       = "1 word of items out of stock"
-	Shortages_        = "%s words of items out of stock"
-	OneStoreSwitch    = "1 switch of a store"
-	StoreSwitches_    = "%s switches of stores"
-	OneItemSwitch     = "1 switch of items"
-	ItemSwitches_     = "%s switches of items"
+	OneShortage       = "1 report of items out of stock"
+	Shortages_        = "%s reports of items out of stock"
+	OneStoreSwitch    = "1 store opened or closed"
+	StoreSwitches_    = "%s stores opened or closed"
+	OneItemSwitch     = "1 update of item availability"
+	ItemSwitches_     = "%s updates of item availability"
 	OneCall           = "1 call of kind %s"
 	Calls_            = "%[2]s calls of kind %[1]s"
-	Untaken           = "Not taken by its platform"
+	Untaken           = "Rejected by its platform"
 
-	CauseUntold = "Orders that nobody was told of: %s, the last at %s. No webhook was there for order_placed when " +
-		"they came."
-	RemedyUntold   = "Those of today can still be sent, all at once, where they are listed."
-	RemedyUntoldOn = "No webhook is there now either: subscribe or resume one first. Those of today can then still " +
-		"be sent, where they are listed."
-	Untold     = "Nobody was told"
-	TellOrders = "Send today's now"
-	TellSay    = "Orders of today that nobody was told of: %s. They go to the webhooks that are switched on for " +
-		"order_placed, as by an order retry since %s; so does every other order since then that no webhook has " +
-		"accepted."
-	TellNone = "Of today there is no order that nobody was told of, so nothing was done."
+	OneOrder       = "1 order"
+	Orders_        = "%s orders"
+	CauseUntold    = "The POS has not received %s, the last of %s. No webhook was active for order_placed."
+	RemedyUntold   = "View the orders. There you can send those of today, all at once."
+	RemedyUntoldOn = "No webhook is active now either: subscribe or resume one first. Then view the orders and send " +
+		"those of today."
+	Untold     = "Not sent to the POS"
+	TellOrders = "Send today's orders"
+	TellSay    = "This sends %s of today to the active webhooks for order_placed. Like an order retry since %s, it " +
+		"also sends later orders that no webhook has accepted."
+	TellNone = "Nothing was done, because every order of today was sent."
 
 	ClosedHere   = "Closed on platforms"
 	GridShut     = "Closed"
-	MenuNotTaken = "Menu refused"
+	MenuNotTaken = "Menu rejected"
 
-	FilterOrder    = "An order is named by the number of its id, not by %q."
-	FilterMoment   = "A moment is a day and a time, such as 2026-11-21T12:00, not %q."
-	FilterSpan     = "The first of two moments must be before the second."
-	MadeFrom       = "Made from (%s)"
-	MadeBefore     = "Made before (%s)"
-	AgainFrom      = "Made from"
-	AgainTo        = "Made before"
-	AgainBeginning = "all that are kept"
+	FilterOrder    = "%q is not the id of an order. Enter a number."
+	FilterMoment   = "%q is not a time. Enter it like 2026-11-21T12:00."
+	FilterSpan     = "The first time must be before the second."
+	MadeFrom       = "Created from (%s)"
+	MadeBefore     = "Created before (%s)"
+	AgainFrom      = "Created from"
+	AgainTo        = "Created before"
+	AgainBeginning = "all that are stored"
 
 	NothingMatches     = "Nothing matches"
 	NothingMatchesText = "Clear the filters to see all."
 	NoSyncsTitle       = "No menu requests"
-	NoSyncsText        = "The POS has sent no menu for this store alone. An item comes to a store when a menu " +
-		"request for that store names it."
+	NoSyncsText        = "The POS has sent no menu for this store. A store sells an item once a menu request for the " +
+		"store has it."
 
 	CauseTaken = "On the platforms: %s."
 	Taken      = "%s has the menu of %s"
-	TakenNot   = "%s refused the menu of %s: %s"
-	TakenLater = "%s has yet to be told of the menu of %s"
+	TakenNot   = "%s rejected the menu of %s: %s"
+	TakenLater = "%s has not received the menu of %s yet"
 
-	CauseJobsRefused = "Requests of the last 24 hours of which half or more was refused: %s. The last, %s: not " +
-		"applied %s of %s."
-	DoneRefused    = "Done, with refusals"
-	ActSeeRequests = "See the requests"
+	OneRequest       = "1 request"
+	Requests_        = "%s requests"
+	CauseJobsRefused = "In %s of the last 24 hours, at least half of the content failed. Last request, %s: %s of %s " +
+		"failed."
+	DoneRefused    = "Done, with errors"
+	ActSeeRequests = "View requests"
 )

@@ -3,59 +3,62 @@ package text
 // Words of settings.
 const (
 	Settings          = "Settings"
-	SettingsNote      = "Platforms, and what their plugins need"
+	SettingsNote      = "Platforms, and the settings of their plugins"
 	PlatformSettings  = "Settings"
 	Own               = "own"
-	Addresses         = "Addresses"
+	Addresses         = "URLs"
 	AcceptedBy        = "Orders are accepted by"
-	AcceptedByHub     = "the hub, as soon as one is stored"
-	AcceptedByPOS     = "the POS, when it acknowledges one"
+	AcceptedByHub     = "the hub, as soon as it stores an order"
+	AcceptedByPOS     = "the POS, when it acknowledges an order"
 	ServedOwn         = "own: the merchant's website and apps"
 	AddPlatform       = "Add a platform"
 	PlatformName      = "Name, as the merchant calls it; it cannot be changed later"
 	PlatformNameWrong = "The name of a platform has 1 to 255 characters."
 	NoPlatformsTitle  = "No platforms"
-	NoPlatformsText   = "Stores and items are listed on platforms. Add one: served by the merchant's own " +
-		"channels, or by the plugin of an aggregator."
+	NoPlatformsText   = "Stores and items are listed on platforms. Add one that the merchant's own channels serve, " +
+		"or one that the plugin of an aggregator serves."
 	NoSuchPlugin = "There is no plugin %q."
 	SettingsJSON = "Settings for the plugin, a JSON object"
-	AcceptTold   = "%s tells nobody that an order is accepted: the hub accepts orders of this platform."
-	ServedAnew   = "With another, the secrets and endpoints are taken away: they are set anew for it."
-	SettingsOwn  = "Settings are for plugins; this platform is served by the merchant's own channels. Empty " +
-		"them."
-	SettingsWrong      = "Plugin %s does not take the settings as they are: %s."
+	AcceptTold   = "Plugin %s cannot report that the POS accepted an order. Let the hub accept the orders of this " +
+		"platform."
+	ServedAnew  = "Changing this removes the secrets and URLs below. Enter those of the new one afterwards."
+	SettingsOwn = "Only plugins have settings. This platform is served by the merchant's own channels, so leave them " +
+		"empty."
+	SettingsWrong      = "Plugin %s rejects the current settings: %s."
 	SettingsNoJSON     = "The settings must be a JSON object, such as {\"nutrition\": \"required\"}."
-	EndpointOf         = "Address of"
+	EndpointOf         = "URL of"
 	SecretOf           = "Secret"
 	SecretSet          = "Set"
 	SecretMissing      = "Not set"
-	SecretDrop         = "Take it away"
+	SecretDrop         = "Remove"
 	Save               = "Save"
-	Stored             = "Stored."
+	Stored             = "Saved."
 	CallbackKeys       = "Callback keys"
 	CallbackAddress    = "The aggregator calls"
+	OneCallbackKey     = "1 key. With a key, the URL needs no ?business"
+	CallbackKeys_      = "the newest of %s keys. With a key, the URL needs no ?business"
 	KeysNone           = "none"
-	KeysMade           = "the newest of %d; with a key the address needs no ?business"
-	MakeCallbackKey    = "Make a callback key"
-	MakeCallbackKeySay = "By it the aggregator shows that it is who it says. It is shown once. Earlier keys go on " +
-		"working until they are revoked."
+	MakeCallbackKey    = "Create a callback key"
+	MakeCallbackKeySay = "The aggregator uses it to prove its identity. It is shown once. Earlier keys stay valid " +
+		"until they are revoked."
 	DropCallbackKeys    = "Revoke earlier keys"
-	DropCallbackKeysSay = "What comes with one of the %d earlier keys is answered 401 from now on."
+	DropCallbackKeysSay = "From now on, calls with an earlier key are rejected with 401. Earlier keys: %d."
 	NewCallbackKey      = "The new callback key, shown this once"
-	NewCallbackKeyText  = "Give it to the aggregator now: only a hash of it is kept. When it uses it, revoke the " +
-		"earlier ones."
+	NewCallbackKeyText  = "Give it to the aggregator now: the hub stores only a hash of it. When the aggregator uses " +
+		"it, revoke the earlier keys."
 )
 
-// Words of how a business is watched over.
+// Words of the monitoring of a business.
 const (
-	Watching      = "How it is watched over"
-	WatchSay      = "Spans such as 5m; 0: for ever; hub: as the hub says. A store that is silent counts once a minute."
-	AckWithin     = "Orders are escalated after"
-	SilentAfter   = "A POS is silent after"
-	CloseSilent   = "Close stores while it is silent"
-	AsTheHub      = "hub: as the hub says"
-	ForEver       = "0: for ever"
-	WatchConflict = "It was changed meanwhile; nothing was stored. Load the page again to see how it is now."
+	Watching = "Monitoring"
+	WatchSay = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked once a " +
+		"minute."
+	AckWithin     = "Report orders that are not acknowledged within"
+	SilentAfter   = "Report a POS without contact for"
+	CloseSilent   = "Close stores while their POS has no contact"
+	AsTheHub      = "hub: the setting of the hub"
+	ForEver       = "0: never"
+	WatchConflict = "Nothing was saved, because another user has changed it. Reload the page to see the current values."
 )
 
 // Words of where new stores are listed.
@@ -64,8 +67,8 @@ const (
 	ListStoresAct  = "Where new stores are listed"
 	ListStoresAll  = "all platforms"
 	ListStoresNone = "no platform"
-	ListStoresSay  = "It counts for stores that are created from now on without included_platforms and " +
-		"excluded_platforms. Stores that exist stay as they are."
+	ListStoresSay  = "This is for new stores without included_platforms and excluded_platforms. Existing stores do not " +
+		"change."
 )
 
 // Words of the aliases of platforms.
@@ -73,52 +76,51 @@ const (
 	Aliases     = "Aliases"
 	Alias       = "Alias"
 	AliasNote   = "also %s"
-	AliasSent   = "events name it %s"
+	AliasSent   = "named %s in events"
 	AddAlias    = "Add an alias"
-	AddAliasSay = "Requests can name the platform by it. Stores and menus that name it already count for this " +
-		"platform from now on."
-	SendAlias   = "Events name the platform by it"
+	AddAliasSay = "Requests can use it as the name of the platform. Stores and menus that use it already now belong " +
+		"to this platform."
+	SendAlias   = "Use this name in events"
 	SentName    = "Name in events"
-	SentNameSay = "Events and the API of the POS name the platform so from now on. Events that were stored before " +
-		"stay as they are."
+	SentNameSay = "From now on, events and the API of the POS use this name for the platform. Earlier events do not " +
+		"change."
 	OwnName        = "%s, its own name"
 	RemoveAlias    = "Remove an alias"
-	RemoveAliasSay = "Requests that name the platform by it are refused, or have no effect there, from now on. What " +
-		"was stored stays listed on the platform."
+	RemoveAliasSay = "From now on, requests with this name are rejected or have no effect on the platform. Stores and " +
+		"items stay listed on it."
 )
 
 // Words of items and stores on platforms.
 const (
 	HereNotSold        = "Not shown: the store does not sell it"
-	ItemNotListed      = "Not listed: included_platforms of the item does not name it"
-	ItemRefused        = "Not listed: rule %s: %s"
-	ItemRefusedThere   = "Refused by the platform: %s"
+	ItemNotListed      = "Not listed: the POS has not selected this platform for the item (included_platforms)"
+	ItemRefused        = "Not listed, because of the platform's rule %s: %s"
+	ItemRefusedThere   = "Rejected by the platform: %s"
 	PriceStorePlatform = "the store's for this platform"
 	PriceOfPlatform    = "the catalogue's for this platform"
 	PriceExternal      = "the store's external_price"
 	PriceOfStore       = "the store's"
-	PriceToCome        = "%s, once the change is there"
+	PriceToCome        = "%s, after the pending change"
 	CauseItemFinding   = "The item is not listed on %s: %s"
-	RemedyFinding      = "Rule %s of the platform. Send the item with what is missing; the rule is applied again " +
-		"with the next menu request."
-	PublishFailed      = "Its menu was not taken: %s"
-	PublishWaits       = "Its menu waits to be published: %s"
-	PublishUnderWay    = "Its menu is being published."
+	RemedyFinding      = "Add what is missing in the POS. The next menu request checks the platform's rule %s again."
+	PublishFailed      = "The menu was not published: %s"
+	PublishWaits       = "The menu is waiting to be published: %s"
+	PublishUnderWay    = "The menu is being published."
 	PublishWithout     = "Published without %s (%s): %s"
-	CausePluginUnknown = "No hub knows plugin %s, which is to serve it."
-	CauseStoreOnBut    = "On %s it is not live: %s"
-	MenuThere          = "Menu there"
-	MenuFailed         = "Refused"
-	ChangeFailed       = "Change refused"
-	MenuWaits          = "Waits"
+	CausePluginUnknown = "The platform needs plugin %s, which is not installed. Ask the operator of the hub."
+	CauseStoreOnBut    = "Not live on %s: %s"
+	MenuThere          = "Menu published"
+	MenuFailed         = "Failed"
+	ChangeFailed       = "Last change failed"
+	MenuWaits          = "Waiting"
 	PriceOn            = "Values on"
 	OwnValues          = "The store's own"
-	NoSuchStore        = "No store is so"
+	NoSuchStore        = "Store not found"
 	NoSuchStoreText    = "There is no store with this ref_id."
 	PublishNow         = "Publish now"
-	PublishNowSay      = "The store's menu goes out to the platforms at once, also where they have it already. What " +
-		"comes of it shows here."
+	PublishNowSay      = "This sends the store's menu to the platforms now, even if they have it already. The result " +
+		"appears here."
 	PublishOn         = "Platform"
-	PublishEverywhere = "All on which it is listed"
-	PublishAsked      = "The menu is on its way to the platforms. What comes of it shows below in a moment."
+	PublishEverywhere = "All that list the store"
+	PublishAsked      = "The menu is being sent to the platforms. The result appears below in a moment."
 )

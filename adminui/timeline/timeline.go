@@ -62,7 +62,7 @@ func (l *Line) Call(c console.Call) {
 	told := cause.Call(c)
 	words := told.Text
 	if c.Actor != "" {
-		words = fmt.Sprintf(text.MovedBy, c.Actor) + " " + words
+		words = fmt.Sprintf(text.MovedBy, cause.Who(c.Actor)) + " " + words
 	}
 	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail,
 		tries: tries(c.Attempts)})

@@ -66,3 +66,11 @@ func Number[N ~int | ~int64](n N) string {
 	}
 	return digits
 }
+
+// Count is a number of things with their name: one is the text for 1, many has a %s for any other number.
+func Count[N ~int | ~int64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, Number(n))
+}

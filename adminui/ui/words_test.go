@@ -63,3 +63,9 @@ func TestListsAreWrittenAsCSV(t *testing.T) {
 	assert.Equal(t, "a,b\n\"'=1+1\",\"'@x\"\n\"'+1\",-1\n\"a,\"\"b\",\n", string(body))
 	assert.Equal(t, `attachment; filename="a-list.csv"`, response.Header.Get("Content-Disposition"))
 }
+
+func TestCountUsesTheSingularForOne(t *testing.T) {
+	for n, words := range map[int]string{0: "0 items", 1: "1 item", 2: "2 items", 12000: "12\u202f000 items"} {
+		assert.Equal(t, words, ui.Count(n, "1 item", "%s items"))
+	}
+}

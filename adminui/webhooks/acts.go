@@ -38,11 +38,12 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	header := headerButton(e, here)
 	if !e.Active {
 		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why,
-			Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate, header}
+			Say: fmt.Sprintf(text.ResumeSay, cause.Capped(e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
 	}
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", Ask: text.Why, Say: text.SendTestSay},
 		{Label: text.Pause, Action: here + "pause/", Ask: text.Why,
-			Say: fmt.Sprintf(text.PauseSay, cause.Counted(min(e.Waiting+e.Held, console.Many)))}, rotate, header}
+			Say: fmt.Sprintf(text.PauseSay,
+				cause.Capped(e.Waiting+e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
 }
 
 // eventForms are the values of the header with the event type.

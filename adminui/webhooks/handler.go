@@ -86,8 +86,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		Columns: []ui.Column{
 			{Label: text.Event}, {Label: text.State}, {Label: text.Address, Kind: ui.Wide},
 			{Label: text.SuccessRate, Kind: ui.Figure},
-			{Label: text.Latency, Kind: ui.Figure}, {Label: text.Waiting, Kind: ui.Figure},
-			{Label: text.Held, Kind: ui.Figure}, {Label: text.LastAccepted}}}
+			{Label: text.Latency, Kind: ui.Figure}, {Label: text.Pending, Kind: ui.Figure},
+			{Label: text.Waiting, Kind: ui.Figure}, {Label: text.LastAccepted}}}
 	keys := make([]string, len(found))
 	for i, e := range found {
 		keys[i] = fmt.Sprint(e.ID)
@@ -236,11 +236,15 @@ func figures(e console.Endpoint, hour []console.Count) []ui.Figured {
 	}
 	return []ui.Figured{
 		{Label: text.AcceptedRate, Value: orNone(rate(e.Day)),
-			Note: fmt.Sprintf(text.OfAttempts, ui.Number(e.Day.All()))},
+			Note: ofAttempts(e.Day)},
 		{Label: text.AcceptedHour, Value: orNone(rate(lately)),
-			Note: fmt.Sprintf(text.OfAttempts, ui.Number(lately.All()))},
+			Note: ofAttempts(lately)},
 		{Label: text.Latency, Value: orNone(average(e.Day)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.Day.Slowest))},
-		{Label: text.Waiting, Value: cause.Counted(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.Counted(e.Held))}}
+		{Label: text.Pending, Value: cause.Counted(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.Counted(e.Held))}}
+}
+
+func ofAttempts(c console.Count) string {
+	return fmt.Sprintf(text.OfAttempts, ui.Count(c.All(), text.OneAttempt, text.Attempts_))
 }
 
 // facts are what the page of a webhook lists of it. changes are the latest in the audit trail.

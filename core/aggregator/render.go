@@ -106,7 +106,7 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	r = publish.Rendering{LeftOut: append(s.LeftOut, problemsOf(decision.GetLeftOut())...),
 		Content: contentOf(plan, s.Access), Waiting: s.Waiting, Outlet: cmp.Or(s.PlatformStoreID, w.StoreRef)}
 	if !*s.Store.Active {
-		r.Note = "the store is not active; the platform was told so"
+		r.Note = "the store is inactive, so the platform shows it as closed"
 	}
 	r.Send = func(ctx context.Context) publish.Sent {
 		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
@@ -137,19 +137,19 @@ func (m Renderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.P
 		return nil, err
 	}
 	return func(ctx context.Context) publish.Sent {
-		left := publish.Sent{State: publish.Failed, Message: "its plugin has no word to take a store off"}
+		left := publish.Sent{State: publish.Failed, Message: "its plugin cannot delist a store"}
 		if plan != nil {
 			left = m.carry(ctx, w, *plan, s.Access, unread)
 		}
 		switch left.State {
 		case publish.Waiting:
 			left.Message =
-				fmt.Sprintf("the platform has taken the menu; the store is still to be taken off under the id %q: %s",
+				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
 					s.OnSale, left.Message)
 		case publish.Failed:
 			left.Problems = []publish.Problem{{Entity: "store", RefID: w.StoreRef, Code: "former_id",
-				Message: fmt.Sprintf("the platform may still sell what it has under the id %q, by which it knew the "+
-					"store before: %s", s.OnSale, left.Message)}}
+				Message: fmt.Sprintf("the platform may still sell the menu under the previous id %q of the store: %s",
+					s.OnSale, left.Message)}}
 		}
 		return left
 	}, nil
@@ -167,7 +167,7 @@ func (m Renderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.
 	if err != nil || plan == nil {
 		return r, err
 	}
-	r.Unlisted += "; it was taken off there"
+	r.Unlisted += "; it was delisted there"
 	r.Content = contentOf(plan, s.Access)
 	r.Send = func(ctx context.Context) publish.Sent { return m.carry(ctx, w, *plan, s.Access, unread) }
 	return r, nil
@@ -221,7 +221,7 @@ func (m Renderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Pl
 		problems = problemsOf(read.GetErrors())
 		outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
 		if outcome.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
-			outcome.Message = fmt.Sprintf("the aggregator answered %d: %s", response.Status, outcome.Message)
+			outcome.Message = fmt.Sprintf("the aggregator responded with %d: %s", response.Status, outcome.Message)
 		}
 		return outcome, nil
 	})

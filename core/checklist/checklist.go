@@ -75,55 +75,55 @@ func Steps(f Facts, base string) []Step {
 	}
 	steps := []Step{
 		{Name: "authenticated_call", Title: "Call the hub with your key", Done: f.Called,
-			Next:    "Make an API key, in the console under Keys or by servery key create, and show it with any call.",
+			Next: "Create an API key: in the console under API keys, or with servery key create. Send it with any " +
+				"request.",
 			Command: curl(Key, "/external/api/v1/stores/", "")},
 		{Name: "stores_synced", Title: "Send a store", Done: f.Stores,
-			Next: "Send one store. The callback store_creation, or the job of the answer's reference, says what " +
-				"became of it.",
+			Next: "Send one store. The callback store_creation has the result, as does the job with the reference of " +
+				"the response.",
 			Command: curl(Key, "/external/api/v1/stores/",
 				`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)},
 		{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
 			f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
-			Next: "Send a menu of the store.",
+			Next: "Send a menu for the store.",
 			Command: curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(store)+"/",
 				`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
 					`"price":9.5,"category_ref_ids":["mains"]}]}`)},
 		{Name: "webhook_configured", Title: "Subscribe a webhook", Done: f.Subscribed,
-			Next: "Subscribe your address to orders, and keep the secret of the answer: it verifies every " +
-				"delivery. One subscription for each event type follows.",
+			Next: "Subscribe your URL to orders. Store the secret of the response: it verifies every delivery. Then " +
+				"subscribe to each other event type that you need.",
 			Command: curl(Key, "/external/api/v1/webhooks/",
 				`{"event_type":"order_placed","url":"`+Hook+`","retrial_interval_units":"seconds"}`)},
 		{Name: "webhook_verified", Title: "Accept a delivery", Done: f.Verified,
-			Next: "Have a sample sent to each webhook, by its webhook_id, and answer it with a 2xx status within " +
-				"5 seconds.",
+			Next:    "Send a test event to each webhook by its webhook_id. Respond with a 2xx status within 5 seconds.",
 			Command: curl(Key, "/external/api/v1/webhooks/WEBHOOK_ID/test/", "") + " -X POST"},
 		{Name: "order_accepted", Title: "Accept an order", Done: f.OrderAccepted,
-			Next: "Bring an order as a channel does, with a key of scope channel, or play customers by servery " +
-				"simulate order. Answer its order_placed with a 2xx status.",
+			Next: "Send an order with a key of scope channel, or run servery simulate order. Respond to its " +
+				"order_placed with a 2xx status.",
 			Command: curl(ChannelKey, "/channel/api/v1/orders/",
 				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+quoted(store)+`,"items":[{"ref_id":`+
 					quoted(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
-		{Name: "orders_retried", Title: "Ask for orders again", Done: f.OrdersRetried,
-			Next: "Ask for the orders of the last hour that you did not accept; webhook_retry tells how many there " +
-				"were.",
+		{Name: "orders_retried", Title: "Request missed orders", Done: f.OrdersRetried,
+			Next: "Request the orders of the last hour that you did not accept. The event webhook_retry has their " +
+				"number.",
 			Command: curl(Key, "/external/api/v1/webhooks/retry/",
 				`{"event_type":18,"start_time":'$(($(date +%s)-3600))000',"end_time":'$(date +%s)999'}`)},
-		{Name: "rider_sent", Title: "Tell of a rider", Done: f.Rider,
-			Next: "Tell the status of the rider of a self-delivery order.",
+		{Name: "rider_sent", Title: "Send a rider status", Done: f.Rider,
+			Next: "Send the status of the rider of a self-delivery order.",
 			Command: curl(Key, "/ext/api/v1/generic/pos/rider-status/",
 				`{"order_id":`+order(f.SelfOrder)+
 					`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
 		{Name: "action_used", Title: "Use a feature of an aggregator", Done: f.Action,
-			Next: "Ask the aggregator that brought an order for the customer's masked contact; it comes as " +
-				"feature_action. Not every aggregator offers it: without an order of one that does, leave this out.",
+			Next: "Request the masked contact of an order's customer. The event feature_action has it. Not every " +
+				"aggregator supports this: skip this step if yours does not.",
 			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
 				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
 	}
 	steps = append(steps, objectsStep(f, curl))
 	if f.MenuErrors != (core.ID{}) {
 		steps[2].Next =
-			"Objects of the latest menu request failed: its job and its callback say which, and why. Mend them and " +
-				"send them again."
+			"Some objects of the latest menu request failed. Its job and its callback have the reasons. Fix these " +
+				"objects and send them."
 		steps[2].Command = curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
 	}
 	return steps
@@ -134,16 +134,15 @@ const LastingDays = 2
 
 // objectsStep is the step that lasts: requests whose objects do not fail day after day.
 func objectsStep(f Facts, curl func(key, path, body string) string) Step {
-	step := Step{Name: "objects_accepted", Title: "Have every object accepted",
+	step := Step{Name: "objects_accepted", Title: "Send objects without errors",
 		Done: f.Requests && f.FailingDays < LastingDays,
-		Next: "Send stores and menus. Read in the callback, in the job, or with wait in the answer, which objects " +
-			"failed.",
+		Next: "Send stores and menus. The callback, the job and, with wait, the response list the objects that failed.",
 		Command: curl(Key, "/external/api/v1/stores/?wait=10",
 			`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)}
 	if f.FailingDays >= LastingDays {
 		step.Reference = f.FailingJob
-		step.Next = fmt.Sprintf("On %d of the last 7 days, objects of requests failed. The job names those of the "+
-			"latest request, and why. Correct them in your system, and send them again.", f.FailingDays)
+		step.Next = fmt.Sprintf("On %d of the last 7 days, objects of requests failed. The job of the latest request "+
+			"has the reasons. Correct these objects in your system and send them.", f.FailingDays)
 		step.Command = curl(Key, "/external/api/v1/jobs/"+f.FailingJob.String()+"/", "")
 	}
 	return step

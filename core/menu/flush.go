@@ -28,11 +28,11 @@ func (d *decider) holdFlushes() {
 			d.plan.Held[kind] = true
 			everywhere := ""
 			if len(d.atStores(kind)) > 0 {
-				everywhere = ", counting what it takes from the stores, listed or not"
+				everywhere = ", including those of the stores"
 			}
 			d.warn(name, name,
-				fmt.Sprintf("is held: it would take out %d of %d %s%s, more than the %d%% allowed; send it again "+
-					"with confirm_flush true to carry it out",
+				fmt.Sprintf("was not applied. It would remove %d of %d %s from the menu%s. At most %d%% is allowed. "+
+					"To apply it, send the request with confirm_flush true",
 					gone, of, kind, everywhere, guard))
 		}
 	}

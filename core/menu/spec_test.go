@@ -328,7 +328,7 @@ func TestFlushGuardHoldsLargeFlushes(t *testing.T) {
 	require.Equal(t, "Chai", h.item("tea").Title, "the objects go on")
 	require.True(t, plan.Held[Items])
 	require.Contains(t, plan.Warnings[0].Message,
-		"flush_items is held: it would take out 1 of 2 items, more than the 49% allowed")
+		"flush_items was not applied. It would remove 1 of 2 items from the menu. At most 49% is allowed.")
 	h, _ = run(50, `{"flush_items":true,"items":[{"ref_id":"tea","price":10}]}`)
 	require.False(t, h.item("cake").Active, "50% of two is one")
 	h, plan = run(10, `{"flush_items":true,"confirm_flush":true,"items":[]}`)
@@ -354,9 +354,8 @@ func TestFlushGuardCountsStoreItemsOfMasterFlushes(t *testing.T) {
 	require.True(t, h.sells("S1", "tea") && h.sells("S2", "cake"), "held")
 	require.Equal(t, Stats{Updated: 2}, plan.Stats[Items])
 	require.Equal(t,
-		"flush_items is held: it would take out 2 of 2 items, counting what it takes from the stores, listed or not, "+
-			"more than the 50% allowed; "+
-			"send it again with confirm_flush true to carry it out", plan.Warnings[0].Message)
+		"flush_items was not applied. It would remove 2 of 2 items from the menu, including those of the stores. At "+
+			"most 50% is allowed. To apply it, send the request with confirm_flush true", plan.Warnings[0].Message)
 	require.False(t, plan.Held[Categories], "no store sells a category")
 	_, plan = h.send(MasterLocation, `{"confirm_flush":true,`+all+`}`)
 	require.Empty(t, h.stores["S1"].items)

@@ -17,21 +17,21 @@ const secretPlace = "{secret}"
 func (p Plan) fillIn(access Access) (Request, error) {
 	address := access.Addresses[p.Endpoint]
 	if address == "" {
-		return Request{}, fmt.Errorf("the platform has no address for the endpoint %q of its plugin", p.Endpoint)
+		return Request{}, fmt.Errorf("the platform has no URL for the endpoint %q of its plugin", p.Endpoint)
 	}
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return Request{}, fmt.Errorf("the platform's address for the endpoint %q is no http or https address",
+		return Request{}, fmt.Errorf("the platform's URL for the endpoint %q is not an http or https URL",
 			p.Endpoint)
 	}
 	if !p.allows(base.Hostname()) {
 		return Request{},
-			fmt.Errorf("the host %s is none that the plugin may reach for the endpoint %q; allowed are: %s",
+			fmt.Errorf("the plugin may not call the host %s for the endpoint %q; allowed are: %s",
 				base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
 	}
 	whole, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
 	if err != nil || whole.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
-		return Request{}, fmt.Errorf("the plan's path %.200q is none", p.Path)
+		return Request{}, fmt.Errorf("the plan's path %.200q is not a path", p.Path)
 	}
 	query := base.Query()
 	for name, value := range p.Query {

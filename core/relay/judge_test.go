@@ -25,15 +25,15 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 	}{
 		{"2xx", Plan{}, Attempt{Status: 204}, Outcome{}, Done, ""},
 		{"5xx is tried again", Plan{}, Attempt{Status: 503}, Outcome{}, Waiting,
-			"the aggregator answered 503 Service Unavailable"},
+			"the aggregator responded with 503 Service Unavailable"},
 		{"a redirect is not followed", Plan{}, Attempt{Status: 302}, Outcome{}, Waiting,
-			"the aggregator answered 302 Found"},
+			"the aggregator responded with 302 Found"},
 		{"a final status", Plan{Success: Success{Final: []int{409}}}, Attempt{Status: 409}, Outcome{}, Failed,
-			"the aggregator answered 409 Conflict"},
+			"the aggregator responded with 409 Conflict"},
 		{"a status that is named", Plan{Success: Success{Statuses: []int{409}}}, Attempt{Status: 409}, Outcome{}, Done,
 			""},
 		{"2xx that is not named", Plan{Success: Success{Statuses: []int{201}}}, Attempt{Status: 200}, Outcome{},
-			Waiting, "the aggregator answered 200 OK"},
+			Waiting, "the aggregator responded with 200 OK"},
 		{"the body says so", Plan{Success: Success{Pointer: "/a/0/b~1c", Equals: `"ok"`}},
 			Attempt{Status: 200, ResponseBody: []byte(`{"a":[{"b/c":"ok"}]}`)}, Outcome{}, Done, ""},
 		{"the body says otherwise", Plan{Success: Success{Pointer: "/ok", Equals: `true`}},
@@ -50,7 +50,7 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 		{"the plugin says later", Plan{}, Attempt{Status: 202}, Outcome{State: OutcomePending, Message: "soon"},
 			Pending, "soon"},
 		{"the plugin says again", Plan{Success: Success{Final: []int{429}}}, Attempt{Status: 429},
-			Outcome{State: OutcomeRetry}, Waiting, "the aggregator answered 429"},
+			Outcome{State: OutcomeRetry}, Waiting, "the aggregator responded with 429"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := judge(Call{}, c.plan, c.attempt, c.outcome, noon)
@@ -126,21 +126,21 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 	require.Equal(t, map[string]string{"Authorization": "Bearer s3{secret}"}, r.Secrets)
 
 	for says, spoil := range map[string]func(*Plan, *Access){
-		`no address for the endpoint "x"`: func(p *Plan, _ *Access) { p.Endpoint = "x" },
-		"no http or https address":        func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
-		"host agg.example is none":        func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
-		"host evilagg.example is none": func(_ *Plan,
+		`no URL for the endpoint "x"`:   func(p *Plan, _ *Access) { p.Endpoint = "x" },
+		"not an http or https URL":      func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
+		"not call the host agg.example": func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
+		"not call the host evilagg.example": func(_ *Plan,
 			a *Access) {
 			a.Addresses["api"] = "https://evilagg.example"
 		},
-		"host 10.0.0.1 is none": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
-		`has no secret "token"`: func(_ *Plan, a *Access) { a.Secrets = nil },
+		"not call the host 10.0.0.1": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
+		`has no secret "token"`:      func(_ *Plan, a *Access) { a.Secrets = nil },
 		`secret "token" has a line break`: func(_ *Plan,
 			a *Access) {
 			a.Secrets = map[string]string{"token": "s3\n"}
 		},
-		"the plan's path":                          func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
-		"the plan's path \"@evil.example/\" is no": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
+		"the plan's path": func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
+		"the plan's path \"@evil.example/\" is not": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
 	} {
 		p, a := plan, Access{Addresses: map[string]string{"api": access.Addresses["api"]}, Secrets: access.Secrets}
 		spoil(&p, &a)

@@ -17,7 +17,7 @@ func TestInternalNamesLookLikeUnknownOnes(t *testing.T) {
 		Err: &net.DNSError{Name: "pos.internal", IsNotFound: true}})
 	require.Equal(t, unknown, internal)
 	require.Equal(t, others, words)
-	require.Equal(t, "the name POS.internal has no public address", words)
+	require.Equal(t, "the host name POS.internal has no public IP address", words)
 
 	class, words := classify(&url.Error{URL: "https://[fd00::1]/", Err: &net.OpError{Op: "dial", Err: errRefused}},
 		SenderConfig{}, false)

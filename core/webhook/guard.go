@@ -34,7 +34,7 @@ func NewGuard(allow []netip.Prefix) *Guard {
 var wireServer = netip.MustParsePrefix("168.63.129.16/32")
 
 // errRefused does not state what a name resolves to. A subscriber could otherwise map the operator's network.
-var errRefused = errors.New("the address is not on the public internet and is not allowed here")
+var errRefused = errors.New("the IP address is not on the public internet, and the hub does not allow it")
 
 // control is the Control function of a net.Dialer. It checks the address about to be connected to.
 func (g *Guard) control(network, address string, c syscall.RawConn) error {

@@ -22,6 +22,16 @@ type Filter struct {
 	Limit     int
 }
 
+// HeldReason is why a delivery is held.
+type HeldReason string
+
+// The reasons.
+const (
+	EarlierEvent  HeldReason = "earlier_event"  // of the same order is not delivered yet
+	WebhookPaused HeldReason = "webhook_paused" // by a user, or after a 410
+	EndpointDown  HeldReason = "endpoint_down"  // its circuit is open
+)
+
 // DeliveryRecord is the stored state of a delivery of an event to one endpoint.
 type DeliveryRecord struct {
 	ID          core.ID
@@ -32,8 +42,9 @@ type DeliveryRecord struct {
 	WebhookID   int64 // 0: to the callback_url of a request
 	URL         string
 	State       State
-	HeldBecause string    // the reason of a held one, in plain words
-	HeldSince   time.Time // the time in HeldBecause, as RFC 3339 in UTC; zero: it has none
+	HeldReason  HeldReason // of a held one
+	HeldBecause string     // the same in plain words
+	HeldSince   time.Time  // of EndpointDown
 	Attempts    int
 	Base        int // attempts of a pending or held one before its schedule was restarted by hand
 	CreatedAt   time.Time

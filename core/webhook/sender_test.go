@@ -117,7 +117,7 @@ func TestGuardRejectsPrivateAddressesInEveryNotation(t *testing.T) {
 	}
 	named := s.Post(context.Background(), testDelivery("http://localhost:"+port))
 	require.Equal(t, DNS, named.ErrorClass)
-	require.Equal(t, "the name localhost has no public address", named.Error)
+	require.Equal(t, "the host name localhost has no public IP address", named.Error)
 	require.Zero(t, reached.Load())
 }
 
@@ -157,9 +157,9 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 		class ErrorClass
 		words string
 	}{
-		"HTTP/1.1": {(*httptest.Server).StartTLS, Timeout, "no complete answer within 2s"},
+		"HTTP/1.1": {(*httptest.Server).StartTLS, Timeout, "no complete response within 2s"},
 		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, Broken,
-			"the connection went dead: nothing came over it any more"},
+			"the connection was lost: no more data arrived"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

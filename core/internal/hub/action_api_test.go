@@ -132,7 +132,7 @@ func TestFailedContactRequestIsReported(t *testing.T) {
 		require.Equal(t, message, f.became(reference, "failed").message())
 	}
 	refused := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
-	failed(1, refused, "the aggregator answered 400 Bad Request")
+	failed(1, refused, "the aggregator responded with 400 Bad Request")
 	owed := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
 	require.NotEqual(t, refused, owed, "what failed may be asked for again")
 	f.became(owed, "pending")
@@ -244,7 +244,7 @@ func TestPermanentlyRejectedActionIsNotRetried(t *testing.T) {
 	asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`,
 		f.order("a", "A-1", "")))
 	read := f.became(asked.body["reference"], "failed")
-	require.Equal(t, "the aggregator answered 400 Bad Request", read.message())
+	require.Equal(t, "the aggregator responded with 400 Bad Request", read.message())
 	require.Len(t, read.body["attempts"], 1)
 	require.Len(t, f.aggregator.Arrivals(), 1)
 }

@@ -88,9 +88,9 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	again := shell.BusinessLink(tenant.ID, "deliveries/again/")
 	page := sam.get(t, again+fmt.Sprintf("?webhook=%d", sub.ID))
-	require.Contains(t, page.text, "Send 3 again")
+	require.Contains(t, page.text, "Resend 3 event deliveries")
 	require.Equal(t, http.StatusForbidden, vera.get(t, again).status)
-	require.Contains(t, sam.get(t, again+"?event=order_placed").text, "nothing to send again")
+	require.Contains(t, sam.get(t, again+"?event=order_placed").text, "nothing to resend")
 	require.Equal(t, http.StatusBadRequest, sam.post(t, again, hiddenOf(page)).status, "a reason is asked")
 
 	require.Equal(t, http.StatusSeeOther,
@@ -98,14 +98,15 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 			because(nil)).status)
 	changed := sam.post(t, again, because(hiddenOf(page)))
 	require.Equal(t, http.StatusConflict, changed.status)
-	require.Contains(t, changed.text, "3 were counted, now there are 2")
+	require.Contains(t, changed.text, "changed from 3 to 2")
 	accepts.Store(true)
 	done := sam.post(t, again, because(hiddenOf(changed)))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
 	hubtest.WaitUntil(t, "they are sent again",
 		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Delivered)) == 3 })
 	hubtest.WaitUntil(t, "the job tells how many", func() bool {
-		return regexp.MustCompile(`>Sent again: 2 deliveries`).MatchString(sam.get(t, done.header.Get("Location")).text)
+		return regexp.MustCompile(`>Resent: 2 event deliveries`).MatchString(sam.get(t,
+			done.header.Get("Location")).text)
 	})
 	require.ElementsMatch(t, []string{"delivery.retry_many", "delivery.retry"}, a.actions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/?action=delivery.retry_many")).text, "count 2")
@@ -126,7 +127,7 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 			because(nil)).status)
 	a.start(t)
 	hubtest.WaitUntil(t, "the job is done", func() bool {
-		return regexp.MustCompile(`Everything was applied: 1 object`).MatchString(sam.get(t, job).text)
+		return regexp.MustCompile(`Applied: 1 (store|menu entry)`).MatchString(sam.get(t, job).text)
 	})
 	r := sam.post(t, job+"again/", because(nil))
 	require.Equal(t, http.StatusSeeOther, r.status, r.text)
@@ -134,7 +135,7 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	require.NotEqual(t, job, again)
 	hubtest.WaitUntil(t, "the new job is done", func() bool {
 		a.clock.Advance(time.Second)
-		return regexp.MustCompile(`Everything was applied: 1 object`).MatchString(sam.get(t, again).text)
+		return regexp.MustCompile(`Applied: 1 (store|menu entry)`).MatchString(sam.get(t, again).text)
 	})
 	require.Contains(t, sam.get(t, again).text, `href="`+job+`"`)
 	require.Contains(t, sam.get(t, job).text, `href="`+again+`"`)
@@ -154,7 +155,7 @@ func TestConsoleTestsWebhooksAndRotatesSecrets(t *testing.T) {
 	here := shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/", sub.ID))
 	sent := sam.post(t, here+"test/", because(nil))
 	require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
-	require.Contains(t, sam.get(t, sent.header.Get("Location")).text, "The sample is on its way")
+	require.Contains(t, sam.get(t, sent.header.Get("Location")).text, "The test event is being sent")
 
 	fields := hiddenOf(sam.get(t, here))
 	rotated := sam.post(t, here+"rotate/", because(url.Values{"seen": fields["seen"]}))
@@ -199,39 +200,39 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, outbox.StoreUnheard(gone, a.hub.db), "what could not be stored is stored with the next")
-	require.Contains(t, page(""), "Events of inventory_update that nobody was told of: 2, the last at")
-	require.Contains(t, page(""), "Events of store_creation that nobody was told of: 1")
-	require.NotContains(t, sam.get(t, shell.Root).text, "Events of store_creation")
-	require.NotContains(t, sam.get(t, shell.BusinessLink(other.ID, "")).text, "that nobody was told of")
+	require.Contains(t, page(""), "No webhook receives inventory_update events. Not sent: 2 events, the last at")
+	require.Contains(t, page(""), "No webhook receives store_creation events. Not sent: 1 event,")
+	require.NotContains(t, sam.get(t, shell.Root).text, "store_creation events")
+	require.NotContains(t, sam.get(t, shell.BusinessLink(other.ID, "")).text, "Not sent:")
 	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.InventoryUpdate, "https://pos.example/hook", webhook.Minutes)
-	require.NotContains(t, page(""), "Events of inventory_update")
+	require.NotContains(t, page(""), "inventory_update events")
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), because(nil)).status)
 	happened(core.InventoryUpdate)
-	require.Contains(t, page(""), "Events of inventory_update that nobody was told of: 3, the last at")
-	require.Contains(t, page(""), fmt.Sprintf("The webhook for them (%d) is switched off", sub.ID))
+	require.Contains(t, page(""), "Not sent: 3 events, the last at")
+	require.Contains(t, page(""), fmt.Sprintf("Webhook %d for inventory_update events is paused.", sub.ID))
 
 	for range 6 {
 		a.do(t, list)
 	}
-	require.Contains(t, page(""), "Too many requests: those under the throttle WEBHOOKS are answered 429 until")
+	require.Contains(t, page(""), "The hub rejects requests over the limit WEBHOOKS until")
 	for range 2 {
 		a.do(t, request{method: "POST", path: "/external/api/v1/inventory/locations/-1/",
 			authorization: tenant.Authorization, body: "{}"})
 	}
-	require.Contains(t, page(""), "Too many requests: those under the throttle MENU are answered 429 until")
+	require.Contains(t, page(""), "The hub rejects requests over the limit MENU until")
 	a.clock.Advance(5 * time.Minute)
-	require.Contains(t, page(""), "those under the throttle MENU were answered 429 until")
-	require.NotContains(t, page(""), "throttle WEBHOOKS", "who subscribed has waited, and is done")
+	require.Contains(t, page(""), "The hub rejected requests over the limit MENU until")
+	require.NotContains(t, page(""), "the limit WEBHOOKS", "who subscribed has waited, and is done")
 	a.clock.Advance(time.Hour)
-	require.NotContains(t, page(""), "Too many requests")
+	require.NotContains(t, page(""), "too many requests")
 
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, "keys/revoke/"),
 			because(url.Values{"id": {fmt.Sprint(tenant.KeyID)}})).status)
-	require.NotContains(t, page(""), "was revoked")
+	require.NotContains(t, page(""), "the revoked API key")
 	a.clock.Advance(time.Minute)
 	require.Equal(t, http.StatusForbidden, a.do(t, list).status)
-	require.Contains(t, page(""), "was revoked, and requests still come with it")
-	require.Contains(t, page("keys/"), "was revoked, and requests still come with it")
+	require.Contains(t, page(""), "Requests still use the revoked API key")
+	require.Contains(t, page("keys/"), "Requests still use the revoked API key")
 }

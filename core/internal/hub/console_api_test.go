@@ -241,7 +241,7 @@ func TestConsoleActionsAreAudited(t *testing.T) {
 	}
 
 	require.Equal(t, http.StatusSeeOther, sam.post(t, link(hook+"pause/"), why()).status)
-	require.Contains(t, sam.get(t, link(hook)).text, "is switched off")
+	require.Contains(t, sam.get(t, link(hook)).text, "is paused")
 	require.Equal(t, http.StatusConflict, sam.post(t, link(hook+"pause/"), why()).status,
 		"somebody was quicker: shown, not lost")
 	require.NoError(t, outbox.NewPublisher(a.hub.db).Publish(context.Background(),
@@ -328,7 +328,7 @@ func TestConsoleEscapesIntegratorInput(t *testing.T) {
 	sam := a.user(t, "sam@example.com", access.Admin)
 	hubtest.WaitUntil(t, "the first attempt has failed and is counted", func() bool {
 		return consoleview.New(a.hub.db).AddSums(context.Background(), a.hub.tally.Take()) == nil &&
-			strings.Contains(sam.get(t, shell.Root).text, "answers 500 since") &&
+			strings.Contains(sam.get(t, shell.Root).text, "error 500 (server error) since") &&
 			strings.Contains(sam.get(t, shell.BusinessLink(tenant.ID, "deliveries/")).text, "500")
 	})
 	hubtest.WaitUntil(t, "both jobs are done", func() bool {

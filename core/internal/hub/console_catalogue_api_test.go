@@ -37,6 +37,6 @@ func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
 	stores, err := records.ListStores(t.Context(), f.tenant.ID, console.StoreFilter{Text: "bare", Limit: 9})
 	require.NoError(t, err)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))).text
-	require.Contains(t, shown, "not in the platforms of the store")
-	require.NotContains(t, shown, "is not live:", "where it is not listed the plugin does not matter")
+	require.Contains(t, shown, "the store is not listed on this platform")
+	require.NotContains(t, shown, "Not live on", "where it is not listed the plugin does not matter")
 }

@@ -28,8 +28,8 @@ func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 	require.Equal(t, []any{"stores", "S-8"}, []any{failed["entity"], failed["ref_id"]})
 	require.Equal(t, "city is required to create a store", failed["message"])
 	page := sam.get(t, found.header.Get("Location"))
-	require.Contains(t, page.text, "Not applied: 1 of 1.")
-	require.Contains(t, page.text, "Done, 1 of 1 refused")
+	require.Contains(t, page.text, "Not applied: 1 of 1 store.")
+	require.Contains(t, page.text, "Done, 1 of 1 failed")
 	require.Contains(t, page.text, "city is required to create a store", "alone, it is told in full")
 }
 

@@ -194,9 +194,9 @@ func TestStoreGridShowsProblemsFirst(t *testing.T) {
 		func() bool { return strings.Contains(sam.get(t, grid).text, "Nowhere") })
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(sam.get(t, grid+"?format=csv").text), `"`, ""), "\n")
 	require.Equal(t, "Store,app,web", lines[0])
-	for i, want := range []string{"Nowhere (c-nowhere),Not listed (not in the platforms of the store)",
-		"Off (d-off),Inactive (The store is not active", "Hidden (b-hidden),Not listed",
-		"Well (a-well),Not listed (not in the platforms of the store),Live"} {
+	for i, want := range []string{"Nowhere (c-nowhere),Not listed (the store is not listed on this platform)",
+		"Off (d-off),Inactive (The store is inactive", "Hidden (b-hidden),Not listed",
+		"Well (a-well),Not listed (the store is not listed on this platform),Live"} {
 		require.Contains(t, lines[i+1], want)
 	}
 	next := console.GridStore{Rank: 0, RefID: "d-off"}.Place()

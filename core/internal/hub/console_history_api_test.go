@@ -84,7 +84,7 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 		html.EscapeString(link+"?entity=items&ref=dal"), "the list leads to what became of it alone")
 	require.Contains(t, r.page(both), "tea items")
 	narrowed := r.page(both + "?entity=items&ref=dal")
-	require.Contains(t, narrowed, "Only what became of items dal is shown. All that it changed")
+	require.Contains(t, narrowed, "Only the changes of items dal are shown. Show all changes")
 	require.Contains(t, narrowed, "price 110.5 → 12")
 	require.NotContains(t, narrowed, "tea items")
 	require.Contains(t, r.page(both+"diff/?at=0&entity=items&ref=dal"), `"price": 12`)
@@ -108,29 +108,29 @@ func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
 	times(`{"start_time":"11:00","end_time":"15:00"}`)
 	times(``)
 	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), "Timings request key:pos day_slots")
-	require.Contains(t, r.page("item/?item=dal&store=s1&platform=web"), "but it was not the time for it")
+	require.Contains(t, r.page("item/?item=dal&store=s1&platform=web"), "but not on sale at that time")
 	list, err := menus.New(r.hub.db).Revisions(t.Context(), r.tenant.ID,
 		menu.RevisionFilter{Entity: "timing_groups", Limit: 2})
 	require.NoError(t, err)
 	require.Contains(t, r.page(list[0].ID.String()+"/"), "Lunch timing groups day_slots")
-	require.Contains(t, r.page(list[1].ID.String()+"/"), "Lunch timing groups Made")
+	require.Contains(t, r.page(list[1].ID.String()+"/"), "Lunch timing groups Created")
 	back := r.page(list[1].ID.String() + "/rollback/")
 	require.Contains(t, back, "Timings request of")
 	require.Contains(t, back, "timing groups 1")
-	require.Contains(t, back, "Change 1 objects back")
+	require.Contains(t, back, "Roll back 1 object")
 }
 
 func TestConsoleShowsAnItemsPastState(t *testing.T) {
 	r := newArchive(t)
 	then := func(query string) string { return r.page("item/?item=dal&store=s1&platform=web" + query) }
-	require.Contains(t, then(""), `Customers of web at s1 could see "Dear Dal", for 110.5.`)
+	require.Contains(t, then(""), `On web at store s1, customers saw "Dear Dal" for 110.5.`)
 	zone, err := time.LoadLocation("America/New_York")
 	require.NoError(t, err)
 	require.Contains(t, then("&at="+time.UnixMilli(r.moved[0].At).In(zone).Format("2006-01-02T15:04")),
-		`could see "Dal", for 10.`)
-	require.Contains(t, then("&at=2026-01-01T00:00"), "There was no such item then.")
+		`customers saw "Dal" for 10.`)
+	require.Contains(t, then("&at=2026-01-01T00:00"), "The item did not exist at that time.")
 	for query, says := range map[string]string{"item=dal&store=s9&platform=web": "no location",
-		"item=dal&store=s1&platform=mars": "no platform", "item=dal&store=s1&platform=web&at=noon": "must be like"} {
+		"item=dal&store=s1&platform=mars": "no platform", "item=dal&store=s1&platform=web&at=noon": "must look like"} {
 		answer := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/item/?"+query))
 		require.Equal(t, http.StatusNotFound, answer.status)
 		require.Contains(t, html.UnescapeString(answer.text), says)
@@ -144,16 +144,16 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, vera.get(t, back).status)
 	require.NotContains(t, vera.get(t, strings.TrimSuffix(back, "rollback/")).text, "rollback/")
 	asked := r.sam.get(t, back)
-	require.Contains(t, asked.text, "Change 1 objects back")
-	require.Contains(t, asked.text, "An ordinary menu job")
+	require.Contains(t, asked.text, "Roll back 1 object")
+	require.Contains(t, asked.text, "A menu job restores the menu")
 	require.Equal(t, http.StatusForbidden, vera.post(t, back, because(hiddenOf(asked))).status)
 	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenOf(asked)).status, "a reason is asked")
 
 	r.change("s1", `{"items":[{"ref_id":"naan","price":4,"title":"Naan"}]}`)
 	changed := r.sam.post(t, back, because(hiddenOf(asked)))
 	require.Equal(t, http.StatusConflict, changed.status, "the menu is another than the one that was looked at")
-	require.Contains(t, changed.text, "1 objects were counted")
-	require.Contains(t, changed.text, "Change 2 objects back")
+	require.Contains(t, changed.text, "The number of objects was 1 and is now 2.")
+	require.Contains(t, changed.text, "Roll back 2 objects")
 	require.NotContains(t, r.actions(t, r.tenant.ID), "menu.rollback")
 	r.clock.Advance(time.Minute)
 	done := r.sam.post(t, back, because(hiddenOf(changed)))
@@ -168,8 +168,8 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	require.Contains(t, r.page(""), "Rollback master catalogue user:sam@example.com items")
 	latest := regexp.MustCompile(fmt.Sprintf(`href="/console/b/%d/history/([0-9a-f-]{36})/"`,
 		r.tenant.ID)).FindStringSubmatch(r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/")).text)[1]
-	require.Contains(t, r.page(latest+"/"), "Went back to")
-	require.Contains(t, r.page(latest+"/rollback/"), "nothing to go back")
+	require.Contains(t, r.page(latest+"/"), "Rolled back to")
+	require.Contains(t, r.page(latest+"/rollback/"), "nothing to roll back")
 }
 
 func TestEndedJobPageRefreshesAndShowsExactTime(t *testing.T) {

@@ -37,19 +37,19 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		require.Equal(t, page, found.header.Get("Location"))
 	}
 	f.waitWhileTimeGoesOn(t, "the delivery on the page", func() bool {
-		return strings.Contains(sam.get(t, page).text, "Delivered: the endpoint accepted it at attempt 1")
+		return strings.Contains(sam.get(t, page).text, "Delivered: the server accepted attempt 1")
 	})
 
 	require.Equal(t, 200, f.rider(id, "ASSIGNED",
 		`{"rider_name":"Asha <script>alert(1)</script>","rider_phone_number":"5550100"}`).status)
 	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text,
-			"Rider status ASSIGNED to b: Refused for good: the aggregator answered 400 Bad Request")
+			"Rider status ASSIGNED to b: Failed, and not retried: the aggregator responded with 400 Bad Request")
 	})
 	require.Equal(t, 200, f.send("POST", riderLocationRoute,
 		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)
 	f.waitWhileTimeGoesOn(t, "the place on the page", func() bool {
-		return strings.Contains(sam.get(t, page).text, "12.9716, 77.5946; the aggregator has it")
+		return strings.Contains(sam.get(t, page).text, "12.9716, 77.5946; the platform has this location")
 	})
 	asked := f.ask("b", fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
 	require.Equal(t, 400, asked.status, "the platform offers no actions")
@@ -57,7 +57,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		`{"new_status":"Acknowledged","message":"seen <b>","extra":{"prep_time_mins":20}}`)
 
 	shown := sam.get(t, page).text
-	for _, part := range []string{"Acknowledged since", "The rider Asha", "is assigned since", "Ready in 20 min.",
+	for _, part := range []string{"Acknowledged at", "The rider Asha", "was assigned at", "Ready in 20 min.",
 		"seen &lt;b&gt;", "rider_status_update", "Attempt 1", "POST http://127.0.0.1",
 		"&#34;status&#34;: &#34;ASSIGNED&#34;", "12.9716"} {
 		require.Contains(t, shown, part)
@@ -107,17 +107,17 @@ func TestConsoleShowsWhoResentADelivery(t *testing.T) {
 	f, sam := consoleFleet(t, nil)
 	page := shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", f.order("b", "B-1", "")))
 	f.waitWhileTimeGoesOn(t, "the delivery",
-		func() bool { return strings.Contains(sam.get(t, page).text, "accepted it at attempt 1") })
+		func() bool { return strings.Contains(sam.get(t, page).text, "the server accepted attempt 1") })
 	delivery := regexp.MustCompile(regexp.QuoteMeta(shell.BusinessLink(f.tenant.ID, "deliveries/")) +
 		`[0-9a-f-]{36}/`).FindString(sam.get(t, page).text)
-	require.NotContains(t, sam.get(t, delivery).text, "Sent again by")
+	require.NotContains(t, sam.get(t, delivery).text, "Resent by")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", url.Values{"why": {"merchant asked"}}).status)
 	f.waitWhileTimeGoesOn(t, "it is sent again", func() bool {
-		return strings.Contains(sam.get(t, delivery).text, "the endpoint accepted it 2 times, at the attempts 1, 2.")
+		return strings.Contains(sam.get(t, delivery).text, "Delivered 2 times: the server accepted attempts 1, 2.")
 	})
-	require.Regexp(t, `Sent again by user:sam@example.com at .{10,30}: merchant asked\.`, sam.get(t, delivery).text)
+	require.Regexp(t, `Resent by sam@example.com at .{10,30}\. Reason: merchant asked\.`, sam.get(t, delivery).text)
 	shown := sam.get(t, page).text
-	require.Contains(t, shown, "order_placed is sent again")
+	require.Contains(t, shown, "order_placed resent")
 	require.Contains(t, shown, `data-every="5"`, "old orders change without a word")
 	require.Contains(t, shown, "merchant asked")
 }

@@ -55,7 +55,8 @@ func TestConsoleControlsPlugins(t *testing.T) {
 	a.clock.Advance(10 * time.Second)
 	require.NoError(t, host.Refresh(t.Context(), false))
 	page := sam.get(t, here).text
-	for _, part := range []string{"Plugin aggregator-b works since", "tasty-of-theirs", "Plugin.Configure", "Restart",
+	for _, part := range []string{"Plugin aggregator-b has worked since", "tasty-of-theirs", "Plugin.Configure",
+		"Restart",
 		"Disable"} {
 		require.Contains(t, page, part)
 	}
@@ -75,7 +76,7 @@ func TestConsoleControlsPlugins(t *testing.T) {
 	require.Equal(t, http.StatusConflict, want(sam, "restart"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "its end", is("stopped"))
-	require.Contains(t, sam.get(t, here).text, "switched off by an operator")
+	require.Contains(t, sam.get(t, here).text, "An operator has disabled plugin")
 	require.Equal(t, http.StatusSeeOther, want(sam, "enable"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "its start", is("ready"))
@@ -112,14 +113,14 @@ func TestConsoleEscapesPluginLogs(t *testing.T) {
 	for _, path := range []string{shell.PluginsPath, shell.PluginsPath + "aggregator-z/"} {
 		page := sam.get(t, path)
 		require.Equal(t, http.StatusOK, page.status)
-		require.Contains(t, page.text, "Plugin aggregator-z failed too often and is not started again")
+		require.Contains(t, page.text, "Plugin aggregator-z failed too often and has been stopped")
 		require.NotContains(t, page.text, "<script>alert")
 		require.NotContains(t, page.text, "<img src=x")
 	}
 	for range 2 {
 		a.clock.Advance(40e9)
 	}
-	require.Contains(t, sam.get(t, shell.PluginsPath).text, "No hub that runs has plugin aggregator-z",
+	require.Contains(t, sam.get(t, shell.PluginsPath).text, "No running hub has plugin aggregator-z",
 		"a hub that has stopped does not count")
 }
 

@@ -23,7 +23,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
 	const refused, list = "orders/refused/", "orders/"
 	require.NotContains(t, page(list), refused)
-	require.Contains(t, page(refused), "No refused orders")
+	require.Contains(t, page(refused), "No rejected orders")
 
 	key := "Bearer " + f.key("b")
 	unknown := strings.Replace(orderOf("W-UNKNOWN", ""), `"s1"`, `"NOWHERE-7"`, 1)
@@ -55,7 +55,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, found.status, "a single match opens")
 		require.Equal(t, shell.BusinessLink(f.tenant.ID, refused+"?id="+c.id), found.header.Get("Location"))
 		shown := page(refused + "?id=" + c.id)
-		for _, words := range append(c.shown, c.id, "Not taken") {
+		for _, words := range append(c.shown, c.id, "Rejected") {
 			require.Contains(t, shown, words)
 		}
 		require.Contains(t, page(list+"?id="+c.id), "orders/refused/?id="+c.id, "where it would be, had it come")
@@ -64,15 +64,15 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		sam.get(t, shell.SearchPath+"?q=NOWHERE-7").header.Get("Location"))
 	require.Contains(t, page(refused+"?store=NOWHERE-7"), "W-UNKNOWN")
 	require.NotContains(t, page(refused+"?store=NOWHERE-7"), "B-77")
-	require.Contains(t, page(list), "did not come since: 7, the last at")
-	require.Contains(t, page(""), "did not come since: 7, the last at")
+	require.Contains(t, page(list), "7 orders were rejected and have not been accepted since. The last at")
+	require.Contains(t, page(""), "7 orders were rejected and have not been accepted since. The last at")
 	require.Equal(t, 8, strings.Count(page(refused+"?format=csv"), "\n"))
 
 	f.bring("POST", channelOrdersRoute, unknown)
 	require.Contains(t, page(refused+"?format=csv"), ",2,")
 	id := f.order("web", "W-UNKNOWN", "")
 	require.Contains(t, page(refused), fmt.Sprintf("orders/%d/", id), "it came later")
-	require.Contains(t, page(""), "did not come since: 6, the last at")
+	require.Contains(t, page(""), "6 orders were rejected and have not been accepted since. The last at")
 
 	foreign := f.user(t, "kim@example.com", access.Viewer, hubtest.Business(t, f.hub.db).ID)
 	require.Equal(t, http.StatusNotFound, foreign.get(t, shell.BusinessLink(f.tenant.ID, refused)).status)
@@ -90,7 +90,7 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 		s.tenant.ID)
 	page := s.kim.get(t, s.page(oddName)).text
 	for _, words := range []string{html.EscapeString(address), "/callback/customer-data/?business=",
-		"refused while the secret webhook_secret is not set", "the aggregator cannot call the hub", "none is known"} {
+		"rejected until the secret webhook_secret is set", "the aggregator cannot call the hub", "none recorded"} {
 		require.Contains(t, page, words)
 	}
 	require.NoError(t, platforms.New(s.hub.db).Set(t.Context(), s.tenant.ID,
@@ -102,8 +102,8 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 		request{method: "POST", path: strings.TrimPrefix(address, "http://example.com"), body: `{}`,
 			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not show")
 	page = s.kim.get(t, s.page(oddName)).text
-	for _, words := range []string{"proved by the secret webhook_secret, in the header x-signature",
-		"not needed: its calls are proved by a secret", "the header x-signature is not right"} {
+	for _, words := range []string{"verified by the secret webhook_secret, in the header x-signature",
+		"not needed: a secret verifies its calls", "the header x-signature is not right"} {
 		require.Contains(t, page, words)
 	}
 	require.NotContains(t, page, "cannot call the hub")

@@ -31,14 +31,14 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 	alone := s.kim.get(t, page)
 	require.Equal(t, 200, alone.status, "a simulator that does not answer keeps nobody from the page")
 	require.Contains(t, alone.text, "Place orders")
-	require.Contains(t, alone.text, "cannot be told: the simulator at http://127.0.0.1:9 does not answer")
+	require.Contains(t, alone.text, "whether faults are active: the simulator at http://127.0.0.1:9 does not answer")
 	for says, fields := range map[string]url.Values{
-		"Orders must be a number":  form("count", "many"),
-		"one after the other must": form("rate", "NaN"),
-		"draws one must be":        form("seed", "-1"),
-		"count must be from 1":     form("count", "501"),
-		"kind must be order":       form("kind", "riot"),
-		"Say why":                  form("why", " "),
+		"Orders must be a number": form("count", "many"),
+		"Orders a second must be": form("rate", "NaN"),
+		"Seed must be a number":   form("seed", "-1"),
+		"count must be from 1":    form("count", "501"),
+		"kind must be order":      form("kind", "riot"),
+		"Enter a short reason":    form("why", " "),
 	} {
 		refused := s.kim.post(t, page, fields)
 		require.Equal(t, 400, refused.status, says)
@@ -57,9 +57,9 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 		"must be from 400 to 599":                   fault("status", "99"),
 		"is not simulated; these are: aggregator-a": fault("platform", "web"),
 		"How often, in percent must be":             fault("probability", "often"),
-		"above 0, up to 100":                        fault("probability", "0"),
+		"above 0 and at most 100":                   fault("probability", "0"),
 		"kind &#34;eat&#34; must be":                fault("kind", "eat"),
-		"lasts_ms must be":                          fault("lasts", "-1"), "Say why": fault("why", ""),
+		"lasts_ms must be":                          fault("lasts", "-1"), "Enter a short reason": fault("why", ""),
 	} {
 		refused := s.kim.post(t, page+"faults/", fields)
 		require.Equal(t, 400, refused.status, says)
@@ -68,7 +68,7 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 
 	viewer := s.user(t, "vic@example.com", access.Viewer, s.tenant.ID)
 	require.NotContains(t, viewer.get(t, page).text, "Place orders")
-	require.NotContains(t, viewer.get(t, page).text, "Let it fail")
+	require.NotContains(t, viewer.get(t, page).text, "Start a fault")
 	stranger := s.user(t, "eve@example.com", access.Support)
 	require.Equal(t, 404, stranger.get(t, page).status, "of another business there is nothing")
 	for path, fields := range map[string]url.Values{"": form(), "faults/": fault(), "faults/off/": fault()} {

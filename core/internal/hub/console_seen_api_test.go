@@ -27,11 +27,12 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 	var shown string
 	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
-		return strings.Contains(shown, "12.9716, 77.5946; refused: the aggregator answered 400 Bad Request") &&
-			strings.Count(shown, "Place of the rider to b") == 2 // above, and in the line of time
+		return strings.Contains(shown, "12.9716, 77.5946; rejected by the platform: the aggregator responded with "+
+			"400") &&
+			strings.Count(shown, "Rider location to b") == 2 // above, and in the line of time
 	})
-	require.Contains(t, shown, "Refused for good: the aggregator answered 400 Bad Request")
-	require.NotContains(t, shown, "the aggregator has it")
+	require.Contains(t, shown, "Failed, and not retried: the aggregator responded with 400 Bad Request")
+	require.NotContains(t, shown, "the platform has this location")
 }
 
 func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
@@ -44,26 +45,26 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 		f.ok("POST", locationRoute,
 			fmt.Sprintf(`{"location_ref_id":"s1","platforms":%s,"action":%q}`, platforms, action))
 	}
-	require.Contains(t, page("stores/"), "</svg>Takes orders<")
+	require.Contains(t, page("stores/"), "</svg>Accepts orders<")
 
 	change("disable", "null")
-	require.NotContains(t, page("stores/"), "</svg>Takes orders<")
+	require.NotContains(t, page("stores/"), "</svg>Accepts orders<")
 	require.Contains(t, page("stores/"), "Closed on every platform")
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
-	require.Regexp(t, `Closed on (\w+, )+web by key:\S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
-	require.Contains(t, shown, "opens it again in the POS, which calls POST /hub/api/v1/location/")
+	require.Regexp(t, `Closed on (\w+, )+web by API key \S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
+	require.Contains(t, shown, "The POS then calls POST /hub/api/v1/location/")
 	home := page("")
-	require.Contains(t, home, "Stores that are closed on platforms: 1. The last was")
+	require.Contains(t, home, "1 store is closed on a platform. Last closed:")
 	require.Contains(t, home, store)
 
 	change("enable", `["web"]`)
 	require.Contains(t, page("stores/"), "Closed on ")
 	require.NotContains(t, page("stores/"), "Closed on every platform")
 	change("enable", "null")
-	require.Contains(t, page("stores/"), "</svg>Takes orders<")
+	require.Contains(t, page("stores/"), "</svg>Accepts orders<")
 	require.NotContains(t, page(store), "Closed on")
-	require.NotContains(t, page(""), "closed on platforms")
+	require.NotContains(t, page(""), "closed on a platform")
 }
 
 func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
@@ -78,20 +79,20 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	require.Contains(t, page("?platform=web"), `title="the store&#39;s"`)
 
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
-	require.Contains(t, page("?platform=web"), "closed on this platform by key:")
+	require.Contains(t, page("?platform=web"), "closed on this platform by API key")
 	require.NotContains(t, page("?platform=app"), "closed on this platform")
 	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","active":false}]}`)
 	f.await(3)
 	for _, query := range []string{"", "?platform=app"} {
-		require.Contains(t, page(query), "Not shown: the store is not active")
+		require.Contains(t, page(query), "Not shown: the store is inactive")
 	}
-	require.Contains(t, page(""), "can be ordered at 0 of 1 stores")
+	require.Contains(t, page(""), "Customers can order the item at 0 of 1 store,")
 
 	f.ok("POST", menuRoute+"-1/",
 		`{"categories":[{"ref_id":"top","name":"Top","active":false},{"ref_id":"sub","name":"Sub",`+
 			`"parent_ref_id":"top"}],"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["sub"]}]}`)
 	f.await(4)
-	require.Contains(t, page(""), "The category top, above sub, is inactive")
+	require.Contains(t, page(""), "its category sub belongs to the inactive category top")
 	require.Contains(t, page(""), "sub (top is inactive)")
 }
 
@@ -102,8 +103,7 @@ func TestPartlyAppliedJobShowsItsWarnings(t *testing.T) {
 		body["reference"].(string)
 	f.await(3)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/"+reference+"/")).text
-	require.NotContains(t, shown, "Everything was applied")
-	require.Contains(t, shown, "not all that was asked for had an effect. Applied: 1 object.")
+	require.Contains(t, shown, "Applied: 1 menu entry. Some parts of the request had no effect.")
 	require.Contains(t, shown, "flush_categories has no effect in a request for one store")
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/")).text, "Done, with warnings")
 }

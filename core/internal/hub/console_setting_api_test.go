@@ -88,7 +88,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 		"is not allowed; the plugin&#39;s manifest allows": {"endpoint-partner_api": {"https://evil.example"}},
 		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
 		"&#34;nobody&#34; must be hub or pos":              {"accept": {"nobody"}},
-		"this platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},
+		"This platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},
 	} {
 		r := s.save(t, oddName, fields)
 		require.Equal(t, http.StatusBadRequest, r.status, r.text)
@@ -147,10 +147,10 @@ func TestPlatformPageNamesSettingsItsPluginRejects(t *testing.T) {
 			}))
 	}
 	set("")
-	require.NotContains(t, s.kim.get(t, s.page("tasty")).text, "does not take the settings")
+	require.NotContains(t, s.kim.get(t, s.page("tasty")).text, "rejects the current settings")
 	set(`{"brand":7}`)
 	require.Contains(t, s.kim.get(t, s.page("tasty")).text,
-		"Plugin aggregator-a does not take the settings as they are: settings.brand ")
+		"Plugin aggregator-a rejects the current settings: settings.brand ")
 }
 
 // hostOf is a host that plugin A may reach.

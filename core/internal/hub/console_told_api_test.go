@@ -25,18 +25,18 @@ func TestConsoleShowsOverdueOrdersUntilAcknowledged(t *testing.T) {
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, taken), `{"new_status":"Acknowledged"}`)
 
 	home := sam.get(t, shell.BusinessLink(f.tenant.ID, "")).text
-	require.Contains(t, home, "too long for their acknowledgement: 1, the longest since")
+	require.Contains(t, home, "The POS has not acknowledged 1 order in time. Waiting since")
 	link := shell.BusinessLink(f.tenant.ID, "orders/?state=unacknowledged")
 	require.Contains(t, home, link)
 	listed := sam.get(t, link).text
 	require.Contains(t, listed, fmt.Sprint(waits))
 	require.NotContains(t, listed, fmt.Sprint(taken))
-	require.Contains(t, listed, "waits too long")
+	require.Contains(t, listed, "not acknowledged in time")
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", waits))).text,
-		"has not acknowledged it in the time that it has for that")
+		"has not acknowledged the order in time")
 
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, waits), `{"new_status":"Acknowledged"}`)
-	require.NotContains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "")).text, "too long for their acknowledgement")
+	require.NotContains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "")).text, "has not acknowledged 1 order")
 	require.NotContains(t, sam.get(t, link).text, fmt.Sprintf("orders/%d/", waits))
 }
 
@@ -54,10 +54,10 @@ func TestSearchFindsASwitchByItsReference(t *testing.T) {
 		require.Contains(t, found.text, page)
 	}
 	shown := sam.get(t, page).text
-	require.Contains(t, shown, "What platforms were told")
+	require.Contains(t, shown, "Updates to platforms")
 	require.Contains(t, shown, "Store off at b")
 
-	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "grid/")).text, "closed on this platform by key:")
+	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "grid/")).text, "closed on this platform by API key")
 
 	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"store_action","url":%q}`, f.events.URL))
 	told := f.ok("POST", locationRoute,
@@ -80,7 +80,7 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 	first, second := f.order("b", "B-1", ""), f.order("b", "B-2", "")
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
 	tell := func() answered { return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/tell/"), because(nil)) }
-	const told, button = "Orders that nobody was told of: 2, the last at", "Send today&#39;s now"
+	const told, button = "The POS has not received 2 orders, the last of", "Send today&#39;s orders"
 	require.Contains(t, page(""), told)
 	require.Contains(t, page(""), "subscribe or resume one first")
 	require.Contains(t, page(""), "orders/?state=untold")
@@ -99,7 +99,7 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, done.status)
 	require.Contains(t, done.header.Get("Location"), "/jobs/")
 	f.waitWhileTimeGoesOn(t, "both are sent", func() bool { return len(f.events.Arrivals()) >= 2 })
-	require.NotContains(t, page(""), "Orders that nobody was told of")
+	require.NotContains(t, page(""), "has not received 2 orders")
 	require.Contains(t, page("orders/?state=untold"), "Nothing matches")
 	require.Equal(t, http.StatusConflict, tell().status)
 }

@@ -22,7 +22,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	page, action := shell.BusinessLink(tenant.ID, "settings/"), shell.BusinessLink(tenant.ID, "settings/watching/")
 	before := sam.get(t, page)
-	require.Contains(t, before.text, "hub: as the hub says")
+	require.Contains(t, before.text, "hub: the setting of the hub")
 	require.NotContains(t, vera.get(t, page).text, "settings/watching/")
 	form := func(ack, silent, closes string) url.Values {
 		return because(url.Values{"seen": {hiddenOf(before).Get("seen")}, "ack": {ack}, "silent": {silent},
@@ -35,7 +35,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 	require.Equal(t, http.StatusConflict, sam.post(t, action, form("4m", "0", "true")).status,
 		"somebody was quicker: shown, not lost")
 	after := vera.get(t, page).text
-	for _, told := range []string{"3m", "0: for ever", ">yes<"} {
+	for _, told := range []string{"3m", "0: never", ">yes<"} {
 		require.Contains(t, after, told)
 	}
 	w, err := consoleview.New(a.hub.db).Watching(t.Context(), tenant.ID)
@@ -71,7 +71,7 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	sent := len(n.board.all())
 	done := kim.post(t, page+"publish/", because(url.Values{"platform": {"p-a"}}))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
-	require.Contains(t, kim.get(t, done.header.Get("Location")).text, "The menu is on its way")
+	require.Contains(t, kim.get(t, done.header.Get("Location")).text, "The menu is being sent to the platforms")
 	n.passing("the menu at the platform", func() bool { return len(n.board.all()) > sent })
 	published := n.quiet()[0]
 	entries, err := records.Audit(t.Context(), n.tenant.ID, console.EntryFilter{Limit: 1})

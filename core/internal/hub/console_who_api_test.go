@@ -53,8 +53,8 @@ func TestStorePageShowsWhoSwitchedTheStore(t *testing.T) {
 	require.NoError(t, err)
 	page := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", s1.ID))).text
 	require.Contains(t, page, "Store opened on web")
-	require.Regexp(t, `Store closed on b, web</span><a[^>]*>By key:pos\.</a>`, page)
-	require.Regexp(t, `Store off at b</span><span>By key:pos\. `, page,
+	require.Regexp(t, `Store closed on b, web</span><a[^>]*>By API key pos\.</a>`, page)
+	require.Regexp(t, `Store disabled on b</span><span>By API key pos\. `, page,
 		"what an aggregator is told says who had it told")
 	trail := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("audit/?object=store/%d", s1.ID))).text
 	require.Equal(t, 1, strings.Count(trail, ">store.close<"), "a store that is closed already is not closed again")
@@ -74,30 +74,30 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	switchOrders(false)
 	page := shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", f.order("web", "W-1", "")))
 	shown := sam.get(t, page).text
-	require.Contains(t, shown, "Nobody was told of the order")
-	require.Contains(t, shown, "Subscribe or resume one")
+	require.Contains(t, shown, "The POS has not received the order, because no active webhook")
+	require.Contains(t, shown, "Subscribe or resume a webhook")
 	require.NotContains(t, shown, page+"tell/")
 	switchOrders(true)
 	require.Contains(t, sam.get(t, page).text, page+"tell/")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"tell/", because(nil)).status)
 	hubtest.WaitUntil(t, "the order at its endpoint", func() bool {
 		f.clock.Advance(time.Second)
-		return strings.Contains(sam.get(t, page).text, "Delivered: the endpoint accepted it at attempt 1")
+		return strings.Contains(sam.get(t, page).text, "Delivered: the server accepted attempt 1")
 	})
 	require.NotContains(t, sam.get(t, page).text, page+"tell/")
 
 	delivery := regexp.MustCompile(shell.BusinessLink(f.tenant.ID, `deliveries/[0-9a-f-]{36}/`)).FindString(sam.get(t,
 		page).text)
 	shown = sam.get(t, delivery).text
-	require.Contains(t, shown, "gets it once more, with the same webhook-id")
+	require.Contains(t, shown, "receives a repeat with the same webhook-id")
 	form := because(url.Values{"seen": hiddenOf(sam.get(t, delivery))["seen"]})
 	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", form).status)
 	twice := sam.post(t, delivery+"retry/", form)
 	require.Equal(t, http.StatusConflict, twice.status, "a form that is sent twice sends it again once")
-	require.Contains(t, twice.text, "nothing was done")
+	require.Contains(t, twice.text, "Nothing was done")
 	hubtest.WaitUntil(t, "the second attempt", func() bool {
 		f.clock.Advance(time.Second)
-		return strings.Contains(sam.get(t, delivery).text, "accepted it 2 times, at the attempts 1, 2")
+		return strings.Contains(sam.get(t, delivery).text, "the server accepted attempts 1, 2")
 	})
 
 	f.clock.Advance(48 * time.Hour)

@@ -159,7 +159,7 @@ func TestFailingAggregatorCallIsRetriedOnSchedule(t *testing.T) {
 			"relay.message")
 	}
 	hubtest.WaitUntil(t, "the failure on record",
-		func() bool { return relayState(0) == "the aggregator answered 500 Internal Server Error" })
+		func() bool { return relayState(0) == "the aggregator responded with 500 Internal Server Error" })
 	hubtest.WaitUntil(t, "the attempt that is accepted", func() bool {
 		f.clock.Advance(time.Second)
 		return len(f.aggregator.Arrivals()) >= 6

@@ -41,7 +41,7 @@ func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
 	}, last())
 	for _, one := range n.quiet() {
 		require.Equal(t, "unlisted", hubtest.At(one, "status"))
-		require.Contains(t, hubtest.At(one, "message"), "it was taken off there")
+		require.Contains(t, hubtest.At(one, "message"), "it was delisted there")
 	}
 	for _, event := range n.events(told + 3) {
 		require.Equal(t, []any{reference, "success", "not_listed"},

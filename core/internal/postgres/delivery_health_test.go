@@ -156,8 +156,8 @@ func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	held := c.held()
 	require.NotEmpty(t, held)
 	for _, d := range held {
-		require.Equal(t, "the endpoint has answered with errors since "+c.since+
-			", the last was 503; it is tried every 1s", d.HeldBecause)
+		require.Equal(t, "the endpoint has responded with errors since "+c.since+
+			", the last was 503; it is retried every 1s", d.HeldBecause)
 		require.Equal(t, c.since, d.HeldSince.UTC().Format(time.RFC3339))
 	}
 	pending, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Pending, Limit: 100})
@@ -174,7 +174,8 @@ func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	owner, probe, _ := c.claim()
 	require.Len(t, c.held(), len(held)-1, "the probe is under way")
 	c.answer(0, owner, probe...)
-	require.Equal(t, "the endpoint has not answered since "+c.since+"; it is tried every 2s", c.held()[0].HeldBecause)
+	require.Equal(t, "the endpoint has not responded since "+c.since+"; it is retried every 2s",
+		c.held()[0].HeldBecause)
 }
 
 // counting is a starter with unlimited capacity that counts reservations.
@@ -285,7 +286,7 @@ func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 	_, none, _ := c.claim()
 	require.Empty(t, none)
 	for _, d := range c.held() {
-		require.Equal(t, "the webhook is switched off", d.HeldBecause)
+		require.Equal(t, "the webhook is paused", d.HeldBecause)
 	}
 	change(func(s *webhook.Subscription) { s.Active, s.URL = true, "https://new.example/" })
 	_, all, _ := c.claim()

@@ -247,7 +247,7 @@ func TestManualRetryKeepsTheSequence(t *testing.T) {
 	held, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Held, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	require.Equal(t, "an earlier event of the same order is still on its way", held[0].HeldBecause)
+	require.Equal(t, "an earlier event of the same order is not delivered yet", held[0].HeldBecause)
 	err = queue.Retry(ctx, c.business, held[0].ID)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, "earlier event")

@@ -103,7 +103,7 @@ func TestDisablingAWebhookShowsItsDeliveriesAsHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, held, 1)
 	require.Equal(t, first["1/1"].ID, held[0].ID)
-	require.Equal(t, "the webhook is switched off", held[0].HeldBecause)
+	require.Equal(t, "the webhook is paused", held[0].HeldBecause)
 	require.Zero(t, held[0].NextAttempt)
 	pending, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Pending, Limit: 10})
 	require.NoError(t, err)

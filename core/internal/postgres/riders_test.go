@@ -191,7 +191,7 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
 	place, err := consoleview.New(d.db).RiderPlace(t.Context(), d.business, delivered)
 	require.NoError(t, err)
-	require.Equal(t, []string{"skipped", "where the rider is, is nobody's business any more"},
+	require.Equal(t, []string{"skipped", "the order no longer needs the location of its rider"},
 		[]string{place.State, place.Message})
 }
 

@@ -154,7 +154,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	working.Wait()
 	_, next, err := s.toggles.TurnOn(context.Background(), 100)
 	require.NoError(t, err)
-	require.Zero(t, next, "nothing waits any more")
+	require.Zero(t, next, "nothing is pending anymore")
 	require.Empty(t, s.closed("s1"))
 	require.Empty(t, s.closed("s2"))
 	require.Equal(t, told+2*2+2, s.events(), "of each store and of the item, on each own platform")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -20,7 +21,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Column, f.Text, f.Say)
 }
 
-// maxWords is how long a sentence may be.
+// maxWords is how long a sentence may be where its source says nothing else.
 const maxWords = 25
 
 // lint lists the findings in all sources.
@@ -41,12 +42,16 @@ func lint(root fs.FS, sources []Source, rules []Rule) ([]Finding, error) {
 // check lists the findings in a block.
 func check(block Block, rules []Rule) []Finding {
 	var list []Finding
+	most := cmp.Or(block.Most, maxWords)
 	for _, sentence := range sentences(block.Text) {
-		if n := count(sentence.s); n > maxWords && !block.Fragment {
+		if n := count(sentence.s); n > most && !block.Fragment {
 			text := fmt.Sprintf("a sentence of %d words", n)
-			list = append(list, sentence.finding(0, text, fmt.Sprintf("split it; %d are the most", maxWords)))
+			list = append(list, sentence.finding(0, text, fmt.Sprintf("split it; %d are the most", most)))
 		}
 		for _, rule := range rules {
+			if !rule.covers(block.file) {
+				continue
+			}
 			for _, at := range rule.find(sentence.s) {
 				list = append(list, sentence.finding(at[0], clip(sentence.s[at[0]:at[1]]), rule.Say))
 			}

@@ -96,7 +96,7 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 	findings, err := lint(root, []Source{
 		Markdown{Names: []string{"README.md", "SECURITY.md"}}, Markdown{Dir: "guides", Names: []string{"*.md"}},
 		OpenAPI{"api.yaml"}, Schemas{"events"},
-		GoText{[]string{"a.go"}},
+		GoText{Names: []string{"a.go"}},
 	}, rules)
 	require.NoError(t, err)
 	var lines []string
@@ -113,7 +113,36 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 	}, lines)
 }
 
+func TestConsoleTextsHaveShorterSentencesAndLabels(t *testing.T) {
+	rules, err := parseRules("@in console\n" + marked)
+	require.NoError(t, err)
+	long := strings.Repeat("word ", consoleWords)
+	root := fstest.MapFS{
+		"console/a.go": {Data: []byte("package a\n\nimport \"wrongword\"\n\nvar a = []string{\"wrongword\",\n\t\"" +
+			long + "\" +\n\t\t\"word.\", \"" + long + "\", \"%s wrongword\"}\n")},
+		"console/a_test.go":  {Data: []byte("package a\n\nvar b = \"wrongword\"\n")},
+		"console/a_templ.go": {Data: []byte("package a\n\nvar c = \"wrongword\"\n")},
+		"console/keys.go":    {Data: []byte("package a\n\nvar d = map[string]string{\"wrongword\": \"right\"}\n")},
+		"other/a.go":         {Data: []byte("package a\n\nvar a = \"The wrongword \" + \"" + long + "\"\n")},
+	}
+	findings, err := lint(root, []Source{
+		GoText{Dirs: []string{"console"}, Labels: true, Most: consoleWords}, GoText{Dirs: []string{"other"}},
+	}, rules)
+	require.NoError(t, err)
+	var lines []string
+	for _, f := range findings {
+		lines = append(lines, f.String())
+	}
+	require.Equal(t, []string{
+		`console/a.go:5:19: "wrongword": rightword`,
+		"console/a.go:6:3: a sentence of 21 words: split it; 20 are the most",
+		`console/a.go:7:120: "wrongword": rightword`,
+	}, lines)
+}
+
 func TestAMissingSourceIsAnError(t *testing.T) {
-	_, err := lint(fstest.MapFS{}, []Source{OpenAPI{"web/openapi.yaml"}}, nil)
+	_, err := lint(fstest.MapFS{}, []Source{GoText{Dirs: []string{"console"}}}, nil)
+	require.ErrorContains(t, err, "console has no Go files")
+	_, err = lint(fstest.MapFS{}, []Source{OpenAPI{"web/openapi.yaml"}}, nil)
 	require.ErrorContains(t, err, "web/openapi.yaml")
 }

@@ -9,6 +9,7 @@ import (
 type Block struct {
 	Text
 	Fragment bool // a heading or a table cell: its length is not judged
+	Most     int  // how many words a sentence of it may have; 0: maxWords
 }
 
 var (
@@ -142,7 +143,7 @@ func (r *reader) end() {
 
 func (r *reader) add(text Text, fragment bool) {
 	if text = inline(text); strings.TrimSpace(text.s) != "" {
-		r.blocks = append(r.blocks, Block{text, fragment})
+		r.blocks = append(r.blocks, Block{Text: text, Fragment: fragment})
 	}
 }
 

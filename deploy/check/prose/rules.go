@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,7 @@ import (
 type Rule struct {
 	pattern *regexp.Regexp
 	unless  *regexp.Regexp // a longer phrase around the match that is right; nil where there is none
+	In      []string       // directories that it holds for; none: everywhere
 	Say     string         // what to write instead
 	Bad     []string       // sentences that the rule finds something in
 	Good    []string       // sentences that it finds nothing in
@@ -23,13 +25,16 @@ var listed string
 // parseRules reads the list of rules; rules.txt says how it is written.
 func parseRules(list string) ([]Rule, error) {
 	var rules []Rule
+	var scope []string
 	for i, line := range strings.Split(list, "\n") {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		var err error
 		switch {
 		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "@in "):
+			scope = strings.Fields(line)[1:]
 		case !strings.HasPrefix(line, "\t"):
-			rules = append(rules, Rule{})
+			rules = append(rules, Rule{In: scope})
 			rules[len(rules)-1].pattern, err = words(line)
 		case len(rules) == 0:
 			err = errors.New("a pattern comes first")
@@ -63,6 +68,12 @@ func (r *Rule) set(key, value string) (err error) {
 func words(pattern string) (*regexp.Regexp, error) {
 	pattern = strings.ReplaceAll(strings.TrimSpace(pattern), " ", `\s+`)
 	return regexp.Compile(`(?i)\b(?:` + pattern + `)(?:\b|$)`)
+}
+
+// covers reports whether the rule holds for a file.
+func (r *Rule) covers(file *File) bool {
+	in := func(dir string) bool { return strings.HasPrefix(file.Name, dir+"/") }
+	return len(r.In) == 0 || slices.ContainsFunc(r.In, in)
 }
 
 // find lists where the rule matches in a sentence.

@@ -34,10 +34,14 @@ func TestRulesNeedAPatternAndKnownKeys(t *testing.T) {
 	}
 }
 
-// found are the texts found in a piece of Markdown.
+// found are the texts found in a piece of Markdown, in a file that the first rule holds for.
 func found(text string, rules []Rule) []string {
+	name := "a.md"
+	if len(rules) > 0 && len(rules[0].In) > 0 {
+		name = rules[0].In[0] + "/" + name
+	}
 	var list []string
-	for _, block := range markdown(whole(&File{"a.md", text})) {
+	for _, block := range markdown(whole(&File{name, text})) {
 		for _, finding := range check(block, rules) {
 			list = append(list, finding.Text)
 		}

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Source finds prose in the repository. A new kind of text, such as Go comments
-// or console texts, is one more Source.
+// Source finds prose in the repository. A new kind of text, such as Go comments,
+// is one more Source.
 type Source interface {
 	Blocks(root fs.FS) ([]Block, error)
 }
@@ -26,7 +26,12 @@ var sources = []Source{
 		"core/problem/errors.go", "core/problem/violations.go", "core/webhook/failure.go",
 		"adminui/reference/errors.go",
 	}},
+	GoText{Dirs: []string{"adminui/text"}, Labels: true, Most: consoleWords},
+	GoText{Dirs: []string{"adminui/cause", "core/checklist"}, Most: consoleWords},
 }
+
+// consoleWords is how long a sentence of the console may be.
+const consoleWords = 20
 
 // Markdown is every Markdown file in or below a directory whose name matches one of the patterns.
 type Markdown struct {

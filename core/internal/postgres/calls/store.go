@@ -129,10 +129,10 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 	if len(empty) > 0 {
 		results := make([]relay.Result, len(empty))
 		for i, c := range empty {
-			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing waits any more",
+			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
 				Executed: q.db.Clock().Now()}
 			if c.Kind == relay.RiderLocation {
-				results[i].Message = "where the rider is, is nobody's business any more"
+				results[i].Message = "the order no longer needs the location of its rider"
 			}
 		}
 		return calls, q.Finish(ctx, owner, results)

@@ -41,12 +41,14 @@ type recordRow struct {
 }
 
 func (r recordRow) record() webhook.DeliveryRecord {
+	var reason webhook.HeldReason
 	because, since := "", time.Time{}
 	if r.State == webhook.Held {
-		because, since = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
+		reason, because, since = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
 	}
 	return webhook.DeliveryRecord{
-		HeldBecause: because, HeldSince: since, ID: r.ID, EventID: r.EventID, EventType: r.EventType,
+		HeldReason: reason, HeldBecause: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
+		EventType: r.EventType,
 		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
 		State: r.State, Attempts: r.Attempts, Base: r.Base, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
 		FinishedAt: r.FinishedAt.Time,
@@ -54,19 +56,20 @@ func (r recordRow) record() webhook.DeliveryRecord {
 	}
 }
 
-// heldBecause returns why a delivery is held, and since when if the reason states it.
-func heldBecause(switchedOn, waits bool, h webhook.Health) (because string, since time.Time) {
+// heldBecause returns why a delivery is held, also in words, and since when if the reason states it.
+func heldBecause(switchedOn, waits bool, h webhook.Health) (webhook.HeldReason, string, time.Time) {
 	at := h.Since.UTC().Format(time.RFC3339)
 	switch {
 	case waits:
-		return "an earlier event of the same order is still on its way", since
+		return webhook.EarlierEvent, "an earlier event of the same order is not delivered yet", time.Time{}
 	case !switchedOn:
-		return "the webhook is switched off", since
+		return webhook.WebhookPaused, "the webhook is paused", time.Time{}
 	case h.Status == 0:
-		return fmt.Sprintf("the endpoint has not answered since %s; it is tried every %v", at, h.Pause), h.Since
+		return webhook.EndpointDown,
+			fmt.Sprintf("the endpoint has not responded since %s; it is retried every %v", at, h.Pause), h.Since
 	default:
-		return fmt.Sprintf("the endpoint has answered with errors since %s, the last was %d; it is tried every %v", at,
-			h.Status, h.Pause), h.Since
+		return webhook.EndpointDown, fmt.Sprintf("the endpoint has responded with errors since %s, the last was %d; "+
+			"it is retried every %v", at, h.Status, h.Pause), h.Since
 	}
 }
 
@@ -285,7 +288,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 	}
 	if waits {
 		return core.Errorf(core.Conflict,
-			"an earlier event of the same order is still on its way; this delivery follows it by itself")
+			"an earlier event of the same order is not delivered yet; this delivery follows it by itself")
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, asked = true
 		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.db.Clock().Now(), business, id)
