@@ -113,6 +113,10 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 
 func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.Condition) bool {
 	switch {
+	case condition.EarlierBuild:
+		d.Add("migrations", Fail, schema.ErrEarlierBuild.Error(), "start with an empty database: `servery migrate up` "+
+			"says how")
+		return false
 	case len(condition.Missing) > 0:
 		d.Add("migrations", Fail,
 			fmt.Sprintf("%d are missing, the first is %s", len(condition.Missing), condition.Missing[0]),
