@@ -87,7 +87,7 @@ func (e *engine) fillConsole(size consoleSize) {
 	e.submit(who, storesPath, stores)
 	e.untilCount(size.stores, `SELECT count(*) FROM stores`)
 	e.submit(who, menuPath("10000"), plainItems(size.items, func(int) object { return object{"price": 10} }))
-	e.untilCount(size.items, `SELECT count(*) FROM menu_at_store`)
+	e.untilCount(size.items, `SELECT count(*) FROM store_overrides`)
 	for day := range historyDays { // in parts, each of which ends well before its timeout
 		from := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -day)
 		first, last := core.FirstID(from), core.FirstID(from.AddDate(0, 0, 1))
@@ -98,12 +98,13 @@ func (e *engine) fillConsole(size consoleSize) {
 	}
 	const parts = 20
 	for part := range parts {
-		e.execute(`INSERT INTO menu_at_store (business_id, store_id, kind, id, content)
+		e.execute(`INSERT INTO store_overrides (business_id, store_id, kind, id, content)
 			SELECT a.business_id, s.id, a.kind, a.id, a.content
-			FROM menu_at_store a JOIN stores s ON s.business_id = a.business_id AND s.id <> a.store_id
+			FROM store_overrides a JOIN stores s ON s.business_id = a.business_id AND s.id <> a.store_id
 			WHERE a.store_id = (SELECT id FROM stores WHERE ref_id = '10000') AND s.id % ? = ?`, parts, part)
 	}
-	e.execute(`INSERT INTO attempt_counts (business_id, grain, at, webhook_id, accepted, refused, took_us, slow_us)
+	e.execute(`INSERT INTO attempt_counts (business_id, bucket_seconds, bucket_start, webhook_id, succeeded, failed,
+		total_us, max_us)
 		SELECT w.business_id, g.grain,
 			to_timestamp(floor(extract(epoch FROM now()) / g.grain) * g.grain) - i * g.grain * interval '1 second', x,
 			900, 30, 20000000, 900000

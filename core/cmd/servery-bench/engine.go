@@ -189,4 +189,6 @@ func (e *engine) verifyHistory(deliveries, attempts int) {
 }
 
 // forgetQueue removes what is pending, and what is known of failing endpoints.
-func (e *engine) forgetQueue() { e.execute(`DELETE FROM delivery_queue; DELETE FROM unwell_endpoints`) }
+func (e *engine) forgetQueue() {
+	e.execute(`DELETE FROM delivery_queue; DELETE FROM endpoint_circuits`)
+}

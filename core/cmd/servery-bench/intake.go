@@ -77,7 +77,8 @@ func measureMenu(r *run) {
 	rules := menu.Rulebook{Vocabulary: must(menu.NewVocabulary())}.Of(core.Business{Country: "IN"})
 	requests := []turn{{name: "first", body: body, created: n}, {name: "unchanged", body: body, updated: n},
 		{name: "1% changed", body: encode(rows.changed(1)), updated: n}}
-	accept := f.intake(masterPath, "IN", requests, f.copyFloor(floorTable{name: "menu_masters", key: "kind, name"},
+	accept := f.intake(masterPath, "IN", requests, f.copyFloor(floorTable{name: "catalogue_entities",
+		key: "kind, name"},
 		floorTable{name: "menu_links", key: "relation, from_id, to_id"}),
 		func(body []byte) { must(menu.Decode(body, menu.MasterScope(), rules)) })
 	r.add(measured("menu/accept", milliseconds, accept...).judged("< 300 ms").
@@ -217,9 +218,9 @@ func (c *chain) fill(n int) {
 		SELECT business_id, nextval('store_ids'), 'other-' || n, city, name, hide_from_ui, active, ordering_enabled,
 			created_at, updated_at
 		FROM stores, generate_series(1, ?2) n WHERE business_id = ?0 AND ref_id = ?1`,
-		`INSERT INTO menu_at_store (business_id, store_id, kind, id, content)
+		`INSERT INTO store_overrides (business_id, store_id, kind, id, content)
 		SELECT a.business_id, other.id, a.kind, a.id, a.content FROM stores s
-		JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id
+		JOIN store_overrides a ON a.business_id = s.business_id AND a.store_id = s.id
 		JOIN stores other ON other.business_id = s.business_id AND other.ref_id LIKE 'other-%'
 		WHERE s.business_id = ?0 AND s.ref_id = ?1 ORDER BY other.id, a.kind, a.id`,
 		`INSERT INTO menu_versions (business_id, store_id, version)
@@ -227,9 +228,9 @@ func (c *chain) fill(n int) {
 	} {
 		c.execute(statement, c.who.ID, pattern, n)
 	}
-	stored := c.count(`SELECT count(*) FROM menu_at_store WHERE business_id = ?`, c.who.ID)
+	stored := c.count(`SELECT count(*) FROM store_overrides WHERE business_id = ?`, c.who.ID)
 	verify(stored >= n*storeItems, "only %d references are stored", stored)
-	c.execute(`VACUUM (ANALYZE) menu_at_store`) // as upkeep does after a while
+	c.execute(`VACUUM (ANALYZE) store_overrides`) // as upkeep does after a while
 	c.execute(`CHECKPOINT`)
 }
 

@@ -45,7 +45,7 @@ func (f *fixture) shop(sent *int) *shop {
 	f.post(s.Tenant, menuPath(orderedStore), encode(menu.sold()), 0, menu.sold().size())
 	s.key = hubtest.ChannelKey(f, f.db, s.ID, "")
 	s.connect()
-	f.execute(`ANALYZE stores, menu_masters, menu_links, menu_at_store`) // as autovacuum does within minutes
+	f.execute(`ANALYZE stores, catalogue_entities, menu_links, store_overrides`) // as autovacuum does within minutes
 	s.place(s.orders, warmOrders)
 	return s
 }

@@ -262,7 +262,7 @@ func (s *stage) checkIdle() {
 			s.t.Error(err)
 		}
 	}
-	for _, queue := range []string{"delivery_queue", "job_queue", "call_lines", "publications"} {
+	for _, queue := range []string{"delivery_queue", "job_queue", "call_queue", "publications"} {
 		if n := s.cluster.number(`SELECT count(*) FROM ` + queue + ` WHERE owner IS NOT NULL`); n != 0 {
 			s.t.Errorf("left over: %d leases in %s", n, queue)
 		}

@@ -43,7 +43,7 @@ func (f databaseFlags) with(ctx context.Context, out output, do func(*postgres.D
 		return err
 	}
 	defer db.CloseAll(log)
-	return do(db.DB)
+	return db.Remedy(do(db.DB))
 }
 
 // withSchema opens the database for a command that needs the schema and the sealer.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"net"
 	"net/url"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
@@ -147,6 +149,24 @@ func TestServeReportsAMissingDatabase(t *testing.T) {
 	e := servery(t, onDatabase(database.String()), "serve")
 	require.Equal(t, 1, e.status)
 	require.Contains(t, e.stderr, `database "nowhere" does not exist`)
+}
+
+func TestCommandsRejectADatabaseOfAnEarlierBuild(t *testing.T) {
+	address := hubtest.DatabaseURL(t)
+	admin := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(hubtest.AdminURL(t, address))))
+	defer admin.Close()
+	_, err := admin.ExecContext(t.Context(), `UPDATE bun_migrations SET name = '20261121' || lpad(name, 6, '0')`)
+	require.NoError(t, err)
+	for _, args := range [][]string{{"serve"}, {"migrate", "up"},
+		{"key", "create", "--business", "1", "--username", "till"}} {
+		e := servery(t, onDatabase(address), args...)
+		require.Equal(t, 1, e.status, args)
+		require.Contains(t, e.stderr, "the database was created by an earlier build", args)
+		require.Contains(t, e.stderr, "create an empty database", args)
+	}
+	e := servery(t, onDatabase(address), "doctor")
+	require.Equal(t, 1, e.status)
+	require.Contains(t, e.stdout, "the database was created by an earlier build")
 }
 
 func TestMigrateCommandAppliesAndReverts(t *testing.T) {

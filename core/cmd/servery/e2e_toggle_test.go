@@ -112,7 +112,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 		ledger.number(t,
 			`WITH stores AS (UPDATE store_switches SET turn_on_at = turn_on_at - interval '1 hour'
 				WHERE turn_on_at IS NOT NULL RETURNING 1),
-		items AS (UPDATE item_turn_ons SET turn_on_at = turn_on_at - interval '1 hour' RETURNING 1)
+		items AS (UPDATE item_timers SET turn_on_at = turn_on_at - interval '1 hour' RETURNING 1)
 		SELECT (SELECT count(*) FROM stores) + (SELECT count(*) FROM items)`),
 		"what waits for its time, which comes while no hub runs")
 	for range 3 {
@@ -137,5 +137,5 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 				'option_state_toggle')`))
 	require.Zero(t, ledger.number(t,
 		`SELECT (SELECT count(*) FROM store_switches WHERE turn_on_at IS NOT NULL OR NOT open) + (SELECT count(*)
-			FROM item_turn_ons)`))
+			FROM item_timers)`))
 }

@@ -104,7 +104,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	}
 	defer db.CloseAll(log)
 	if applied, err := schema.MigrateUp(ctx, db.DB); err != nil {
-		return err
+		return db.Remedy(err)
 	} else if len(applied) > 0 {
 		log.Info("database migrated", "migrations", applied)
 	}

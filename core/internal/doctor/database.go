@@ -113,6 +113,10 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 
 func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.Condition) bool {
 	switch {
+	case condition.EarlierBuild:
+		d.Add("migrations", Fail, schema.ErrEarlierBuild.Error(), "start with an empty database: `servery migrate up` "+
+			"says how")
+		return false
 	case len(condition.Missing) > 0:
 		d.Add("migrations", Fail,
 			fmt.Sprintf("%d are missing, the first is %s", len(condition.Missing), condition.Missing[0]),
@@ -161,7 +165,7 @@ func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
 // The message without row-level security, and its remedy.
 const (
 	rowSecurityOff    = "the hub may not take the role servery_tenant: that queries name their business is all that keeps businesses apart"
-	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT wall_off(); then start the hubs anew. The tables must be in the schema public: one named as the hub's role is not seen by another"
+	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then start the hubs anew. The tables must be in the schema public: one named as the hub's role is not seen by another"
 )
 
 // Secrets checks that the secrets in the database can be opened.

@@ -71,7 +71,7 @@ func (c *steadyClock) Advance(d time.Duration) {
 		for end := time.Now().Add(2 * time.Second); held && time.Now().Before(end); {
 			err :=
 				c.leases.QueryRow(`SELECT EXISTS (SELECT FROM delivery_queue WHERE owner IS NOT NULL)
-					OR EXISTS (SELECT FROM call_lines WHERE owner IS NOT NULL)
+					OR EXISTS (SELECT FROM call_queue WHERE owner IS NOT NULL)
 				OR EXISTS (SELECT FROM publications WHERE owner IS NOT NULL)`).Scan(&held)
 			if err != nil {
 				break

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/atomicfile"
 	"github.com/servery-hub/servery/core/internal/devpg"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
 // DatabaseConfig selects the database of a hub.
@@ -88,6 +89,21 @@ func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Dat
 	d.UseSealer(sealer)
 	return d, nil
 }
+
+// Remedy adds to the error about a database of an earlier build how to start with an empty one.
+func (d *Database) Remedy(err error) error {
+	switch {
+	case !errors.Is(err, schema.ErrEarlierBuild):
+		return err
+	case d.private != nil:
+		return fmt.Errorf("%w: stop all hubs and start with an empty one: mv %s %[2]s.old", err, d.private.Cluster())
+	}
+	return fmt.Errorf("%w: %s", err, EmptyDatabase)
+}
+
+// EmptyDatabase is the remedy for a database of an earlier build.
+const EmptyDatabase = "create an empty database (CREATE DATABASE … OWNER …), name it in SERVERY_DATABASE_URL, " +
+	"and run `servery migrate up`"
 
 // SecretDirs returns the directories that contain the hub's secrets on this machine.
 func (d *Database) SecretDirs(data string) (dirs []string) {

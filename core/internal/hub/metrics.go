@@ -123,7 +123,7 @@ var (
 	endpointAge = prometheus.NewDesc("servery_endpoint_oldest_age_seconds",
 		"How long the first due delivery has waited of the endpoint that is worst off, those that are held left out.",
 		nil, nil)
-	probed = prometheus.NewDesc("servery_endpoints_probed",
+	probed = prometheus.NewDesc("servery_circuits_open",
 		"Endpoints that fail and are probed until they answer.", nil, nil)
 	unacknowledged = prometheus.NewDesc("servery_orders_unacknowledged",
 		"Orders of the last day that wait too long for their acknowledgement.", nil, nil)

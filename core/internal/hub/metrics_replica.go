@@ -10,10 +10,10 @@ import (
 type lines struct{ hub *Hub }
 
 var (
-	roundDepth = prometheus.NewDesc("servery_round_depth",
-		"Requests in this replica that wait for the transaction that stores them, by line: orders, rider_statuses, "+
+	roundDepth = prometheus.NewDesc("servery_batch_queue_depth",
+		"Requests in this replica that wait for the transaction that stores them, by batch: orders, rider_statuses, "+
 			"rider_locations.",
-		[]string{"line"}, nil)
+		[]string{"batch"}, nil)
 	streams = prometheus.NewDesc("servery_console_streams",
 		"Pages of the console that follow what happens (text/event-stream).", nil, nil)
 )

@@ -253,7 +253,7 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 	s.clock.Advance(11 * time.Minute)
 	require.Equal(t, []string{"s1"}, look(), "of s3 nothing was ever heard")
 	require.Equal(t, []string{"s1"}, look())
-	require.Equal(t, "1", s.figure("servery_pos_silenced_total"))
+	require.Equal(t, "1", s.figure("servery_pos_silence_detected_total"))
 	require.Equal(t, "1", s.figure("servery_pos_silent"))
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
 	require.Empty(t, look(), "a call about an order of the store")

@@ -38,7 +38,7 @@ func newMonitor(config Config, db *postgres.DB, registry prometheus.Registerer, 
 			After: config.SilentAfter, Clock: db.Clock()},
 		escalated: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_orders_escalated_total",
 			Help: "Orders that waited too long for their acknowledgement, found by this process."}),
-		silenced: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_pos_silenced_total",
+		silenced: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_pos_silence_detected_total",
 			Help: "Stores whose POS fell silent while they were open, found by this process."}),
 		log: log,
 	}

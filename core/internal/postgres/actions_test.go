@@ -187,7 +187,8 @@ func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
 	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
 	places := func(id int64) (list string) {
 		pgtest.Row(t, d.db, &list,
-			`SELECT string_agg(concat(place, ' ', event_type), ', ' ORDER BY place) FROM events WHERE order_id = ?`, id)
+			`SELECT string_agg(concat(sequence, ' ', event_type), ', ' ORDER BY sequence) FROM events
+				WHERE order_id = ?`, id)
 		return list
 	}
 	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", places(own))
@@ -206,7 +207,7 @@ func TestFinishingACallLocksTheOrderFirst(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])}) }()
 	require.Eventually(t, func() bool { return pgtest.SomebodyWaits(t, d.db) }, 10*time.Second, time.Millisecond)
-	exec(`SELECT 1 FROM call_lines FOR UPDATE NOWAIT`) // as a status change does before it queues a call
+	exec(`SELECT 1 FROM call_queue FOR UPDATE NOWAIT`) // as a status change does before it queues a call
 	commit()
 	require.NoError(t, <-done)
 	require.Equal(t, 1, d.contacts())

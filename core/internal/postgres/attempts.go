@@ -25,8 +25,8 @@ func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, made [
 		businesses[i], ids[i], starts[i] = int64(m.Business), m.Of.String(), m.At.UTC().Format(copiedTime)
 	}
 	if err :=
-		tx.NewRaw(`SELECT r.place - 1 FROM unnest(?::bigint[], ?::uuid[],
-			?::timestamptz[]) WITH ORDINALITY AS r (business_id, id, at, place)
+		tx.NewRaw(`SELECT r.position - 1 FROM unnest(?::bigint[], ?::uuid[],
+			?::timestamptz[]) WITH ORDINALITY AS r (business_id, id, at, position)
 		WHERE NOT EXISTS (SELECT 1 FROM ? a WHERE a.business_id = r.business_id AND a.? = r.id AND a.started_at = r.at)`,
 			Array(businesses), Array(ids), Array(starts), bun.Ident(table), bun.Ident(key)).Scan(ctx,
 			&missing); err != nil {

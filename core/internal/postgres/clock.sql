@@ -14,7 +14,7 @@ SET
 WHERE due_at > ?from OR available_at > ?from
 
 -- name: move_calls
-UPDATE call_lines
+UPDATE call_queue
 SET
     due_at = CASE
         WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
@@ -24,11 +24,11 @@ SET
         WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
         ELSE available_at
     END,
-    seen_at = CASE
-        WHEN seen_at > ?from THEN seen_at + ?microseconds * interval '1 microsecond'
-        ELSE seen_at
+    received_at = CASE
+        WHEN received_at > ?from THEN received_at + ?microseconds * interval '1 microsecond'
+        ELSE received_at
     END
-WHERE due_at > ?from OR available_at > ?from OR seen_at > ?from
+WHERE due_at > ?from OR available_at > ?from OR received_at > ?from
 
 -- name: move_publications
 UPDATE publications
@@ -41,11 +41,11 @@ SET
         WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
         ELSE available_at
     END,
-    first_at = CASE
-        WHEN first_at > ?from THEN first_at + ?microseconds * interval '1 microsecond'
-        ELSE first_at
+    first_marked_at = CASE
+        WHEN first_marked_at > ?from THEN first_marked_at + ?microseconds * interval '1 microsecond'
+        ELSE first_marked_at
     END
-WHERE due_at > ?from OR available_at > ?from AND available_at < 'infinity' OR first_at > ?from
+WHERE due_at > ?from OR available_at > ?from AND available_at < 'infinity' OR first_marked_at > ?from
 
 -- name: move_jobs
 UPDATE job_queue
@@ -53,6 +53,6 @@ SET available_at = available_at + ?microseconds * interval '1 microsecond'
 WHERE available_at > ?from
 
 -- name: move_probes
-UPDATE unwell_endpoints
+UPDATE endpoint_circuits
 SET next_probe = next_probe + ?microseconds * interval '1 microsecond'
 WHERE next_probe > ?from

@@ -25,7 +25,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	call := func(business core.BusinessID, kind, state, message string, order int64, age time.Duration) {
 		at := clock.Now().Add(-age)
 		pgtest.Exec(t, db,
-			`INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, message,
+			`INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor, state, message,
 				created_at, finished_at)
 			VALUES (?, ?, '', ?, 'web', ?, '{}', 'hub', ?, ?, ?, ?)`, business, core.NewID(at), kind, order, state,
 			message, at, at)

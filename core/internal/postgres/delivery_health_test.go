@@ -263,7 +263,7 @@ func TestBlockedDeliveryLeavesTheProbeToAnother(t *testing.T) {
 	c.tell(1, 1, 2)
 	c.tell(2, 1)
 	pgtest.Exec(t, c.db,
-		`INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error, probing_since,
+		`INSERT INTO endpoint_circuits (business_id, endpoint, failures, since, at, status, error, probing_since,
 			next_probe, pause_ms)
 		SELECT business_id, id, 20, now(), now(), 0, '', ?, ?, 1000 FROM webhooks
 		WHERE event_type = 'order_status_update'`, c.clock.Now(), c.clock.Now())

@@ -324,7 +324,7 @@ func TestSweepUnblocksDeliveriesWithoutAPredecessor(t *testing.T) {
 	c.tell(1, 1, 2, 3)
 	c.tell(2, 1, 2)
 	_, _ = c.may("1/1", "2/1")
-	pgtest.Exec(t, c.db, `DELETE FROM delivery_queue WHERE place = 1 AND line = 1`)
+	pgtest.Exec(t, c.db, `DELETE FROM delivery_queue WHERE sequence = 1 AND ordering_key = 1`)
 	c.may()
 	require.NoError(t, outbox.Sweep(ctx, c.db))
 	c.may("1/2")

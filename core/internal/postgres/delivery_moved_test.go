@@ -37,7 +37,7 @@ func (c *till) probe(sub webhook.Subscription) {
 	c.t.Helper()
 	now := c.clock.Now()
 	pgtest.Exec(c.t, c.db,
-		`INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error, probing_since,
+		`INSERT INTO endpoint_circuits (business_id, endpoint, failures, since, at, status, error, probing_since,
 			next_probe)
 		VALUES (?0, ?1, 9, ?2, ?2, 0, 'no answer', ?2, ?3)`, c.business, sub.ID, now, now.Add(time.Hour))
 }

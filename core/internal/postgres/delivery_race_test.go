@@ -169,7 +169,7 @@ func TestBlockedDeliveryRechecksAPredecessorBeingDeleted(t *testing.T) {
 	_, _ = c.may("1/1")
 	c.tell(1, 2) // not yet claimed
 	exec, commit := pgtest.Other(t, c.db)
-	exec(`DELETE FROM delivery_queue WHERE place = 1`)
+	exec(`DELETE FROM delivery_queue WHERE sequence = 1`)
 	c.may() // the second sees the first, which is being deleted
 	commit()
 	c.clock.Advance(time.Second)
@@ -185,7 +185,7 @@ func TestLastOfTwoConcurrentFinishesUnblocksTheNext(t *testing.T) {
 	c.may()
 	exec, commit := pgtest.Other(t, c.db)
 	exec(`DELETE FROM delivery_queue WHERE id = ?`, claimed[0].ID)
-	exec(`SELECT FROM delivery_queue WHERE place = 2 FOR UPDATE`)
+	exec(`SELECT FROM delivery_queue WHERE sequence = 2 FOR UPDATE`)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -34,7 +34,7 @@ func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 		return list
 	}
 	waiting := func() (n int) {
-		pgtest.Row(t, db, &n, `SELECT count(*) FROM early_cancellations`)
+		pgtest.Row(t, db, &n, `SELECT count(*) FROM pending_cancellations`)
 		return n
 	}
 
@@ -107,6 +107,6 @@ func TestConcurrentCancellationsCancelEachOrderOnce(t *testing.T) {
 	all.Wait()
 	var cancelled, waiting int
 	pgtest.Row(t, db, &cancelled, `SELECT count(*) FROM orders WHERE state = 'Cancelled'`)
-	pgtest.Row(t, db, &waiting, `SELECT count(*) FROM early_cancellations`)
+	pgtest.Row(t, db, &waiting, `SELECT count(*) FROM pending_cancellations`)
 	require.Equal(t, []int{n, n, 0}, []int{cancelled, len(pgtest.EventBodies(t, db, core.OrderStatusUpdate)), waiting})
 }

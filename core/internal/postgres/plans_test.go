@@ -31,19 +31,22 @@ import (
 // They belong to a hundred businesses and a thousand endpoints. Calls and items are a tenth.
 var planTables = map[string]string{
 	"delivery_queue": `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, endpoint, size,
-			due_at, available_at, line, place)
+			due_at, available_at, ordering_key, sequence)
 		SELECT 1000 + n / 10000, lpad(to_hex(n), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, 'order_placed',
 			1000 + n / 1000, 1000 + n / 1000, 100, now(), now(), n / 3, n % 3 + 1 FROM generate_series(?0, ?1) n`,
 	"job_queue": `INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
 		SELECT 1000 + n / 10000, 'stores', '', lpad(to_hex(n), 32, '0')::uuid, now() FROM generate_series(?0, ?1) n`,
-	"call_lines": `INSERT INTO call_lines (business_id, line, kind, platform, order_id, endpoint, call_id, seen_at,
+	"call_queue": `INSERT INTO call_queue (business_id, ordering_key, kind, platform, order_id, endpoint, call_id,
+		received_at,
 			due_at, available_at)
 		SELECT 1000 + n / 10000, 'order:' || n, 'order_status', 'a', n, 1000 + n / 1000, lpad(to_hex(n), 32, '0')::uuid,
 			now(), now(), now() FROM generate_series(?0, ?1) n`,
-	"calls": `INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, created_at)
+	"calls": `INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor, state,
+		created_at)
 		SELECT 1000 + n / 10000, lpad(to_hex(n), 32, '0')::uuid, 'order:' || n, 'order_status', 'a', n, '{}', 'hub',
 			'waiting', now() FROM generate_series(?0, ?1, 10) n`,
-	"publications": `INSERT INTO publications (business_id, store_id, platform, endpoint, reference, asked, due_at,
+	"publications": `INSERT INTO publications (business_id, store_id, platform, endpoint, reference, publish_requests,
+		due_at,
 			available_at)
 		SELECT 1000 + n / 10000, n, 'a', 1000 + n / 1000, lpad(to_hex(n), 32, '0')::uuid, '{}', now(), now()
 		FROM generate_series(?0, ?1) n`,
@@ -51,9 +54,10 @@ var planTables = map[string]string{
 			delivery_type, flags, events, placed_event, placed_by, created_at, updated_at)
 		SELECT 1000 + n / 10000, n, 'a', 'A-' || n, 1, 'Placed', false, 'self', 0, 1,
 			lpad(to_hex(n), 32, '0')::uuid, 'pos', now(), now() FROM generate_series(?0, ?1) n`,
-	"menu_at_store": `INSERT INTO menu_at_store (business_id, store_id, kind, id, content)
+	"store_overrides": `INSERT INTO store_overrides (business_id, store_id, kind, id, content)
 		SELECT 1000 + n / 10000, n / 1000, 1, n, '{}' FROM generate_series(?0, ?1) n`,
-	"menu_masters": `INSERT INTO menu_masters (business_id, kind, id, name, active, parent_id, all_items, record,
+	"catalogue_entities": `INSERT INTO catalogue_entities (business_id, kind, id, name, active, parent_id, all_items,
+		record,
 			updated_at)
 		SELECT 1000 + n / 10000, 1, n, 'item-' || n, true, 0, false, '{}', now() FROM generate_series(?0, ?1, 10) n`,
 }
@@ -74,18 +78,18 @@ END $$`
 var planIndexes = map[string][]string{
 	// Deliveries: claim, next due time, end, retry, ordering.
 	"(ORDER BY NOT probe": {
-		"delivery_queue_available", "delivery_queue_asked", "delivery_queue_pkey",
+		"delivery_queue_available", "delivery_queue_manual", "delivery_queue_pkey",
 	},
-	"greatest(head.available_at, circuit.next_probe)": {"delivery_queue_available", "delivery_queue_asked"},
-	"EXECUTE into_history":                            {"delivery_queue_pkey"},
+	"greatest(head.available_at, circuit.next_probe)": {"delivery_queue_available", "delivery_queue_manual"},
+	"EXECUTE move_to_history":                         {"delivery_queue_pkey"},
 	"AS retry (business_id, id, due_at, attempts)":    {"delivery_queue_pkey"},
-	"JOIN delivery_queue earlier ON":                  {"delivery_queue_line"},
-	"AND waiting.waits\nORDER BY":                     {"delivery_queue_line"},
+	"JOIN delivery_queue earlier ON":                  {"delivery_queue_ordering_key"},
+	"AND waiting.blocked\nORDER BY":                   {"delivery_queue_ordering_key"},
 	// Calls: claim, load, end, next call.
-	"least(10, greatest(4, 10 /":                   {"call_lines_available", "call_lines_pkey"},
-	"AS claimed (business_id, order_id, line,":     {"orders_pkey", "calls_waiting"},
-	"attempts = result.attempts,\n    finished_at": {"calls_pkey"},
-	"queue.version = result.version":               {"call_lines_pkey", "calls_waiting"},
+	"least(10, greatest(4, 10 /":                       {"call_queue_available", "call_queue_pkey"},
+	"AS claimed (business_id, order_id, ordering_key,": {"orders_pkey", "calls_waiting"},
+	"attempts = result.attempts,\n    finished_at":     {"calls_pkey"},
+	"queue.version = result.version":                   {"call_queue_pkey", "calls_waiting"},
 	// Publications: claim, mark.
 	"UPDATE publications publication\nSET\n    owner = '": {"publications_available", "publications_pkey"},
 	"INSERT INTO publications AS marked":                  {"publications_pkey"},
@@ -94,8 +98,8 @@ var planIndexes = map[string][]string{
 	"SELECT min(available_at), (SELECT epoch FROM clock_epoch)\nFROM (WITH": {"job_queue_pkey"},
 	// The intake of orders.
 	"EXECUTE intake_settings": {"stores_business_id_ref_id_key"},
-	"option_group.record":     {"menu_masters_business_id_kind_name_key", "menu_at_store_pkey"},
-	"EXECUTE ridden_orders":   {"orders_pkey"},
+	"option_group.record":     {"catalogue_entities_business_id_kind_name_key", "store_overrides_pkey"},
+	"EXECUTE located_orders":  {"orders_pkey"},
 }
 
 // statementLog records the statements.
@@ -120,7 +124,7 @@ var (
 	literal  = regexp.MustCompile(`'(?:[^']|\'\')*'|\b\d+\b`)
 	planned  = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|EXECUTE|WITH)\b`)
 	seqScans = regexp.MustCompile(`Seq Scan on (delivery_queue|deliveries|attempts|events|job_queue|jobs|call|` +
-		`publications|orders|menu_masters|menu_links|menu_at_store)\w*`)
+		`publications|orders|catalogue_entities|menu_links|store_overrides)\w*`)
 )
 
 func newPlans(t *testing.T, db *postgres.DB, log []string) *plans {

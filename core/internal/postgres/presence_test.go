@@ -70,7 +70,7 @@ func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 			_, _ = w.Look(ctx)
 		}
 		var noted bool
-		pgtest.Row(t, s.db, &noted, `SELECT closed FROM pos_presence WHERE business_id = ?`, s.business)
+		pgtest.Row(t, s.db, &noted, `SELECT closed_for_silence FROM pos_presence WHERE business_id = ?`, s.business)
 		require.Equal(t, noted, slices.Equal(everywhere, s.closed("s1")), "all or nothing, at statement %d", n)
 		_, err := w.Look(ctx)
 		require.NoError(t, err)

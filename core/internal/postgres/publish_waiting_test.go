@@ -63,7 +63,7 @@ func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 func TestOnlyTheLatestHundredWaitingChangesAreKept(t *testing.T) {
 	p := newPress(t)
 	pgtest.Exec(t, p.db,
-		`UPDATE publications SET waiting = ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 100))`)
+		`UPDATE publications SET pending_references = ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 100))`)
 	latest := p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":8}]}`, false)
 	require.NoError(t, p.work())
 	p.clock.Advance(2 * time.Second)

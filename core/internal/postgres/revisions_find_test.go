@@ -24,8 +24,9 @@ func past(t *testing.T, db *postgres.DB, business core.BusinessID, n int) {
 		SELECT ?0, (?1 || '-7' || lpad(to_hex(g / 4096), 3, '0') || '-8' || lpad(to_hex(g % 4096), 3,
 		'0') || '-000000000000')::uuid, gen_random_uuid(), 'menu', 'x', '', now() FROM generate_series(1, ?2) g`,
 		business, day, n)
-	pgtest.Exec(t, db, `INSERT INTO revision_parts (business_id, revision_id, tbl, kind, store_id, made, ids, rows)
-		SELECT business_id, id, 'menu_at_store', 1, 1000000 + row_number() OVER () % 500, false,
+	pgtest.Exec(t, db,
+		`INSERT INTO revision_parts (business_id, revision_id, table_name, kind, store_id, created, ids, rows)
+		SELECT business_id, id, 'store_overrides', 1, 1000000 + row_number() OVER () % 500, false,
 		ARRAY[row_number() OVER () + 5000000], '[{}]' FROM revisions WHERE business_id = ? AND subject = 'x'`, business)
 	pgtest.Exec(t, db, `ANALYZE revisions`)
 	pgtest.Exec(t, db, `ANALYZE revision_parts`)
@@ -44,7 +45,7 @@ func TestRevisionsOfAnObjectAreFoundByIndex(t *testing.T) {
 		by     string
 	}{
 		{menu.RevisionFilter{Entity: "items", RefID: "curry"}, 2, "Index Cond: (ids &&"},
-		{menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 1, "_tbl_n_idx"},
+		{menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 1, "_table_name_n_idx"},
 		{menu.RevisionFilter{Location: "s1"}, 1, "store_id ="},
 	} {
 		plan := pgtest.Plan(t, k.db, "FROM revision_parts p", func() { require.Len(t, k.revisions(c.filter), c.found) })

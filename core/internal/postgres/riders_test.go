@@ -155,7 +155,7 @@ func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
 			order.Change{To: state, Actor: "key:pos"})
 		require.NoError(t, err)
 	}
-	pgtest.Exec(t, d.db, `WITH told AS (DELETE FROM calls) DELETE FROM call_lines`)
+	pgtest.Exec(t, d.db, `WITH told AS (DELETE FROM calls) DELETE FROM call_queue`)
 	for _, id := range []int64{delivered, again, cancelled, completed, open} {
 		require.NoError(t, d.place(id, "1"), "whoever sends it is told nothing of it")
 	}
@@ -182,7 +182,7 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	_, err := orders.New(d.db).Change(context.Background(), d.business, completed,
 		order.Change{To: order.Completed, Actor: "key:pos"})
 	require.NoError(t, err)
-	pgtest.Exec(t, d.db, `DELETE FROM call_lines WHERE kind <> 'rider_location'`)
+	pgtest.Exec(t, d.db, `DELETE FROM call_queue WHERE kind <> 'rider_location'`)
 	d.clock.Advance(time.Second)
 	told := d.claim(me)
 	require.Len(t, told, 1)

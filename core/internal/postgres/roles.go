@@ -83,7 +83,7 @@ func (db *DB) walled(ctx context.Context) bool {
 // take it, and the policies exist.
 func (db *DB) Walled(ctx context.Context) (there bool, err error) {
 	err = db.bun.QueryRowContext(ctx, `SET LOCAL ROLE servery_tenant;
-		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'own_business')`).
+		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'tenant_isolation')`).
 		Scan(&there)
 	if IsCode(err, "22023") || IsCode(err, "42501") { // no such role, or permission denied
 		return false, nil

@@ -21,7 +21,7 @@ func (db *DB) Tenants(t testing.TB) map[string]bool {
 	}
 	if err :=
 		db.bun.NewRaw(`SELECT c.relname AS name, c.relrowsecurity
-			AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'own_business') AS walled
+			AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'tenant_isolation') AS walled
 		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
 			AND NOT c.relispartition
 		AND (c.relname = 'businesses' OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid

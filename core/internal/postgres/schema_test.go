@@ -52,6 +52,28 @@ func TestUnknownNewerMigrationsStopTheRevert(t *testing.T) {
 	require.Empty(t, condition.Missing, "nothing was taken back")
 }
 
+func TestDatabaseOfAnEarlierBuildIsRejected(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	pgtest.Exec(t, db, `UPDATE bun_migrations SET name = '20261121' || lpad(name, 6, '0')`)
+	names, err := schema.MigrateUp(ctx, db)
+	require.ErrorIs(t, err, schema.ErrEarlierBuild)
+	require.Empty(t, names)
+	condition, err := schema.Examine(ctx, db)
+	require.NoError(t, err)
+	require.True(t, condition.EarlierBuild)
+}
+
+func TestDatabaseOfANewerBuildIsAccepted(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	pgtest.Exec(t, db, `INSERT INTO bun_migrations (name, group_id) VALUES ('9999', 2)`)
+	names, err := schema.MigrateUp(ctx, db)
+	require.NoError(t, err)
+	require.Empty(t, names)
+	condition, err := schema.Examine(ctx, db)
+	require.NoError(t, err)
+	require.False(t, condition.EarlierBuild)
+}
+
 func TestReplicasMigrateOneAtATime(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	_, err := schema.MigrateDown(ctx, hubtest.Connect(t, url, nil))

@@ -16,7 +16,7 @@ func (db *DB) Sweep(ctx context.Context, name string,
 	look func(tx bun.Conn, from time.Time) (to time.Time, err error)) error {
 	return db.InTx(ctx, func(tx bun.Conn) error {
 		var from time.Time
-		err := tx.QueryRowContext(ctx, `SELECT seen_to FROM watches WHERE name = ? FOR UPDATE SKIP LOCKED`,
+		err := tx.QueryRowContext(ctx, `SELECT checked_until FROM sweep_cursors WHERE name = ? FOR UPDATE SKIP LOCKED`,
 			name).Scan(&from)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -28,7 +28,8 @@ func (db *DB) Sweep(ctx context.Context, name string,
 		if err != nil || to.Equal(from) {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE watches SET seen_to = ? WHERE name = ?`, to, name); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE sweep_cursors SET checked_until = ? WHERE name = ?`, to,
+			name); err != nil {
 			return fmt.Errorf("keeping how far the look at %s has gone: %w", name, err)
 		}
 		return nil

@@ -214,7 +214,7 @@ func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 		IF new.business_id = %d THEN RAISE EXCEPTION 'broken'; END IF; RETURN new; END $$`, broken.business))
 	pgtest.Exec(t, s.db, `CREATE TRIGGER broken BEFORE UPDATE ON store_switches FOR EACH ROW EXECUTE FUNCTION broken()`)
 	pgtest.Exec(t, s.db,
-		`CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON menu_at_store FOR EACH ROW EXECUTE FUNCTION broken()`)
+		`CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON store_overrides FOR EACH ROW EXECUTE FUNCTION broken()`)
 	s.clock.Advance(10 * time.Minute)
 	turned, _, err := s.toggles.TurnOn(context.Background(), 1)
 	require.ErrorContains(t, err, "broken")

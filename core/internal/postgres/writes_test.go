@@ -20,18 +20,18 @@ import (
 // ofAll lists the statements of the engines that change rows of all businesses, by file or
 // named statement, and by table.
 var ofAll = map[string]string{
-	"move_deliveries delivery_queue":           "moves with the clock",
-	"move_calls call_lines":                    "moves with the clock",
-	"move_publications publications":           "moves with the clock",
-	"move_jobs job_queue":                      "moves with the clock",
-	"move_probes unwell_endpoints":             "moves with the clock",
-	"clock.go throttles":                       "counts anew when the clock is set",
-	"consoleview/counts.go attempt_counts":     "goes by its age",
-	"orders/riders_places.go call_lines":       "goes by its age",
-	"outbox/lines.go unwell_endpoints":         "goes by its age",
-	"deliveries/health.go unwell_endpoints":    "goes by the endpoints of attempts",
-	"deliveries/write_health unwell_endpoints": "goes by the endpoints of attempts",
-	"access/users.go user_grants":              "goes by its user, whom admins alone change",
+	"move_deliveries delivery_queue":               "moves with the clock",
+	"move_calls call_queue":                        "moves with the clock",
+	"move_publications publications":               "moves with the clock",
+	"move_jobs job_queue":                          "moves with the clock",
+	"move_probes endpoint_circuits":                "moves with the clock",
+	"clock.go throttles":                           "counts anew when the clock is set",
+	"consoleview/counts.go attempt_counts":         "goes by its age",
+	"orders/riders_places.go call_queue":           "goes by its age",
+	"outbox/lines.go endpoint_circuits":            "goes by its age",
+	"deliveries/health.go endpoint_circuits":       "goes by the endpoints of attempts",
+	"deliveries/update_circuits endpoint_circuits": "goes by the endpoints of attempts",
+	"access/users.go user_grants":                  "goes by its user, whom admins alone change",
 }
 
 var changes = regexp.MustCompile(`\b(?:UPDATE|DELETE FROM)\s+([a-z_]+)`)

@@ -74,7 +74,7 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 		return err
 	}
 	_, err := tx.ExecContext(ctx,
-		`INSERT INTO item_turn_ons (business_id, store_id, kind, name, reference, actor, turn_on_at)
+		`INSERT INTO item_timers (business_id, store_id, kind, name, reference, actor, turn_on_at)
 		SELECT ?, ?, n.kind, n.name, ?, ?, ? FROM unnest(?::smallint[], ?::text[]) AS n (kind, name)`,
 		s.business, s.storeID, s.reference, s.actor, s.turnOnAt, postgres.Array(kinds), postgres.Array(names))
 	if err != nil {

@@ -34,7 +34,7 @@ func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) e
 			append(orders, sign.OrderID)
 		refs, at = append(refs, sign.StoreRef), append(at, seen.UTC().Format(time.RFC3339Nano))
 	}
-	_, err := p.db.Bun().ExecContext(ctx, queries.With("keep", postgres.Args{
+	_, err := p.db.Bun().ExecContext(ctx, queries.With("store_heartbeats", postgres.Args{
 		"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "refs": postgres.Array(refs),
 		"orders": postgres.Array(orders), "at": postgres.Array(at), "step_seconds": int(presenceStep / time.Second),
 	}))
@@ -101,7 +101,8 @@ func (p Presence) Silent(ctx context.Context, business core.BusinessID, limit in
 // Unsettled returns the stores whose closed state does not match their silence.
 func (p Presence) Unsettled(ctx context.Context) ([]presence.Store, error) {
 	return p.stores(ctx, p.db.Bun(), 0,
-		`presence.closed <> (presence.silent_since IS NOT NULL AND coalesce(rule.close_silent, false))
+		`presence.closed_for_silence <> (presence.silent_since IS NOT NULL
+			AND coalesce(rule.close_silent_stores, false))
 			ORDER BY presence.business_id, presence.store_id`)
 }
 
@@ -111,7 +112,8 @@ func (p Presence) Settle(ctx context.Context, s presence.Store, closed bool, rea
 	t := New(p.db)
 	return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		result, err := tx.ExecContext(ctx,
-			`UPDATE pos_presence SET closed = ?0 WHERE business_id = ?1 AND store_id = ?2 AND closed <> ?0
+			`UPDATE pos_presence SET closed_for_silence = ?0 WHERE business_id = ?1 AND store_id = ?2
+				AND closed_for_silence <> ?0
 			AND (NOT ?0 OR silent_since IS NOT NULL)`, closed, s.Business, s.ID)
 		if err != nil {
 			return fmt.Errorf("keeping that a silent store is closed: %w", err)

@@ -1,6 +1,6 @@
--- name: keep
+-- name: store_heartbeats
 -- Stores heartbeats in key order, unless a stored one is little older. Each names its store, by id, ref_id or order.
-INSERT INTO pos_presence AS known (business_id, store_id, seen_at)
+INSERT INTO pos_presence AS stored (business_id, store_id, seen_at)
 SELECT store.business_id, store.id, max(heartbeat.at)
 FROM unnest(?businesses::bigint[], ?stores::bigint[], ?refs::text[], ?orders::bigint[], ?at::timestamptz[])
     AS heartbeat (business, store, ref, placed, at)
@@ -21,7 +21,7 @@ GROUP BY store.business_id, store.id
 ORDER BY store.business_id, store.id
 ON CONFLICT (business_id, store_id) DO UPDATE
 SET seen_at = excluded.seen_at
-WHERE known.seen_at < excluded.seen_at - ?step_seconds * interval '1 second'
+WHERE stored.seen_at < excluded.seen_at - ?step_seconds * interval '1 second'
 
 -- name: read
 -- The presence of stores, with the rule of their business.
@@ -36,7 +36,7 @@ SELECT
     store.active AND store.ordering_enabled,
     business.timezone,
     silence.after_s,
-    coalesce(rule.close_silent, false)
+    coalesce(rule.close_silent_stores, false)
 FROM pos_presence presence
 JOIN stores store ON store.business_id = presence.business_id AND store.id = presence.store_id
 JOIN businesses business ON business.id = presence.business_id

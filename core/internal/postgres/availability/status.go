@@ -41,7 +41,7 @@ func (t Store) Standing(ctx context.Context, business core.BusinessID,
 	if len(s.Told)+len(s.Waiting) == 0 {
 		var known bool
 		err = t.db.Tenant(business).QueryRowContext(ctx,
-			`SELECT true FROM untold_switches WHERE business_id = ? AND reference = ?`, business,
+			`SELECT true FROM unnotified_switches WHERE business_id = ? AND reference = ?`, business,
 			reference).Scan(&known)
 	}
 	if errors.Is(err, sql.ErrNoRows) {

@@ -127,17 +127,17 @@ ORDER BY platform.name
 
 -- name: record_switches
 -- Records when items and options were switched.
-INSERT INTO item_switches AS known (business_id, store_id, kind, name, available, at)
+INSERT INTO item_switches AS stored (business_id, store_id, kind, name, available, at)
 SELECT ?business, ?store, switched.kind, switched.name, ?available::boolean, ?now::timestamptz
 FROM unnest(?kinds::smallint[], ?names::text[]) AS switched (kind, name)
 ON CONFLICT (business_id, store_id, kind, name) DO UPDATE
-SET available = excluded.available, at = greatest(known.at, excluded.at)
+SET available = excluded.available, at = greatest(stored.at, excluded.at)
 
 -- name: waiting_switches
 -- What waits of a request: its calls, which were created within a minute, and its publications.
-SELECT call.platform, coalesce(line.note, '')
+SELECT call.platform, coalesce(queued.note, '')
 FROM calls call
-LEFT JOIN call_lines line ON line.business_id = call.business_id AND line.line = call.line
+LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 WHERE call.business_id = ?business
     AND call.id >= ?first::uuid
     AND call.id < ?last::uuid
@@ -147,6 +147,6 @@ WHERE call.business_id = ?business
 UNION ALL
 SELECT platform, note
 FROM publications
-WHERE business_id = ?business AND ?reference::uuid = ANY (asked)
+WHERE business_id = ?business AND ?reference::uuid = ANY (publish_requests)
 ORDER BY 1
 LIMIT ?limit

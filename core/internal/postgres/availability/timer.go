@@ -23,7 +23,7 @@ func (t Store) TurnOn(ctx context.Context, limit int) (turned int, next time.Tim
 	var due sql.NullTime
 	if err := t.db.Bun().QueryRowContext(ctx,
 		`SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at)
-			FROM item_turn_ons))`).
+			FROM item_timers))`).
 		Scan(&due); err != nil {
 		return 0, next, fmt.Errorf("looking for what is to be turned on: %w", err)
 	}
@@ -33,7 +33,7 @@ func (t Store) TurnOn(ctx context.Context, limit int) (turned int, next time.Tim
 	var businesses []core.BusinessID
 	if err := t.db.Bun().
 		NewRaw(`SELECT business_id FROM store_switches WHERE turn_on_at <= ?0 UNION SELECT business_id
-			FROM item_turn_ons WHERE turn_on_at <= ?0`,
+			FROM item_timers WHERE turn_on_at <= ?0`,
 			t.db.Clock().Now()).Scan(ctx, &businesses); err != nil {
 		return 0, due.Time, fmt.Errorf("looking for what is to be turned on: %w", err)
 	}
@@ -67,7 +67,7 @@ func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit
 func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	var stores []int64
 	if err := t.db.Bun().
-		NewRaw(`SELECT store_id FROM item_turn_ons WHERE business_id = ? AND turn_on_at <= ? GROUP BY 1
+		NewRaw(`SELECT store_id FROM item_timers WHERE business_id = ? AND turn_on_at <= ? GROUP BY 1
 			ORDER BY min(turn_on_at) LIMIT ?`,
 			business, t.db.Clock().Now(), limit).Scan(ctx, &stores); err != nil {
 		return 0, fmt.Errorf("looking for what is to be turned on: %w", err)
@@ -110,7 +110,7 @@ func (t Store) turnOnAt(ctx context.Context, business core.BusinessID, store int
 func (t Store) takeDue(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	store int64) (list []*itemSwitch, err error) {
 	rows, err := tx.QueryContext(ctx,
-		`WITH due AS (DELETE FROM item_turn_ons WHERE business_id = ?0 AND store_id = ?1 AND turn_on_at <= ?2
+		`WITH due AS (DELETE FROM item_timers WHERE business_id = ?0 AND store_id = ?1 AND turn_on_at <= ?2
 			RETURNING kind, name, reference, actor)
 		SELECT s.ref_id, due.* FROM due JOIN stores s ON s.business_id = ?0 AND s.id = ?1
 		ORDER BY due.reference, due.kind, due.name`,

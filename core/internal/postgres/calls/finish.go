@@ -38,8 +38,10 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		}
 		// Locked first, so that later transactions see the final state of the ordering keys.
 		if _, err := tx.ExecContext(ctx,
-			`SELECT 1 FROM call_lines WHERE (business_id, line) IN (SELECT * FROM unnest(?::bigint[], ?::text[]))
-			ORDER BY business_id, line FOR UPDATE`, postgres.Array(businesses), postgres.Array(lines)); err != nil {
+			`SELECT 1 FROM call_queue WHERE (business_id, ordering_key) IN (SELECT *
+				FROM unnest(?::bigint[], ?::text[]))
+			ORDER BY business_id, ordering_key FOR UPDATE`, postgres.Array(businesses),
+			postgres.Array(lines)); err != nil {
 			return fmt.Errorf("locking lines of calls: %w", err)
 		}
 		results, err := unrecordedCalls(ctx, tx, results)
@@ -178,7 +180,7 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 
 // advanceCallLines schedules each ordering key: the same call for its next attempt, the next
 // call at once, or nothing if no call waits. The next rider location is sent when the rate
-// limit allows. A location's outcome is stored in call_lines, because it has no other record.
+// limit allows. A location's outcome is stored in call_queue, because it has no other record.
 func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -206,9 +208,11 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 		}
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("advance", postgres.Args{
-		"businesses": postgres.Array(businesses), "lines": postgres.Array(lines), "versions": postgres.Array(versions),
-		"attempts": postgres.Array(attempts), "again": postgres.Array(again), "due": postgres.Array(due),
-		"notes": postgres.Array(notes), "told": postgres.Array(told), "owner": owner, "location": relay.RiderLocation,
+		"businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
+		"versions": postgres.Array(versions),
+		"attempts": postgres.Array(attempts), "retry": postgres.Array(again), "due": postgres.Array(due),
+		"notes": postgres.Array(notes), "location_states": postgres.Array(told), "owner": owner,
+		"location": relay.RiderLocation,
 	})); err != nil {
 		return fmt.Errorf("letting lines of calls go on: %w", err)
 	}
@@ -222,7 +226,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 		businesses[i], lines[i] = int64(c.Business), c.Line
 	}
 	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
-		"owner": owner, "businesses": postgres.Array(businesses), "lines": postgres.Array(lines),
+		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
 	}))
 	if err != nil {
 		return fmt.Errorf("giving calls back: %w", err)

@@ -29,7 +29,8 @@ func NewPlugins(db *postgres.DB) Plugins { return Plugins{db} }
 // Add lists plugins, except removed ones. New plugins are enabled.
 func (p Plugins) Add(ctx context.Context, ids []string) error {
 	_, err := p.db.Bun().ExecContext(ctx,
-		`INSERT INTO plugins (id, known_at) SELECT unnest(?::text[]), ? ON CONFLICT DO NOTHING`, postgres.Array(ids),
+		`INSERT INTO plugins (id, registered_at) SELECT unnest(?::text[]), ? ON CONFLICT DO NOTHING`,
+		postgres.Array(ids),
 		p.db.Clock().Now())
 	if err != nil {
 		return fmt.Errorf("listing plugins: %w", err)
@@ -42,8 +43,8 @@ func (p Plugins) List(ctx context.Context) (list []aggregator.Plugin, err error)
 	return postgres.Collect(ctx, p.db.Bun(), "reading plugins", func(one *aggregator.Plugin) []any {
 		return []any{&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ReportedAt,
 			&one.ServedAt, &one.KnownAt, &one.Renderer}
-	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'),
-		coalesce(served_at, 'epoch'), known_at, published_about
+	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(reported_at, 'epoch'),
+		coalesce(worker_seen_at, 'epoch'), registered_at, published_digest
 		FROM plugins WHERE NOT removed ORDER BY id`)
 }
 
@@ -87,9 +88,9 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 // restored.
 func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, known_at) VALUES (?, ?, ?)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1, removed = false,
-				known_at = CASE WHEN p.removed THEN excluded.known_at ELSE p.known_at END`, id, enabled,
+				registered_at = CASE WHEN p.removed THEN excluded.registered_at ELSE p.registered_at END`, id, enabled,
 			p.db.Clock().Now()); err != nil {
 			return fmt.Errorf("recording what is wanted of plugin %s: %w", id, err)
 		}
@@ -110,7 +111,8 @@ const namedBound = 20
 func (p Plugins) Remove(ctx context.Context, id string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		result, err := tx.ExecContext(ctx, `UPDATE plugins SET removed = true, enabled = false, revision = revision + 1,
-			description = NULL, status = '', told_at = NULL, served_at = NULL, published_about = '' WHERE id = ?
+			description = NULL, status = '', reported_at = NULL, worker_seen_at = NULL, published_digest = ''
+			WHERE id = ?
 				AND NOT removed`, id)
 		if err != nil {
 			return fmt.Errorf("removing plugin %s: %w", id, err)
@@ -162,9 +164,9 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 		var revision, publishedRevision int64
 		var others bool
 		err := tx.QueryRowContext(ctx,
-			`SELECT status, published_about, revision, published_revision, EXISTS (SELECT FROM plugin_hubs h
-				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.told_at >= ?2 AND h.state IN ('ready', 'degraded')
-					AND h.about <> ?3)
+			`SELECT status, published_digest, revision, published_revision, EXISTS (SELECT FROM plugin_hubs h
+				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.reported_at >= ?2 AND h.state IN ('ready', 'degraded')
+					AND h.description_digest <> ?3)
 			FROM plugins p WHERE id = ?0 AND NOT removed FOR UPDATE`, id, hub, now.Add(-hubLife),
 			told.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -181,7 +183,8 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 			published, publishedRevision = told.renderer(), revision
 		}
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE plugins SET status = ?, told_at = ?, description = coalesce(?, description), published_about = ?,
+			`UPDATE plugins
+				SET status = ?, reported_at = ?, description = coalesce(?, description), published_digest = ?,
 				published_revision = ?
 			WHERE id = ?`, status, now, description, published, publishedRevision, id); err != nil {
 			return fmt.Errorf("recording the status of plugin %s: %w", id, err)
@@ -213,7 +216,7 @@ func (t toldStatus) renderer() string {
 
 // RecordServing records that a worker has the plugins and could call them at the given time.
 func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) error {
-	if _, err := p.db.Bun().ExecContext(ctx, `UPDATE plugins SET served_at = ? WHERE id = ANY (?::text[])`, at,
+	if _, err := p.db.Bun().ExecContext(ctx, `UPDATE plugins SET worker_seen_at = ? WHERE id = ANY (?::text[])`, at,
 		postgres.Array(ids)); err != nil {
 		return fmt.Errorf("recording which plugins serve: %w", err)
 	}
@@ -243,13 +246,13 @@ func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) err
 			}
 			if _, err := tx.ExecContext(ctx, queries.With("record_hub", postgres.Args{
 				"plugin": h.Plugin, "hub": h.Hub, "now": now, "version": h.Version, "state": h.State,
-				"in_flight": h.InFlight, "memory": h.Memory, "calls": string(calls), "about": h.Renderer,
+				"in_flight": h.InFlight, "memory": h.Memory, "calls": string(calls), "description_digest": h.Renderer,
 			})); err != nil {
 				return fmt.Errorf("recording how plugin %s fares: %w", h.Plugin, err)
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE (plugin_id, hub) IN (
-			SELECT plugin_id, hub FROM plugin_hubs WHERE told_at < ? FOR UPDATE SKIP LOCKED)`,
+			SELECT plugin_id, hub FROM plugin_hubs WHERE reported_at < ? FOR UPDATE SKIP LOCKED)`,
 			now.Add(-hubLife)); err != nil {
 			return fmt.Errorf("forgetting hubs that have stopped: %w", err)
 		}
@@ -260,8 +263,8 @@ func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) err
 // Hubs returns the plugin status of the running hubs.
 func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 	rows, err := p.db.Bun().QueryContext(ctx,
-		`SELECT plugin_id, hub, told_at, version, state, in_flight, memory, calls FROM plugin_hubs
-		WHERE told_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubLife))
+		`SELECT plugin_id, hub, reported_at, version, state, in_flight, memory, calls FROM plugin_hubs
+		WHERE reported_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubLife))
 	if err != nil {
 		return nil, fmt.Errorf("reading how plugins fare: %w", err)
 	}

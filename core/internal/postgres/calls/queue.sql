@@ -12,8 +12,8 @@ due AS (
     SELECT shared.*
     FROM heads
     CROSS JOIN LATERAL (
-        SELECT business_id, line
-        FROM call_lines
+        SELECT business_id, ordering_key
+        FROM call_queue
         WHERE endpoint = heads.endpoint AND available_at <= ?now AND available_at < 'infinity'
         ORDER BY available_at
         LIMIT least(?share, greatest(4, ?limit / (SELECT count(*) FROM heads)))
@@ -21,22 +21,22 @@ due AS (
     ) shared
     LIMIT ?limit
 )
-UPDATE call_lines queue
+UPDATE call_queue queue
 SET owner = ?owner, available_at = ?until
 FROM due
 WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
     AND queue.business_id = due.business_id
-    AND queue.line = due.line
+    AND queue.ordering_key = due.ordering_key
 RETURNING
     queue.business_id,
-    queue.line,
+    queue.ordering_key,
     queue.kind,
     queue.platform,
     queue.order_id,
     queue.endpoint,
     queue.payload,
     queue.call_id,
-    queue.seen_at,
+    queue.received_at,
     queue.attempts,
     queue.due_at,
     queue.version
@@ -71,8 +71,8 @@ SELECT
         )
         ELSE ''
     END
-FROM unnest(?businesses::bigint[], ?orders::bigint[], ?lines::text[], ?platforms::text[], ?located::boolean[])
-    WITH ORDINALITY AS claimed (business_id, order_id, line, platform, located, n)
+FROM unnest(?businesses::bigint[], ?orders::bigint[], ?ordering_keys::text[], ?platforms::text[], ?located::boolean[])
+    WITH ORDINALITY AS claimed (business_id, order_id, ordering_key, platform, located, n)
 LEFT JOIN orders ON orders.business_id = claimed.business_id AND orders.id = claimed.order_id
 LEFT JOIN LATERAL (
     SELECT body
@@ -85,8 +85,8 @@ LEFT JOIN platforms platform ON platform.business_id = claimed.business_id AND p
 LEFT JOIN LATERAL (
     SELECT id, kind, payload, created_at, trace
     FROM calls
-    WHERE business_id = claimed.business_id AND line = claimed.line AND state = 'waiting'
-    ORDER BY place
+    WHERE business_id = claimed.business_id AND ordering_key = claimed.ordering_key AND state = 'waiting'
+    ORDER BY sequence
     LIMIT 1
 ) call ON true
 
@@ -132,61 +132,64 @@ result AS (
     SELECT *
     FROM unnest(
         ?businesses::bigint[],
-        ?lines::text[],
+        ?ordering_keys::text[],
         ?versions::bigint[],
         ?attempts::smallint[],
-        ?again::boolean[],
+        ?retry::boolean[],
         ?due::timestamptz[],
         ?notes::text[],
-        ?told::text[]
-    ) AS result (business_id, line, version, attempts, again, due, note, told)
+        ?location_states::text[]
+    ) AS result (business_id, ordering_key, version, attempts, retry, due, note, location_state)
 ),
 -- The ordering keys without a waiting call leave the queue. A rider location stays: it has no other record.
-over AS (
-    DELETE FROM call_lines queue
+removed AS (
+    DELETE FROM call_queue queue
     USING result
     WHERE queue.business_id = result.business_id
-        AND queue.line = result.line
+        AND queue.ordering_key = result.ordering_key
         AND queue.owner = ?owner
-        AND NOT result.again
+        AND NOT result.retry
         AND queue.kind <> ?location
         AND NOT EXISTS (
             SELECT 1
             FROM calls
-            WHERE calls.business_id = result.business_id AND calls.line = result.line AND calls.state = 'waiting'
+            WHERE calls.business_id = result.business_id
+                AND calls.ordering_key = result.ordering_key
+                AND calls.state = 'waiting'
         )
-    RETURNING queue.business_id, queue.line
+    RETURNING queue.business_id, queue.ordering_key
 )
-UPDATE call_lines queue
+UPDATE call_queue queue
 SET
     owner = NULL,
     attempts = result.attempts,
     due_at = result.due,
     note = result.note,
-    told = result.told,
+    location_state = result.location_state,
     available_at = CASE
-        WHEN queue.kind = ?location AND NOT result.again AND queue.version = result.version THEN 'infinity'
+        WHEN queue.kind = ?location AND NOT result.retry AND queue.version = result.version THEN 'infinity'
         ELSE result.due
     END
 FROM result
 WHERE queue.business_id = result.business_id
-    AND queue.line = result.line
+    AND queue.ordering_key = result.ordering_key
     AND queue.owner = ?owner
     AND NOT EXISTS (
         SELECT 1
-        FROM over
-        WHERE over.business_id = result.business_id AND over.line = result.line
+        FROM removed
+        WHERE removed.business_id = result.business_id AND removed.ordering_key = result.ordering_key
     )
 
 -- name: release
 -- Returns leased ordering keys to the queue, locked in key order.
-UPDATE call_lines queue
+UPDATE call_queue queue
 SET owner = NULL, available_at = queue.due_at
 FROM (
-    SELECT business_id, line
-    FROM call_lines
-    WHERE owner = ?owner AND (business_id, line) IN (SELECT * FROM unnest(?businesses::bigint[], ?lines::text[]))
-    ORDER BY business_id, line
+    SELECT business_id, ordering_key
+    FROM call_queue
+    WHERE owner = ?owner
+        AND (business_id, ordering_key) IN (SELECT * FROM unnest(?businesses::bigint[], ?ordering_keys::text[]))
+    ORDER BY business_id, ordering_key
     FOR UPDATE
-) held
-WHERE queue.business_id = held.business_id AND queue.line = held.line
+) leased
+WHERE queue.business_id = leased.business_id AND queue.ordering_key = leased.ordering_key

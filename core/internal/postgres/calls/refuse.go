@@ -23,7 +23,7 @@ func (q Store) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 		line := relay.RefusalLine(caller.Platform, refusal.PlatformOrderID)
 		var waits bool
 		if err := tx.QueryRowContext(ctx,
-			`SELECT EXISTS (SELECT 1 FROM calls WHERE business_id = ? AND line = ? AND state = 'waiting')`,
+			`SELECT EXISTS (SELECT 1 FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting')`,
 			caller.Business, line).Scan(&waits); err != nil || waits {
 			return err
 		}

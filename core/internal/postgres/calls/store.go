@@ -37,8 +37,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	now, epoch := q.db.ReadClock()
 	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": postgres.Endpoints("call_lines", postgres.DueWaits),
-		"heads":     postgres.Heads("call_lines", now, capacity.Items, busy),
+		"endpoints": postgres.Endpoints("call_queue", postgres.DueWaits),
+		"heads":     postgres.Heads("call_queue", now, capacity.Items, busy),
 		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
 	}))
 	if err != nil {
@@ -65,7 +65,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		}
 	}
 	batch.More = len(claimed) >= capacity.Items
-	batch.NextDue, err = q.db.NextDue(ctx, "call_lines", busy)
+	batch.NextDue, err = q.db.NextDue(ctx, "call_queue", busy)
 	return batch, err
 }
 
@@ -80,8 +80,9 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 			c.Platform, c.Kind == relay.RiderLocation
 	}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
-		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders), "lines": postgres.Array(lines),
-		"platforms": postgres.Array(platforms), "located": postgres.Array(located),
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
+		"ordering_keys": postgres.Array(lines),
+		"platforms":     postgres.Array(platforms), "located": postgres.Array(located),
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)

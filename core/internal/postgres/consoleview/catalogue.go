@@ -38,12 +38,12 @@ func (c Store) ListStores(ctx context.Context, business core.BusinessID,
 		Hidden   bool             `bun:"hide_from_ui"`
 		Excluded []string         `bun:"excluded_platforms,array"`
 		Included []string         `bun:"included_platforms,array"`
-		Standing console.Standing `bun:"standing"`
+		Standing console.Standing `bun:"status"`
 		ClosedOn []string         `bun:"closed_on,array"`
 		Updated  time.Time        `bun:"updated_at"`
 	}
 	if err := c.db.Tenant(business).NewRaw(queries.With("list_stores", postgres.Args{
-		"business": business, "only": only, "standing": standing(f.Local), "limit": f.Limit,
+		"business": business, "only": only, "status": standing(f.Local), "limit": f.Limit,
 	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
@@ -65,7 +65,7 @@ func (c Store) StoreRef(ctx context.Context, business core.BusinessID,
 // ItemOf returns the id of an item by its ref_id, or NotFound.
 func (c Store) ItemOf(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
 	err = c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items),
+		`SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items),
 		refID).Scan(&id)
 	return id, postgres.NotFound(err, "there is no such item")
 }
@@ -100,7 +100,7 @@ func (c Store) ListItems(ctx context.Context, business core.BusinessID, f consol
 		Args: []any{business, int(menu.Items), f.After}}
 	only.Add(f.Text != "", "(name ILIKE ? OR record->>'title' ILIKE ?)", part(f.Text), part(f.Text))
 	var rows []itemRow
-	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+only.Text+
+	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+` FROM catalogue_entities WHERE `+only.Text+
 		` ORDER BY name LIMIT ?`, append(only.Args, f.Limit)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading items: %w", err)
 	}
@@ -119,7 +119,7 @@ const placesShown = 100
 func (c Store) Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error) {
 	var row itemRow
 	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+
-		`, record FROM menu_masters WHERE business_id = ? AND kind = ? AND id = ?`,
+		`, record FROM catalogue_entities WHERE business_id = ? AND kind = ? AND id = ?`,
 		business, int(menu.Items), id).Scan(ctx, &row); err != nil {
 		return console.ItemDetail{}, postgres.NotFound(err, "there is no such item")
 	}
@@ -186,7 +186,7 @@ func (c Store) itemPlaces(ctx context.Context, business core.BusinessID, store s
 		Unmet     string `bun:"unmet"`
 		Values    []byte `bun:"content"`
 	}
-	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
+	if err := c.db.Tenant(business).NewRaw(queries.With("item_stores", postgres.Args{
 		"business": business, "items": int(menu.Items), "item": detail.ID, "store": store, "limit": placesShown + 1,
 		"columns": gridColumns, "closed_on": stores.ClosedOn,
 	})).Scan(ctx, &rows); err != nil {

@@ -33,13 +33,13 @@ offered AS (
 SELECT
     EXISTS (SELECT FROM api_keys WHERE business_id = ?business AND used_at IS NOT NULL),
     EXISTS (SELECT FROM stores WHERE business_id = ?business),
-    EXISTS (SELECT FROM menu_masters WHERE business_id = ?business),
+    EXISTS (SELECT FROM catalogue_entities WHERE business_id = ?business),
     EXISTS (SELECT FROM hooks WHERE active),
     EXISTS (
         SELECT
         FROM hooks
-        JOIN endpoint_health health ON health.business_id = ?business AND health.webhook_id = hooks.id
-        WHERE health.accepted_at IS NOT NULL
+        JOIN webhook_health health ON health.business_id = ?business AND health.webhook_id = hooks.id
+        WHERE health.succeeded_at IS NOT NULL
     ),
     EXISTS (
         SELECT
@@ -75,7 +75,7 @@ SELECT
             )
     ),
     coalesce((SELECT ref_id FROM stores WHERE business_id = ?business ORDER BY ref_id LIMIT 1), ''),
-    coalesce((SELECT name FROM menu_masters WHERE business_id = ?business AND kind = 1 AND active LIMIT 1), ''),
+    coalesce((SELECT name FROM catalogue_entities WHERE business_id = ?business AND kind = 1 AND active LIMIT 1), ''),
     coalesce((SELECT id FROM recent WHERE delivery_type = 'self' LIMIT 1), 0),
     coalesce((SELECT id FROM offered), 0),
     coalesce((SELECT platform FROM offered), '')

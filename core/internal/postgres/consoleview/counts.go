@@ -46,8 +46,8 @@ func addCounts(ctx context.Context, tx bun.Conn, counts map[console.Span]console
 	}
 	_, err := tx.ExecContext(ctx, queries.With("add_counts", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "grains": pgdialect.Array(grains), "at": pgdialect.Array(at),
-		"webhooks": pgdialect.Array(webhooks), "accepted": pgdialect.Array(accepted),
-		"refused": pgdialect.Array(refused), "took": pgdialect.Array(took), "slow": pgdialect.Array(slow),
+		"webhooks": pgdialect.Array(webhooks), "succeeded": pgdialect.Array(accepted),
+		"failed": pgdialect.Array(refused), "took": pgdialect.Array(took), "slow": pgdialect.Array(slow),
 	}))
 	return err
 }
@@ -74,7 +74,7 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 	}
 	_, err := tx.ExecContext(ctx, queries.With("add_health", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "webhooks": pgdialect.Array(webhooks),
-		"accepted": pgdialect.Array(accepted), "refused": pgdialect.Array(refused), "failing": pgdialect.Array(since),
+		"succeeded": pgdialect.Array(accepted), "failed": pgdialect.Array(refused), "failing": pgdialect.Array(since),
 		"statuses": pgdialect.Array(statuses), "classes": pgdialect.Array(classes), "errors": pgdialect.Array(errors),
 		"deliveries": pgdialect.Array(deliveries),
 	}))
@@ -84,7 +84,8 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 // ForgetCounts deletes expired counts.
 func (c Store) ForgetCounts(ctx context.Context) error {
 	now := c.db.Clock().Now()
-	_, err := c.db.Bun().ExecContext(ctx, `DELETE FROM attempt_counts WHERE grain = 60 AND at < ? OR at < ?`,
+	_, err := c.db.Bun().ExecContext(ctx,
+		`DELETE FROM attempt_counts WHERE bucket_seconds = 60 AND bucket_start < ? OR bucket_start < ?`,
 		now.Add(-minuteLife), now.Add(-hourLife))
 	return err
 }

@@ -10,14 +10,14 @@ endpoints AS (
         webhook.active,
         circuit.endpoint IS NOT NULL AS probed
     FROM webhooks webhook
-    LEFT JOIN unwell_endpoints circuit
+    LEFT JOIN endpoint_circuits circuit
         ON circuit.business_id = webhook.business_id
         AND circuit.endpoint = webhook.id
         AND circuit.probing_since IS NOT NULL
     WHERE webhook.business_id = ANY (?businesses)
     UNION ALL
     SELECT circuit.business_id, circuit.endpoint, true, true
-    FROM unwell_endpoints circuit
+    FROM endpoint_circuits circuit
     WHERE circuit.business_id = ANY (?businesses) AND circuit.endpoint < 0 AND circuit.probing_since IS NOT NULL
 ),
 -- The queued deliveries and those of them that are held.
@@ -46,7 +46,7 @@ deliveries_now AS (
                         AND queue.business_id = endpoints.business_id
                         AND queue.available_at < 'infinity'
                         AND queue.owner IS NULL
-                        AND NOT (endpoints.active AND queue.asked)
+                        AND NOT (endpoints.active AND queue.manual)
                 ) held ON true
                 LIMIT ?most_queued
             ) counted
@@ -89,11 +89,11 @@ SELECT
     webhook.event_type_header,
     webhook.event_type_header_value,
     webhook.created_at,
-    webhook.old_secret_until,
+    webhook.previous_secret_expires_at,
     circuit.probing_since,
     coalesce(circuit.pause_ms, 0) AS pause_ms,
-    health.accepted_at,
-    health.refused_at,
+    health.succeeded_at,
+    health.failed_at,
     health.failing_since,
     coalesce(health.status, 0) AS status,
     coalesce(health.error_class, '') AS error_class,
@@ -101,27 +101,30 @@ SELECT
     coalesce(health.delivery_id, '00000000-0000-0000-0000-000000000000') AS delivery_id,
     queued.held,
     queued.waiting,
-    failed.given_up,
-    server.server_answered,
-    coalesce(counts.accepted, 0) AS accepted,
-    coalesce(counts.refused, 0) AS refused,
-    coalesce(counts.took_us, 0) AS took_us,
-    coalesce(counts.slow_us, 0) AS slow_us
+    failed.failed_deliveries,
+    server.server_succeeded_at,
+    coalesce(counts.succeeded, 0) AS succeeded,
+    coalesce(counts.failed, 0) AS failed,
+    coalesce(counts.total_us, 0) AS total_us,
+    coalesce(counts.max_us, 0) AS max_us
 FROM (?webhooks) webhook
-LEFT JOIN endpoint_health health ON health.business_id = webhook.business_id AND health.webhook_id = webhook.id
-LEFT JOIN unwell_endpoints circuit
+LEFT JOIN webhook_health health ON health.business_id = webhook.business_id AND health.webhook_id = webhook.id
+LEFT JOIN endpoint_circuits circuit
     ON circuit.endpoint = webhook.id
     AND circuit.business_id = webhook.business_id
     AND circuit.probing_since IS NOT NULL
 -- The attempts of the day.
 LEFT JOIN LATERAL (
     SELECT
-        sum(accepted)::bigint AS accepted,
-        sum(refused)::bigint AS refused,
-        sum(took_us)::bigint AS took_us,
-        max(slow_us) AS slow_us
+        sum(succeeded)::bigint AS succeeded,
+        sum(failed)::bigint AS failed,
+        sum(total_us)::bigint AS total_us,
+        max(max_us) AS max_us
     FROM attempt_counts
-    WHERE business_id = webhook.business_id AND grain = 3600 AND at >= ?day AND webhook_id = webhook.id
+    WHERE business_id = webhook.business_id
+        AND bucket_seconds = 3600
+        AND bucket_start >= ?day
+        AND webhook_id = webhook.id
 ) counts ON true
 LEFT JOIN LATERAL (
     SELECT count(*) FILTER (WHERE held) AS held, count(*) FILTER (WHERE NOT held) AS waiting
@@ -133,7 +136,7 @@ LEFT JOIN LATERAL (
     ) delivery
 ) queued ON true
 LEFT JOIN LATERAL (
-    SELECT count(*) AS given_up
+    SELECT count(*) AS failed_deliveries
     FROM (
         SELECT
         FROM deliveries delivery
@@ -146,9 +149,9 @@ LEFT JOIN LATERAL (
 ) failed ON true
 -- For a failing webhook: when its server last accepted a delivery of another one.
 LEFT JOIN LATERAL (
-    SELECT max(other_health.accepted_at) AS server_answered
+    SELECT max(other_health.succeeded_at) AS server_succeeded_at
     FROM webhooks other
-    JOIN endpoint_health other_health
+    JOIN webhook_health other_health
         ON other_health.business_id = other.business_id AND other_health.webhook_id = other.id
     WHERE health.failing_since IS NOT NULL
         AND other.business_id = webhook.business_id
@@ -157,11 +160,11 @@ LEFT JOIN LATERAL (
 ) server ON true
 ORDER BY webhook.id
 
--- name: troubled
+-- name: webhooks_with_problems
 -- The webhooks that need attention: the failing ones first, and a share for each business.
 SELECT webhook.*
 FROM webhooks webhook
-LEFT JOIN endpoint_health health ON health.business_id = webhook.business_id AND health.webhook_id = webhook.id
+LEFT JOIN webhook_health health ON health.business_id = webhook.business_id AND health.webhook_id = webhook.id
 WHERE webhook.business_id = ANY (?businesses)
     AND (
         health.failing_since IS NOT NULL
@@ -190,39 +193,41 @@ LIMIT ?limit
 
 -- name: add_counts
 -- Adds counts of attempts in the order of the key, so that two replicas do not deadlock.
-INSERT INTO attempt_counts AS known (business_id, grain, at, webhook_id, accepted, refused, took_us, slow_us)
+INSERT INTO attempt_counts AS stored (
+    business_id, bucket_seconds, bucket_start, webhook_id, succeeded, failed, total_us, max_us
+)
 SELECT *
 FROM unnest(
     ?businesses::bigint[],
     ?grains::int[],
     ?at::timestamptz[],
     ?webhooks::bigint[],
-    ?accepted::bigint[],
-    ?refused::bigint[],
+    ?succeeded::bigint[],
+    ?failed::bigint[],
     ?took::bigint[],
     ?slow::bigint[]
-) AS counted (business, grain, at, webhook)
-ORDER BY business, grain, at, webhook
-ON CONFLICT (business_id, grain, at, webhook_id) DO UPDATE
+) AS counted (business, bucket_seconds, bucket_start, webhook)
+ORDER BY business, bucket_seconds, bucket_start, webhook
+ON CONFLICT (business_id, bucket_seconds, bucket_start, webhook_id) DO UPDATE
 SET
-    accepted = known.accepted + excluded.accepted,
-    refused = known.refused + excluded.refused,
-    took_us = known.took_us + excluded.took_us,
-    slow_us = greatest(known.slow_us, excluded.slow_us)
+    succeeded = stored.succeeded + excluded.succeeded,
+    failed = stored.failed + excluded.failed,
+    total_us = stored.total_us + excluded.total_us,
+    max_us = greatest(stored.max_us, excluded.max_us)
 
 -- name: add_health
 -- Adds the latest outcomes of webhooks. Attempts that started before the URL or headers last changed do not count.
-INSERT INTO endpoint_health AS known (
-    business_id, webhook_id, accepted_at, refused_at, failing_since, status, error_class, error, delivery_id
+INSERT INTO webhook_health AS stored (
+    business_id, webhook_id, succeeded_at, failed_at, failing_since, status, error_class, error, delivery_id
 )
 SELECT
     business,
     webhook,
-    CASE WHEN accepted >= since THEN accepted END,
-    CASE WHEN refused >= since THEN refused END,
+    CASE WHEN succeeded >= since THEN succeeded END,
+    CASE WHEN failed >= since THEN failed END,
     CASE
         WHEN failing >= since THEN failing
-        WHEN refused >= since AND failing > '-infinity' THEN refused
+        WHEN failed >= since AND failing > '-infinity' THEN failed
     END,
     status,
     class,
@@ -231,19 +236,19 @@ SELECT
 FROM unnest(
     ?businesses::bigint[],
     ?webhooks::bigint[],
-    ?accepted::timestamptz[],
-    ?refused::timestamptz[],
+    ?succeeded::timestamptz[],
+    ?failed::timestamptz[],
     ?failing::timestamptz[],
     ?statuses::smallint[],
     ?classes::text[],
     ?errors::text[],
     ?deliveries::uuid[]
-) AS change (business, webhook, accepted, refused, failing, status, class, error, delivery)
+) AS change (business, webhook, succeeded, failed, failing, status, class, error, delivery)
 CROSS JOIN LATERAL (
     SELECT coalesce(
         (
-            SELECT health.anew_at
-            FROM endpoint_health health
+            SELECT health.reset_at
+            FROM webhook_health health
             WHERE health.business_id = business AND health.webhook_id = webhook
         ),
         '0001-01-01'
@@ -252,21 +257,21 @@ CROSS JOIN LATERAL (
 ORDER BY business, webhook
 ON CONFLICT (business_id, webhook_id) DO UPDATE
 SET
-    accepted_at = greatest(known.accepted_at, excluded.accepted_at),
-    refused_at = greatest(known.refused_at, excluded.refused_at),
+    succeeded_at = greatest(stored.succeeded_at, excluded.succeeded_at),
+    failed_at = greatest(stored.failed_at, excluded.failed_at),
     failing_since = least(
         CASE
-            WHEN excluded.accepted_at IS NULL OR excluded.accepted_at < known.failing_since THEN known.failing_since
+            WHEN excluded.succeeded_at IS NULL OR excluded.succeeded_at < stored.failing_since THEN stored.failing_since
         END,
         CASE
-            WHEN known.accepted_at IS NULL OR known.accepted_at < excluded.failing_since THEN excluded.failing_since
+            WHEN stored.succeeded_at IS NULL OR stored.succeeded_at < excluded.failing_since THEN excluded.failing_since
         END
     ),
-    status = CASE WHEN excluded.refused_at IS NULL THEN known.status ELSE excluded.status END,
-    error_class = CASE WHEN excluded.refused_at IS NULL THEN known.error_class ELSE excluded.error_class END,
-    error = CASE WHEN excluded.refused_at IS NULL THEN known.error ELSE excluded.error END,
-    delivery_id = CASE WHEN excluded.refused_at IS NULL THEN known.delivery_id ELSE excluded.delivery_id END
-WHERE known.anew_at IS NULL OR greatest(excluded.accepted_at, excluded.refused_at) >= known.anew_at
+    status = CASE WHEN excluded.failed_at IS NULL THEN stored.status ELSE excluded.status END,
+    error_class = CASE WHEN excluded.failed_at IS NULL THEN stored.error_class ELSE excluded.error_class END,
+    error = CASE WHEN excluded.failed_at IS NULL THEN stored.error ELSE excluded.error END,
+    delivery_id = CASE WHEN excluded.failed_at IS NULL THEN stored.delivery_id ELSE excluded.delivery_id END
+WHERE stored.reset_at IS NULL OR greatest(excluded.succeeded_at, excluded.failed_at) >= stored.reset_at
 
 -- name: change_token
 -- A text that differs after a change: of the latest jobs, the attempts, the latest orders and calls, webhooks,
@@ -284,9 +289,9 @@ SELECT concat_ws(
         ) job
     ),
     (
-        SELECT sum(accepted + refused)
+        SELECT sum(succeeded + failed)
         FROM attempt_counts
-        WHERE business_id = ?business AND grain = 3600 AND at >= ?hour AND webhook_id = 0
+        WHERE business_id = ?business AND bucket_seconds = 3600 AND bucket_start >= ?hour AND webhook_id = 0
     ),
     (
         SELECT concat_ws('.', max(latest.updated_at), sum(latest.events))
@@ -309,7 +314,7 @@ SELECT concat_ws(
         ) call
     ),
     (SELECT concat_ws('.', count(*), sum(version)) FROM webhooks WHERE business_id = ?business),
-    (SELECT max(last_at) FROM refused_orders WHERE business_id = ?business),
+    (SELECT max(last_at) FROM rejected_orders WHERE business_id = ?business),
     (SELECT max(settled_at) FROM publications WHERE business_id = ?business),
     (
         SELECT max(entry.id::text)

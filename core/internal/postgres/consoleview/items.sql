@@ -8,9 +8,9 @@ SELECT
     category.active AND coalesce(parent.active, true) AS open,
     CASE WHEN NOT parent.active THEN parent.name ELSE '' END AS under
 FROM menu_links link
-JOIN menu_masters category
+JOIN catalogue_entities category
     ON category.business_id = link.business_id AND category.kind = ?categories AND category.id = link.to_id
-LEFT JOIN menu_masters parent
+LEFT JOIN catalogue_entities parent
     ON category.parent_id <> 0
     AND parent.business_id = category.business_id
     AND parent.kind = category.kind
@@ -18,22 +18,22 @@ LEFT JOIN menu_masters parent
 WHERE link.business_id = ?business AND link.relation = ?item_category AND link.from_id = ?item
 ORDER BY link.position, category.name
 
--- name: item_places
+-- name: item_stores
 -- An item at the stores, looked up by the key of each row: an index by item would slow every menu write. One named
 -- store is returned even without the item.
 SELECT
     ?columns,
-    here.id IS NOT NULL AS sold,
-    coalesce(here.content ->> 'price', '') AS price,
-    coalesce((here.content ->> 'available')::boolean, false) AS available,
-    coalesce((here.content ->> 'current_stock')::bigint, -1) AS stock,
+    override.id IS NOT NULL AS sold,
+    coalesce(override.content ->> 'price', '') AS price,
+    coalesce((override.content ->> 'available')::boolean, false) AS available,
+    coalesce((override.content ->> 'current_stock')::bigint, -1) AS stock,
     -- The first group of the item that requires more options than the store can sell (menu.Effective). Groups
     -- without any option at the store are ignored, and so are groups nested under options.
     coalesce(
         (
             SELECT option_group.name
             FROM menu_links link
-            JOIN menu_masters option_group
+            JOIN catalogue_entities option_group
                 ON option_group.business_id = link.business_id
                 AND option_group.kind = 2
                 AND option_group.id = link.from_id
@@ -41,11 +41,11 @@ SELECT
             CROSS JOIN LATERAL (
                 SELECT
                     count(*) AS sold,
-                    count(*) FILTER (WHERE master.active AND (option.content ->> 'available')::boolean) AS available
+                    count(*) FILTER (WHERE entity.active AND (option.content ->> 'available')::boolean) AS available
                 FROM menu_links inside
-                JOIN menu_masters master
-                    ON master.business_id = inside.business_id AND master.kind = 3 AND master.id = inside.from_id
-                JOIN menu_at_store option
+                JOIN catalogue_entities entity
+                    ON entity.business_id = inside.business_id AND entity.kind = 3 AND entity.id = inside.from_id
+                JOIN store_overrides option
                     ON option.business_id = inside.business_id
                     AND option.store_id = store.id
                     AND option.kind = 3
@@ -68,10 +68,14 @@ SELECT
         ),
         ''
     ) AS unmet,
-    coalesce(here.content::text, '{}') AS content
+    coalesce(override.content::text, '{}') AS content
 FROM (SELECT *, ?closed_on AS closed_on FROM stores) store
-LEFT JOIN menu_at_store here
-    ON here.business_id = store.business_id AND here.store_id = store.id AND here.kind = ?items AND here.id = ?item
-WHERE store.business_id = ?business AND CASE WHEN ?store = '' THEN here.id IS NOT NULL ELSE store.ref_id = ?store END
+LEFT JOIN store_overrides override
+    ON override.business_id = store.business_id
+    AND override.store_id = store.id
+    AND override.kind = ?items
+    AND override.id = ?item
+WHERE store.business_id = ?business
+    AND CASE WHEN ?store = '' THEN override.id IS NOT NULL ELSE store.ref_id = ?store END
 ORDER BY store.ref_id
 LIMIT ?limit

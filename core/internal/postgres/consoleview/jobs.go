@@ -30,7 +30,7 @@ type jobRow struct {
 	RequestID   string          `bun:"request_id"`
 	CallbackURL string          `bun:"callback_url"`
 	EventID     core.ID         `bun:"event_id,type:uuid"`
-	AgainOf     core.ID         `bun:"again_of,type:uuid"`
+	AgainOf     core.ID         `bun:"rerun_of,type:uuid"`
 	Body        []byte          `bun:"body"`
 }
 
@@ -92,7 +92,7 @@ func (c Store) Job(ctx context.Context, business core.BusinessID, reference core
 	err := c.db.Tenant(business).NewRaw(`SELECT `+jobColumns+
 		`, result, request_id, callback_url, coalesce(event_id, '00000000-0000-0000-0000-000000000000') AS event_id,
 			body,
-			coalesce(again_of, '00000000-0000-0000-0000-000000000000') AS again_of FROM jobs WHERE business_id = ?
+			coalesce(rerun_of, '00000000-0000-0000-0000-000000000000') AS rerun_of FROM jobs WHERE business_id = ?
 				AND id = ?`, business, reference).Scan(ctx, &row)
 	if err != nil {
 		return console.JobDetail{}, postgres.NotFound(err, "there is no job with this reference")
@@ -103,7 +103,7 @@ func (c Store) Job(ctx context.Context, business core.BusinessID, reference core
 		return detail, err
 	}
 	if err := c.db.Tenant(business).
-		NewRaw(`SELECT id FROM jobs WHERE business_id = ? AND again_of = ? ORDER BY id DESC LIMIT 20`, business,
+		NewRaw(`SELECT id FROM jobs WHERE business_id = ? AND rerun_of = ? ORDER BY id DESC LIMIT 20`, business,
 			reference).Scan(ctx, &detail.Runs); err != nil {
 		return detail, fmt.Errorf("reading the later runs of a job: %w", err)
 	}

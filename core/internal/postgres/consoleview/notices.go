@@ -20,7 +20,7 @@ import (
 // from succeeding.
 func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) (n console.Notices, err error) {
-	if err := c.db.Bun().NewRaw(queries.With("unheard_events", postgres.Args{
+	if err := c.db.Bun().NewRaw(queries.With("unrouted_events", postgres.Args{
 		"businesses": postgres.Array(businesses), "since": since, "except": core.OrderPlaced, "limit": noticesShown,
 	})).Scan(ctx, &n.Unheard); err != nil {
 		return n, fmt.Errorf("reading events without a receiver: %w", err)

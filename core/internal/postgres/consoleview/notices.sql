@@ -1,30 +1,30 @@
--- name: unheard_events
+-- name: unrouted_events
 -- The event types with unrouted events and without an active webhook, the latest first.
 SELECT
-    unheard.business_id AS business,
-    unheard.event_type,
-    unheard.count,
-    unheard.at,
+    unrouted.business_id AS business,
+    unrouted.event_type,
+    unrouted.count,
+    unrouted.at,
     coalesce(
         (
             SELECT min(id)
             FROM webhooks webhook
-            WHERE webhook.business_id = unheard.business_id AND webhook.event_type = unheard.event_type
+            WHERE webhook.business_id = unrouted.business_id AND webhook.event_type = unrouted.event_type
         ),
         0
     ) AS webhook
-FROM unheard_events unheard
-WHERE unheard.business_id = ANY (?businesses)
-    AND unheard.at >= ?since
-    AND unheard.event_type <> ?except
+FROM unrouted_events unrouted
+WHERE unrouted.business_id = ANY (?businesses)
+    AND unrouted.at >= ?since
+    AND unrouted.event_type <> ?except
     AND NOT EXISTS (
         SELECT 1
         FROM webhooks webhook
-        WHERE webhook.business_id = unheard.business_id
-            AND webhook.event_type = unheard.event_type
+        WHERE webhook.business_id = unrouted.business_id
+            AND webhook.event_type = unrouted.event_type
             AND webhook.active
     )
-ORDER BY unheard.at DESC
+ORDER BY unrouted.at DESC
 LIMIT ?limit
 
 -- name: silent_stores
@@ -88,7 +88,7 @@ SELECT
     count(*) AS count,
     max(rejected.last_at) AS at,
     (array_agg(rejected.reason ORDER BY rejected.last_at DESC))[1] AS reason
-FROM refused_orders rejected
+FROM rejected_orders rejected
 WHERE rejected.business_id = ANY (?businesses)
     AND rejected.last_at >= ?since
     AND NOT EXISTS (
@@ -102,7 +102,7 @@ GROUP BY rejected.business_id
 ORDER BY 3 DESC
 LIMIT ?limit
 
--- name: untold_orders
+-- name: unnotified_orders
 -- The latest orders of each business that no active webhook received, up to a maximum number.
 SELECT
     business.id,
@@ -120,10 +120,10 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT created_at
         FROM orders
-        WHERE business_id = business.id AND untold AND created_at >= ?since AND state = ?placed
+        WHERE business_id = business.id AND unnotified AND created_at >= ?since AND state = ?placed
         ORDER BY created_at DESC, id DESC
         LIMIT ?most
-    ) untold
+    ) unnotified
 ) orders
 WHERE orders.count > 0
 ORDER BY orders.last DESC
@@ -171,7 +171,7 @@ FROM (
 LEFT JOIN platforms platform ON platform.business_id = failed.business AND platform.name = failed.platform
 ORDER BY max(failed.at) OVER (PARTITION BY failed.business, failed.platform) DESC, 1, 2, failed.count DESC, failed.kind
 
--- name: refused_jobs
+-- name: jobs_with_failures
 -- The latest job of each business with at least half of its objects refused, and the number of such jobs.
 SELECT DISTINCT ON (business_id)
     business_id,
@@ -179,7 +179,7 @@ SELECT DISTINCT ON (business_id)
     id,
     kind,
     subject,
-    refused,
+    failures,
     total
 FROM (
     SELECT
@@ -191,17 +191,17 @@ FROM (
         coalesce(
             (result ->> 'errors')::int,
             (SELECT sum((stat.value ->> 'errors')::int) FROM jsonb_each(result -> 'stats') stat)
-        ) AS refused
+        ) AS failures
     FROM jobs
     WHERE business_id = ANY (?businesses) AND id >= ?first AND ?has_refusals
     ORDER BY id DESC
     LIMIT ?most
 ) latest
-WHERE refused * 2 >= total
+WHERE failures * 2 >= total
 ORDER BY business_id, id DESC
 LIMIT ?limit
 
--- name: refused_week
+-- name: failed_week
 -- The number of days on which jobs had failed objects, the number of these jobs, and the latest of them.
 SELECT
     count(*) FILTER (WHERE found.count > 0),

@@ -26,7 +26,7 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	var only postgres.Conditions
 	only.Add(f.State != "", "orders.state = ?", f.State)
 	only.Add(f.Unacknowledged, "orders.escalated_at IS NOT NULL AND orders.state = ?", order.Placed)
-	only.Add(f.Untold, "orders.untold AND orders.state = ?", order.Placed)
+	only.Add(f.Untold, "orders.unnotified AND orders.state = ?", order.Placed)
 	only.Add(f.Untaken,
 		"orders.id IN (SELECT order_id FROM calls WHERE business_id = ? AND state = 'failed' AND finished_at >= ?)",
 		business, f.Since)
@@ -63,9 +63,9 @@ func (c Store) DeliveriesOfOrder(ctx context.Context, business core.BusinessID,
 }
 
 // toldPlace is the state (relay.State) of the rider's latest location, from its row in
-// call_lines. Without a note it was sent.
+// call_queue. Without a note it was sent.
 const toldPlace = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
-	WHEN note = '' THEN 'done' ELSE told END`)
+	WHEN note = '' THEN 'done' ELSE location_state END`)
 
 // CallsOfOrder returns the calls to the aggregator about an order, the oldest first, with
 // every attempt. A rider location is included if sending it failed.
@@ -161,7 +161,8 @@ func (c Store) RiderPlace(ctx context.Context, business core.BusinessID, id int6
 	var payload string
 	var place console.RiderPlace
 	err := c.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT payload, seen_at, ?, note FROM call_lines WHERE business_id = ? AND line = ? AND payload <> ''`,
+		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
+			AND payload <> ''`,
 		toldPlace, business, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt,
 		&place.State, &place.Message)
 	if err != nil {

@@ -50,40 +50,40 @@ FROM orders named
 WHERE named.business_id = ?business AND named.reference = ?text
 
 -- name: call_columns
--- The columns of the rows call and line.
+-- The columns of the rows call and queued.
 call.id,
 call.kind,
 call.platform,
 call.payload,
 call.actor,
 call.state,
-CASE WHEN call.state = 'waiting' THEN coalesce(line.note, '') ELSE call.message END,
+CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE call.message END,
 call.result,
 call.created_at,
 coalesce(call.finished_at, 'epoch'),
-CASE WHEN call.state = 'waiting' AND line.attempts > 0 THEN line.due_at ELSE 'epoch' END
+CASE WHEN call.state = 'waiting' AND queued.attempts > 0 THEN queued.due_at ELSE 'epoch' END
 
 -- name: calls_of_order
 -- The calls about an order, and its rider location if sending it failed.
 SELECT ?columns
 FROM calls call
-LEFT JOIN call_lines line ON line.business_id = call.business_id AND line.line = call.line
+LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 WHERE call.business_id = ?business AND call.order_id = ?order
 UNION ALL
 SELECT
-    line.call_id,
-    line.kind,
-    line.platform,
-    line.payload,
+    queued.call_id,
+    queued.kind,
+    queued.platform,
+    queued.payload,
     '',
     ?location_state,
-    line.note,
+    queued.note,
     '',
-    line.seen_at,
+    queued.received_at,
     'epoch',
-    CASE WHEN line.available_at < 'infinity' THEN line.due_at ELSE 'epoch' END
-FROM call_lines line
-WHERE line.business_id = ?business AND line.line = ?location AND line.note <> ''
+    CASE WHEN queued.available_at < 'infinity' THEN queued.due_at ELSE 'epoch' END
+FROM call_queue queued
+WHERE queued.business_id = ?business AND queued.ordering_key = ?location AND queued.note <> ''
 ORDER BY 9, 1
 LIMIT 1000
 
@@ -94,11 +94,11 @@ FROM platforms platform
 CROSS JOIN LATERAL (
     SELECT *
     FROM calls
-    WHERE business_id = ?business AND order_id = 0 AND line = 'store:' || platform.name || ?store
-    ORDER BY place DESC
+    WHERE business_id = ?business AND order_id = 0 AND ordering_key = 'store:' || platform.name || ?store
+    ORDER BY sequence DESC
     LIMIT ?limit
 ) call
-LEFT JOIN call_lines line ON line.business_id = call.business_id AND line.line = call.line
+LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 WHERE platform.business_id = ?business
 ORDER BY 9, 1
 
@@ -109,12 +109,12 @@ SELECT
     rejected.platform_order_id,
     rejected.store,
     rejected.reason,
-    rejected.times,
+    rejected.rejections,
     rejected.first_at,
     rejected.last_at,
     coalesce(orders.id, 0),
     count(*) OVER ()
-FROM refused_orders rejected
+FROM rejected_orders rejected
 LEFT JOIN orders
     ON orders.business_id = rejected.business_id
     AND orders.platform = rejected.platform

@@ -51,7 +51,7 @@ FROM (
         platform_order_id,
         platform_order_id,
         platform || ' · ' || store || ' · ' || reason
-    FROM refused_orders
+    FROM rejected_orders
     WHERE business_id = ANY (?businesses) AND platform_order_id = ?text
     ORDER BY last_at DESC
     LIMIT ?limit
@@ -60,7 +60,7 @@ UNION ALL
 SELECT *
 FROM (
     SELECT business_id, 'refused at', store, store, count(*)::text
-    FROM refused_orders
+    FROM rejected_orders
     WHERE business_id = ANY (?businesses) AND store = ?text
     GROUP BY business_id, store
     LIMIT ?limit
@@ -87,7 +87,7 @@ UNION ALL
 SELECT *
 FROM (
     SELECT business_id, 'item', id::text, coalesce(record ->> 'title', ''), name
-    FROM menu_masters
+    FROM catalogue_entities
     WHERE business_id = ANY (?businesses)
         AND kind = ?items
         AND (id = ?number OR name ILIKE ?pattern OR record ->> 'title' ILIKE ?pattern)
@@ -171,7 +171,7 @@ FROM (
     FROM calls call
     JOIN stores store
         ON store.business_id = call.business_id
-        AND store.id = substring(call.line FROM '^store:.*/([0-9]+)$')::bigint
+        AND store.id = substring(call.ordering_key FROM '^store:.*/([0-9]+)$')::bigint
     WHERE call.business_id = ANY (?businesses)
         AND call.id BETWEEN ?from AND ?to
         AND call.order_id = 0

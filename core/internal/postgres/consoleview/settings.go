@@ -37,7 +37,7 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 	}
 	rows, err := c.db.Tenant(business).QueryContext(ctx,
 		`SELECT p.name, `+platforms.PlatformVersion+
-			`, p.secrets_at, p.refused_at, p.refused_for, k.created_at FROM platforms p
+			`, p.secrets_set_at, p.callback_rejected_at, p.callback_rejection, k.created_at FROM platforms p
 		LEFT JOIN callback_keys k ON k.business_id = p.business_id AND k.platform = p.name WHERE p.business_id = ?
 			ORDER BY p.name, k.created_at DESC`, business)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // standing returns the condition for the console.Standing of a store at a local time.
 func standing(local time.Time) bun.Safe {
 	day := func(at time.Time) string { return strings.ToLower(at.Weekday().String()) }
-	return bun.Safe(queries.With("standing", postgres.Args{
+	return bun.Safe(queries.With("store_status", postgres.Args{
 		"day": day(local), "day_before": day(local.AddDate(0, 0, -1)), "time": local.Format(time.TimeOnly),
 		"listed_on": bun.Safe(publications.ListedOn),
 	}))

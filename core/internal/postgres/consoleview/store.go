@@ -27,9 +27,10 @@ func (c Store) Businesses(ctx context.Context, among []core.BusinessID, limit in
 func (c Store) Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
 	since time.Time) ([]console.Count, error) {
 	rows, err := c.db.Bun().QueryContext(ctx,
-		`SELECT at, sum(accepted)::bigint, sum(refused)::bigint, sum(took_us)::bigint, max(slow_us)
-		FROM attempt_counts WHERE business_id = ANY (?) AND grain = ? AND at >= ? AND webhook_id = ? GROUP BY at
-			ORDER BY at`,
+		`SELECT bucket_start, sum(succeeded)::bigint, sum(failed)::bigint, sum(total_us)::bigint, max(max_us)
+		FROM attempt_counts WHERE business_id = ANY (?) AND bucket_seconds = ? AND bucket_start >= ? AND webhook_id = ?
+		GROUP BY bucket_start
+			ORDER BY bucket_start`,
 		postgres.Array(businesses), int(grain/time.Second), since, webhook)
 	if err != nil {
 		return nil, fmt.Errorf("reading counts: %w", err)
@@ -73,8 +74,8 @@ type endpointRow struct {
 	EventHeader    string          `bun:"event_type_header"`
 	EventValue     string          `bun:"event_type_header_value"`
 	CreatedAt      time.Time       `bun:"created_at"`
-	AcceptedAt     time.Time       `bun:"accepted_at"`
-	RefusedAt      time.Time       `bun:"refused_at"`
+	AcceptedAt     time.Time       `bun:"succeeded_at"`
+	RefusedAt      time.Time       `bun:"failed_at"`
 	FailingSince   time.Time       `bun:"failing_since"`
 	Status         int             `bun:"status"`
 	Class          string          `bun:"error_class"`
@@ -82,13 +83,13 @@ type endpointRow struct {
 	DeliveryID     core.ID         `bun:"delivery_id,type:uuid"`
 	Held           int             `bun:"held"`
 	Waiting        int             `bun:"waiting"`
-	GivenUp        int             `bun:"given_up"`
-	ServerAnswered time.Time       `bun:"server_answered"`
-	Accepted       int64           `bun:"accepted"`
-	Refused        int64           `bun:"refused"`
-	Took           int64           `bun:"took_us"`
-	Slow           int64           `bun:"slow_us"`
-	OldSecretUntil time.Time       `bun:"old_secret_until"`
+	GivenUp        int             `bun:"failed_deliveries"`
+	ServerAnswered time.Time       `bun:"server_succeeded_at"`
+	Accepted       int64           `bun:"succeeded"`
+	Refused        int64           `bun:"failed"`
+	Took           int64           `bun:"total_us"`
+	Slow           int64           `bun:"max_us"`
+	OldSecretUntil time.Time       `bun:"previous_secret_expires_at"`
 	ProbedSince    time.Time       `bun:"probing_since"`
 	PauseMS        int64           `bun:"pause_ms"`
 }
@@ -148,7 +149,7 @@ func (c Store) Endpoint(ctx context.Context, business core.BusinessID, id int64)
 // switched off with waiting deliveries, or had failed deliveries in the last 24 hours.
 // Failing webhooks come first, and the limit is shared evenly among businesses.
 func (c Store) Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
-	return c.endpoints(ctx, c.db.Bun(), "?", bun.Safe(queries.With("troubled", postgres.Args{
+	return c.endpoints(ctx, c.db.Bun(), "?", bun.Safe(queries.With("webhooks_with_problems", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(c.day()), "limit": limit,
 	})))
 }

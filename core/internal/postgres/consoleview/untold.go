@@ -18,7 +18,7 @@ func (c Store) UntoldOrders(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.Untold, error) {
 	return postgres.Collect(ctx, c.db.Bun(), "reading orders that nobody was told of", func(u *console.Untold) []any {
 		return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.Heard}
-	}, queries.With("untold_orders", postgres.Args{
+	}, queries.With("unnotified_orders", postgres.Args{
 		"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
 		"placed": order.Placed, "most": console.Many, "limit": noticesShown,
 	}))
@@ -69,7 +69,7 @@ func (c Store) refusedJobs(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.RefusedJobs, error) {
 	return postgres.Collect(ctx, c.db.Bun(), "reading requests that were refused", func(j *console.RefusedJobs) []any {
 		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Refused, &j.Total}
-	}, queries.With("refused_jobs", postgres.Args{
+	}, queries.With("jobs_with_failures", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(hasRefusals),
 		"most": requestsRead, "limit": noticesShown,
 	}))

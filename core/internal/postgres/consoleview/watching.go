@@ -25,7 +25,7 @@ func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set fu
 	change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		_, err := tx.ExecContext(ctx,
-			`INSERT INTO presence_rules (business_id, close_silent) VALUES (?, false)
+			`INSERT INTO presence_rules (business_id, close_silent_stores) VALUES (?, false)
 				ON CONFLICT (business_id) DO NOTHING`, business)
 		if postgres.IsCode(err, "23503") {
 			return core.Errorf(core.NotFound, "there is no business %d", business)
@@ -43,7 +43,8 @@ func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set fu
 		}
 		change.After = w.Told()
 		if _, err := tx.ExecContext(ctx,
-			`UPDATE presence_rules SET ack_within_s = ?, silent_after_s = ?, close_silent = ? WHERE business_id = ?`,
+			`UPDATE presence_rules SET ack_within_s = ?, silent_after_s = ?, close_silent_stores = ?
+				WHERE business_id = ?`,
 			seconds(w.AckWithin), seconds(w.SilentAfter), w.CloseSilent, business); err != nil {
 			return fmt.Errorf("storing how a business is watched over: %w", err)
 		}
@@ -55,7 +56,8 @@ func (c Store) watching(ctx context.Context, in bun.IDB, business core.BusinessI
 	lock string) (w console.Watching, err error) {
 	var ack, silent sql.NullInt64
 	rows, err := in.QueryContext(ctx,
-		`SELECT ack_within_s, silent_after_s, close_silent FROM presence_rules WHERE business_id = ? `+lock, business)
+		`SELECT ack_within_s, silent_after_s, close_silent_stores FROM presence_rules WHERE business_id = ? `+lock,
+		business)
 	if err != nil {
 		return w, fmt.Errorf("reading how a business is watched over: %w", err)
 	}

@@ -36,7 +36,7 @@ func refusedWeek(ctx context.Context, db *postgres.DB, business core.BusinessID)
 		starts[i] = core.FirstID(time.Date(year, month, day+1-i, 0, 0, 0, 0, zone)).String()
 	}
 	var latest uuid.NullUUID
-	if err := db.Tenant(business).QueryRowContext(ctx, queries.With("refused_week", postgres.Args{
+	if err := db.Tenant(business).QueryRowContext(ctx, queries.With("failed_week", postgres.Args{
 		"business": business, "ends": postgres.Array(starts[:console.WeekDays]), "starts": postgres.Array(starts[1:]),
 		"has_refusals": bun.Safe(hasRefusals), "most": console.Many,
 	})).Scan(&week.Days, &week.Jobs, &latest); err != nil {

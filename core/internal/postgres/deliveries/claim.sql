@@ -7,11 +7,11 @@ endpoints AS (
 ),
 -- The endpoints with an open circuit whose next probe is due.
 probes AS (
-    UPDATE unwell_endpoints circuit
+    UPDATE endpoint_circuits circuit
     SET next_probe = ?until
     FROM (
         SELECT waiting.endpoint, waiting.business_id
-        FROM unwell_endpoints waiting
+        FROM endpoint_circuits waiting
         WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
             AND waiting.probing_since IS NOT NULL
             AND waiting.next_probe <= ?now
@@ -22,7 +22,7 @@ probes AS (
                 FROM delivery_queue
                 WHERE endpoint = waiting.endpoint
                     AND available_at <= ?now
-                    AND NOT asked
+                    AND NOT manual
                     AND size <= ?largest
                 ORDER BY available_at
                 LIMIT 1
@@ -34,9 +34,9 @@ probes AS (
 ),
 -- The other endpoints with due deliveries, the longest waiting first, and the capacity of each.
 heads AS (
-    SELECT endpoints.endpoint, coalesce(known.most, nullif(?first_most, 0), ?deliveries) AS most
+    SELECT endpoints.endpoint, coalesce(known.capacity, nullif(?first_capacity, 0), ?deliveries) AS capacity
     FROM endpoints
-    LEFT JOIN unnest(?known::bigint[], ?most::integer[]) AS known (endpoint, most)
+    LEFT JOIN unnest(?known::bigint[], ?capacity::integer[]) AS known (endpoint, capacity)
         ON known.endpoint = endpoints.endpoint
     CROSS JOIN LATERAL (
         SELECT available_at
@@ -48,7 +48,7 @@ heads AS (
     WHERE endpoints.endpoint <> ALL (?busy)
         AND NOT EXISTS (
             SELECT 1
-            FROM unwell_endpoints circuit
+            FROM endpoint_circuits circuit
             WHERE circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
         )
     ORDER BY head.available_at
@@ -58,9 +58,9 @@ heads AS (
 share AS (
     SELECT greatest(
         4,
-        (?deliveries - coalesce(sum(most) FILTER (WHERE NOT long), 0)) / greatest(1, count(*) FILTER (WHERE long))
-    ) AS most
-    FROM (SELECT most, most >= ?deliveries / count(*) OVER () AS long FROM heads) capacity
+        (?deliveries - coalesce(sum(capacity) FILTER (WHERE NOT long), 0)) / greatest(1, count(*) FILTER (WHERE long))
+    ) AS capacity
+    FROM (SELECT capacity, capacity >= ?deliveries / count(*) OVER () AS long FROM heads) limits
 ),
 -- The rows to lease: one for each probe, those that a person requested, and the share of each endpoint.
 due AS (
@@ -69,7 +69,7 @@ due AS (
     CROSS JOIN LATERAL (
         SELECT business_id, id, event_id, available_at, size
         FROM delivery_queue
-        WHERE endpoint = probes.endpoint AND available_at <= ?now AND NOT asked AND size <= ?largest
+        WHERE endpoint = probes.endpoint AND available_at <= ?now AND NOT manual AND size <= ?largest
         ORDER BY available_at
         LIMIT 1
         FOR UPDATE SKIP LOCKED
@@ -80,13 +80,13 @@ due AS (
         FROM (
             SELECT business_id, id, event_id, available_at, size
             FROM delivery_queue queue
-            WHERE asked
+            WHERE manual
                 AND available_at <= ?now
                 AND size <= ?largest
                 AND endpoint <> ALL (?busy)
                 AND EXISTS (
                     SELECT 1
-                    FROM unwell_endpoints circuit
+                    FROM endpoint_circuits circuit
                     WHERE circuit.endpoint = queue.endpoint AND circuit.probing_since IS NOT NULL
                 )
             ORDER BY available_at
@@ -103,27 +103,27 @@ due AS (
             FROM delivery_queue
             WHERE endpoint = heads.endpoint AND available_at <= ?now AND size <= ?largest
             ORDER BY available_at
-            LIMIT least(heads.most, (SELECT most FROM share))
+            LIMIT least(heads.capacity, (SELECT capacity FROM share))
             FOR UPDATE SKIP LOCKED
         ) shared
         LIMIT ?deliveries
     )
 ),
 -- The rows in order: probes first, then by due time.
-placed AS (
-    SELECT *, row_number() OVER (ORDER BY NOT probe, available_at, id) AS place
+ranked AS (
+    SELECT *, row_number() OVER (ORDER BY NOT probe, available_at, id) AS position
     FROM due
 ),
--- The place of the first row of each event. Its deliveries share one body in memory.
+-- The position of the first row of each event. Its deliveries share one body in memory.
 by_event AS (
-    SELECT *, min(place) OVER (PARTITION BY event_id) AS first
-    FROM placed
+    SELECT *, min(position) OVER (PARTITION BY event_id) AS first
+    FROM ranked
 ),
 -- The bytes of the large bodies before each row.
 fit AS (
     SELECT
         *,
-        sum(CASE WHEN place = first AND size > ?large THEN size ELSE 0 END) OVER (ORDER BY first) - size AS before
+        sum(CASE WHEN position = first AND size > ?large THEN size ELSE 0 END) OVER (ORDER BY first) - size AS before
     FROM by_event
 )
 UPDATE delivery_queue queue
@@ -141,11 +141,11 @@ RETURNING
     queue.url,
     queue.endpoint,
     queue.attempts,
-    queue.base,
+    queue.prior_attempts,
     queue.due_at,
-    queue.line,
-    queue.place,
-    queue.asked,
+    queue.ordering_key,
+    queue.sequence,
+    queue.manual,
     fit.probe
 
 -- name: next_due
@@ -161,7 +161,7 @@ SELECT
         (
             SELECT min(available_at)
             FROM delivery_queue
-            WHERE asked AND size <= ?largest AND endpoint <> ALL (?busy)
+            WHERE manual AND size <= ?largest AND endpoint <> ALL (?busy)
         )
     ),
     (SELECT epoch FROM clock_epoch)
@@ -173,7 +173,7 @@ CROSS JOIN LATERAL (
     ORDER BY available_at
     LIMIT 1
 ) head
-LEFT JOIN unwell_endpoints circuit ON circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
+LEFT JOIN endpoint_circuits circuit ON circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
 WHERE endpoints.endpoint <> ALL (?busy)
 
 -- name: events
@@ -192,9 +192,9 @@ CROSS JOIN LATERAL (
 UPDATE delivery_queue queue
 SET available_at = 'infinity', owner = NULL
 FROM
-    (SELECT id FROM webhooks WHERE id = ANY (?webhooks) AND NOT active ORDER BY id FOR SHARE) off,
-    ?rows AS claimed (id, business_id, endpoint, line, place)
-WHERE queue.webhook_id = off.id
+    (SELECT id FROM webhooks WHERE id = ANY (?webhooks) AND NOT active ORDER BY id FOR SHARE) disabled,
+    ?rows AS claimed (id, business_id, endpoint, ordering_key, sequence)
+WHERE queue.webhook_id = disabled.id
     AND queue.owner = ?owner
     AND queue.business_id = claimed.business_id
     AND queue.id = claimed.id

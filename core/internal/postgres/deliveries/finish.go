@@ -162,7 +162,7 @@ func (q Store) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, resul
 		businesses[i], ids[i], urls[i] = int64(r.Delivery.Business), r.Delivery.ID.String(), r.Attempt.URL
 		states[i], statuses[i] = string(r.State), int64(r.Attempt.Status)
 	}
-	query, err := q.db.Prepare(ctx, tx, queries.Get("into_history"), postgres.Args{
+	query, err := q.db.Prepare(ctx, tx, queries.Get("move_to_history"), postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "urls": postgres.Array(urls),
 		"states": postgres.Array(states), "statuses": postgres.Array(statuses), "owner": owner,
 		"now": q.db.Clock().Now(),

@@ -1,8 +1,8 @@
--- name: into_history
+-- name: move_to_history
 -- prepare: businesses bigint[], ids uuid[], urls text[], states text[], statuses smallint[], owner uuid
 -- prepare: now timestamptz
 -- Moves ended deliveries from the queue to the history. A success counts without the lease.
-WITH over AS (
+WITH removed AS (
     DELETE FROM delivery_queue queue
     USING unnest(?businesses, ?ids, ?urls, ?states, ?statuses) AS ended (business_id, id, url, state, status)
     WHERE queue.business_id = ended.business_id
@@ -23,7 +23,7 @@ INSERT INTO deliveries (
     business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at
 )
 SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, ?now
-FROM over
+FROM removed
 
 -- name: set_retries
 -- Schedules the next attempts. The number of attempts keeps a repeated result from ending the lease of the next one.
@@ -33,7 +33,7 @@ SET
     due_at = retry.due_at,
     available_at = retry.due_at,
     owner = NULL,
-    asked = false
+    manual = false
 FROM unnest(?businesses::bigint[], ?ids::uuid[], ?due::timestamptz[], ?attempts::smallint[])
     AS retry (business_id, id, due_at, attempts)
 WHERE queue.business_id = retry.business_id
@@ -41,16 +41,16 @@ WHERE queue.business_id = retry.business_id
     AND queue.owner = ?owner
     AND queue.attempts = retry.attempts
 
--- name: health_of
+-- name: lock_circuits
 -- prepare: endpoints bigint[]
 SELECT business_id, endpoint, failures, since, status, error, probing_since, next_probe, pause_ms
-FROM unwell_endpoints
+FROM endpoint_circuits
 WHERE endpoint = ANY (?endpoints)
 ORDER BY endpoint
 FOR UPDATE
 
--- name: write_health
-UPDATE unwell_endpoints circuit
+-- name: update_circuits
+UPDATE endpoint_circuits circuit
 SET
     failures = result.failures,
     since = result.since::timestamptz,

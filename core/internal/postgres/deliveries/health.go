@@ -56,7 +56,7 @@ func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
 	if err := q.startHealth(ctx, tx, unwell, byEndpoint); err != nil {
 		return judgement{}, err
 	}
-	query, err := q.db.Prepare(ctx, tx, queries.Get("health_of"), postgres.Args{
+	query, err := q.db.Prepare(ctx, tx, queries.Get("lock_circuits"), postgres.Args{
 		"endpoints": postgres.Array(all),
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func (q Store) startHealth(ctx context.Context, tx bun.Conn, endpoints []int64, 
 	}
 	now := q.db.Clock().Now()
 	if _, err := tx.ExecContext(ctx,
-		`INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error)
+		`INSERT INTO endpoint_circuits (business_id, endpoint, failures, since, at, status, error)
 		SELECT business_id, endpoint, 0, ?0, ?0, 0, ''
 		FROM unnest(?1::bigint[], ?2::bigint[]) AS r (business_id, endpoint) ON CONFLICT DO NOTHING`,
 		now, pgdialect.Array(businesses), pgdialect.Array(endpoints)); err != nil {
@@ -127,7 +127,7 @@ func (q Store) startHealth(ctx context.Context, tx bun.Conn, endpoints []int64, 
 
 func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow, well []int64) error {
 	if len(well) > 0 {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM unwell_endpoints WHERE endpoint = ANY (?)`,
+		if _, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE endpoint = ANY (?)`,
 			pgdialect.Array(well)); err != nil {
 			return fmt.Errorf("recording that endpoints are well: %w", err)
 		}
@@ -150,7 +150,7 @@ func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, chan
 		errs[i], since[i], probing[i], next[i] = row.Error, at(row.Since), at(row.ProbingSince.Time),
 			at(row.NextProbe.Time)
 	}
-	_, err := tx.ExecContext(ctx, queries.With("write_health", postgres.Args{
+	_, err := tx.ExecContext(ctx, queries.With("update_circuits", postgres.Args{
 		"now": now, "endpoints": pgdialect.Array(endpoints), "failures": pgdialect.Array(failures),
 		"statuses": pgdialect.Array(statuses), "pauses": pgdialect.Array(pauses), "errors": pgdialect.Array(errs),
 		"since": pgdialect.Array(since), "probing": pgdialect.Array(probing), "next": pgdialect.Array(next),
@@ -180,7 +180,7 @@ func (q Store) probeAtOnce(ctx context.Context, endpoints []int64) error {
 		return nil
 	}
 	_, err := q.db.Bun().ExecContext(ctx,
-		`UPDATE unwell_endpoints SET next_probe = ? WHERE endpoint = ANY (?) AND probing_since IS NOT NULL`,
+		`UPDATE endpoint_circuits SET next_probe = ? WHERE endpoint = ANY (?) AND probing_since IS NOT NULL`,
 		q.db.Clock().Now(), pgdialect.Array(endpoints))
 	if err != nil {
 		return fmt.Errorf("giving back probes: %w", err)
@@ -190,7 +190,7 @@ func (q Store) probeAtOnce(ctx context.Context, endpoints []int64) error {
 
 // forgetHealth deletes the circuit of an endpoint, because its subscription has changed.
 func forgetHealth(ctx context.Context, tx bun.Conn, business core.BusinessID, endpoint int64) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM unwell_endpoints WHERE business_id = ? AND endpoint = ?`, business,
+	_, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE business_id = ? AND endpoint = ?`, business,
 		endpoint)
 	if err != nil {
 		return fmt.Errorf("forgetting the health of webhook %d: %w", endpoint, err)

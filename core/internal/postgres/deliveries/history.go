@@ -28,14 +28,14 @@ type recordRow struct {
 	URL        string             `bun:"url"`
 	State      webhook.State      `bun:"state"`
 	Attempts   int                `bun:"attempts"`
-	Base       int                `bun:"base"`
+	Base       int                `bun:"prior_attempts"`
 	DueAt      sql.NullTime       `bun:"due_at"`
 	FinishedAt sql.NullTime       `bun:"finished_at"`
 	LastStatus int                `bun:"last_status"`
 	LastError  string             `bun:"last_error"`
 	LastClass  webhook.ErrorClass `bun:"last_class"`
 	SwitchedOn bool               `bun:"switched_on"` // of its subscription, if any
-	Waits      bool               `bun:"waits"`
+	Waits      bool               `bun:"blocked"`
 	Health     healthRow          `bun:"embed:health_"`
 	Trace      core.Trace         `bun:"trace"`
 }
@@ -282,7 +282,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 		return err
 	}
 	var waits bool
-	err := tx.QueryRowContext(ctx, `SELECT waits`+mine+` FOR UPDATE`, business, id).Scan(&waits)
+	err := tx.QueryRowContext(ctx, `SELECT blocked`+mine+` FOR UPDATE`, business, id).Scan(&waits)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 		return core.Errorf(core.Conflict,
 			"an earlier event of the same order is not delivered yet; this delivery follows it by itself")
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, asked = true
+	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, manual = true
 		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.db.Clock().Now(), business, id)
 	return err
 }

@@ -5,10 +5,10 @@
     delivery.available_at = 'infinity'
     OR (
         delivery.owner IS NULL
-        AND NOT delivery.asked
+        AND NOT delivery.manual
         AND EXISTS (
             SELECT 1
-            FROM unwell_endpoints circuit
+            FROM endpoint_circuits circuit
             WHERE circuit.endpoint = delivery.endpoint
                 AND circuit.business_id = delivery.business_id
                 AND circuit.probing_since IS NOT NULL
@@ -38,14 +38,14 @@ SELECT
     coalesce(nullif(delivery.url, ''), webhook.url, '') AS url,
     delivery.state,
     delivery.attempts,
-    delivery.base,
+    delivery.prior_attempts,
     delivery.due_at,
     delivery.finished_at,
     coalesce(attempt.status, 0) AS last_status,
     coalesce(attempt.error, '') AS last_error,
     coalesce(attempt.error_class, '') AS last_class,
     coalesce(webhook.active, true) AS switched_on,
-    delivery.waits,
+    delivery.blocked,
     coalesce(circuit.since, 'epoch') AS health_since,
     coalesce(circuit.status, 0) AS health_status,
     coalesce(circuit.pause_ms, 0) AS health_pause_ms
@@ -62,9 +62,9 @@ FROM (
             NULL::timestamptz AS finished_at,
             CASE WHEN ?is_held THEN 'held' ELSE 'pending' END AS state,
             CASE WHEN NOT ?is_held THEN delivery.due_at END AS due_at,
-            delivery.waits,
+            delivery.blocked,
             delivery.endpoint,
-            delivery.base
+            delivery.prior_attempts
         FROM delivery_queue delivery
         WHERE delivery.business_id = ?business ?queued
         ORDER BY delivery.id DESC
@@ -99,7 +99,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) event ON true
 LEFT JOIN webhooks webhook ON webhook.business_id = delivery.business_id AND webhook.id = delivery.webhook_id
-LEFT JOIN unwell_endpoints circuit
+LEFT JOIN endpoint_circuits circuit
     ON circuit.endpoint = delivery.endpoint AND circuit.business_id = delivery.business_id
 LEFT JOIN LATERAL (
     SELECT status, error, error_class
@@ -127,8 +127,8 @@ ORDER BY id
 -- name: requeue
 -- Queues an ended delivery again. The attempts so far do not count for its new schedule.
 INSERT INTO delivery_queue (
-    business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, due_at,
-    available_at, asked
+    business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence, attempts,
+    prior_attempts, due_at, available_at, manual
 )
 SELECT
     business_id,
@@ -140,7 +140,7 @@ SELECT
     ?endpoint,
     ?size,
     coalesce(order_id, 0),
-    coalesce(place, 0),
+    coalesce(sequence, 0),
     ?attempts,
     ?attempts,
     ?now,

@@ -157,8 +157,8 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 		recordRow
 		Head  []byte `bun:"head"` // of the body
 		Size  int    `bun:"size"` // of the stored body
-		Line  int64  `bun:"line"`
-		Place int64  `bun:"place"`
+		Line  int64  `bun:"ordering_key"`
+		Place int64  `bun:"sequence"`
 	}
 	if err := tx.NewRaw(queries.With("take_ended", postgres.Args{
 		"business": business, "first": ids[0], "last": ids[len(ids)-1], "ids": postgres.Array(ids), "state": end,
@@ -169,7 +169,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 	now, sent := q.db.Clock().Now(), len(ended)
 	if sent < len(ids) {
 		hastened, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
-			"business": business, "ids": postgres.Array(ids), "now": now, "asked": asked,
+			"business": business, "ids": postgres.Array(ids), "now": now, "manual": asked,
 			"is_switched_off": isSwitchedOff,
 		}))
 		if err != nil {
@@ -203,8 +203,8 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 		rows.End()
 	}
 	return sent, rows.CopyInto(ctx, tx, "delivery_queue",
-		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, "+
-			"due_at, available_at, asked")
+		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence, attempts, "+
+			"prior_attempts, due_at, available_at, manual")
 }
 
 // EndRedelivery ends the job (webhook.Redeliveries).

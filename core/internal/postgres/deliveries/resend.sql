@@ -1,7 +1,7 @@
 -- name: take_ended
 -- Takes ended deliveries out of the history, with what the queue needs of their events. The range of ids and
 -- the single lookups of events keep a new partition, which has no statistics, from being scanned.
-WITH again AS (
+WITH resent AS (
     DELETE FROM deliveries delivery
     WHERE delivery.business_id = ?business
         AND delivery.id BETWEEN ?first AND ?last
@@ -24,33 +24,33 @@ WITH again AS (
         delivery.attempts
 )
 SELECT
-    again.id,
-    again.event_id,
-    again.event_type,
-    again.webhook_id,
-    again.url,
-    again.attempts,
+    resent.id,
+    resent.event_id,
+    resent.event_type,
+    resent.webhook_id,
+    resent.url,
+    resent.attempts,
     event.head,
     event.size,
-    event.line,
-    event.place
-FROM again
+    event.ordering_key,
+    event.sequence
+FROM resent
 CROSS JOIN LATERAL (
     SELECT
         substring(body FOR ?head) AS head,
         length(body) AS size,
-        coalesce(order_id, 0) AS line,
-        coalesce(place, 0) AS place
+        coalesce(order_id, 0) AS ordering_key,
+        coalesce(sequence, 0) AS sequence
     FROM events
-    WHERE id = again.event_id AND business_id = again.business_id
+    WHERE id = resent.event_id AND business_id = resent.business_id
     LIMIT 1
 ) event
-ORDER BY again.id
+ORDER BY resent.id
 
 -- name: retry_now
 -- Makes waiting deliveries due.
 UPDATE delivery_queue delivery
-SET due_at = ?now, available_at = ?now, asked = asked OR ?asked
+SET due_at = ?now, available_at = ?now, manual = manual OR ?manual
 WHERE business_id = ?business
     AND id = ANY (?ids::uuid[])
     AND owner IS NULL
@@ -91,7 +91,7 @@ sends AS MATERIALIZED (
 ),
 -- The deliveries to send again.
 chosen AS (
-    INSERT INTO order_resends (business_id, reference, delivery_id, event_id, state, before)
+    INSERT INTO order_resends (business_id, reference, delivery_id, event_id, state, prior_attempts)
     SELECT ?business, ?reference, sends.id, sends.event_id, ?chosen, 0
     FROM sends
     JOIN placed ON placed.placed_event = sends.event_id
@@ -108,7 +108,7 @@ WHERE NOT EXISTS (
 -- name: mark_resends
 -- Marks the chosen deliveries that are queued as sent.
 UPDATE order_resends resend
-SET state = ?sent, before = delivery.attempts
+SET state = ?sent, prior_attempts = delivery.attempts
 FROM delivery_queue delivery
 WHERE resend.business_id = ?business
     AND resend.reference = ?reference
@@ -136,7 +136,7 @@ WHERE resend.business_id = ?business
     AND resend.state = ?sent
     AND coalesce(
         (
-            SELECT delivery.attempts > resend.before
+            SELECT delivery.attempts > resend.prior_attempts
             FROM delivery_queue delivery
             WHERE delivery.business_id = resend.business_id
                 AND delivery.id = resend.delivery_id

@@ -76,7 +76,8 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, win
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE orders SET untold = false WHERE business_id = ? AND untold AND created_at >= ? AND created_at < ?
+		`UPDATE orders SET unnotified = false WHERE business_id = ? AND unnotified AND created_at >= ?
+			AND created_at < ?
 			AND placed_event = ANY (?::uuid[])`,
 		work.Business, window.From, window.To, postgres.Array(events)); err != nil {
 		return fmt.Errorf("choosing what to send again: %w", err)
@@ -110,7 +111,8 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, win
 		"business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at"); err != nil {
 		return err
 	}
-	return resends.CopyInto(ctx, tx, "order_resends", "business_id, reference, delivery_id, event_id, state, before")
+	return resends.CopyInto(ctx, tx, "order_resends",
+		"business_id, reference, delivery_id, event_id, state, prior_attempts")
 }
 
 // Resend makes the next selected deliveries due now. It deselects those that were accepted

@@ -54,7 +54,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
 		"endpoints": Endpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
 		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
-		"known": postgres.Array(known), "most": postgres.Array(most), "first_most": capacity.OtherKeys,
+		"known": postgres.Array(known), "capacity": postgres.Array(most), "first_capacity": capacity.OtherKeys,
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
@@ -236,7 +236,7 @@ func (q Store) drop(ctx context.Context, rows []outbox.QueueRow) error {
 	return q.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx,
 			`DELETE FROM delivery_queue queue
-			USING ? AS gone (id, business_id, endpoint, line, place)
+			USING ? AS gone (id, business_id, endpoint, ordering_key, sequence)
 			WHERE queue.business_id = gone.business_id AND queue.id = gone.id`, outbox.PlacesOf(rows)); err != nil {
 			return err
 		}
@@ -293,7 +293,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, deliveries []webhook.
 func giveBack(ctx context.Context, in bun.IDB, owner core.ID, rows []outbox.QueueRow) error {
 	_, err := in.ExecContext(ctx,
 		`UPDATE delivery_queue queue SET available_at = due_at, owner = NULL
-		FROM ?0 AS given (id, business_id, endpoint, line, place)
+		FROM ?0 AS given (id, business_id, endpoint, ordering_key, sequence)
 		WHERE queue.business_id = given.business_id AND queue.id = given.id AND queue.owner = ?1`,
 		outbox.PlacesOf(rows), owner)
 	if err != nil {

@@ -182,7 +182,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	}
 	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) || before.EventHeader != sub.EventHeader
 	if moved {
-		if _, err := tx.ExecContext(ctx, queries.With("forget_outcomes", postgres.Args{
+		if _, err := tx.ExecContext(ctx, queries.With("reset_health", postgres.Args{
 			"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
 		})); err != nil {
 			return fmt.Errorf("forgetting what the attempts of webhook %d said: %w", sub.ID, err)
@@ -194,7 +194,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 		}
 	}
 	if before.Units != sub.Units {
-		if err := w.retime(ctx, tx, before, sub); err != nil {
+		if err := w.reschedule_retries(ctx, tx, before, sub); err != nil {
 			return err
 		}
 	}
@@ -202,19 +202,19 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
-		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.db.Clock().Now(),
+		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT blocked`, w.db.Clock().Now(),
 		sub.Business, sub.ID); err != nil {
 		return fmt.Errorf("releasing held deliveries: %w", err)
 	}
 	return nil
 }
 
-// retime reschedules deliveries that wait for a retry: the wait since the last attempt follows
+// reschedule_retries reschedules deliveries that wait for a retry: the wait since the last attempt follows
 // the new units. Held or blocked deliveries are already due.
-func (w Webhooks) retime(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+func (w Webhooks) reschedule_retries(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	was, _ := before.Units.Schedule().After(1)
 	is, _ := sub.Units.Schedule().After(1)
-	_, err := tx.ExecContext(ctx, queries.With("retime", postgres.Args{
+	_, err := tx.ExecContext(ctx, queries.With("reschedule_retries", postgres.Args{
 		"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
 		"difference": int64((is - was) / time.Second),
 	}))

@@ -41,7 +41,7 @@ SET
     version = version + 1
 WHERE business_id = ?business AND id = ?id
 
--- name: retime
+-- name: reschedule_retries
 -- Moves the waiting retries of a webhook whose units have changed. The difference applies to the first retry.
 UPDATE delivery_queue queue
 SET due_at = waiting.due_at, available_at = waiting.due_at
@@ -49,23 +49,27 @@ FROM (
     SELECT
         business_id,
         id,
-        greatest(due_at + ?difference * interval '1 second' * power(2, attempts - base - 1), ?now) AS due_at
+        greatest(due_at + ?difference * interval '1 second' * power(2, attempts - prior_attempts - 1), ?now) AS due_at
     FROM delivery_queue
-    WHERE business_id = ?business AND webhook_id = ?webhook AND owner IS NULL AND attempts > base AND due_at > ?now
+    WHERE business_id = ?business
+        AND webhook_id = ?webhook
+        AND owner IS NULL
+        AND attempts > prior_attempts
+        AND due_at > ?now
     ORDER BY id
     FOR UPDATE
 ) waiting
 WHERE queue.business_id = waiting.business_id AND queue.id = waiting.id
 
--- name: forget_outcomes
+-- name: reset_health
 -- Forgets what the attempts of a webhook said, because its URL or headers have changed.
-INSERT INTO endpoint_health (business_id, webhook_id, anew_at)
+INSERT INTO webhook_health (business_id, webhook_id, reset_at)
 VALUES (?business, ?webhook, ?now)
 ON CONFLICT (business_id, webhook_id) DO UPDATE
 SET
-    anew_at = excluded.anew_at,
-    accepted_at = NULL,
-    refused_at = NULL,
+    reset_at = excluded.reset_at,
+    succeeded_at = NULL,
+    failed_at = NULL,
     failing_since = NULL,
     status = 0,
     error_class = '',

@@ -1,6 +1,6 @@
 -- name: enqueue
 -- Stores a job and its row in the queue.
-WITH kept AS (
+WITH stored_job AS (
     INSERT INTO jobs (
         business_id, id, kind, subject, state, body, callback_url, request_id, created_at, dry_run, trace, actor
     )
@@ -51,11 +51,11 @@ candidates AS (
         LIMIT CASE WHEN kinds.kind = ?recheck THEN NULL ELSE 1 END
     ) candidate
 )
-SELECT DISTINCT ON (business_id, ?line) business_id, kind, seq, available_at
+SELECT DISTINCT ON (business_id, ?ordering_key) business_id, kind, seq, available_at
 FROM candidates
-ORDER BY business_id, ?line, seq
+ORDER BY business_id, ?ordering_key, seq
 
--- name: line
+-- name: ordering_key
 -- The ordering key of a queued job: that of its kind. Rechecks have one for each platform.
 CASE kind
     WHEN ?timing THEN ?menu
@@ -117,7 +117,7 @@ FROM (?heads) heads
 
 -- name: renew
 -- Extends a lease that is still held, and records the progress.
-WITH held AS (
+WITH leased AS (
     UPDATE job_queue
     SET available_at = ?until
     WHERE business_id = ?business AND kind = ?kind AND seq = ?seq AND owner = ?owner
@@ -125,12 +125,12 @@ WITH held AS (
 )
 UPDATE jobs
 SET progress = ?done, total = ?total
-FROM held
-WHERE business_id = ?business AND id = held.job_id
+FROM leased
+WHERE business_id = ?business AND id = leased.job_id
 
 -- name: retry
 -- Returns a job to the queue. An attempt that does not count leaves the state as it is.
-WITH back AS (
+WITH returned AS (
     UPDATE job_queue
     SET available_at = ?at, owner = NULL, attempts = attempts - ?uncounted
     WHERE business_id = ?business AND kind = ?kind AND seq = ?seq AND owner = ?owner
@@ -138,8 +138,8 @@ WITH back AS (
 )
 UPDATE jobs
 SET state = CASE WHEN ?uncounted = 0 THEN 'queued' ELSE state END, error = ?cause
-FROM back
-WHERE business_id = ?business AND id = back.job_id
+FROM returned
+WHERE business_id = ?business AND id = returned.job_id
 
 -- name: ended
 -- Those of the given jobs that have ended.
@@ -150,7 +150,7 @@ WHERE jobs.state IN ('done', 'failed')
 
 -- name: finish
 -- Records the outcome of a job and removes it from the queue.
-WITH over AS (
+WITH removed AS (
     DELETE FROM job_queue
     WHERE business_id = ?business AND kind = ?kind AND seq = ?seq
 )

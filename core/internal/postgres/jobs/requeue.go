@@ -33,7 +33,7 @@ func (j Store) RunAgain(ctx context.Context, business core.BusinessID, reference
 		var state string
 		var running bool
 		if err := tx.QueryRowContext(ctx, `SELECT kind, subject, body, callback_url, dry_run, state,
-				EXISTS (SELECT 1 FROM jobs r WHERE r.business_id = j.business_id AND r.again_of = j.id
+				EXISTS (SELECT 1 FROM jobs r WHERE r.business_id = j.business_id AND r.rerun_of = j.id
 					AND r.state IN ('queued', 'running'))
 			FROM jobs j WHERE business_id = ? AND id = ? FOR UPDATE`, business, reference).
 			Scan(&again.Kind, &again.Subject, &again.Body, &again.CallbackURL, &again.DryRun, &state,
@@ -55,11 +55,11 @@ func (j Store) RunAgain(ctx context.Context, business core.BusinessID, reference
 		if err := Enqueue(ctx, j.db, tx, again, ""); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET again_of = ? WHERE business_id = ? AND id = ?`, reference,
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET rerun_of = ? WHERE business_id = ? AND id = ?`, reference,
 			business, again.ID); err != nil {
 			return fmt.Errorf("linking the job: %w", err)
 		}
-		change.Object, change.After = "job/"+again.ID.String(), map[string]any{"again_of": reference.String()}
+		change.Object, change.After = "job/"+again.ID.String(), map[string]any{"rerun_of": reference.String()}
 		return j.db.RecordAudit(ctx, tx, change)
 	})
 	return again.ID, err

@@ -67,7 +67,7 @@ type claimedJob struct {
 // Heads selects the first job of each business and ordering key. Only these are run.
 var Heads = bun.Safe(queries.With("heads", postgres.Args{
 	"recheck": core.RecheckJob,
-	"line": bun.Safe(queries.With("line", postgres.Args{
+	"ordering_key": bun.Safe(queries.With("ordering_key", postgres.Args{
 		"timing": core.TimingJob, "menu": core.MenuJob, "recheck": core.RecheckJob,
 	})),
 }))

@@ -29,7 +29,7 @@ func (m Store) Revisions(ctx context.Context, business core.BusinessID,
 		which.Add(true, "r.id = ANY (?::uuid[])", postgres.Array(touching))
 	}
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
-		`SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.undoes FROM revisions r
+		`SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.rollback_to FROM revisions r
 		WHERE r.business_id = ?`+which.Text+` ORDER BY r.id DESC LIMIT ?`,
 		slices.Concat([]any{business}, which.Args, []any{f.Limit})...)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m Store) countRows(ctx context.Context, business core.BusinessID, list []m
 		byID[list[i].ID], ids[i] = &list[i], list[i].ID.String()
 	}
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
-		`SELECT p.revision_id, p.tbl, p.kind, coalesce(s.ref_id, ''), sum(cardinality(p.ids))::int
+		`SELECT p.revision_id, p.table_name, p.kind, coalesce(s.ref_id, ''), sum(cardinality(p.ids))::int
 		FROM revision_parts p LEFT JOIN stores s ON s.business_id = p.business_id AND s.id = p.store_id
 		WHERE p.business_id = ? AND p.revision_id = ANY (?::uuid[]) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, business,
 		postgres.Array(ids))
@@ -142,8 +142,8 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 	for _, t := range tablesOf(f) {
 		queries = append(queries, string(t.Differences(changed)))
 	}
-	rows, err := db.QueryContext(ctx, `SELECT asked.id, difference.* FROM unnest(?0::uuid[]) AS asked (id)
-		CROSS JOIN LATERAL (?1 ORDER BY 1, 2 LIMIT ?2 OFFSET ?3) difference ORDER BY difference.n, difference.place`,
+	rows, err := db.QueryContext(ctx, `SELECT revision.id, difference.* FROM unnest(?0::uuid[]) AS revision (id)
+		CROSS JOIN LATERAL (?1 ORDER BY 1, 2 LIMIT ?2 OFFSET ?3) difference ORDER BY difference.n, difference.position`,
 		postgres.Array(ids), bun.Safe(strings.Join(queries, " UNION ALL ")), limit, offset)
 	if err != nil {
 		return nil, fmt.Errorf("reading differences: %w", err)

@@ -24,9 +24,9 @@ func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c postgres.
 	kind := slices.Index(menu.RevisionEntities(), f.Entity)
 	switch {
 	case f.Entity == menu.TimingsEntity:
-		c.Add(true, "part.tbl = 'timing_groups'")
+		c.Add(true, "part.table_name = 'timing_groups'")
 	case f.Entity == menu.StoresEntity:
-		c.Add(true, "part.tbl = 'stores'")
+		c.Add(true, "part.table_name = 'stores'")
 	case kind >= 0:
 		owned := []int{}
 		for relation, owner := range revisions.Owners() {
@@ -35,15 +35,15 @@ func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c postgres.
 			}
 		}
 		c.Add(true,
-			`(part.tbl IN ('menu_masters', 'menu_at_store') AND part.kind = ?
-				OR part.tbl = 'menu_links' AND part.kind = ANY (?))`,
+			`(part.table_name IN ('catalogue_entities', 'store_overrides') AND part.kind = ?
+				OR part.table_name = 'menu_links' AND part.kind = ANY (?))`,
 			kind, postgres.Array(owned))
 	}
 	if kind >= 0 && f.RefID != "" {
 		object, args := objectIDs(business, f)
 		c.Add(true, "part.ids && ARRAY("+object+")", args...)
 	}
-	c.Add(f.Location == menu.MasterLocation, "part.tbl IN ('menu_masters', 'menu_links', 'timing_groups')")
+	c.Add(f.Location == menu.MasterLocation, "part.table_name IN ('catalogue_entities', 'menu_links', 'timing_groups')")
 	c.Add(f.Location != "" && f.Location != menu.MasterLocation,
 		"part.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Location)
 	return c
@@ -57,7 +57,7 @@ func objectIDs(business core.BusinessID, f menu.RevisionFilter) (query string, a
 	case menu.StoresEntity:
 		return "SELECT id FROM stores WHERE business_id = ? AND ref_id = ?", []any{business, f.RefID}
 	}
-	return "SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?",
+	return "SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ?",
 		[]any{business, slices.Index(menu.RevisionEntities(), f.Entity), f.RefID}
 }
 

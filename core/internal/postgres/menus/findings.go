@@ -17,7 +17,8 @@ import (
 // ItemsAfter returns master items (menu.RecheckRecords).
 func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after int64,
 	limit int) (list []menu.StoredItem, err error) {
-	rows, err := m.db.Tenant(business).QueryContext(ctx, `SELECT id, name, active, record, updated_at FROM menu_masters
+	rows, err := m.db.Tenant(business).QueryContext(ctx,
+		`SELECT id, name, active, record, updated_at FROM catalogue_entities
 		WHERE business_id = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`, business, int(menu.Items), after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading items: %w", err)
@@ -52,7 +53,7 @@ func (m Store) KeepFindings(ctx context.Context, work core.Job, platform string,
 		}
 		var same []int64
 		if err :=
-			tx.NewRaw(`SELECT m.id FROM menu_masters m JOIN unnest(?::bigint[], ?::timestamptz[]) AS r (id, at)
+			tx.NewRaw(`SELECT m.id FROM catalogue_entities m JOIN unnest(?::bigint[], ?::timestamptz[]) AS r (id, at)
 				ON r.id = m.id AND r.at = m.updated_at
 			WHERE m.business_id = ? AND m.kind = ? FOR SHARE OF m`, postgres.Array(ids), postgres.Array(at),
 				work.Business, int(menu.Items)).Scan(ctx, &same); err != nil {

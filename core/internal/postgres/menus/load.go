@@ -42,7 +42,7 @@ func (l *MenuLoader) then(work func() error) error {
 	return nil
 }
 
-// masterRow is a row of menu_masters without business and kind.
+// masterRow is a row of catalogue_entities without business and kind.
 type masterRow struct {
 	ref      menu.Ref
 	parent   int64
@@ -61,7 +61,7 @@ func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgre
 
 // masters reads full records of a kind that match the condition.
 func (l *MenuLoader) masters(kind menu.Kind, condition string, args ...any) (list []masterRow, err error) {
-	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM menu_masters
+	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM catalogue_entities
 		WHERE business_id = ? AND kind = ? AND `+condition, append([]any{l.Business, int(kind)}, args...),
 		func(row postgres.CopiedRow) {
 			list = append(list, masterRow{
@@ -118,7 +118,7 @@ func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, settle func(*R, maste
 // refs adds the references of entities that are not yet known.
 func (l *MenuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Kind, condition string,
 	args ...any) error {
-	return l.rows(kind.String(), `SELECT id, name, active FROM menu_masters
+	return l.rows(kind.String(), `SELECT id, name, active FROM catalogue_entities
 		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
 		append([]any{l.Business, int(kind)}, args...),
 		func(row postgres.CopiedRow) {
@@ -160,7 +160,7 @@ func (l *MenuLoader) allLinks(into *menu.PerRelation[[]menu.Link]) error {
 // atStore reads the store's values of one kind that match the condition.
 func (l *MenuLoader) atStore(kind menu.Kind, condition string,
 	args ...any) (ids []int64, contents []string, err error) {
-	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM menu_at_store
+	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM store_overrides
 		WHERE business_id = ? AND store_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
 		append([]any{l.Business, l.Store, int(kind)}, args...), func(row postgres.CopiedRow) {
 			ids, contents = append(ids, row.Int(0)), append(contents, row.Text(1))

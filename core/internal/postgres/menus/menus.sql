@@ -1,16 +1,16 @@
 -- name: left_out
 -- The findings of a platform against the items of a store.
-SELECT master.name, finding.rule, finding.message
+SELECT entity.name, finding.rule, finding.message
 FROM platform_findings finding
-JOIN menu_at_store here
-    ON here.business_id = finding.business_id
-    AND here.store_id = ?store
-    AND here.kind = 1
-    AND here.id = finding.item_id
-JOIN menu_masters master
-    ON master.business_id = finding.business_id AND master.kind = 1 AND master.id = finding.item_id
+JOIN store_overrides override
+    ON override.business_id = finding.business_id
+    AND override.store_id = ?store
+    AND override.kind = 1
+    AND override.id = finding.item_id
+JOIN catalogue_entities entity
+    ON entity.business_id = finding.business_id AND entity.kind = 1 AND entity.id = finding.item_id
 WHERE finding.business_id = ?business AND finding.platform = ?platform
-ORDER BY master.name, finding.rule
+ORDER BY entity.name, finding.rule
 
 -- name: versions
 -- The versions that determine an effective menu, and whether the store takes orders on the platform.
@@ -59,10 +59,10 @@ ON CONFLICT DO NOTHING
 
 -- name: rename_values
 -- Replaces the values of items at stores.
-UPDATE menu_at_store here
+UPDATE store_overrides override
 SET content = renamed.content::json
 FROM unnest(?stores::bigint[], ?ids::bigint[], ?contents::text[]) AS renamed (store_id, id, content)
-WHERE here.business_id = ?business
-    AND here.store_id = renamed.store_id
-    AND here.kind = ?kind
-    AND here.id = renamed.id
+WHERE override.business_id = ?business
+    AND override.store_id = renamed.store_id
+    AND override.kind = ?kind
+    AND override.id = renamed.id

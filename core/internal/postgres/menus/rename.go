@@ -100,7 +100,7 @@ func (r *renaming) values() (bool, error) {
 	var stores, ids []int64
 	var contents []string
 	var failure error
-	err := r.loader.rows("the stores' items", `SELECT store_id, id, content FROM menu_at_store
+	err := r.loader.rows("the stores' items", `SELECT store_id, id, content FROM store_overrides
 		WHERE business_id = ? AND kind = ? AND position(? IN content::text) > 0 ORDER BY store_id, id`,
 		[]any{r.loader.Business, int(menu.Items), r.quoted}, func(row postgres.CopiedRow) {
 			var values menu.ItemValues

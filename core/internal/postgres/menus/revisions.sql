@@ -2,7 +2,7 @@
 -- The names of the first changed objects of revisions: a few ids of the first few parts of each.
 SELECT
     part.revision_id,
-    coalesce(store.ref_id, master.name, changed.row ->> 'name', changed.row ->> 'title')
+    coalesce(store.ref_id, found.name, changed.row ->> 'name', changed.row ->> 'title')
 FROM unnest(?revisions::uuid[]) AS revision (id)
 CROSS JOIN LATERAL (
     SELECT *
@@ -11,20 +11,20 @@ CROSS JOIN LATERAL (
     ORDER BY n
     LIMIT ?parts
 ) part
-CROSS JOIN LATERAL unnest(part.ids[:?ids]) WITH ORDINALITY AS entity (id, place)
-CROSS JOIN LATERAL (SELECT part.rows -> (entity.place - 1)::int AS row) changed
-LEFT JOIN stores store ON part.tbl = 'stores' AND store.business_id = ?business AND store.id = entity.id
-LEFT JOIN menu_masters master
-    ON master.business_id = ?business
-    AND master.id = entity.id
-    AND master.kind = CASE part.tbl
+CROSS JOIN LATERAL unnest(part.ids[:?ids]) WITH ORDINALITY AS entity (id, position)
+CROSS JOIN LATERAL (SELECT part.rows -> (entity.position - 1)::int AS row) changed
+LEFT JOIN stores store ON part.table_name = 'stores' AND store.business_id = ?business AND store.id = entity.id
+LEFT JOIN catalogue_entities found
+    ON found.business_id = ?business
+    AND found.id = entity.id
+    AND found.kind = CASE part.table_name
         WHEN 'stores' THEN NULL
         WHEN 'timing_groups' THEN NULL
         WHEN 'menu_links' THEN (?owners::int[])[part.kind + 1]
         ELSE part.kind
     END
-WHERE coalesce(store.ref_id, master.name, changed.row ->> 'name', changed.row ->> 'title') IS NOT NULL
-ORDER BY part.n, entity.place
+WHERE coalesce(store.ref_id, found.name, changed.row ->> 'name', changed.row ->> 'title') IS NOT NULL
+ORDER BY part.n, entity.position
 
 -- name: changed_since
 -- The latest revision, and the number of entities of each kind that have changed since a revision.
@@ -38,7 +38,7 @@ FROM (
 ) latest
 LEFT JOIN (
     SELECT
-        CASE part.tbl
+        CASE part.table_name
             WHEN 'timing_groups' THEN ?timing
             WHEN 'menu_links' THEN (?owners::int[])[part.kind + 1]
             ELSE part.kind
@@ -46,7 +46,7 @@ LEFT JOIN (
         unnest(part.ids) AS id
     FROM revision_parts part
     WHERE part.business_id = ?business
-        AND part.tbl IN ('menu_masters', 'menu_links', 'menu_at_store', 'timing_groups')
+        AND part.table_name IN ('catalogue_entities', 'menu_links', 'store_overrides', 'timing_groups')
         AND part.n > (
             SELECT max(n)
             FROM revision_parts
@@ -58,7 +58,7 @@ GROUP BY 1, 2
 -- name: forget_timers
 -- Deletes the timers that were set after a revision: they were requested after it, or their switch was recorded
 -- after it. A switch may have waited, and the revision may be a switch itself.
-DELETE FROM item_turn_ons timer
+DELETE FROM item_timers timer
 WHERE timer.business_id = ?business
     AND (
         timer.reference >= ?first

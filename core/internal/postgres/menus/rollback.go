@@ -128,7 +128,8 @@ func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID)
 	const since = `p.n > ?1 AND p.n <= ?2`
 	var stores []int64
 	if err :=
-		tx.NewRaw(`SELECT DISTINCT store_id FROM revision_parts p WHERE p.business_id = ?0 AND p.tbl = 'menu_at_store'
+		tx.NewRaw(`SELECT DISTINCT store_id FROM revision_parts p WHERE p.business_id = ?0
+			AND p.table_name = 'store_overrides'
 			AND `+since+` ORDER BY store_id`,
 			business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
 		return undone, fmt.Errorf("reading a revision: %w", err)

@@ -105,7 +105,8 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *aggregator.StoreMenu) error {
 	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
 	err := tx.QueryRowContext(ctx,
-		`SELECT waiting, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN '' ELSE coalesce(outlet, ?) END
+		`SELECT pending_references, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN ''
+			ELSE coalesce(platform_store_id, ?) END
 		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID,
 		s.Platform.Name).Scan(pgdialect.Array(&s.Waiting), &s.OnSale)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -116,7 +117,7 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	}
 	var others bool
 	if err := tx.QueryRowContext(ctx,
-		`SELECT EXISTS (SELECT 1 FROM (?) outlet WHERE platform = ? AND listed AND store_id <> ?)`,
+		`SELECT EXISTS (SELECT 1 FROM (?) platform_store WHERE platform = ? AND listed AND store_id <> ?)`,
 		platforms.Outlets(business, []string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
 		return fmt.Errorf("reading the outlets of stores: %w", err)
 	}

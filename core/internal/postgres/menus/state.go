@@ -32,7 +32,7 @@ func (l *MenuLoader) named(needs menu.Needs, s *menu.State) error {
 		// Includes the sub-categories of all these.
 		if err := load(l, &s.Categories, menu.Categories, settleCategory,
 			`(name = ANY (?) OR parent_id <> 0 AND parent_id IN (
-				SELECT id FROM menu_masters WHERE business_id = ? AND kind = 0 AND name = ANY (?)))`,
+				SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = 0 AND name = ANY (?)))`,
 			postgres.Array(names), l.Business, postgres.Array(names)); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func optionRef(o *menu.Option) menu.Ref     { return o.Ref }
 
 // linked reads the associations that the request needs.
 func (l *MenuLoader) linked(needs menu.Needs, s *menu.State) error {
-	const toNamed = `to_id IN (SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ANY (?))`
+	const toNamed = `to_id IN (SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ANY (?))`
 	items, groups, options := IDsOf(s.Items, ItemRef), IDsOf(s.OptionGroups, groupRef), IDsOf(s.Options, optionRef)
 	if err := l.links(&s.Links[menu.ItemCategory], menu.ItemCategory, "from_id = ANY (?)",
 		postgres.Array(items)); err != nil {
@@ -128,7 +128,7 @@ func (l *MenuLoader) others(needs menu.Needs, s *menu.State) error {
 		}
 		if wanted.AtStore {
 			if err := l.refs(known[kind], &s.Others[kind], kind,
-				`id IN (SELECT id FROM menu_at_store WHERE business_id = ? AND store_id = ? AND kind = ?)`,
+				`id IN (SELECT id FROM store_overrides WHERE business_id = ? AND store_id = ? AND kind = ?)`,
 				l.Business, l.Store, int(kind)); err != nil {
 				return err
 			}
@@ -202,9 +202,10 @@ func (l *MenuLoader) spread(needs menu.Needs, s *menu.State) error {
 			continue
 		}
 		rows, err := l.Tx.QueryContext(l.Ctx,
-			`SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM menu_at_store
+			`SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM store_overrides
 				WHERE business_id = ?0 AND kind = ?1 GROUP BY id) a
-			JOIN menu_masters m ON m.business_id = ?0 AND m.kind = ?1 AND m.id = a.id ORDER BY m.name`, l.Business,
+			JOIN catalogue_entities m ON m.business_id = ?0 AND m.kind = ?1 AND m.id = a.id ORDER BY m.name`,
+			l.Business,
 			int(kind))
 		if err != nil {
 			return fmt.Errorf("counting store references: %w", err)

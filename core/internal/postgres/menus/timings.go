@@ -53,7 +53,7 @@ func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string
 func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	refIDs []string) (map[string]int64, error) {
 	rows, err := tx.QueryContext(ctx,
-		`SELECT name, id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ANY (?)`,
+		`SELECT name, id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ANY (?)`,
 		business, int(menu.Categories), postgres.Array(refIDs))
 	if err != nil {
 		return nil, fmt.Errorf("reading categories: %w", err)
@@ -164,7 +164,7 @@ func (m Store) TimingGroups(ctx context.Context, business core.BusinessID) ([]me
 		return nil, err
 	}
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
-		`SELECT id, name FROM menu_masters WHERE business_id = ?0 AND kind = ?1
+		`SELECT id, name FROM catalogue_entities WHERE business_id = ?0 AND kind = ?1
 		AND id IN (SELECT category_id FROM timed_categories WHERE business_id = ?0)`, business, int(menu.Categories))
 	if err != nil {
 		return nil, fmt.Errorf("reading categories: %w", err)

@@ -45,7 +45,8 @@ func (w *MenuWriter) empty(plan *menu.Plan) error {
 		if !emptied {
 			continue
 		}
-		if err := w.exec("emptying stores", `DELETE FROM menu_at_store WHERE business_id = ? AND kind = ?`, w.Business,
+		if err := w.exec("emptying stores", `DELETE FROM store_overrides WHERE business_id = ? AND kind = ?`,
+			w.Business,
 			kind); err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (w *MenuWriter) deactivate(plan *menu.Plan) error {
 			continue
 		}
 		if err := w.exec("deactivating "+menu.Kind(kind).String(),
-			`UPDATE menu_masters SET active = false, updated_at = ?
+			`UPDATE catalogue_entities SET active = false, updated_at = ?
 			WHERE business_id = ? AND kind = ? AND id = ANY (?)`, w.Now, w.Business, kind,
 			postgres.Array(refIDs(refs))); err != nil {
 			return err
@@ -97,22 +98,22 @@ func (w *MenuWriter) masters(plan *menu.Plan) error {
 	if rows.Buf.Len() == 0 {
 		return nil
 	}
-	if err := rows.Stage(w.Ctx, w.Tx, "stage_menu_masters", stageMasters,
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_entities", stageMasters,
 		"is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
 		return err
 	}
-	if err := w.exec("staging the menu", "ANALYZE stage_menu_masters (is_new, kind, id)"); err != nil {
+	if err := w.exec("staging the menu", "ANALYZE stage_entities (is_new, kind, id)"); err != nil {
 		return err
 	}
 	if err := w.exec("updating the menu",
-		`UPDATE menu_masters m SET active = s.active, parent_id = s.parent_id, all_items = s.all_items,
-			record = s.record, updated_at = ? FROM stage_menu_masters s
+		`UPDATE catalogue_entities m SET active = s.active, parent_id = s.parent_id, all_items = s.all_items,
+			record = s.record, updated_at = ? FROM stage_entities s
 		WHERE m.business_id = ? AND m.kind = s.kind AND m.id = s.id AND NOT s.is_new`, w.Now, w.Business); err != nil {
 		return err
 	}
 	return w.exec("writing the menu",
-		`INSERT INTO menu_masters (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
-		SELECT ?, kind, id, name, active, parent_id, all_items, record, ? FROM stage_menu_masters WHERE is_new`,
+		`INSERT INTO catalogue_entities (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
+		SELECT ?, kind, id, name, active, parent_id, all_items, record, ? FROM stage_entities WHERE is_new`,
 		w.Business, w.Now)
 }
 
@@ -188,7 +189,7 @@ func (w *MenuWriter) store(plan *menu.Plan) error {
 			continue
 		}
 		if err := w.exec("removing store references",
-			`DELETE FROM menu_at_store WHERE business_id = ? AND store_id = ? AND kind = ? AND id = ANY (?)`,
+			`DELETE FROM store_overrides WHERE business_id = ? AND store_id = ? AND kind = ? AND id = ANY (?)`,
 			w.Business, plan.Scope.StoreID, kind, postgres.Array(refIDs(refs))); err != nil {
 			return err
 		}
@@ -206,12 +207,12 @@ func (w *MenuWriter) store(plan *menu.Plan) error {
 	if rows.Buf.Len() == 0 {
 		return nil
 	}
-	if err := rows.Stage(w.Ctx, w.Tx, "stage_menu_at_store", "kind smallint, id bigint, content json",
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_overrides", "kind smallint, id bigint, content json",
 		"kind, id, content"); err != nil {
 		return err
 	}
-	return w.exec("writing store references", `INSERT INTO menu_at_store (business_id, store_id, kind, id, content)
-		SELECT ?, ?, kind, id, content FROM stage_menu_at_store
+	return w.exec("writing store references", `INSERT INTO store_overrides (business_id, store_id, kind, id, content)
+		SELECT ?, ?, kind, id, content FROM stage_overrides
 		ON CONFLICT (business_id, store_id, kind, id) DO UPDATE SET content = excluded.content`, w.Business,
 		plan.Scope.StoreID)
 }

@@ -8,7 +8,7 @@ WHERE business_id = ?business
     AND platform = ?platform
     AND payload = ?payload
     AND state IN ('waiting', 'pending')
-ORDER BY place
+ORDER BY sequence
 LIMIT 1
 
 -- name: read_action
@@ -18,13 +18,13 @@ SELECT
     orders.platform_order_id,
     calls.payload,
     calls.state,
-    CASE WHEN calls.state = 'waiting' THEN coalesce(line.note, '') ELSE calls.message END,
+    CASE WHEN calls.state = 'waiting' THEN coalesce(queued.note, '') ELSE calls.message END,
     calls.result,
     calls.created_at,
     calls.finished_at
 FROM calls
 JOIN orders ON orders.business_id = calls.business_id AND orders.id = calls.order_id
-LEFT JOIN call_lines line ON line.business_id = calls.business_id AND line.line = calls.line
+LEFT JOIN call_queue queued ON queued.business_id = calls.business_id AND queued.ordering_key = calls.ordering_key
 WHERE calls.business_id = ?business AND calls.id = ?reference AND calls.kind = ?kind
 
 -- name: reported_action
@@ -41,7 +41,7 @@ WHERE calls.business_id = ?business
             AND orders.platform_order_id = ?platform_order
             AND calls.payload::jsonb ->> 'action' = ?action
     END
-ORDER BY calls.place DESC
+ORDER BY calls.sequence DESC
 LIMIT 1
 FOR UPDATE OF orders
 
@@ -63,6 +63,6 @@ FROM (
     ORDER BY calls.finished_at
     LIMIT ?limit
     FOR UPDATE SKIP LOCKED
-) late
-WHERE calls.business_id = late.business_id AND calls.id = late.id
+) expired
+WHERE calls.business_id = expired.business_id AND calls.id = expired.id
 RETURNING ?ended

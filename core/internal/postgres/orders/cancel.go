@@ -37,7 +37,7 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 		}
 		// Stored before the second lookup: an order that arrives meanwhile finds it, or is found.
 		if _, err := o.db.Bun().ExecContext(ctx,
-			`INSERT INTO early_cancellations (business_id, platform, platform_order_id, reason, at)
+			`INSERT INTO pending_cancellations (business_id, platform, platform_order_id, reason, at)
 				VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT DO NOTHING`, business, c.Platform, c.PlatformOrderID, c.Reason,
 			o.db.Clock().Now()); err != nil {
@@ -55,7 +55,7 @@ func (o Store) meet(ctx context.Context, business core.BusinessID, id int64, c o
 		return err
 	}
 	if _, err := o.db.Bun().ExecContext(ctx,
-		`DELETE FROM early_cancellations WHERE business_id = ? AND platform = ? AND platform_order_id = ?`,
+		`DELETE FROM pending_cancellations WHERE business_id = ? AND platform = ? AND platform_order_id = ?`,
 		business, c.Platform, c.PlatformOrderID); err != nil {
 		return fmt.Errorf("removing a cancellation: %w", err)
 	}
@@ -75,7 +75,7 @@ func (o Store) meetThose(ctx context.Context, condition string, args ...any) err
 	}
 	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already", func(m *met) []any {
 		return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
-	}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM early_cancellations c
+	}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM pending_cancellations c
 		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform
 			AND o.platform_order_id = c.platform_order_id
 		WHERE `+condition+` LIMIT 1000`, args...)

@@ -29,7 +29,7 @@ func (o Store) Escalate(ctx context.Context, within time.Duration) (n int, err e
 		if n, err = o.escalate(ctx, tx, now, from, within); err != nil {
 			return from, err
 		}
-		_, err = tx.ExecContext(ctx, queries.With("keep_cursors", postgres.Args{
+		_, err = tx.ExecContext(ctx, queries.With("store_cursors", postgres.Args{
 			"now": now, "within_seconds": int(within / time.Second),
 		}))
 		if err != nil {

@@ -11,17 +11,17 @@ CROSS JOIN LATERAL (
     FROM orders
     WHERE business_id = business.id
         AND created_at > greatest(
-            coalesce(rule.orders_seen_to, ?from::timestamptz),
+            coalesce(rule.orders_checked_until, ?from::timestamptz),
             ?now::timestamptz - acknowledgement.within - ?back_seconds * interval '1 second'
         )
         AND created_at <= ?now::timestamptz - acknowledgement.within
 ) waiting
 WHERE acknowledgement.within > '0' AND waiting.state = ?placed
 
--- name: keep_cursors
+-- name: store_cursors
 -- Moves the cursors of the businesses with a limit of their own.
 UPDATE presence_rules rule
-SET orders_seen_to = ?now::timestamptz - acknowledgement.within
+SET orders_checked_until = ?now::timestamptz - acknowledgement.within
 FROM (
     SELECT business_id, coalesce(ack_within_s, ?within_seconds) * interval '1 second' AS within
     FROM presence_rules
@@ -30,4 +30,4 @@ FROM (
 ) acknowledgement
 WHERE acknowledgement.business_id = rule.business_id
     AND acknowledgement.within > '0'
-    AND (orders_seen_to < ?now::timestamptz - acknowledgement.within OR orders_seen_to IS NULL)
+    AND (orders_checked_until < ?now::timestamptz - acknowledgement.within OR orders_checked_until IS NULL)

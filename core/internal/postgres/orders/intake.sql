@@ -1,11 +1,11 @@
 -- name: intake_insert
 -- prepare: state text, now timestamptz, businesses bigint[], ids bigint[], platforms text[], refs text[]
--- prepare: stores bigint[], bulks boolean[], carriers text[], flags smallint[], events uuid[], actors text[]
--- prepare: due bigint[], kinds text[], untold boolean[]
+-- prepare: stores bigint[], bulks boolean[], delivery_types text[], flags smallint[], events uuid[], actors text[]
+-- prepare: due bigint[], kinds text[], unnotified boolean[]
 -- Stores orders, unless another transaction has stored them.
 INSERT INTO orders (
     business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events,
-    placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, untold
+    placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, unnotified
 )
 SELECT
     business,
@@ -15,7 +15,7 @@ SELECT
     store,
     ?state,
     bulk,
-    carrier,
+    delivery_type,
     flags,
     1,
     event,
@@ -24,10 +24,11 @@ SELECT
     ?now,
     to_timestamp(nullif(due, 0) / 1000.0),
     kind,
-    untold
+    unnotified
 FROM unnest(
-    ?businesses, ?ids, ?platforms, ?refs, ?stores, ?bulks, ?carriers, ?flags, ?events, ?actors, ?due, ?kinds, ?untold
-) AS placed (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due, kind, untold)
+    ?businesses, ?ids, ?platforms, ?refs, ?stores, ?bulks, ?delivery_types, ?flags, ?events, ?actors, ?due, ?kinds,
+    ?unnotified
+) AS placed (business, id, platform, ref, store, bulk, delivery_type, flags, event, actor, due, kind, unnotified)
 ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING
 RETURNING id
 
@@ -84,42 +85,42 @@ LEFT JOIN platform_aliases sent
     ON sent.business_id = platform.business_id AND sent.platform = platform.name AND sent.sent
 LEFT JOIN stores store ON store.business_id = wanted.business AND store.ref_id = wanted.store
 
--- name: read_dishes
+-- name: read_menu_entries
 -- Items and options of businesses at stores, with whether a category of the item, or its parent, is inactive. The
 -- groups are those of an item, or nested under an option. The last column holds the groups that contain an option.
 SELECT
-    master.business_id,
+    entity.business_id,
     wanted.store,
-    master.kind = 3,
-    master.name,
-    master.id,
-    master.active,
-    master.record,
-    here.content,
+    entity.kind = 3,
+    entity.name,
+    entity.id,
+    entity.active,
+    entity.record,
+    override.content,
     EXISTS (
         SELECT 1
         FROM menu_links link
-        JOIN menu_masters category
+        JOIN catalogue_entities category
             ON category.business_id = link.business_id AND category.kind = 0 AND category.id = link.to_id
-        LEFT JOIN menu_masters parent
+        LEFT JOIN catalogue_entities parent
             ON parent.business_id = category.business_id AND parent.kind = 0 AND parent.id = category.parent_id
-        WHERE link.business_id = master.business_id
+        WHERE link.business_id = entity.business_id
             AND link.relation = 0
-            AND link.from_id = master.id
+            AND link.from_id = entity.id
             AND NOT (category.active AND coalesce(parent.active, true))
     ),
     ARRAY(
         SELECT link.from_id
         FROM menu_links link
-        WHERE master.kind = 1
-            AND link.business_id = master.business_id
+        WHERE entity.kind = 1
+            AND link.business_id = entity.business_id
             AND link.relation IN (4, 5)
-            AND link.to_id = master.id
+            AND link.to_id = entity.id
     ),
     ARRAY(
         SELECT finding.platform
         FROM platform_findings finding
-        WHERE master.kind = 1 AND finding.business_id = master.business_id AND finding.item_id = master.id
+        WHERE entity.kind = 1 AND finding.business_id = entity.business_id AND finding.item_id = entity.id
     ),
     (
         SELECT json_agg(
@@ -129,10 +130,10 @@ SELECT
                 'Active', option_group.active,
                 'Max', (option_group.record ->> 'max_selectable')::bigint,
                 'Min', CASE
-                    WHEN master.kind = 1 AND EXISTS (
+                    WHEN entity.kind = 1 AND EXISTS (
                         SELECT 1
                         FROM menu_links link
-                        JOIN menu_at_store option
+                        JOIN store_overrides option
                             ON option.business_id = link.business_id
                             AND option.store_id = wanted.store
                             AND option.kind = 3
@@ -149,60 +150,60 @@ SELECT
         FROM (
             SELECT from_id AS id
             FROM menu_links
-            WHERE master.kind = 1 AND business_id = master.business_id AND relation = 1 AND to_id = master.id
+            WHERE entity.kind = 1 AND business_id = entity.business_id AND relation = 1 AND to_id = entity.id
             UNION ALL
             SELECT to_id
             FROM menu_links
-            WHERE master.kind = 3 AND business_id = master.business_id AND relation = 3 AND from_id = master.id
+            WHERE entity.kind = 3 AND business_id = entity.business_id AND relation = 3 AND from_id = entity.id
         ) link
-        JOIN menu_masters option_group
-            ON option_group.business_id = master.business_id AND option_group.kind = 2 AND option_group.id = link.id
+        JOIN catalogue_entities option_group
+            ON option_group.business_id = entity.business_id AND option_group.kind = 2 AND option_group.id = link.id
     ),
     ARRAY(
         SELECT link.to_id
         FROM menu_links link
-        WHERE master.kind = 3
-            AND link.business_id = master.business_id
+        WHERE entity.kind = 3
+            AND link.business_id = entity.business_id
             AND link.relation = 2
-            AND link.from_id = master.id
+            AND link.from_id = entity.id
     )
 FROM unnest(?businesses::bigint[], ?stores::bigint[], ?kinds::smallint[], ?refs::text[])
     AS wanted (business, store, kind, ref)
-JOIN menu_masters master
-    ON master.business_id = wanted.business AND master.kind = wanted.kind AND master.name = wanted.ref
-LEFT JOIN menu_at_store here
-    ON here.business_id = wanted.business
-    AND here.store_id = wanted.store
-    AND here.kind = wanted.kind
-    AND here.id = master.id
+JOIN catalogue_entities entity
+    ON entity.business_id = wanted.business AND entity.kind = wanted.kind AND entity.name = wanted.ref
+LEFT JOIN store_overrides override
+    ON override.business_id = wanted.business
+    AND override.store_id = wanted.store
+    AND override.kind = wanted.kind
+    AND override.id = entity.id
 
--- name: read_levies
+-- name: read_taxes_and_charges
 -- The active taxes and charges of businesses. The last column says whether a charge names items.
 SELECT
-    master.business_id,
-    master.kind = 4,
-    master.id,
-    master.all_items,
-    master.record,
-    master.kind = 5 AND EXISTS (
+    entity.business_id,
+    entity.kind = 4,
+    entity.id,
+    entity.all_items,
+    entity.record,
+    entity.kind = 5 AND EXISTS (
         SELECT 1
         FROM menu_links link
-        WHERE link.business_id = master.business_id AND link.relation = 5 AND link.from_id = master.id
+        WHERE link.business_id = entity.business_id AND link.relation = 5 AND link.from_id = entity.id
     )
-FROM menu_masters master
-WHERE master.business_id IN (?businesses) AND master.kind IN (4, 5) AND master.active
-ORDER BY master.business_id, master.kind, master.name
+FROM catalogue_entities entity
+WHERE entity.business_id IN (?businesses) AND entity.kind IN (4, 5) AND entity.active
+ORDER BY entity.business_id, entity.kind, entity.name
 
--- name: keep_refused
+-- name: store_rejected
 -- Stores rejected orders. A repeated rejection increases the counter. Each gets a time later than all before it,
 -- because list cursors are times and the clocks of replicas differ.
-INSERT INTO refused_orders AS known (
-    business_id, platform, platform_order_id, store, reason, times, first_at, last_at
+INSERT INTO rejected_orders AS stored (
+    business_id, platform, platform_order_id, store, reason, rejections, first_at, last_at
 )
-SELECT business, platform, ref, store, reason, times, at, at
+SELECT business, platform, ref, store, reason, rejections, at, at
 FROM (
     SELECT greatest(?now, max(last_at) + interval '1 microsecond') AS earliest
-    FROM refused_orders
+    FROM rejected_orders
     WHERE business_id = ANY(?businesses::bigint[])
 ) before
 CROSS JOIN unnest(
@@ -211,12 +212,12 @@ CROSS JOIN unnest(
     ?refs::text[],
     ?stores::text[],
     ?reasons::text[],
-    ?times::bigint[]
-) WITH ORDINALITY AS refused (business, platform, ref, store, reason, times, number)
+    ?rejections::bigint[]
+) WITH ORDINALITY AS rejected (business, platform, ref, store, reason, rejections, number)
 CROSS JOIN LATERAL (SELECT before.earliest + (number - 1) * interval '1 microsecond' AS at) moment
 ON CONFLICT (business_id, platform, platform_order_id) DO UPDATE
 SET
     store = excluded.store,
     reason = excluded.reason,
-    times = known.times + excluded.times,
+    rejections = stored.rejections + excluded.rejections,
     last_at = excluded.last_at

@@ -142,9 +142,9 @@ func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
 	query, err := b.db.Prepare(b.ctx, b.tx, queries.Get("intake_insert"), postgres.Args{
 		"state": order.Placed, "now": b.placed[0].event.At, "businesses": postgres.Array(businesses),
 		"ids": postgres.Array(ids), "platforms": postgres.Array(platforms), "refs": postgres.Array(refs),
-		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "carriers": postgres.Array(carriers),
+		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "delivery_types": postgres.Array(carriers),
 		"flags": postgres.Array(flags), "events": postgres.Array(events), "actors": postgres.Array(actors),
-		"due": postgres.Array(due), "kinds": postgres.Array(kinds), "untold": postgres.Array(untold),
+		"due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(untold),
 	})
 	if err != nil {
 		return err

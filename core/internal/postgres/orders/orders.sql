@@ -39,7 +39,7 @@ states AS (
     DELETE FROM order_states WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
 reports AS (
-    DELETE FROM order_shortages WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
+    DELETE FROM out_of_stock_reports WHERE business_id = ?business AND order_id IN (SELECT id FROM old)
 ),
 riders AS (
     DELETE FROM rider_statuses WHERE business_id = ?business AND order_id IN (SELECT id FROM old)

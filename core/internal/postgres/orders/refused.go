@@ -59,18 +59,18 @@ func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Refused)
 	}
 	businesses, platforms, refs := columnsOf(keys)
 	err := db.InTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('refused_orders'))`); err != nil {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('rejected_orders'))`); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, queries.With("keep_refused", postgres.Args{
+		if _, err := tx.ExecContext(ctx, queries.With("store_rejected", postgres.Args{
 			"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
 			"refs": postgres.Array(refs), "stores": postgres.Array(stores), "reasons": postgres.Array(reasons),
-			"times": postgres.Array(times), "now": db.Clock().Now(),
+			"rejections": postgres.Array(times), "now": db.Clock().Now(),
 		})); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM refused_orders r USING unnest(?::bigint[]) AS b (id)
-			WHERE r.business_id = b.id AND r.last_at <= (SELECT last_at FROM refused_orders WHERE business_id = b.id
+		_, err := tx.ExecContext(ctx, `DELETE FROM rejected_orders r USING unnest(?::bigint[]) AS b (id)
+			WHERE r.business_id = b.id AND r.last_at <= (SELECT last_at FROM rejected_orders WHERE business_id = b.id
 				ORDER BY last_at DESC OFFSET ? LIMIT 1)`,
 			postgres.Array(businesses), refusedKept)
 		return err

@@ -1,4 +1,4 @@
--- name: lock_rides
+-- name: lock_rider_orders
 -- The orders of rider statuses, locked in key order. The delivery type is empty if the order is not for delivery.
 SELECT
     orders.business_id,
@@ -18,7 +18,7 @@ WHERE (orders.business_id, orders.id) IN (SELECT * FROM unnest(?businesses::bigi
 ORDER BY orders.business_id, orders.id
 FOR UPDATE OF orders
 
--- name: read_rides
+-- name: read_rider_statuses
 -- The statuses of riders with the state of their calls, sorted by order and number.
 SELECT
     rider.business_id,
@@ -29,12 +29,12 @@ SELECT
     rider.rider_phone,
     rider.actor,
     coalesce(call.state, ''),
-    CASE WHEN call.state = 'waiting' THEN coalesce(line.note, '') ELSE coalesce(call.message, '') END
+    CASE WHEN call.state = 'waiting' THEN coalesce(queued.note, '') ELSE coalesce(call.message, '') END
 FROM unnest(?businesses::bigint[], ?orders::bigint[]) AS wanted (business, id)
 JOIN rider_statuses rider ON rider.business_id = wanted.business AND rider.order_id = wanted.id
 LEFT JOIN calls call ON call.business_id = rider.business_id AND call.id = rider.call_id
-LEFT JOIN call_lines line
-    ON call.state = 'waiting' AND line.business_id = call.business_id AND line.line = call.line
+LEFT JOIN call_queue queued
+    ON call.state = 'waiting' AND queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
 ORDER BY rider.business_id, rider.order_id, rider.n
 
 -- name: store_statuses
@@ -52,7 +52,7 @@ FROM unnest(
     ?calls::text[]
 ) AS taken (business, id, n, status, at, name, phone, actor, call)
 
--- name: ridden_orders
+-- name: located_orders
 -- prepare: businesses bigint[], orders bigint[]
 -- The orders of rider locations, with their latest rider status.
 SELECT
@@ -79,23 +79,23 @@ FROM (
 JOIN orders ON orders.business_id = wanted.business AND orders.id = wanted.id
 LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
 
--- name: newest_places
--- prepare: kind text, now timestamptz, businesses bigint[], lines text[], platforms text[], orders bigint[]
+-- name: queue_locations
+-- prepare: kind text, now timestamptz, businesses bigint[], ordering_keys text[], platforms text[], orders bigint[]
 -- prepare: endpoints bigint[], payloads text[], calls uuid[], seen timestamptz[], latest timestamptz
 -- Queues the newest locations of riders, locked in key order. A queued location keeps its schedule. After a recent
 -- send it waits for the rate limit, but not beyond the latest time.
-INSERT INTO call_lines AS queued (
-    business_id, line, kind, platform, order_id, endpoint, payload, call_id, seen_at, due_at, available_at
+INSERT INTO call_queue AS queued (
+    business_id, ordering_key, kind, platform, order_id, endpoint, payload, call_id, received_at, due_at, available_at
 )
-SELECT business, line, ?kind, platform, id, endpoint, payload, call, seen, ?now, ?now
-FROM unnest(?businesses, ?lines, ?platforms, ?orders, ?endpoints, ?payloads, ?calls, ?seen)
-    AS location (business, line, platform, id, endpoint, payload, call, seen)
-ORDER BY business, line
-ON CONFLICT (business_id, line) DO UPDATE
+SELECT business, ordering_key, ?kind, platform, id, endpoint, payload, call, seen, ?now, ?now
+FROM unnest(?businesses, ?ordering_keys, ?platforms, ?orders, ?endpoints, ?payloads, ?calls, ?seen)
+    AS location (business, ordering_key, platform, id, endpoint, payload, call, seen)
+ORDER BY business, ordering_key
+ON CONFLICT (business_id, ordering_key) DO UPDATE
 SET
     payload = excluded.payload,
     call_id = excluded.call_id,
-    seen_at = excluded.seen_at,
+    received_at = excluded.received_at,
     version = queued.version + 1,
     due_at = CASE
         WHEN queued.available_at = 'infinity' THEN least(greatest(queued.due_at, ?now), ?latest)
@@ -105,4 +105,4 @@ SET
         WHEN queued.available_at = 'infinity' THEN least(greatest(queued.due_at, ?now), ?latest)
         ELSE queued.available_at
     END
-WHERE queued.seen_at <= excluded.seen_at
+WHERE queued.received_at <= excluded.received_at

@@ -60,7 +60,7 @@ func (b *riderBatch) read() error {
 			businesses, orders = append(businesses, int64(u.Business)), append(orders, u.OrderID)
 		}
 	}
-	rows, err := b.tx.QueryContext(b.ctx, queries.With("lock_rides", postgres.Args{
+	rows, err := b.tx.QueryContext(b.ctx, queries.With("lock_rider_orders", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
 		"sent_name": postgres.SentNameOf("orders.business_id", "orders.platform"),
 	}))
@@ -91,7 +91,7 @@ func (b *riderBatch) read() error {
 // readRides reads statuses of riders, sorted by order and number.
 func readRides(ctx context.Context, in bun.IDB, businesses, orders []int64,
 	visit func(core.BusinessID, int64, order.RiderStep)) error {
-	rows, err := in.QueryContext(ctx, queries.With("read_rides", postgres.Args{
+	rows, err := in.QueryContext(ctx, queries.With("read_rider_statuses", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
 	}))
 	if err != nil {

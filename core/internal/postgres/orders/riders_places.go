@@ -76,7 +76,7 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 	for i, place := range b.places {
 		businesses[i], ids[i] = int64(place.Business), place.OrderID
 	}
-	query, err := b.db.Prepare(ctx, tx, queries.Get("ridden_orders"), postgres.Args{
+	query, err := b.db.Prepare(ctx, tx, queries.Get("located_orders"), postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(ids),
 	})
 	if err != nil {
@@ -129,9 +129,9 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(),
 			place.SeenAt.UTC().Format(time.RFC3339Nano)
 	}
-	query, err := b.db.Prepare(ctx, tx, queries.Get("newest_places"), postgres.Args{
+	query, err := b.db.Prepare(ctx, tx, queries.Get("queue_locations"), postgres.Args{
 		"kind": relay.RiderLocation, "now": now, "businesses": postgres.Array(businesses),
-		"lines": postgres.Array(lines), "platforms": postgres.Array(platforms), "orders": postgres.Array(ids),
+		"ordering_keys": postgres.Array(lines), "platforms": postgres.Array(platforms), "orders": postgres.Array(ids),
 		"endpoints": postgres.Array(endpoints), "payloads": postgres.Array(payloads), "calls": postgres.Array(calls),
 		"seen": postgres.Array(seen), "latest": now.Add(relay.PlaceEvery),
 	})
@@ -151,7 +151,7 @@ const placeKept = time.Hour
 // Sweep deletes the location rows of idle orders. Any replica may call it.
 func (r *Riders) Sweep(ctx context.Context) error {
 	_, err := r.db.Bun().ExecContext(ctx,
-		`DELETE FROM call_lines WHERE kind = ? AND available_at = 'infinity' AND seen_at < ?`,
+		`DELETE FROM call_queue WHERE kind = ? AND available_at = 'infinity' AND received_at < ?`,
 		relay.RiderLocation, r.db.Clock().Now().Add(-placeKept))
 	if err != nil {
 		return fmt.Errorf("forgetting places of riders: %w", err)

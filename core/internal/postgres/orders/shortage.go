@@ -64,7 +64,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 		}
 		now := o.db.Clock().Now()
 		if _, err := tx.ExecContext(ctx,
-			`INSERT INTO order_shortages (business_id, order_id, reference, items, allow_edit, actor, at)
+			`INSERT INTO out_of_stock_reports (business_id, order_id, reference, items, allow_edit, actor, at)
 				VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			business, id, reference, string(items), s.AllowEdit, s.Actor, now); err != nil {
 			return fmt.Errorf("storing a report of items out of stock: %w", err)
@@ -130,7 +130,7 @@ func (o Store) match(ctx context.Context, tx bun.Conn, business core.BusinessID,
 // shortages returns the reports of an order, the oldest first.
 func (o Store) shortages(ctx context.Context, db bun.IDB, business core.BusinessID,
 	id int64) (list []order.ShortageReading, err error) {
-	rows, err := db.QueryContext(ctx, queries.With("shortages", postgres.Args{
+	rows, err := db.QueryContext(ctx, queries.With("out_of_stock_reports", postgres.Args{
 		"business": business, "order": id, "done": relay.Done, "read": order.ReadByChannel,
 	}))
 	if err != nil {

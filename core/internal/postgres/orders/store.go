@@ -230,15 +230,16 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 			business, before); err != nil {
 			return fmt.Errorf("deleting old refusals of orders: %w", err)
 		}
-		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM early_cancellations WHERE business_id = ? AND at < ?`,
+		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM pending_cancellations WHERE business_id = ? AND at < ?`,
 			business, before); err != nil {
 			return fmt.Errorf("deleting old cancellations of orders: %w", err)
 		}
-		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM refused_orders WHERE business_id = ? AND last_at < ?`,
+		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM rejected_orders WHERE business_id = ? AND last_at < ?`,
 			business, before); err != nil {
 			return fmt.Errorf("deleting old orders that were not taken: %w", err)
 		}
-		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM untold_switches WHERE business_id = ? AND reference < ?`,
+		if _, err := o.db.Bun().ExecContext(ctx,
+			`DELETE FROM unnotified_switches WHERE business_id = ? AND reference < ?`,
 			business, core.FirstID(before)); err != nil {
 			return fmt.Errorf("deleting old references of switches: %w", err)
 		}

@@ -50,8 +50,8 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 		ids[i], kinds[i], lines[i], platforms[i] = c.ID.String(), string(c.Kind), c.Line, c.Platform
 		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
 	}
-	if _, err := tx.ExecContext(ctx, queries.With("queue_lines", postgres.Args{
-		"now": calls[0].At, "businesses": postgres.Array(businesses), "lines": postgres.Array(lines),
+	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
+		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
 		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
 		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
 	})); err != nil {
@@ -59,7 +59,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("insert_calls", postgres.Args{
 		"now": calls[0].At, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
-		"lines": postgres.Array(lines), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
+		"ordering_keys": postgres.Array(lines), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
 		"orders": postgres.Array(orders), "payloads": postgres.Array(payloads), "actors": postgres.Array(actors),
 		"traces": postgres.Array(traces),
 	})); err != nil {

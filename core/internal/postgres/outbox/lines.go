@@ -105,7 +105,7 @@ func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, 
 	return waits, nil
 }
 
-// PlacesOf returns the rows as a table (id, business_id, endpoint, line, place).
+// PlacesOf returns the rows as a table (id, business_id, endpoint, ordering_key, sequence).
 func PlacesOf(rows []QueueRow) bun.Safe {
 	n := len(rows)
 	ids, businesses, endpoints, lines, places := make([]string, n), make([]int64, n), make([]int64, n),
@@ -120,7 +120,7 @@ func PlacesOf(rows []QueueRow) bun.Safe {
 		pgdialect.Array(places)))
 }
 
-// isBefore is the condition that the row "later" waits for the row "earlier", see lines.sql.
+// isBefore is the condition that the row "later" waits for the row "earlier", see ordering.sql.
 var isBefore = bun.Safe(queries.With("is_before", nil))
 
 // Block makes claimed rows with earlier rows of the same ordering key wait. It returns the
@@ -149,7 +149,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		// Lock the claimed rows first, sorted, so that two claims that check each other's rows do not deadlock.
 		if _, err := tx.ExecContext(ctx, `SELECT FROM delivery_queue queue
-			JOIN ?0 AS claimed (id, business_id, endpoint, line, place)
+			JOIN ?0 AS claimed (id, business_id, endpoint, ordering_key, sequence)
 				ON queue.business_id = claimed.business_id AND queue.id = claimed.id
 			WHERE queue.owner = ?1 ORDER BY queue.id FOR UPDATE OF queue`, rows, owner); err != nil {
 			return err
@@ -187,14 +187,14 @@ func UnblockNext(ctx context.Context, db *postgres.DB, tx bun.Conn, left []Queue
 	if len(left) == 0 {
 		return 0, nil
 	}
-	return unblockLines(ctx, db, tx, bun.Safe(queries.With("lines_of", postgres.Args{"rows": PlacesOf(left)})))
+	return unblockLines(ctx, db, tx, bun.Safe(queries.With("ordering_keys_of", postgres.Args{"rows": PlacesOf(left)})))
 }
 
-// unblockLines is UnblockNext for the ordering keys of a query (business_id, line).
+// unblockLines is UnblockNext for the ordering keys of a query (business_id, ordering_key).
 func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.Safe) (int, error) {
 	var waiting []QueueRow
 	// Sorted, so that concurrent calls do not deadlock.
-	if err := tx.NewRaw(queries.With("blocked_in_lines", postgres.Args{"lines": lines})).
+	if err := tx.NewRaw(queries.With("blocked_of_ordering_keys", postgres.Args{"ordering_keys": lines})).
 		Scan(ctx, &waiting); err != nil {
 		return 0, fmt.Errorf("looking for the next deliveries of the orders: %w", err)
 	}
@@ -238,7 +238,7 @@ func InLine(over []webhook.Result) []QueueRow {
 func Sweep(ctx context.Context, db *postgres.DB) error {
 	freed := 0
 	err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-		freed, err = unblockLines(ctx, db, tx, bun.Safe(queries.With("unblocked_lines", postgres.Args{
+		freed, err = unblockLines(ctx, db, tx, bun.Safe(queries.With("unblocked_ordering_keys", postgres.Args{
 			"is_before": isBefore,
 		})))
 		return err
@@ -251,7 +251,7 @@ func Sweep(ctx context.Context, db *postgres.DB) error {
 		Wake(db)
 	}
 	_, err = db.Bun().ExecContext(ctx,
-		`DELETE FROM unwell_endpoints h WHERE at < ?
+		`DELETE FROM endpoint_circuits h WHERE at < ?
 			AND NOT EXISTS (SELECT 1 FROM delivery_queue WHERE endpoint = h.endpoint)`,
 		db.Clock().Now().Add(-time.Hour))
 	if err != nil {

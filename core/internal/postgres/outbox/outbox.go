@@ -141,7 +141,7 @@ func (o *Outbox) place(row *queued, waits bool) {
 }
 
 func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
-	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, place`
+	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, sequence`
 	var rows postgres.CopyWriter
 	for i, e := range events {
 		if len(events) >= byCopy {
@@ -168,8 +168,9 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 
 // writeQueue stores deliveries. Their size is that of the uncompressed body.
 func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
-	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, due_at,` +
-		` available_at, owner, asked`
+	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence,
+		due_at,` +
+		` available_at, owner, manual`
 	var rows postgres.CopyWriter
 	for _, d := range list {
 		if len(list) < byCopy {

@@ -15,10 +15,10 @@ type QueueRow struct {
 	URL        string          `bun:"url"`
 	Endpoint   int64           `bun:"endpoint"`
 	Attempts   int             `bun:"attempts"`
-	Base       int             `bun:"base"`
+	Base       int             `bun:"prior_attempts"`
 	DueAt      time.Time       `bun:"due_at"`
-	Line       int64           `bun:"line"`
-	Place      int             `bun:"place"`
-	Asked      bool            `bun:"asked"`
+	Line       int64           `bun:"ordering_key"`
+	Place      int             `bun:"sequence"`
+	Asked      bool            `bun:"manual"`
 	Probe      bool            `bun:"probe"`
 }

@@ -46,7 +46,9 @@ func SealHeaders(ctx context.Context, db *postgres.DB, tx bun.IDB, business core
 // ReplaceSecret returns the assignments that replace a secret column by ?0, sealed. The
 // previous secret signs until ?1. The older one keeps its end if it still signs at ?2.
 func ReplaceSecret(column string) string {
-	return strings.ReplaceAll(`older_SECRET = CASE WHEN older_SECRET_until > ?2 THEN older_SECRET ELSE old_SECRET END,
-		older_SECRET_until = CASE WHEN older_SECRET_until > ?2 THEN older_SECRET_until ELSE old_SECRET_until END,
-		old_SECRET = SECRET, old_SECRET_until = ?1, SECRET = ?0`, "SECRET", column)
+	return strings.ReplaceAll(`previous_$_2 = CASE WHEN previous_$_2_expires_at > ?2 THEN previous_$_2
+		ELSE previous_$ END,
+		previous_$_2_expires_at = CASE WHEN previous_$_2_expires_at > ?2 THEN previous_$_2_expires_at
+		ELSE previous_$_expires_at END,
+		previous_$ = $, previous_$_expires_at = ?1, $ = ?0`, "$", column)
 }

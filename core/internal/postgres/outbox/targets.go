@@ -43,10 +43,10 @@ type Target struct {
 	EventName string        `bun:"event_type_header"`
 	EventForm string        `bun:"event_type_header_value"`
 	Secret    []byte        `bun:"secret"`
-	Old       []byte        `bun:"old_secret"`
-	OldEnds   time.Time     `bun:"old_secret_until"`
-	Older     []byte        `bun:"older_secret"`
-	OlderEnds time.Time     `bun:"older_secret_until"`
+	Old       []byte        `bun:"previous_secret"`
+	OldEnds   time.Time     `bun:"previous_secret_expires_at"`
+	Older     []byte        `bun:"previous_secret_2"`
+	OlderEnds time.Time     `bun:"previous_secret_2_expires_at"`
 	Probed    bool          `bun:"probed"` // the circuit is open; read for new deliveries only
 
 	headers map[string]string

@@ -8,10 +8,10 @@ webhook.headers,
 webhook.event_type_header,
 webhook.event_type_header_value,
 webhook.secret,
-webhook.old_secret,
-webhook.old_secret_until,
-webhook.older_secret,
-webhook.older_secret_until
+webhook.previous_secret,
+webhook.previous_secret_expires_at,
+webhook.previous_secret_2,
+webhook.previous_secret_2_expires_at
 
 -- name: callback_target
 -- The columns of the target of callback_url deliveries from businesses.
@@ -23,10 +23,10 @@ webhook.older_secret_until
 '' AS event_type_header,
 'name' AS event_type_header_value,
 business.callback_secret AS secret,
-business.old_callback_secret AS old_secret,
-business.old_callback_secret_until AS old_secret_until,
-business.older_callback_secret AS older_secret,
-business.older_callback_secret_until AS older_secret_until
+business.previous_callback_secret AS previous_secret,
+business.previous_callback_secret_expires_at AS previous_secret_expires_at,
+business.previous_callback_secret_2 AS previous_secret_2,
+business.previous_callback_secret_2_expires_at AS previous_secret_2_expires_at
 
 -- name: subscribed_targets
 -- prepare: businesses bigint[], types text[]
@@ -35,7 +35,9 @@ SELECT
     webhook.business_id,
     webhook.event_type,
     EXISTS (
-        SELECT 1 FROM unwell_endpoints circuit WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+        SELECT 1
+        FROM endpoint_circuits circuit
+        WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
     ) AS probed,
     webhook.id,
     webhook.version,
@@ -45,10 +47,10 @@ SELECT
     webhook.event_type_header,
     webhook.event_type_header_value,
     webhook.secret,
-    webhook.old_secret,
-    webhook.old_secret_until,
-    webhook.older_secret,
-    webhook.older_secret_until
+    webhook.previous_secret,
+    webhook.previous_secret_expires_at,
+    webhook.previous_secret_2,
+    webhook.previous_secret_2_expires_at
 FROM unnest(?businesses, ?types) AS route (business_id, event_type)
 JOIN webhooks webhook
     ON webhook.business_id = route.business_id AND webhook.event_type = route.event_type AND webhook.active
@@ -60,7 +62,9 @@ SELECT
     webhook.business_id,
     route.event_type,
     EXISTS (
-        SELECT 1 FROM unwell_endpoints circuit WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+        SELECT 1
+        FROM endpoint_circuits circuit
+        WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
     ) AS probed,
     ?target
 FROM unnest(?businesses::bigint[], ?types::text[]) AS route (business_id, event_type)
@@ -79,7 +83,9 @@ SELECT
     webhook.business_id,
     webhook.id AS route_webhook,
     EXISTS (
-        SELECT 1 FROM unwell_endpoints circuit WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+        SELECT 1
+        FROM endpoint_circuits circuit
+        WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
     ) AS probed,
     ?target
 FROM webhooks webhook
@@ -92,7 +98,7 @@ SELECT
     route.url AS callback,
     EXISTS (
         SELECT 1
-        FROM unwell_endpoints circuit
+        FROM endpoint_circuits circuit
         WHERE circuit.endpoint = route.endpoint AND circuit.probing_since IS NOT NULL
     ) AS probed,
     ?target

@@ -74,7 +74,7 @@ func StoreUnheard(ctx context.Context, db *postgres.DB) error {
 		businesses, events = append(businesses, int64(key.business)), append(events, string(key.event))
 		numbers, at = append(numbers, count.n), append(at, count.at.UTC().Format(time.RFC3339Nano))
 	}
-	_, err := db.Bun().ExecContext(ctx, queries.With("store_unheard", postgres.Args{
+	_, err := db.Bun().ExecContext(ctx, queries.With("store_unrouted", postgres.Args{
 		"businesses": postgres.Array(businesses), "events": postgres.Array(events), "at": postgres.Array(at),
 		"counts": postgres.Array(numbers), "gap_seconds": int(unheardFor / time.Second),
 	}))

@@ -45,8 +45,10 @@ func (c Callers) Resolve(ctx context.Context, business core.BusinessID, name str
 func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error {
 	now := c.db.Clock().Now()
 	_, err := c.db.Bun().ExecContext(ctx,
-		`UPDATE platforms SET refused_at = ?0, refused_for = left(?1, 500) WHERE business_id = ?2 AND name = ?3
-		AND (refused_at IS NULL OR refused_at <= ?4)`, now, why, business, platform, now.Add(-time.Second))
+		`UPDATE platforms SET callback_rejected_at = ?0, callback_rejection = left(?1, 500) WHERE business_id = ?2
+			AND name = ?3
+		AND (callback_rejected_at IS NULL OR callback_rejected_at <= ?4)`, now, why, business, platform,
+		now.Add(-time.Second))
 	if err != nil {
 		return fmt.Errorf("keeping that a call was refused: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // Outlets selects the platform stores of a business with any of the given ids (store.Outlet).
 func Outlets(business core.BusinessID, ids []string) bun.Safe {
-	return bun.Safe(queries.With("outlets", postgres.Args{
+	return bun.Safe(queries.With("platform_stores", postgres.Args{
 		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.GivenID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	}))
@@ -26,7 +26,7 @@ func Outlets(business core.BusinessID, ids []string) bun.Safe {
 // each other there.
 func CheckOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
 	var id, one, other string
-	err := tx.QueryRowContext(ctx, queries.With("shared_outlet", postgres.Args{
+	err := tx.QueryRowContext(ctx, queries.With("shared_platform_store", postgres.Args{
 		"business": business, "platform": platform, "given_id": bun.Safe(postgres.GivenID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	})).Scan(&id, &one, &other)
@@ -56,7 +56,7 @@ func OutletsBy(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []
 	if len(ids) == 0 {
 		return found, nil
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT platform, id, ref_id FROM (?) outlet ORDER BY store_id`,
+	rows, err := tx.QueryContext(ctx, `SELECT platform, id, ref_id FROM (?) platform_store ORDER BY store_id`,
 		Outlets(business, ids))
 	if err != nil {
 		return nil, fmt.Errorf("reading the outlets of stores: %w", err)

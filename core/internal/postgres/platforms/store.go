@@ -255,7 +255,8 @@ func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.Busi
 		return err
 	}
 	if _, err := tx.ExecContext(ctx,
-		`UPDATE platforms SET secrets_at = ((secrets_at::jsonb - ?::text[]) || ?::jsonb)::text WHERE business_id = ?
+		`UPDATE platforms SET secrets_set_at = ((secrets_set_at::jsonb - ?::text[]) || ?::jsonb)::text
+			WHERE business_id = ?
 			AND name = ?`,
 		postgres.Array(gone), string(encoded), business, platform); err != nil {
 		return fmt.Errorf("keeping when secrets were set: %w", err)

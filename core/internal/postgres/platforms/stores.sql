@@ -30,7 +30,7 @@ SELECT platform, alias, sent
 FROM platform_aliases
 WHERE business_id = ?business
 
--- name: shared_outlet
+-- name: shared_platform_store
 -- The first id by which a platform knows several stores, and two of these.
 SELECT id, min(ref_id), max(ref_id)
 FROM (
@@ -43,14 +43,14 @@ FROM (
         AND platform.name = ?platform
         AND platform.served_by <> 'own'
     WHERE store.business_id = ?business
-) outlet
+) platform_store
 WHERE id IS NOT NULL
 GROUP BY id
 HAVING count(*) > 1
 ORDER BY id
 LIMIT 1
 
--- name: outlets
+-- name: platform_stores
 -- The platform stores of a business with any of the given ids (store.Outlet). The inner condition first excludes
 -- stores that have none of them.
 SELECT *
@@ -59,11 +59,11 @@ FROM (
         store.id AS store_id,
         store.ref_id,
         platform.name AS platform,
-        outlet.listed,
-        coalesce(nullif(outlet.given, ''), CASE WHEN outlet.listed THEN store.ref_id END) AS id
+        platform_store.listed,
+        coalesce(nullif(platform_store.given, ''), CASE WHEN platform_store.listed THEN store.ref_id END) AS id
     FROM stores store
     JOIN platforms platform ON platform.business_id = store.business_id AND platform.served_by <> 'own'
-    CROSS JOIN LATERAL (SELECT ?given_id AS given, ?listed_on AS listed) outlet
+    CROSS JOIN LATERAL (SELECT ?given_id AS given, ?listed_on AS listed) platform_store
     WHERE store.business_id = ?business
         AND (
             store.ref_id = ANY (?ids::text[])

@@ -56,7 +56,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 // Release requeues a claimed publication with its due time unchanged.
 func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error {
 	_, err := p.db.Bun().ExecContext(ctx,
-		`UPDATE publications SET owner = NULL, available_at = due_at, digest = CASE WHEN unsure THEN NULL
+		`UPDATE publications SET owner = NULL, available_at = due_at, digest = CASE WHEN state_unknown THEN NULL
 			ELSE ?::bytea END
 		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`, w.Digest,
 		w.Business, w.StoreID, w.Platform, owner, w.LeasedTo)
@@ -116,10 +116,11 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publi
 		outlet = r.Outlet
 	}
 	return tx.ExecContext(ctx, queries.With("conclude", postgres.Args{
-		"version": r.Version, "asked": postgres.Array(r.Asked), "waiting": postgres.Array(r.Waiting),
-		"unchanged": r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
+		"version": r.Version, "publish_requests": postgres.Array(r.Asked),
+		"pending_references": postgres.Array(r.Waiting),
+		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
 		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
-		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "outlet": outlet,
+		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": outlet,
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedTo,
 	}))
 }

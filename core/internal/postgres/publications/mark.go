@@ -70,8 +70,9 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 		at = now
 	}
 	result, err := tx.ExecContext(ctx, queries.With("mark_due", postgres.Args{
-		"reference": d.Reference.String(), "waiting": postgres.Array(waiting), "asked": postgres.Array(asked),
-		"unsure": d.StateUnknown, "now": now, "due": at, "selected": bun.SafeQuery(d.Condition, d.Args...),
+		"reference": d.Reference.String(), "pending_references": postgres.Array(waiting),
+		"publish_requests": postgres.Array(asked),
+		"state_unknown":    d.StateUnknown, "now": now, "due": at, "selected": bun.SafeQuery(d.Condition, d.Args...),
 		"due_again": bun.Safe(queries.With("due_again", postgres.Args{
 			"most_microseconds": debounce.Most.Microseconds(),
 		})),
@@ -113,8 +114,8 @@ func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Jo
 			some, d.Args = append(some, condition), append(d.Args, args...)
 		}
 	}
-	const sells = `EXISTS (SELECT 1 FROM menu_at_store here WHERE here.business_id = store.business_id
-		AND here.store_id = store.id AND here.kind = ? AND here.id = ANY (?::bigint[]))`
+	const sells = `EXISTS (SELECT 1 FROM store_overrides override WHERE override.business_id = store.business_id
+		AND override.store_id = store.id AND override.kind = ? AND override.id = ANY (?::bigint[]))`
 	reached(reach.AtStore, `store.id = ?`, store)
 	reached(len(reach.Items) > 0, sells, int(menu.Items), postgres.Array(reach.Items))
 	reached(len(reach.Options) > 0, sells, int(menu.Options), postgres.Array(reach.Options))
@@ -205,7 +206,8 @@ const maxAsking = 100
 func fewWait(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
 	var platforms []string
 	if err :=
-		tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ? AND cardinality(asked) > ?
+		tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ?
+			AND cardinality(publish_requests) > ?
 			ORDER BY platform`,
 			business, store, maxAsking).Scan(ctx, &platforms); err != nil {
 		return fmt.Errorf("counting requests to publish: %w", err)

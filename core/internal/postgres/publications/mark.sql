@@ -1,7 +1,8 @@
 -- name: mark_due
 -- Marks stores on platforms as due, in key order. The latest hundred requests that wait for an outcome are kept.
 INSERT INTO publications AS marked (
-    business_id, store_id, platform, endpoint, reference, waiting, asked, unsure, first_at, due_at, available_at
+    business_id, store_id, platform, endpoint, reference, pending_references, publish_requests, state_unknown,
+    first_marked_at, due_at, available_at
 )
 SELECT
     store.business_id,
@@ -9,9 +10,9 @@ SELECT
     platform.name,
     hashtextextended(store.business_id || '/' || platform.name, 0),
     ?reference::uuid,
-    ?waiting::uuid[],
-    ?asked::uuid[],
-    ?unsure::boolean,
+    ?pending_references::uuid[],
+    ?publish_requests::uuid[],
+    ?state_unknown::boolean,
     ?now::timestamptz,
     ?due::timestamptz,
     ?due::timestamptz
@@ -29,15 +30,15 @@ SET
     attempts = 0,
     note = '',
     reference = excluded.reference,
-    asked = marked.asked || excluded.asked,
-    waiting = CASE
-        WHEN marked.waiting @> excluded.waiting THEN marked.waiting
-        ELSE (marked.waiting || excluded.waiting)[
-            greatest(1, cardinality(marked.waiting) + cardinality(excluded.waiting) - 99):
+    publish_requests = marked.publish_requests || excluded.publish_requests,
+    pending_references = CASE
+        WHEN marked.pending_references @> excluded.pending_references THEN marked.pending_references
+        ELSE (marked.pending_references || excluded.pending_references)[
+            greatest(1, cardinality(marked.pending_references) + cardinality(excluded.pending_references) - 99):
         ]
     END,
-    unsure = marked.unsure OR excluded.unsure,
-    first_at = coalesce(marked.first_at, excluded.first_at),
+    state_unknown = marked.state_unknown OR excluded.state_unknown,
+    first_marked_at = coalesce(marked.first_marked_at, excluded.first_marked_at),
     due_at = ?due_again,
     available_at = CASE WHEN marked.owner IS NULL THEN ?due_again ELSE marked.available_at END
 
@@ -46,16 +47,16 @@ SET
 -- of the first mark. It is not postponed while a request waits for it.
 least(
     excluded.due_at,
-    coalesce(marked.first_at, excluded.first_at) + ?most_microseconds * interval '1 microsecond',
+    coalesce(marked.first_marked_at, excluded.first_marked_at) + ?most_microseconds * interval '1 microsecond',
     CASE
-        WHEN cardinality(marked.asked) > 0 AND marked.owner IS NULL AND marked.available_at < 'infinity'
+        WHEN cardinality(marked.publish_requests) > 0 AND marked.owner IS NULL AND marked.available_at < 'infinity'
             THEN marked.available_at
     END
 )
 
 -- name: forget_published
 -- Clears what a platform holds. Locks its publications in key order.
-WITH held AS (
+WITH locked AS (
     SELECT store_id
     FROM publications
     WHERE business_id = ?business AND platform = ?platform
@@ -66,16 +67,16 @@ UPDATE publications publication
 SET
     owner = NULL,
     digest = NULL,
-    outlet = NULL,
+    platform_store_id = NULL,
     published_at = NULL,
     message = '',
     left_out = '[]',
     problems = '[]',
     state = CASE WHEN state IN ('unlisted', 'skipped') THEN state ELSE 'waiting' END
-FROM held
+FROM locked
 WHERE publication.business_id = ?business
     AND publication.platform = ?platform
-    AND publication.store_id = held.store_id
+    AND publication.store_id = locked.store_id
 
 -- name: recheck_queued
 -- Starts a queued recheck again. Reports whether no other one is needed: it is queued, or no plugin serves the

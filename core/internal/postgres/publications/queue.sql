@@ -26,9 +26,9 @@ UPDATE publications publication
 SET
     owner = ?owner,
     available_at = ?until,
-    first_at = NULL,
-    unsure = false,
-    digest = CASE WHEN publication.owner IS NULL AND NOT publication.unsure THEN publication.digest END
+    first_marked_at = NULL,
+    state_unknown = false,
+    digest = CASE WHEN publication.owner IS NULL AND NOT publication.state_unknown THEN publication.digest END
 FROM due
 JOIN stores store ON store.business_id = due.business_id AND store.id = due.store_id
 LEFT JOIN platforms platform ON platform.business_id = due.business_id AND platform.name = due.platform
@@ -48,8 +48,8 @@ RETURNING
     publication.attempts,
     publication.call_id,
     publication.reference,
-    publication.waiting,
-    publication.asked,
+    publication.pending_references,
+    publication.publish_requests,
     publication.digest,
     coalesce(
         (
@@ -68,7 +68,7 @@ SET
     owner = NULL,
     call_id = ?call,
     note = ?note,
-    digest = CASE WHEN unsure THEN NULL ELSE ?digest::bytea END,
+    digest = CASE WHEN state_unknown THEN NULL ELSE ?digest::bytea END,
     attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
     available_at = CASE WHEN version > ?version THEN due_at ELSE ?retry_at END
 WHERE business_id = ?business
@@ -86,17 +86,21 @@ SET
     note = '',
     call_id = NULL,
     available_at = CASE WHEN version > ?version THEN due_at ELSE 'infinity' END,
-    asked = ARRAY(SELECT reference FROM unnest(asked) reference WHERE reference <> ALL (?asked::uuid[])),
-    waiting = ARRAY(SELECT reference FROM unnest(waiting) reference WHERE reference <> ALL (?waiting::uuid[])),
+    publish_requests = ARRAY(
+        SELECT reference FROM unnest(publish_requests) reference WHERE reference <> ALL (?publish_requests::uuid[])
+    ),
+    pending_references = ARRAY(
+        SELECT reference FROM unnest(pending_references) reference WHERE reference <> ALL (?pending_references::uuid[])
+    ),
     problems = CASE WHEN ?unchanged AND state = 'published' THEN problems ELSE ?problems END,
     state = ?state,
     message = ?message,
     left_out = ?left_out,
-    outcome_of = ?reference,
-    digest = CASE WHEN unsure THEN NULL ELSE ?digest::bytea END,
+    outcome_reference = ?reference,
+    digest = CASE WHEN state_unknown THEN NULL ELSE ?digest::bytea END,
     settled_at = ?at,
     published_at = CASE WHEN ?taken THEN ?at ELSE published_at END,
-    outlet = coalesce(nullif(?outlet, ''), outlet)
+    platform_store_id = coalesce(nullif(?platform_store_id, ''), platform_store_id)
 WHERE business_id = ?business
     AND store_id = ?store
     AND platform = ?platform
@@ -111,7 +115,7 @@ SELECT
     publication.message,
     publication.left_out,
     publication.problems,
-    publication.outcome_of,
+    publication.outcome_reference,
     publication.published_at,
     publication.settled_at,
     CASE

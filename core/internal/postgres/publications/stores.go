@@ -28,7 +28,7 @@ func KeepUnnotified(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	if platforms > 0 {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO untold_switches (business_id, reference) VALUES (?, ?)`, business,
+	if _, err := tx.ExecContext(ctx, `INSERT INTO unnotified_switches (business_id, reference) VALUES (?, ?)`, business,
 		reference); err != nil {
 		return fmt.Errorf("keeping the reference of a switch: %w", err)
 	}

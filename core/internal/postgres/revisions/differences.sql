@@ -1,12 +1,12 @@
 -- name: differences
--- The rows of a table that the revision asked.id changed, before and after it. The state after it is the one before
+-- The rows of a table that revision.id changed, before and after it. The state after it is the one before
 -- the next change of the row, or the current one. The rows x and y are of the type of the table; "only" narrows the
 -- parts, and the first and last revision bound the partitions that are read.
 (
     SELECT
         part.n,
-        changed.place,
-        part.tbl::text,
+        changed.position,
+        part.table_name::text,
         (?kind)::int AS kind,
         ?ref AS ref,
         coalesce(
@@ -17,22 +17,22 @@
             ),
             ''
         ) AS location,
-        CASE WHEN NOT part.made THEN ?shown_x END AS was,
+        CASE WHEN NOT part.created THEN ?shown_x END AS was,
         CASE
-            WHEN later.n IS NOT NULL THEN CASE WHEN NOT later.made THEN later.shown END
+            WHEN later.n IS NOT NULL THEN CASE WHEN NOT later.created THEN later.shown END
             ELSE (SELECT ?shown_y FROM ?present y WHERE y.business_id = part.business_id AND ?same)
         END AS became
     FROM revision_parts part
-    CROSS JOIN LATERAL json_array_elements(part.rows) WITH ORDINALITY AS changed (row, place)
+    CROSS JOIN LATERAL json_array_elements(part.rows) WITH ORDINALITY AS changed (row, position)
     CROSS JOIN LATERAL json_populate_record(NULL::?row, changed.row) AS x
     -- The next change of the row.
     LEFT JOIN LATERAL (
-        SELECT next.n, next.made, ?shown_y AS shown
+        SELECT next.n, next.created, ?shown_y AS shown
         FROM revision_parts next
         CROSS JOIN LATERAL json_array_elements(next.rows) AS changed_next
         CROSS JOIN LATERAL json_populate_record(NULL::?row, changed_next) AS y
         WHERE next.business_id = part.business_id
-            AND next.tbl = part.tbl
+            AND next.table_name = part.table_name
             AND next.n > part.n
             AND next.ids @> ARRAY[?id]
             AND ?same
@@ -40,9 +40,9 @@
         LIMIT 1
     ) later ON true
     WHERE part.business_id = ?business
-        AND part.revision_id = asked.id
+        AND part.revision_id = revision.id
         AND part.revision_id BETWEEN ?first AND ?last
-        AND part.tbl = ?table
+        AND part.table_name = ?table
         ?only
 )
 
@@ -52,7 +52,7 @@ json_build_object(
     'title', ?row.title,
     'category_ref_ids', ARRAY(
         SELECT category.name
-        FROM menu_masters category
+        FROM catalogue_entities category
         WHERE category.business_id = part.business_id AND category.kind = 0 AND category.id = ANY (?row.category_ids)
         ORDER BY category.name
     ),

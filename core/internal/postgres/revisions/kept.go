@@ -16,10 +16,10 @@ func (t VersionedTable) AsOf(condition string) string {
 			AND NOT EXISTS (SELECT 1 FROM undone u WHERE (` + Qualified("u", t.Keys) + `) = (` +
 		Qualified("x", t.Keys) + `))
 		UNION ALL SELECT x.* FROM undone u CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() + `, u.row) AS x
-			WHERE NOT u.made AND ` + condition
+			WHERE NOT u.created AND ` + condition
 }
 
-// Differences selects the rows that the revision asked.id changed.
+// Differences selects the rows that revision.id changed.
 type Differences struct {
 	Business    core.BusinessID
 	Only        postgres.Conditions // on the row part of revision_parts
@@ -30,15 +30,15 @@ type Differences struct {
 // Differences returns a query of the rows that a revision changed, before and after it.
 func (t VersionedTable) Differences(d Differences) bun.Safe {
 	name := func(condition string) string {
-		return `coalesce((SELECT master.name FROM menu_masters master
-			WHERE master.business_id = part.business_id AND ` + condition + `), '')`
+		return `coalesce((SELECT entity.name FROM catalogue_entities entity
+			WHERE entity.business_id = part.business_id AND ` + condition + `), '')`
 	}
-	kind, id, ref := "x."+t.Kind, "x."+t.ID, name("master.id = x.from_id")
+	kind, id, ref := "x."+t.Kind, "x."+t.ID, name("entity.id = x.from_id")
 	switch t.Name {
 	case KeptMasters.Name:
-		ref = `coalesce(nullif(` + name("master.id = x.id") + `, ''), x.name, '')`
+		ref = `coalesce(nullif(` + name("entity.id = x.id") + `, ''), x.name, '')`
 	case KeptAtStore.Name:
-		ref = name("master.kind = x.kind AND master.id = x.id")
+		ref = name("entity.kind = x.kind AND entity.id = x.id")
 	case KeptStores.Name:
 		kind, ref = "-1", "x.ref_id"
 	case KeptTimings.Name:
@@ -61,7 +61,7 @@ func (t VersionedTable) shown(row bun.Safe) bun.Safe {
 	case KeptMasters.Name:
 		return `json_build_object('active', ` + row + `.active, 'record', ` + row + `.record)`
 	case KeptLinks.Name:
-		return `json_build_object('ref_id', (SELECT target.name FROM menu_masters target
+		return `json_build_object('ref_id', (SELECT target.name FROM catalogue_entities target
 			WHERE target.business_id = part.business_id AND target.id = ` + row + `.to_id),
 			'position', ` + row + `.position)`
 	case KeptAtStore.Name:

@@ -30,7 +30,8 @@ func End(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, id co
 	if undoes != nil {
 		kind = "rollback"
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO revisions (business_id, id, reference, kind, subject, actor, undoes, at)
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, rollback_to, at)
 		SELECT business_id, ?0, id, ?1, subject, actor, ?2, ?3 FROM jobs WHERE business_id = ?4 AND id = ?5
 			AND EXISTS (SELECT 1 FROM revision_parts WHERE business_id = ?4 AND revision_id = ?0)`,
 		id, kind, undoes, db.Clock().Now(), work.Business, work.ID)
@@ -49,9 +50,9 @@ type VersionedTable struct{ Name, Keys, Kind, ID string }
 const TimingKind menu.Kind = -1
 
 var (
-	KeptMasters = VersionedTable{"menu_masters", "kind, id", "kind", "id"}
+	KeptMasters = VersionedTable{"catalogue_entities", "kind, id", "kind", "id"}
 	KeptLinks   = VersionedTable{"menu_links", "relation, from_id, to_id", "relation", "from_id"}
-	KeptAtStore = VersionedTable{"menu_at_store", "store_id, kind, id", "kind", "id"}
+	KeptAtStore = VersionedTable{"store_overrides", "store_id, kind, id", "kind", "id"}
 	KeptTimings = VersionedTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)"}
 	KeptStores  = VersionedTable{"stores", "id", "-1", "id"}
 )
@@ -59,7 +60,7 @@ var (
 // row returns the row type of the stored versions.
 func (t VersionedTable) row() string {
 	if t == KeptTimings {
-		return "kept_timing"
+		return "timing_revision"
 	}
 	return t.Name
 }
@@ -78,19 +79,19 @@ func (t VersionedTable) Present() string {
 // Undone returns a query of the rows in the parts p, each as it was before its first
 // change. The condition narrows the parts.
 func (t VersionedTable) Undone(condition string) string {
-	return `SELECT DISTINCT ON (` + t.Keys + `) x.*, p.made, r AS row FROM revision_parts p
+	return `SELECT DISTINCT ON (` + t.Keys + `) x.*, p.created, r AS row FROM revision_parts p
 		CROSS JOIN LATERAL json_array_elements(p.rows) AS r CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() +
 		`, r) AS x
-		WHERE p.business_id = ?0 AND p.tbl = '` + t.Name + `' AND ` + condition + ` ORDER BY ` + t.Keys + `, p.n`
+		WHERE p.business_id = ?0 AND p.table_name = '` + t.Name + `' AND ` + condition + ` ORDER BY ` + t.Keys + `, p.n`
 }
 
 // PutBack returns a common table expression, changed, that restores the rows that existed
 // before.
 func (t VersionedTable) PutBack(undone string) string {
 	if t == KeptTimings {
-		return queries.With("put_back_timings", postgres.Args{"undone": bun.Safe(undone), "row": bun.Safe(t.row())})
+		return queries.With("restore_timings", postgres.Args{"undone": bun.Safe(undone), "row": bun.Safe(t.row())})
 	}
-	return queries.With("put_back", postgres.Args{
+	return queries.With("restore", postgres.Args{
 		"undone": bun.Safe(undone), "row": bun.Safe(t.row()), "table": bun.Ident(t.Name),
 	})
 }

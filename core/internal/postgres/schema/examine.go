@@ -26,6 +26,7 @@ type Condition struct {
 	Spare             int      // free connections
 	PoolSize          int      // maximum connections of a hub, besides one that listens
 	Missing, Unknown  []string // names of migrations
+	EarlierBuild      bool     // the migrations of the database are not those of this program, see ErrEarlierBuild
 }
 
 // Examine returns the state of the database.
@@ -50,7 +51,10 @@ func Examine(ctx context.Context, db *postgres.DB) (Condition, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Unknown, err = unknownTo(ctx, migrator)
+	if c.Unknown, err = unknownTo(ctx, migrator); err != nil {
+		return c, err
+	}
+	c.EarlierBuild, err = isEarlierBuild(ctx, migrator)
 	return c, err
 }
 

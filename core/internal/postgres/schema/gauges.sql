@@ -7,7 +7,7 @@ endpoints AS (
 ),
 -- The endpoints with due deliveries that are not held: how long the first has waited in seconds, and whether an
 -- attempt is running. Leases end soon, so that they are among the first rows that are not due.
-lines AS (
+waiting AS (
     SELECT
         extract(epoch FROM ?now - head.available_at)::float8 AS age,
         true IN (
@@ -19,7 +19,7 @@ lines AS (
                 ORDER BY available_at
                 LIMIT 1000
             ) soon
-        ) AS served
+        ) AS busy
     FROM endpoints
     CROSS JOIN LATERAL (
         SELECT available_at
@@ -30,7 +30,7 @@ lines AS (
     ) head
     WHERE NOT EXISTS (
             SELECT 1
-            FROM unwell_endpoints circuit
+            FROM endpoint_circuits circuit
             WHERE circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
         )
         AND NOT EXISTS (
@@ -57,8 +57,8 @@ SELECT
             LIMIT 100000
         ) counted
     ),
-    (SELECT max(age) FROM lines WHERE NOT served),
-    (SELECT max(age) FROM lines),
+    (SELECT max(age) FROM waiting WHERE NOT busy),
+    (SELECT max(age) FROM waiting),
     (
         SELECT count(*)
         FROM (
@@ -69,12 +69,12 @@ SELECT
         ) counted
     ),
     (SELECT count(*) FROM (SELECT 1 FROM delivery_queue delivery WHERE ?is_held LIMIT 100000) counted),
-    (SELECT count(*) FROM unwell_endpoints WHERE probing_since IS NOT NULL),
+    (SELECT count(*) FROM endpoint_circuits WHERE probing_since IS NOT NULL),
     -- Calls to aggregators, and the age of the oldest due one.
-    (SELECT count(*) FROM (SELECT 1 FROM call_lines WHERE available_at < 'infinity' LIMIT 100000) counted),
+    (SELECT count(*) FROM (SELECT 1 FROM call_queue WHERE available_at < 'infinity' LIMIT 100000) counted),
     (
         SELECT extract(epoch FROM ?now - min(due_at))::float8
-        FROM call_lines
+        FROM call_queue
         WHERE available_at <= ?now AND available_at < 'infinity'
     ),
     -- Orders whose acknowledgement is overdue, and stores whose POS is silent.

@@ -2,7 +2,9 @@
 package schema
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,12 +25,23 @@ type Migration struct {
 	Applied bool   `json:"applied"`
 }
 
+// ErrEarlierBuild is returned for a database that was created before migrations were last
+// rewritten. It cannot be upgraded.
+var ErrEarlierBuild = errors.New("the database was created by an earlier build and cannot be upgraded")
+
 // MigrateUp applies the missing migrations and returns their names. A migration that cannot
 // get its lock in time is retried, so that other statements do not queue behind it for long.
+// It returns ErrEarlierBuild and changes nothing if the migrations do not follow on those of
+// the database.
 func MigrateUp(ctx context.Context, db *postgres.DB) (names []string, err error) {
 	for {
 		some, err := runMigrations(ctx, db,
-			func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Migrate(ctx) })
+			func(m *migrate.Migrator) (*migrate.MigrationGroup, error) {
+				if earlier, err := isEarlierBuild(ctx, m); err != nil || earlier {
+					return &migrate.MigrationGroup{}, cmp.Or(err, ErrEarlierBuild)
+				}
+				return m.Migrate(ctx)
+			})
 		names = append(names, some...)
 		if !postgres.IsCode(err, "55P03") { // lock_not_available
 			return names, err
@@ -55,6 +68,21 @@ func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 		}
 		return m.Rollback(ctx)
 	})
+}
+
+// isEarlierBuild reports whether the database has migrations, but not the first one of this
+// program. A database of a newer program has it.
+func isEarlierBuild(ctx context.Context, m *migrate.Migrator) (bool, error) {
+	unknown, err := unknownTo(ctx, m)
+	if err != nil || len(unknown) == 0 {
+		return false, err
+	}
+	known, err := m.MigrationsWithStatus(ctx)
+	if err != nil {
+		return false, fmt.Errorf("reading migrations: %w", err)
+	}
+	first := slices.MinFunc(known, func(a, b migrate.Migration) int { return cmp.Compare(a.Name, b.Name) })
+	return !first.IsApplied(), nil
 }
 
 // unknownTo returns the applied migrations that a migrator does not know, sorted.

@@ -1,0 +1,150 @@
+-- name: store_status
+-- The console.Standing of the row store at a local time, given as weekday, the one before, and HH:MM:SS. The hours
+-- are those of store.OpenAt, which CheckHours has accepted.
+CASE
+    WHEN NOT store.active THEN 'inactive'
+    WHEN NOT EXISTS (
+        SELECT 1
+        FROM platforms platform
+        WHERE platform.business_id = store.business_id AND ?listed_on
+    ) THEN 'unlisted'
+    WHEN NOT store.ordering_enabled THEN 'no_orders'
+    WHEN EXISTS (
+        SELECT 1
+        FROM store_switches switch
+        JOIN platforms platform ON platform.business_id = switch.business_id AND platform.name = switch.platform
+        WHERE switch.business_id = store.business_id
+            AND switch.store_id = store.id
+            AND NOT switch.open
+            AND ?listed_on
+    ) THEN 'closed'
+    WHEN store.hide_from_ui THEN 'hidden'
+    WHEN NOT (
+        coalesce(store.timings, '[]') = '[]'
+        OR EXISTS (
+            SELECT 1
+            FROM jsonb_array_elements(store.timings) hours
+            CROSS JOIN LATERAL jsonb_to_recordset(hours -> 'slots') AS slot (start_time text, end_time text)
+            WHERE hours ->> 'day' = ?day
+                AND slot.start_time <= ?time
+                AND (?time < slot.end_time OR slot.end_time = '23:59:59' OR slot.end_time < slot.start_time)
+                OR hours ->> 'day' = ?day_before
+                AND slot.end_time < slot.start_time
+                AND ?time < slot.end_time
+        )
+    ) THEN 'shut'
+    ELSE 'open'
+END
+
+-- name: list_stores
+-- Stores sorted by ref_id, with the platforms on which they are closed.
+SELECT
+    store.id,
+    store.ref_id,
+    store.name,
+    store.city,
+    store.active,
+    store.ordering_enabled,
+    store.hide_from_ui,
+    store.excluded_platforms,
+    store.included_platforms,
+    ?status AS status,
+    store.updated_at,
+    ARRAY(
+        SELECT switch.platform
+        FROM store_switches switch
+        WHERE switch.business_id = store.business_id AND switch.store_id = store.id AND NOT switch.open
+        ORDER BY 1
+    ) AS closed_on
+FROM stores store
+WHERE store.business_id = ?business ?only
+ORDER BY store.ref_id
+LIMIT ?limit
+
+-- name: grid_rank
+-- The rank of the row store in the grid. Problems come first: no orders or a failed menu. Hidden stores and
+-- incomplete menus come next.
+CASE
+    WHEN NOT store.active
+        OR NOT store.ordering_enabled
+        OR store.excluded_platforms IS NULL AND coalesce(cardinality(store.included_platforms), 0) = 0
+        OR EXISTS (
+            SELECT 1
+            FROM publications publication
+            WHERE publication.business_id = store.business_id
+                AND publication.store_id = store.id
+                AND publication.state = 'failed'
+        )
+        OR EXISTS (
+            SELECT 1
+            FROM store_switches switch
+            WHERE switch.business_id = store.business_id AND switch.store_id = store.id AND NOT switch.open
+        ) THEN 0
+    WHEN store.hide_from_ui
+        OR EXISTS (
+            SELECT 1
+            FROM publications publication
+            WHERE publication.business_id = store.business_id
+                AND publication.store_id = store.id
+                AND (publication.problems <> '[]' OR publication.left_out <> '[]' OR publication.note <> '')
+        ) THEN 1
+    ELSE 2
+END
+
+-- name: grid_stores
+-- A page of stores by rank and ref_id.
+WITH
+ranked AS MATERIALIZED (
+    SELECT ref_id, ?rank AS rank
+    FROM stores store
+    WHERE store.business_id = ?business ?only
+),
+page AS (
+    SELECT *
+    FROM ranked
+    WHERE (rank, ref_id) > (?after_rank, ?after_ref)
+    ORDER BY rank, ref_id
+    LIMIT ?limit
+)
+SELECT ?columns, page.rank
+FROM page
+JOIN (SELECT *, ?closed_on AS closed_on FROM stores) store
+    ON store.business_id = ?business AND store.ref_id = page.ref_id
+ORDER BY page.rank, page.ref_id
+
+-- name: published_at
+-- The publications of stores.
+SELECT
+    store_id,
+    platform,
+    state,
+    message,
+    left_out,
+    problems,
+    note,
+    coalesce(published_at, 'epoch'),
+    CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END
+FROM publications
+WHERE business_id = ?business AND store_id = ANY (?stores)
+
+-- name: published_by
+-- The publications that a request changed last, by platform and state. One that a later request has changed
+-- counts for that request.
+SELECT platform, outcome, count(*), max(CASE WHEN outcome = 'failed' THEN message ELSE note END)
+FROM (
+    SELECT
+        platform,
+        message,
+        note,
+        CASE
+            WHEN pending_references @> ARRAY[?reference::uuid]
+                OR outcome_reference IS DISTINCT FROM ?reference AND available_at < 'infinity' THEN 'waiting'
+            ELSE state
+        END AS outcome
+    FROM publications
+    WHERE business_id = ?business
+        AND (reference = ?reference OR outcome_reference = ?reference OR pending_references @> ARRAY[?reference::uuid])
+) changed
+WHERE outcome IN ('published', 'failed', 'waiting')
+GROUP BY 1, 2
+ORDER BY 1, 2

@@ -1,0 +1,30 @@
+-- name: out_of_stock_reports
+-- The reports of items out of stock of an order, the oldest first, with the state of their calls.
+SELECT
+    report.reference,
+    report.at,
+    report.items,
+    report.allow_edit,
+    report.actor,
+    coalesce(call.state, ?done),
+    CASE
+        WHEN call.id IS NULL THEN ?read
+        WHEN call.state = 'waiting' THEN coalesce(queued.note, '')
+        ELSE call.message
+    END
+FROM out_of_stock_reports report
+LEFT JOIN calls call ON call.business_id = report.business_id AND call.id = report.reference
+LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key
+WHERE report.business_id = ?business AND report.order_id = ?order
+ORDER BY report.reference
+
+-- name: reported_order
+-- Locks the latest order that a report names, by its id or its reference.
+SELECT orders.id, orders.state, orders.platform, coalesce(platform.served_by, 'own'), event.body
+FROM orders
+JOIN events event ON event.id = orders.placed_event AND event.business_id = orders.business_id
+LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
+WHERE orders.business_id = ?business ?named
+ORDER BY orders.created_at DESC, orders.id DESC
+LIMIT 1
+FOR UPDATE OF orders

@@ -1,0 +1,34 @@
+CREATE SEQUENCE store_ids AS bigint;
+
+CREATE TABLE stores (
+    business_id         bigint NOT NULL REFERENCES businesses (id),
+    id                  bigint NOT NULL,
+    ref_id              text NOT NULL,
+    city                text NOT NULL,
+    name                text NOT NULL,
+    min_pickup_time     bigint,  -- seconds
+    min_delivery_time   bigint,  -- seconds
+    contact_phone       text,
+    notification_phones text[],
+    notification_emails text[],
+    min_order_value     numeric,
+    hide_from_ui        boolean NOT NULL,
+    address             text,
+    zip_codes           text[],
+    geo_longitude       double precision,
+    geo_latitude        double precision,
+    active              boolean NOT NULL,
+    ordering_enabled    boolean NOT NULL,
+    translations        jsonb,
+    excluded_platforms  text[],  -- at most one of the two lists is set
+    included_platforms  text[],
+    platform_data       jsonb,
+    timings             jsonb,
+    created_at          timestamptz NOT NULL,
+    updated_at          timestamptz NOT NULL,
+    PRIMARY KEY (business_id, id),
+    UNIQUE (business_id, ref_id),
+    CHECK (excluded_platforms IS NULL OR included_platforms IS NULL)
+);
+
+SELECT enable_rls();

@@ -1,0 +1,113 @@
+-- Orders, and what happens to them after they were placed.
+
+-- Blocks of 128 ids, so that most batches take none.
+CREATE SEQUENCE order_id_blocks AS bigint START 10001 INCREMENT BY 128;
+
+CREATE TABLE orders (
+    business_id       bigint NOT NULL,
+    id                bigint NOT NULL,
+    platform          text NOT NULL,
+    platform_order_id text NOT NULL,
+    store_id          bigint NOT NULL,
+    state             text NOT NULL,
+    is_bulk_order     boolean NOT NULL,
+    delivery_type     text NOT NULL CHECK (delivery_type IN ('self', 'partner')),
+    order_type        text NOT NULL DEFAULT 'delivery', -- riders bring only those of delivery
+    flags             smallint NOT NULL,                -- their number
+    events            integer NOT NULL,                 -- their number; the next one has the sequence after it
+    placed_event      uuid NOT NULL,                    -- its body is the order as it was placed
+    placed_by         text NOT NULL,                    -- such as key:shop
+    scheduled_for     timestamptz,                      -- wanted then, if more than a day after it was placed
+    unnotified        boolean NOT NULL DEFAULT false,   -- no active webhook received it when it was placed
+    -- Null in a new order, so that intake does not touch their indexes.
+    reference         text,                             -- the number that the POS gave it
+    escalated_at      timestamptz,                      -- when its acknowledgement became overdue
+    created_at        timestamptz NOT NULL,
+    updated_at        timestamptz NOT NULL,
+    PRIMARY KEY (business_id, id),
+    UNIQUE (business_id, platform, platform_order_id)
+) WITH (fillfactor = 90);
+CREATE INDEX orders_by_time ON orders (business_id, created_at, id);
+CREATE INDEX orders_by_reference ON orders (business_id, reference, created_at) WHERE reference IS NOT NULL;
+CREATE INDEX orders_escalated ON orders (business_id, created_at, id) WHERE escalated_at IS NOT NULL;
+CREATE INDEX orders_unnotified ON orders (business_id, created_at, id) WHERE unnotified;
+-- Scheduled orders are kept until their day, and so are their events.
+CREATE INDEX orders_scheduled ON orders (business_id, placed_event) WHERE scheduled_for IS NOT NULL;
+
+-- The states of an order after Placed.
+CREATE TABLE order_states (
+    business_id    bigint NOT NULL,
+    order_id       bigint NOT NULL,
+    n              integer NOT NULL, -- 1 is the first after Placed
+    state          text NOT NULL,
+    at             timestamptz NOT NULL,
+    message        text NOT NULL,
+    reason_code    text NOT NULL,
+    prep_time_mins integer,
+    actor          text NOT NULL,    -- such as key:pos
+    PRIMARY KEY (business_id, order_id, n)
+);
+
+CREATE TABLE rider_statuses (
+    business_id bigint NOT NULL,
+    order_id    bigint NOT NULL,
+    n           integer NOT NULL, -- 1 is the first
+    status      text NOT NULL,
+    at          timestamptz NOT NULL,
+    rider_name  text NOT NULL,    -- '' while unknown
+    rider_phone text NOT NULL,
+    actor       text NOT NULL,    -- such as key:pos
+    call_id     uuid,             -- null: no aggregator to relay it to
+    PRIMARY KEY (business_id, order_id, n)
+);
+
+-- Reports that items of an order are out of stock.
+CREATE TABLE out_of_stock_reports (
+    business_id bigint NOT NULL,
+    order_id    bigint NOT NULL,
+    reference   uuid NOT NULL,    -- of the report, and the id of the call that relays it
+    items       text NOT NULL,    -- JSON
+    allow_edit  boolean NOT NULL, -- the platform may let the customer change the order
+    actor       text NOT NULL,
+    at          timestamptz NOT NULL,
+    PRIMARY KEY (business_id, order_id, reference)
+);
+
+-- Cancellations that arrived before their order.
+CREATE TABLE pending_cancellations (
+    business_id       bigint NOT NULL REFERENCES businesses (id),
+    platform          text NOT NULL,
+    platform_order_id text NOT NULL,
+    reason            text NOT NULL, -- for people
+    at                timestamptz NOT NULL,
+    PRIMARY KEY (business_id, platform, platform_order_id)
+);
+
+-- Orders that the hub rejected, so that users can see why an order is missing: the latest of each
+-- business.
+CREATE TABLE rejected_orders (
+    business_id       bigint NOT NULL REFERENCES businesses (id),
+    -- As the request named them; empty if it did not.
+    platform          text NOT NULL,
+    platform_order_id text NOT NULL,
+    store             text NOT NULL,        -- the ref_id or the platform store id
+    reason            text NOT NULL,        -- of the last rejection
+    rejections        bigint NOT NULL,      -- their number
+    first_at          timestamptz NOT NULL,
+    last_at           timestamptz NOT NULL, -- unique within a business
+    PRIMARY KEY (business_id, platform, platform_order_id)
+);
+CREATE INDEX rejected_orders_by_time ON rejected_orders (business_id, last_at);
+
+-- The deliveries that an order retry sends again, until it has reported their outcome.
+CREATE TABLE order_resends (
+    business_id    bigint NOT NULL,
+    reference      uuid NOT NULL,     -- of the request
+    delivery_id    uuid NOT NULL,
+    event_id       uuid,              -- an order that several webhooks rejected counts once
+    state          smallint NOT NULL, -- 0 chosen, 1 sent, 2 accepted, 3 not accepted
+    prior_attempts smallint NOT NULL, -- of the delivery before it was sent again
+    PRIMARY KEY (business_id, reference, delivery_id)
+);
+
+SELECT enable_rls();

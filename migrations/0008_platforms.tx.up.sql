@@ -1,0 +1,83 @@
+-- Platforms of businesses, and the plugins that serve them.
+
+CREATE TABLE platforms (
+    business_id          bigint NOT NULL REFERENCES businesses (id),
+    name                 text NOT NULL,
+    served_by            text NOT NULL,              -- own, or the id of a plugin
+    settings             text NOT NULL DEFAULT '',   -- a JSON object that the plugin accepted, or ''
+    addresses            text NOT NULL DEFAULT '{}', -- JSON: base URL by name of endpoint
+    secrets              bytea,                      -- sealed JSON: value by name
+    secrets_set_at       text NOT NULL DEFAULT '{}', -- JSON: time by name
+    accept               text NOT NULL DEFAULT 'hub' CHECK (accept IN ('hub', 'pos')), -- who accepts its orders
+    -- The last callback without a valid verification.
+    callback_rejected_at timestamptz,
+    callback_rejection   text NOT NULL DEFAULT '',   -- the reason
+    PRIMARY KEY (business_id, name)
+);
+
+-- Other names of platforms, which clients have fixed in their code. Events name the platform by
+-- the alias that is sent, if there is one.
+CREATE TABLE platform_aliases (
+    business_id bigint NOT NULL,
+    alias       text NOT NULL, -- not the name of a platform of the business
+    platform    text NOT NULL,
+    sent        boolean NOT NULL,
+    created_at  timestamptz NOT NULL,
+    PRIMARY KEY (business_id, alias),
+    FOREIGN KEY (business_id, platform) REFERENCES platforms (business_id, name) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX platform_aliases_sent ON platform_aliases (business_id, platform) WHERE sent;
+
+-- What the rules of platforms reject of items.
+CREATE TABLE platform_findings (
+    business_id bigint NOT NULL,
+    platform    text NOT NULL,
+    item_id     bigint NOT NULL,
+    rule        text NOT NULL,
+    message     text NOT NULL,
+    PRIMARY KEY (business_id, item_id, platform, rule)
+);
+
+-- By which aggregators authenticate their callbacks. Several may be valid at once.
+CREATE TABLE callback_keys (
+    secret_hash bytea PRIMARY KEY, -- SHA-256 of 32 random bytes
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    platform    text NOT NULL,
+    created_at  timestamptz NOT NULL
+);
+
+-- Plugins, and what operators want of them.
+CREATE TABLE plugins (
+    id                 text PRIMARY KEY,
+    enabled            boolean NOT NULL DEFAULT true,
+    removed            boolean NOT NULL DEFAULT false,     -- no hub runs it, even if it is still installed
+    revision           bigint NOT NULL DEFAULT 1,          -- counts the requests of operators
+    restarts           bigint NOT NULL DEFAULT 0,          -- counts the requested restarts
+    -- Where two plugins declare the same, the one that was registered first has it.
+    registered_at      timestamptz NOT NULL DEFAULT now(),
+    description        bytea,                              -- as it last described itself (protocol buffer); null: never
+    status             text NOT NULL DEFAULT '',           -- JSON: in the hub that reported last
+    reported_at        timestamptz,
+    worker_seen_at     timestamptz,                        -- when a worker last reported that it has it; null: never
+    -- Its menus are published again after a change of the revision, and after one of the
+    -- description on which all hubs agree.
+    published_revision bigint NOT NULL DEFAULT 0,
+    published_digest   text NOT NULL DEFAULT ''            -- SHA-256 of the description
+);
+
+-- The state of each plugin in each hub that runs it. A hub reports every few seconds. Its row is
+-- deleted a minute after it stopped.
+CREATE TABLE plugin_hubs (
+    plugin_id          text NOT NULL,
+    hub                uuid NOT NULL,
+    reported_at        timestamptz NOT NULL,
+    version            text NOT NULL,
+    state              text NOT NULL,
+    in_flight          integer NOT NULL,
+    memory             bigint NOT NULL,          -- bytes
+    calls              text NOT NULL,            -- JSON: counts and times by call
+    description_digest text NOT NULL DEFAULT '', -- SHA-256 of the description there; '': unknown
+    PRIMARY KEY (plugin_id, hub)
+) WITH (fillfactor = 50);
+
+SELECT enable_rls();

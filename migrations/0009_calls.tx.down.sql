@@ -1,0 +1,1 @@
+DROP TABLE call_attempts, call_queue, calls;

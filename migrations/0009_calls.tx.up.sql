@@ -1,0 +1,75 @@
+-- Calls to aggregators, except the publications of menus.
+
+-- A call is kept as long as its order.
+CREATE TABLE calls (
+    business_id  bigint NOT NULL,
+    id           uuid NOT NULL,
+    ordering_key text NOT NULL,            -- its calls are made one after the other, by sequence
+    sequence     bigint GENERATED ALWAYS AS IDENTITY,
+    kind         text NOT NULL,            -- rider_status, action, …
+    platform     text NOT NULL,
+    order_id     bigint NOT NULL,          -- 0: about a store
+    payload      text NOT NULL,            -- JSON
+    actor        text NOT NULL,
+    state        text NOT NULL CHECK (state IN ('waiting', 'pending', 'done', 'failed', 'skipped')),
+    message      text NOT NULL DEFAULT '', -- the reason, for people
+    result       text NOT NULL DEFAULT '', -- of an action, such as a phone number
+    attempts     smallint NOT NULL DEFAULT 0,
+    created_at   timestamptz NOT NULL,
+    finished_at  timestamptz,
+    trace        text,                     -- traceparent; null: none
+    PRIMARY KEY (business_id, id)
+) WITH (fillfactor = 80);
+CREATE INDEX calls_by_order ON calls (business_id, order_id);
+CREATE INDEX calls_of_stores ON calls (business_id, ordering_key, sequence) WHERE order_id = 0;
+CREATE INDEX calls_of_actions ON calls (business_id) WHERE kind = 'action';
+CREATE INDEX calls_waiting ON calls (business_id, ordering_key, sequence) WHERE state = 'waiting';
+-- Actions that the aggregator accepted and whose outcome it has not reported yet.
+CREATE INDEX calls_pending ON calls (finished_at) WHERE state = 'pending';
+CREATE INDEX calls_failed ON calls (business_id, finished_at) INCLUDE (platform, kind, order_id) WHERE state = 'failed';
+
+-- The ordering keys with unfinished calls. One row for each, so that its lock keeps the sequence.
+-- The row of rider locations contains the newest one, and stays for a while after it was sent, so
+-- that no older one follows.
+CREATE TABLE call_queue (
+    business_id    bigint NOT NULL,
+    ordering_key   text NOT NULL,
+    kind           text NOT NULL,
+    platform       text NOT NULL,
+    order_id       bigint NOT NULL,
+    endpoint       bigint NOT NULL,             -- hash of business and platform; fairness is per endpoint
+    payload        text NOT NULL DEFAULT '',    -- of a location: JSON, also after it was sent
+    call_id        uuid NOT NULL,               -- of a location: of the newest
+    received_at    timestamptz NOT NULL,        -- when the newest arrived
+    version        bigint NOT NULL DEFAULT 1,   -- counts what arrived
+    attempts       smallint NOT NULL DEFAULT 0, -- finished ones of its first call
+    due_at         timestamptz NOT NULL,
+    available_at   timestamptz NOT NULL,        -- when a worker may claim it: due_at, the end of a lease, or infinity
+    owner          uuid,
+    note           text NOT NULL DEFAULT '',    -- why its first call still waits
+    location_state text NOT NULL DEFAULT '',    -- of the last ended location: done, failed or skipped
+    PRIMARY KEY (business_id, ordering_key)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX call_queue_available ON call_queue (endpoint, available_at) WHERE available_at < 'infinity';
+
+CREATE TABLE call_attempts (
+    business_id      bigint NOT NULL,
+    call_id          uuid NOT NULL,
+    order_id         bigint NOT NULL,
+    n                smallint NOT NULL,         -- 1 is the first
+    started_at       timestamptz NOT NULL,
+    method           text NOT NULL,
+    url              text NOT NULL,
+    request_headers  text NOT NULL,             -- JSON, secrets masked
+    request_body     bytea NOT NULL DEFAULT '', -- the first 4 KiB
+    status           smallint NOT NULL,         -- 0 without a response
+    error_class      text NOT NULL,             -- '' on success
+    error            text NOT NULL,             -- for people
+    response_headers text NOT NULL,             -- JSON
+    response_body    bytea NOT NULL,            -- the first 4 KiB
+    total_us         integer NOT NULL
+) PARTITION BY RANGE (call_id);
+CREATE INDEX call_attempts_by_call ON call_attempts (business_id, call_id, n);
+CREATE TABLE call_attempts_other PARTITION OF call_attempts DEFAULT;
+
+SELECT enable_rls();

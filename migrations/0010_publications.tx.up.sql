@@ -1,0 +1,38 @@
+-- The menus to publish on platforms that plugins serve, and the last outcome of each. One row for a
+-- store and platform, so that its lock keeps the sequence: no older menu is sent with or after a
+-- newer one.
+CREATE TABLE publications (
+    business_id        bigint NOT NULL,
+    store_id           bigint NOT NULL,
+    platform           text NOT NULL,
+    endpoint           bigint NOT NULL,             -- hash of business and platform; fairness is per endpoint
+    version            bigint NOT NULL DEFAULT 1,   -- counts the changes
+    reference          uuid NOT NULL,               -- of the latest change
+    publish_requests   uuid[] NOT NULL,             -- references of requests to publish without an outcome
+    pending_references uuid[] NOT NULL DEFAULT '{}', -- references of changes without an outcome, the latest hundred
+    first_marked_at    timestamptz,                 -- the first change that is not published; null: none
+    due_at             timestamptz NOT NULL,
+    available_at       timestamptz NOT NULL,        -- claimable from then on: due_at, a retry, a lease's end, infinity
+    owner              uuid,
+    attempts           smallint NOT NULL DEFAULT 0, -- finished ones at the current menu
+    call_id            uuid,                        -- of the current menu: its idempotency key
+    note               text NOT NULL DEFAULT '',    -- why it still waits
+    state              text NOT NULL DEFAULT 'waiting'
+        CHECK (state IN ('waiting', 'published', 'failed', 'unlisted', 'skipped')),
+    message            text NOT NULL DEFAULT '',    -- the reason, for people
+    left_out           text NOT NULL DEFAULT '[]',  -- JSON: what the rules of the platform reject
+    problems           text NOT NULL DEFAULT '[]',  -- JSON: what the aggregator rejected
+    outcome_reference  uuid,                        -- the reference that the outcome was reported by
+    digest             bytea,                       -- of what the platform has; null: unknown
+    state_unknown      boolean NOT NULL DEFAULT false, -- another call changed the platform since the claim
+    -- The id of the store on the platform when it last accepted a menu; null: it accepted none.
+    platform_store_id  text,
+    published_at       timestamptz,
+    settled_at         timestamptz,                 -- of the last outcome
+    PRIMARY KEY (business_id, store_id, platform)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+CREATE INDEX publications_available ON publications (endpoint, available_at) WHERE available_at < 'infinity';
+CREATE INDEX publications_failed ON publications (business_id, platform) WHERE state = 'failed';
+CREATE INDEX publications_settled ON publications (business_id, settled_at);
+
+SELECT enable_rls();

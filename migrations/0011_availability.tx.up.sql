@@ -1,0 +1,73 @@
+-- Stores, items and options that are enabled and disabled, by requests, timers and the presence of
+-- the POS.
+
+-- Whether a store takes orders on a platform. Without a row it does.
+CREATE TABLE store_switches (
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    store_id    bigint NOT NULL,
+    platform    text NOT NULL,
+    open        boolean NOT NULL,
+    source      text NOT NULL, -- of the last switch: api, presence or timer
+    reason      text NOT NULL, -- for people; '' if none was given
+    actor       text NOT NULL, -- such as key:pos
+    reference   uuid NOT NULL, -- of the latest request
+    at          timestamptz NOT NULL,
+    turn_on_at  timestamptz,   -- when it opens automatically; null: never
+    PRIMARY KEY (business_id, store_id, platform)
+) WITH (fillfactor = 70);
+CREATE INDEX store_switches_due ON store_switches (turn_on_at) WHERE turn_on_at IS NOT NULL;
+
+-- The last request that switched an item or option at a store. A menu request that was accepted
+-- before does not undo it, and a rollback to before it deletes its timer.
+CREATE TABLE item_switches (
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    store_id    bigint NOT NULL,
+    kind        smallint NOT NULL CHECK (kind IN (1, 3)), -- as in catalogue_entities
+    name        text NOT NULL,        -- ref_id
+    available   boolean NOT NULL,
+    at          timestamptz NOT NULL, -- of the request, also if its timer has enabled it since
+    PRIMARY KEY (business_id, store_id, kind, name)
+) WITH (fillfactor = 70);
+
+-- When items and options become available again automatically.
+CREATE TABLE item_timers (
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    store_id    bigint NOT NULL,
+    kind        smallint NOT NULL CHECK (kind IN (1, 3)), -- as in catalogue_entities
+    name        text NOT NULL, -- ref_id
+    reference   uuid NOT NULL, -- of the request
+    actor       text NOT NULL,
+    turn_on_at  timestamptz NOT NULL,
+    PRIMARY KEY (business_id, store_id, kind, name)
+);
+CREATE INDEX item_timers_due ON item_timers (turn_on_at);
+
+-- Requests to switch or publish a store that no platform lists. They have no event, but their
+-- references are known.
+CREATE TABLE unnotified_switches (
+    business_id bigint NOT NULL REFERENCES businesses (id),
+    reference   uuid NOT NULL,
+    PRIMARY KEY (business_id, reference)
+);
+
+-- The last sign of life of the POS of each store.
+CREATE TABLE pos_presence (
+    business_id        bigint NOT NULL,
+    store_id           bigint NOT NULL,
+    seen_at            timestamptz NOT NULL,
+    silent_since       timestamptz,                    -- null: not silent
+    closed_for_silence boolean NOT NULL DEFAULT false, -- the store was closed for it
+    PRIMARY KEY (business_id, store_id)
+) WITH (fillfactor = 50);
+CREATE INDEX pos_presence_silent ON pos_presence (business_id, silent_since) WHERE silent_since IS NOT NULL;
+
+-- The limits of businesses that differ from those of the hub.
+CREATE TABLE presence_rules (
+    business_id          bigint PRIMARY KEY REFERENCES businesses (id),
+    close_silent_stores  boolean NOT NULL,
+    silent_after_s       integer,    -- seconds until a POS counts as silent; 0: never, null: as the hub
+    ack_within_s         integer,    -- seconds until an acknowledgement is overdue; 0: never, null: as the hub
+    orders_checked_until timestamptz -- the placing time up to which orders were checked; null: as of the hub
+);
+
+SELECT enable_rls();

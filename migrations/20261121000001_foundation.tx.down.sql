@@ -1,1 +1,0 @@
-DROP TABLE seal_check, audit, throttles, platforms, api_keys, businesses;

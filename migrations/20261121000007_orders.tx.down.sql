@@ -1,2 +1,0 @@
-DROP TABLE order_states, orders;
-DROP SEQUENCE order_id_blocks;

@@ -1,2 +1,0 @@
-DROP TABLE clock_epoch;
-DROP TABLE order_resends;

@@ -1,1 +1,0 @@
-DROP TABLE callback_keys, call_attempts, call_lines, calls, rider_statuses;

@@ -1,2 +1,0 @@
-ALTER TABLE plugins DROP COLUMN published_revision;
-DROP TABLE publications;

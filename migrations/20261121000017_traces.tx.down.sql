@@ -1,4 +1,0 @@
-ALTER TABLE plugins DROP COLUMN served_at;
-ALTER TABLE calls DROP COLUMN trace;
-ALTER TABLE jobs DROP COLUMN trace;
-ALTER TABLE events DROP COLUMN trace;

@@ -1,1 +1,0 @@
-DROP INDEX calls_of_actions;

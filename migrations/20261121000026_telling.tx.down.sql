@@ -1,2 +1,0 @@
-ALTER TABLE publications DROP COLUMN waiting;
-DROP TABLE early_cancellations;

@@ -1,3 +1,0 @@
-DROP INDEX jobs_refused;
-ALTER TABLE orders DROP COLUMN untold;
-DROP INDEX calls_failed;

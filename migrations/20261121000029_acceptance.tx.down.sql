@@ -1,2 +1,0 @@
-DROP INDEX calls_pending;
-ALTER TABLE platforms DROP COLUMN accept;

@@ -1,3 +1,0 @@
-DROP INDEX jobs_failed_objects;
-DROP INDEX deliveries_failed_of_webhook;
-DROP INDEX publications_failed;

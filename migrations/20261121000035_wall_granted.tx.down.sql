@@ -1,2 +1,0 @@
--- The role stays granted: other databases of the server may use it.
-SELECT 1;

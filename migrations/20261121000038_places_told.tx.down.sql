@@ -1,1 +1,0 @@
-ALTER TABLE call_lines DROP COLUMN told;

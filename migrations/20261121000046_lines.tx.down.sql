@@ -1,1 +1,0 @@
-ALTER TABLE job_queue DROP COLUMN subject;

@@ -1,1 +1,0 @@
-ALTER TABLE plugins DROP COLUMN removed;
