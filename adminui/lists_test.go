@@ -75,7 +75,7 @@ func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
 	_, page := got(t, entered(t, base), base+shell.Root+"b/7/deliveries/")
 	assert.True(t, strings.Contains(page, `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`),
 		`<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`)
-	names := regexp.MustCompile(`type="checkbox"[^>]* aria-label="Choose ([^"]+)"`).FindAllStringSubmatch(page, -1)
+	names := regexp.MustCompile(`type="checkbox"[^>]* aria-label="Select ([^"]+)"`).FindAllStringSubmatch(page, -1)
 	require.Len(t, names, len(f.deliveries))
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -205,7 +205,7 @@ func TestRejectedFormKeepsItsInput(t *testing.T) {
 			secret: {"s3cr3t-typed"}, endpoint: {"https://typed.example"}})
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 	for _, kept := range []string{`{&#34;nutrition&#34;: yes</textarea>`, `value="A new shop."`,
-		`value="https://typed.example"`, `value="v-before"`, "type them again", `role="alert"`} {
+		`value="https://typed.example"`, `value="v-before"`, "Enter them again.", `role="alert"`} {
 		assert.True(t, strings.Contains(page, kept), kept)
 	}
 	assert.False(t, strings.Contains(page, "s3cr3t-typed"), "s3cr3t-typed")

@@ -29,7 +29,7 @@ func TestEventHeaderIsSetOnTheWebhooksPage(t *testing.T) {
 
 	response, shown = set(" X-Other ", "number")
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Contains(t, shown, "The header is stored.")
+	require.Contains(t, shown, "The header is saved.")
 	require.Contains(t, shown, "X-Other: 18")
 	last := f.done[len(f.done)-1]
 	require.Equal(t, []string{"webhook.update", "it dispatches on it"}, []string{last.Action, last.Why})

@@ -67,8 +67,8 @@ const (
 	ListStoresAct  = "Where new stores are listed"
 	ListStoresAll  = "all platforms"
 	ListStoresNone = "no platform"
-	ListStoresSay  = "This is for new stores without included_platforms and excluded_platforms. Existing stores do not " +
-		"change."
+	ListStoresSay  = "This is for new stores without included_platforms and excluded_platforms. Existing stores do " +
+		"not change."
 )
 
 // Words of the aliases of platforms.
@@ -86,8 +86,8 @@ const (
 		"change."
 	OwnName        = "%s, its own name"
 	RemoveAlias    = "Remove an alias"
-	RemoveAliasSay = "From now on, requests with this name are rejected or have no effect on the platform. Stores and " +
-		"items stay listed on it."
+	RemoveAliasSay = "From now on, requests with this name are rejected or have no effect on the platform. Stores " +
+		"and items stay listed on it."
 )
 
 // Words of items and stores on platforms.
