@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -41,10 +42,14 @@ func lint(root fs.FS, sources []Source, rules []Rule) ([]Finding, error) {
 // check lists the findings in a block.
 func check(block Block, rules []Rule) []Finding {
 	var list []Finding
+	most := maxWords
+	if block.Style != nil {
+		most, rules = block.Style.MaxWords, slices.Concat(rules, block.Style.Rules)
+	}
 	for _, sentence := range sentences(block.Text) {
-		if n := count(sentence.s); n > maxWords && !block.Fragment {
+		if n := count(sentence.s); n > most && !block.Fragment {
 			text := fmt.Sprintf("a sentence of %d words", n)
-			list = append(list, sentence.finding(0, text, fmt.Sprintf("split it; %d are the most", maxWords)))
+			list = append(list, sentence.finding(0, text, fmt.Sprintf("split it; %d are the most", most)))
 		}
 		for _, rule := range rules {
 			for _, at := range rule.find(sentence.s) {

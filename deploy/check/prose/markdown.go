@@ -8,7 +8,8 @@ import (
 // Block is one paragraph, list item, heading or table cell.
 type Block struct {
 	Text
-	Fragment bool // a heading or a table cell: its length is not judged
+	Fragment bool   // a heading or a table cell: its length is not judged
+	Style    *Style // nil for a paragraph
 }
 
 var (
@@ -142,7 +143,7 @@ func (r *reader) end() {
 
 func (r *reader) add(text Text, fragment bool) {
 	if text = inline(text); strings.TrimSpace(text.s) != "" {
-		r.blocks = append(r.blocks, Block{text, fragment})
+		r.blocks = append(r.blocks, Block{Text: text, Fragment: fragment})
 	}
 }
 
@@ -157,11 +158,8 @@ var markup = regexp.MustCompile("(``+.+?``+|`[^`]+`|<?https?://[^\\s<>)\\]]*[^\\
 
 // inline drops the markup inside a paragraph.
 func inline(text Text) Text {
-	var out Text
-	last := 0
-	add := func(t Text) {
-		out = Text{text.file, out.s + t.s, append(out.at, t.at...)}
-	}
+	out, last := Text{file: text.file}, 0
+	add := func(t Text) { out = out.append(t) }
 	for _, m := range markup.FindAllStringSubmatchIndex(text.s, -1) {
 		add(text.cut(last, m[0]))
 		switch last = m[1]; {

@@ -26,6 +26,7 @@ var sources = []Source{
 		"core/problem/errors.go", "core/problem/violations.go", "core/webhook/failure.go",
 		"adminui/reference/errors.go",
 	}},
+	GoMessages{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}},
 }
 
 // Markdown is every Markdown file in or below a directory whose name matches one of the patterns.
