@@ -120,7 +120,7 @@ func explain(err error, body []byte) (path, code, rule string) {
 	}
 	path = fieldPath(semantic.JSONPointer, body)
 	if errors.Is(semantic.Err, json.ErrUnknownName) {
-		return path, "unknown", "is no field of this request"
+		return path, "unknown", "is an unknown field"
 	}
 	var ruled *RuleError
 	if errors.As(semantic.Err, &ruled) {

@@ -32,7 +32,7 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 		}
 		if charset := strings.ToLower(parameters["charset"]); charset != "" && charset != "utf-8" && charset != "utf8" {
 			return nil, core.Errorf(core.UnsupportedMedia,
-				"the charset of the Content-Type must be utf-8; %.40q was sent", charset)
+				"the charset of the Content-Type must be utf-8, not %.40q", charset)
 		}
 	}
 	return sent.bytes, sent.err
@@ -59,7 +59,7 @@ func param(c *fiber.Ctx, name string) string {
 
 // unlisted records that a parameter of the query string is none of what it may be.
 func unlisted(c *fiber.Ctx, name, may string, v *core.Violations) {
-	v.AddBody(name, "value", fmt.Sprintf("must be one of: %s; %.80q was sent", may, c.Query(name)))
+	v.AddBody(name, "value", fmt.Sprintf("must be one of: %s, not %.80q", may, c.Query(name)))
 }
 
 // number is a whole number of the query string from least to most.

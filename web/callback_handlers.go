@@ -88,7 +88,7 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 		return err
 	case id == 0:
 		return answer(c, http.StatusOK,
-			envelope{Status: "success", Message: "the order is not here yet; it is cancelled when it comes"})
+			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
 	}
 	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, order.Change{To: order.Cancelled}), id})
 }

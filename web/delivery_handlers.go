@@ -109,7 +109,7 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if after := c.Query("after"); after != "" {
 		id, err := uuid.Parse(after)
 		if err != nil {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 		filter.Before = id
 	}

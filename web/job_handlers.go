@@ -46,7 +46,7 @@ func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
 	if status.Error != "" { // what went wrong inside is for the log; the callback says it of each object
 		body.Error = "the last attempt failed"
 		if status.State == job.Failed {
-			body.Error = "the hub could not process the request; send it again"
+			body.Error = "the hub could not process the request: resend it"
 		}
 	}
 	return answer(c, http.StatusOK, body)

@@ -29,7 +29,7 @@ type orderAnswer struct {
 func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if core.CodeOf(err) == core.TooLarge {
-		err = core.Errorf(core.TooLarge, "an order may have at most %d bytes", min(s.MaxBody, order.MaxBody))
+		err = core.Errorf(core.TooLarge, "the order is larger than %d bytes", min(s.MaxBody, order.MaxBody))
 	}
 	if err != nil {
 		s.keepRefused(c, caller.Business, caller.Platform, received(c).bytes, err)
@@ -49,7 +49,8 @@ func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none
 		return none, err
 	}
 	if caller.Platform != "" && caller.Platform != draft.Platform {
-		return none, core.Errorf(core.Forbidden, "this API key brings orders of the platform %q alone", caller.Platform)
+		return none, core.Errorf(core.Forbidden,
+			"this API key can only place orders of the platform %q", caller.Platform)
 	}
 	return s.Intake.Place(c.UserContext(),
 		order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
@@ -77,7 +78,7 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 // anew because its customer changed it is told that this is not how it is done.
 func taken(r order.Receipt) string {
 	if r.Known {
-		return "the order was known already; nothing was done, it stays as it was first placed"
+		return "the order already exists and was not changed"
 	}
 	return "order accepted"
 }
@@ -120,9 +121,10 @@ func moved(from order.State, change order.Change) string {
 	case from != change.To:
 		return "the order was " + string(from) + " and is " + string(change.To)
 	case from == order.Acknowledged && change.PrepMinutes != nil:
-		return "the order is Acknowledged already; it is prepared in " + counted(int(*change.PrepMinutes), "minute")
+		return "the order is already Acknowledged, " +
+			"with a preparation time of " + counted(int(*change.PrepMinutes), "minute")
 	}
-	return "the order is " + string(from) + " already; nothing was done"
+	return "the order is " + string(from) + " already, nothing changed"
 }
 
 // getOrder reads an order in its present state.
@@ -155,7 +157,7 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	if after := c.Query("after"); after != "" {
 		known := false
 		if filter.After, known = order.ParseCursor(strings.Clone(after)); !known {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 	}
 	if err := v.Err(); err != nil {
@@ -183,7 +185,7 @@ func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms < 1e12 || ms >= 1e13 { // what is less was sent in seconds
-		v.AddBody(name, "range", "must be a moment in epoch milliseconds")
+		v.AddBody(name, "range", "must be a time in epoch milliseconds")
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()

@@ -55,7 +55,7 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	if after := strings.Clone(c.Query("after")); after != "" {
 		cursor, ok := publish.ParseCursor(after)
 		if !ok {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 		filter.After = cursor
 	}

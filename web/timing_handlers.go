@@ -33,7 +33,7 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	reference, message := job.ID.String(),
 		counted(len(request.Groups), "timing group")+" queued; the result follows as a catalogue_timing_grp callback"
 	for _, warning := range request.Warnings {
-		message += "; warning: " + warning.Path + ": " + warning.Message
+		message += ", warning: " + warning.Path + ": " + warning.Message
 	}
 	return answer(c, http.StatusOK,
 		envelope{Status: "success", Reference: reference, ReferenceID: reference, Message: message})

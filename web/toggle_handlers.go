@@ -86,7 +86,8 @@ type waitingBody struct {
 func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	reference, err := uuid.Parse(param(c, "reference"))
 	if err != nil {
-		return core.NoSuch("reference", strconv.Quote(param(c, "reference")), "there is no switch with this reference")
+		return core.NoSuch("reference", strconv.Quote(param(c, "reference")),
+			"there is no availability change with this reference")
 	}
 	standing, err := s.Toggles.Standing(c.UserContext(), caller.Business, reference)
 	if err != nil {
@@ -111,9 +112,9 @@ func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int,
 	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback +
 		" callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
-		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
+		message = action + " accepted; the store is listed on no platform that receives menus"
 	} else if platforms == 0 {
-		message = action + " accepted; the store is listed on no platform, and nobody is told"
+		message = action + " accepted; the store is listed on no platform"
 	}
 	if len(undone) > 0 {
 		message += fmt.Sprintf("; %q: %s", undone[0].RefID, undone[0].Reason)

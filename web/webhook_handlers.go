@@ -44,12 +44,13 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 		WebhookID: sub.ID, Active: &sub.Active}
 	switch {
 	case before == nil:
-		reply.Message, reply.Secret = "webhook created; keep the secret, it verifies the signature of every delivery",
+		reply.Message, reply.Secret = "webhook created; store the secret, which verifies the signature of each "+
+			"delivery",
 			sub.Secret
 	case !sub.Active:
-		reply.Message += "; it is switched off, and gets nothing before active is true"
+		reply.Message += ", disabled until active is true"
 	case before.DisabledReason != "":
-		reply.Message += "; it is on again, after the hub had switched it off: " + before.DisabledReason
+		reply.Message += ", enabled after the hub had disabled it: " + before.DisabledReason
 	}
 	return answer(c, http.StatusOK, reply)
 }
@@ -88,7 +89,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 	}
 	return answer(c, http.StatusOK, envelope{
 		Status:    "success",
-		Message:   "a test event is on its way; list the deliveries of this reference to see what became of it",
+		Message:   "test event queued; list the deliveries of this reference to see its result",
 		Reference: reference.String(), WebhookID: id,
 	})
 }
@@ -101,7 +102,7 @@ func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
 	}
 	return answer(c, http.StatusOK, envelope{
 		Status:    "success",
-		Message:   "the webhook has another secret; until old_secret_until the earlier one signs every delivery too",
+		Message:   "secret rotated; until old_secret_until the earlier secret signs each delivery too",
 		WebhookID: sub.ID, Secret: sub.Secret, OldUntil: sub.OldSecretUntil.UnixMilli(),
 	})
 }

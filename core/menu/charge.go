@@ -85,7 +85,7 @@ func (o *ChargeObject) checkApplicableOn(c *checker) {
 		*on = OnSubtotal
 	case fixed && *on != "" && *on != OnQuantity:
 		c.fail("structure.applicable_on", "value",
-			"must be "+OnQuantity+" for a fixed charge on items, and left out for one on the order")
+			"must be "+OnQuantity+" for a fixed charge on items, and absent for one on the order")
 	case !fixed && *on != OnPrice && *on != OnSubtotal:
 		c.fail("structure.applicable_on", "value", "must be "+OnPrice+" or "+OnSubtotal+" for a percentage")
 	}

@@ -151,12 +151,12 @@ func (c *checker) link(field string, s *string, required bool) {
 	default:
 		u, err := url.Parse(*s)
 		if escaped := escapePercent(*s); err != nil && escaped != *s {
-			c.warn(field, "has a bare %; it is escaped as %25")
+			c.warn(field, "has an unescaped %, stored as %25")
 			*s = escaped
 			u, err = url.Parse(escaped)
 		}
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
-			c.fail(field, "url", "must be a full address that begins with https:// or http://")
+			c.fail(field, "url", "must be a full URL that begins with https:// or http://")
 		}
 	}
 }

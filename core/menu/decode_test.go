@@ -53,7 +53,7 @@ func TestMenuRequestBodyIsValidated(t *testing.T) {
 		{"null is not sent", `{"items":null,"flush_items":null}`, "at least one of the arrays"},
 		{"the other arrays are optional", `{"charges":[]}`, ""},
 		{"an empty array counts as present", `{"flush_items":true,"items":[]}`, ""},
-		{"a flush needs its array", `{"flush_items":true,"options":[]}`, "flush_items needs the array items"},
+		{"a flush needs its array", `{"flush_items":true,"options":[]}`, "flush_items requires the array items"},
 		{"a flush that is false needs no array", `{"flush_items":false,"options":[]}`, ""},
 		{"real clients send null flushes", `{"flush_items":null,"options":[]}`, ""},
 		{"flush is a boolean", `{"flush_items":"yes","items":[]}`, "flush_items must be true or false"},
@@ -103,7 +103,7 @@ func TestCategoryFieldsAreValidated(t *testing.T) {
 		{"but is no text", category(`,"sort_order":"1"`), "sort_order must be a whole number"},
 		{"0 is displayed first", category(`,"sort_order":-1`), "sort_order must be a whole number from 0"},
 		{"active is a boolean", category(`,"active":"yes"`), "active must be true or false"},
-		{"img_url is a link", category(`,"img_url":"picture.png"`), "img_url must be a full address"},
+		{"img_url is a link", category(`,"img_url":"picture.png"`), "img_url must be a full URL"},
 		{"an empty img_url says there is none", category(`,"img_url":""`), ""},
 		{"no category is its own parent", category(`,"parent_ref_id":"C-1"`), "must not name the category itself"},
 		{"a language is required", category(`,` +

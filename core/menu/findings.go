@@ -64,8 +64,8 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		}
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
-				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
-					"until they can be (%s)", quote(platform), err)})
+				Message: fmt.Sprintf("the rules of platform %s could not be applied, and earlier findings stay in "+
+					"force (%s)", quote(platform), err)})
 			inspection.Missed = append(inspection.Missed, platform)
 			continue
 		}

@@ -19,7 +19,7 @@ func (d *decider) holdFlushes() {
 		name := "flush_" + kind.String()
 		if !d.master && !storeValued(kind) {
 			d.flush[kind] = false
-			d.warn(name, name, "has no effect in a request for one store: it is for the master catalogue only")
+			d.warn(name, name, "has no effect in a store request: it is for the master catalogue")
 			continue
 		}
 		guard := d.request.FlushGuard
@@ -28,11 +28,11 @@ func (d *decider) holdFlushes() {
 			d.plan.Held[kind] = true
 			everywhere := ""
 			if len(d.atStores(kind)) > 0 {
-				everywhere = ", counting what it takes from the stores, listed or not"
+				everywhere = ", including stores that are not listed"
 			}
 			d.warn(name, name,
-				fmt.Sprintf("is held: it would take out %d of %d %s%s, more than the %d%% allowed; send it again "+
-					"with confirm_flush true to carry it out",
+				fmt.Sprintf("is held because it would remove %d of %d %s%s, above the limit of %d%%: resend it with " +
+					"confirm_flush true",
 					gone, of, kind, everywhere, guard))
 		}
 	}
@@ -169,7 +169,7 @@ func (d *decider) mayClear(kind Kind, field string, sent bool) bool {
 func (d *decider) warnOfIgnoredFlags() {
 	for _, flag := range d.ignoredOrder {
 		d.warn(flag.kind.String()+"[]."+flag.field, flag.field, fmt.Sprintf(
-			"has no effect in a request for one store: it is for the master catalogue only (sent with %d %s)",
+			"has no effect in a store request: it is for the master catalogue (%d %s sent)",
 			d.ignored[flag], flag.kind))
 	}
 }

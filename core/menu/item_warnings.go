@@ -75,7 +75,7 @@ func (d *decider) warnOfItemsOf(l levies) {
 			count, lost[at.id] = "all items", 1
 		}
 		if lost[at.id] > 0 {
-			d.warn(l.kind.String(), at.key, "no longer applies to "+count+" that this request does not name")
+			d.warn(l.kind.String(), at.key, "no longer applies to "+count+" that are not in this request")
 		}
 	}
 	for i, sent := range l.sent {
@@ -89,7 +89,7 @@ func (d *decider) warnOfItemsOf(l levies) {
 
 // warnOfKept warns about items that a list does not name.
 func (d *decider) warnOfKept(path string, sent sentLevy, at *levy, book *linkBook) {
-	const remedy = "; clear_items true takes it from them"
+	const remedy = ": send clear_items true to remove it"
 	if at.isOnAll {
 		if len(sent.refs) != 1 || sent.refs[0] != AllItems {
 			d.warn(path, "item_ref_ids", "adds to "+at.key+", which still applies to all items"+remedy)

@@ -61,7 +61,7 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 		case key.Rule == WholeNumber && !positiveWhole(pair.Value):
 			c.fail("value", "value",
 				"of "+pair.Key+
-					fmt.Sprintf(" must be a positive whole number of at most %d digits, without zeros before it",
+					fmt.Sprintf(" must be a positive whole number of at most %d digits, without leading zeros",
 						maxDigits))
 		case key.Rule == AnyText:
 			c.text("value", &data[i].Value, 1, maxTitle)

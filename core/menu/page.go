@@ -30,7 +30,7 @@ func ParseView(only, limit, after string) (View, error) {
 		case known:
 			view.Only[kind] = true
 		case only != "":
-			v.AddBody("only", "value", "must name kinds, with commas between: "+strings.Join(kindNames[:], ", "))
+			v.AddBody("only", "value", "must be kinds separated by commas: "+strings.Join(kindNames[:], ", "))
 		}
 	}
 	if limit != "" {
@@ -44,7 +44,7 @@ func ParseView(only, limit, after string) (View, error) {
 		name, key, found := strings.Cut(after, ":")
 		kind, known := parseKind(name)
 		if !found || !known || key == "" {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 		view.AfterKind, view.AfterName = kind, key
 	}

@@ -21,9 +21,9 @@ func leftOut(field string, kind Kind, unknown []string) []Warning {
 	case 0:
 		return nil
 	case 1:
-		return []Warning{{field, unknownRef(field, kind, unknown[0]) + "; it is left out"}}
+		return []Warning{{field, unknownRef(field, kind, unknown[0]) + ", and is ignored"}}
 	}
-	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist; they are left out: %s", field, len(unknown),
+	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist, which are ignored: %s", field, len(unknown),
 		plural[kind], quoteSome(unknown))}}
 }
 
@@ -55,7 +55,7 @@ func withoutEffect(field string, platforms []string) []Warning {
 		noun = "platforms "
 	}
 	return []Warning{{field, field + " names " + noun + quoteSome(platforms) +
-		", which this business does not have: without effect until it does"}}
+		", which this business does not have yet"}}
 }
 
 func quote(s string) string { return `"` + strings.ToValidUTF8(s, "?") + `"` }

@@ -137,8 +137,8 @@ func TestMenuAssociationsFollowTheRequest(t *testing.T) {
 				require.Equal(t, []string{"H"}, h.under("soy"))
 				require.Len(t, last.Warnings, 6)
 				require.Contains(t, last.Warnings, Warning{"option_groups[].clear_items",
-					"clear_items has no effect in a request for one store: it is for the master catalogue only (sent " +
-						"with 2 option_groups)"})
+					"clear_items has no effect in a store request: it is for the master catalogue (sent with 2 " +
+						"option_groups)"})
 			}},
 		{"a group with nothing but unknown items fails",
 			[]string{menu, `M {"option_groups":[{"ref_id":"G","item_ref_ids":["none"]},{"ref_id":"H","title":"new"}]}`},

@@ -309,7 +309,7 @@ func TestFlushDeactivatesUnlistedObjects(t *testing.T) {
 				require.True(t, h.category("C").Active)
 				require.Len(t, last.Warnings, 4)
 				require.Equal(t, Warning{"flush_categories",
-					"flush_categories has no effect in a request for one store: it is for the master catalogue only"},
+					"flush_categories has no effect in a store request: it is for the master catalogue"},
 					last.Warnings[0])
 			}},
 	})
@@ -354,9 +354,8 @@ func TestFlushGuardCountsStoreItemsOfMasterFlushes(t *testing.T) {
 	require.True(t, h.sells("S1", "tea") && h.sells("S2", "cake"), "held")
 	require.Equal(t, Stats{Updated: 2}, plan.Stats[Items])
 	require.Equal(t,
-		"flush_items is held: it would take out 2 of 2 items, counting what it takes from the stores, listed or not, "+
-			"more than the 50% allowed; "+
-			"send it again with confirm_flush true to carry it out", plan.Warnings[0].Message)
+		"flush_items is held because it would remove 2 of 2 items, including stores that are not listed, above the " +
+			"limit of 50%: resend it with confirm_flush true", plan.Warnings[0].Message)
 	require.False(t, plan.Held[Categories], "no store sells a category")
 	_, plan = h.send(MasterLocation, `{"confirm_flush":true,`+all+`}`)
 	require.Empty(t, h.stores["S1"].items)

@@ -77,7 +77,7 @@ func (v *Vocabulary) merge(d Declaration) error {
 		by = d.Platform
 	}
 	if d.Group == "" || d.On == 0 || len(d.Keys) == 0 {
-		return fmt.Errorf("key-value group %q of %s: a declaration needs a group, a target and keys", d.Group, by)
+		return fmt.Errorf("key-value group %q of %s: group, target and keys are required", d.Group, by)
 	}
 	group := v.groups[d.Group]
 	if group == nil {
@@ -85,15 +85,15 @@ func (v *Vocabulary) merge(d Declaration) error {
 		v.groups[d.Group] = group
 	}
 	if group.on != d.On {
-		return fmt.Errorf("key-value group %q of %s: it is declared for other targets already", d.Group, by)
+		return fmt.Errorf("key-value group %q of %s is already declared for other targets", d.Group, by)
 	}
 	for _, key := range d.Keys {
 		known, exists := group.keys[key.Name]
 		switch {
 		case key.Name == "" || (key.Rule == OneOf) != (len(key.Allowed) > 0):
-			return fmt.Errorf("key-value group %q of %s: key %q is not complete", d.Group, by, key.Name)
+			return fmt.Errorf("key-value group %q of %s: key %q is incomplete", d.Group, by, key.Name)
 		case exists && (known.Rule != key.Rule || !slices.Equal(known.Allowed, key.Allowed)):
-			return fmt.Errorf("key-value group %q of %s: key %q is declared with another rule already", d.Group, by,
+			return fmt.Errorf("key-value group %q of %s: key %q is already declared with another rule", d.Group, by,
 				key.Name)
 		case !exists:
 			group.keys[key.Name] = key

@@ -37,7 +37,7 @@ func (p spot) fail(field, code, rule string) {
 
 // other records a value that is not one of the permitted ones.
 func (p spot) other(field, sent, may string) {
-	p.fail(field, "value", fmt.Sprintf("must be %s; %.80q was sent", may, sent))
+	p.fail(field, "value", fmt.Sprintf("must be %s, not %.80q", may, sent))
 }
 
 func (p spot) required(field, s string, longest int) {
@@ -102,7 +102,7 @@ func check(d *Draft, v *core.Violations) {
 	body.text("coupon", d.Coupon, maxName)
 	body.text("instructions", d.Instructions, maxText)
 	if d.DeliverAt != nil && (*d.DeliverAt < minMoment || *d.DeliverAt > maxMoment) {
-		body.fail("delivery_datetime", "range", "must be a moment in epoch milliseconds")
+		body.fail("delivery_datetime", "range", "must be a time in epoch milliseconds")
 	}
 	checkCustomer(&d.Customer, spot{v: v, prefix: "customer."})
 	for _, total := range d.Totals.named() {
@@ -140,7 +140,7 @@ func (t *Totals) named() []namedTotal {
 
 func each[T any](v *core.Violations, array string, list []T, check func(*T, spot)) {
 	if len(list) > maxParts {
-		v.AddBody(array, "limit", fmt.Sprintf("must hold at most %d elements", maxParts))
+		v.AddBody(array, "limit", fmt.Sprintf("must have at most %d elements", maxParts))
 		return
 	}
 	for i := range list {
@@ -182,7 +182,7 @@ func checkLine(l *Line, p spot) {
 	p.text("title", l.Title, maxTitle)
 	p.text("instructions", l.Instructions, maxText)
 	if len(l.Options) > MaxItems {
-		p.fail("options", "limit", fmt.Sprintf("must hold at most %d options", MaxItems))
+		p.fail("options", "limit", fmt.Sprintf("must have at most %d options", MaxItems))
 		return
 	}
 	for i := range l.Options {

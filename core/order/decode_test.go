@@ -88,7 +88,7 @@ func TestDecodeRejectsInvalidOrders(t *testing.T) {
 		{shortest(`,"order_type":"drive_in"`), "order_type must be delivery, pickup or dine_in"},
 		{shortest(`,"delivery_type":"drone"`), "delivery_type must be self or partner"},
 		{shortest(`,"is_bulk_order":"yes"`), "is_bulk_order must be true or false"},
-		{shortest(`,"delivery_datetime":1733156700`), "delivery_datetime must be a moment in epoch milliseconds"},
+		{shortest(`,"delivery_datetime":1733156700`), "delivery_datetime must be a time in epoch milliseconds"},
 		{shortest(`,"order_total":-1`), "order_total must not be negative"},
 		{shortest(`,"order_total":"10"`), "order_total must be a number"},
 		{shortest(`,"order_total":1e400`), "at most 15 digits"},
@@ -103,7 +103,7 @@ func TestDecodeRejectsInvalidOrders(t *testing.T) {
 		{shortest(`,"payment":[{"amount":1}]`), "payment[0]: option is required"},
 		{shortest(`,"payment":[` + strings.Repeat(`{"option":"cash","amount":1},`, 100) +
 			`{"option":"cash","amount":1}]`), "payment must hold at most 100 elements"},
-		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1"}`, "items must hold at least one item"},
+		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1"}`, "items must have at least one item"},
 		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1","items":[` + strings.Repeat(`{},`, 500) + `{}]}`,
 			"at most 500 items; 501 were sent"},
 		{withItem(`"quantity":1`), "items[0]: ref_id is required"},

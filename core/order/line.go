@@ -95,7 +95,7 @@ func (t *till) price(sent, menu *core.Amount, p spot, path, noun string) core.Am
 	case sent == nil:
 		return *menu
 	case menu != nil:
-		t.compare(path+".price", "the menu has another price", sent.Decimal, menu.Decimal)
+		t.compare(path+".price", "the menu has a different price", sent.Decimal, menu.Decimal)
 	}
 	return *sent
 }

@@ -65,9 +65,9 @@ func (s State) Move(to State) (changed bool, err error) {
 	case slices.Contains(next, to):
 		return true, nil
 	case len(next) == 0:
-		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: nothing follows %s", s, to, s)
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: %s is final", s, to, s)
 	default:
-		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s; it can become: %s", s, to,
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s, only %s", s, to,
 			namesOf(next))
 	}
 }

@@ -64,7 +64,7 @@ func (c checker) refID(refID *string) {
 	case strings.TrimSpace(*refID) == "":
 		c.fail("ref_id", "required", "must not be empty")
 	case *refID == "-1":
-		c.fail("ref_id", "reserved", "must not be -1: that names the master catalogue")
+		c.fail("ref_id", "reserved", "must not be -1, the id of the master catalogue")
 	default:
 		c.text("ref_id", refID, 1, maxRefID)
 		c.inAddresses("ref_id", *refID)

@@ -131,7 +131,7 @@ func firstWrong(o Object, exists bool, platforms map[string]bool) string {
 }
 
 func unknownPlatform(field, name string) string {
-	return fmt.Sprintf("%s names the platform %q, which this business does not have", field,
+	return fmt.Sprintf("%s names an unknown platform %q", field,
 		strings.ToValidUTF8(name, "?"))
 }
 

@@ -94,10 +94,9 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 		require.Equal(t, core.Invalid, core.CodeOf(err))
 	}
 	for body, wrong := range map[string]string{
-		`{"location_ref_id":"S-1","action":"enable"}`: "item_ref_ids or option_ref_ids must " +
-			"name at least one",
+		`{"location_ref_id":"S-1","action":"enable"}`: "item_ref_ids or option_ref_ids must have at least one",
 		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[null]}`: "item_ref_ids or option_ref_ids must " +
-			"name at least one",
+			"have at least one",
 		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`: "action must be enable or disable",
 		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) +
 			`]}`: "item_ref_ids must have at most 2000 elements; 2001 were sent",

@@ -156,7 +156,7 @@ const redeliveryShift = time.Minute
 func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var work redelivery
 	if err := json.Unmarshal(job.Body, &work); err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	until := r.Clock.Now().Add(redeliveryShift)
 	for {

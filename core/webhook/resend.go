@@ -148,7 +148,7 @@ const (
 func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var window Window
 	if err := json.Unmarshal(job.Body, &window); err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	if err := o.Records.Choose(ctx, job, window); err != nil {
 		return err

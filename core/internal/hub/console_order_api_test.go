@@ -52,7 +52,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		return strings.Contains(sam.get(t, page).text, "12.9716, 77.5946; the aggregator has it")
 	})
 	asked := f.ask("b", fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
-	require.Equal(t, 400, asked.status, "the platform offers no actions")
+	require.Equal(t, 400, asked.status, "the platform has no actions")
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, id),
 		`{"new_status":"Acknowledged","message":"seen <b>","extra":{"prep_time_mins":20}}`)
 

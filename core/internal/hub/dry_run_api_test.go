@@ -17,7 +17,7 @@ func TestUnsupportedDryRunIsRejected(t *testing.T) {
 		{method: "PUT", path: "/external/api/v1/orders/10001/", body: `{}`},
 	} {
 		refused := d.send(call.method, call.path+"?dry_run=true", call.body)
-		requireEnvelope(t, refused, 400, "dry_run is not offered by this call; nothing was done")
+		requireEnvelope(t, refused, 400, "dry_run is not supported by this call")
 		require.NotContains(t, refused.header, "Ratelimit-Remaining", "it takes no place of the throttle")
 	}
 	requireEnvelope(t, d.send("GET", storesRoute+"tried/", ""), 404, "")

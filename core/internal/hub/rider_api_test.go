@@ -82,7 +82,7 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 	for _, kind := range []string{"pickup", "dine_in"} {
 		id := f.order("web", kind, `,"order_type":"`+kind+`","delivery_type":"self"`)
 		requireEnvelope(t, f.rider(id, "ASSIGNED", asha), 400,
-			fmt.Sprintf("order %d: order_id names an order that nobody brings: it is not for delivery", id))
+			fmt.Sprintf("order %d: order_id is not a delivery order, so it has no rider", id))
 		place := fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, id)
 		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "names an order that nobody brings")
 	}

@@ -119,7 +119,7 @@ func TestCategoryTimingsAreSeparatePerBusiness(t *testing.T) {
 		"message": `"Night" has no slot on any day: by this group its categories are never on sale`}},
 		outcome["warnings"])
 	require.Contains(t, s.ok("POST", timingsRoute, `{"timing_groups":`+never+`}`).message(),
-		"; warning: timing_groups[0].day_slots: \"Night\" has no slot on any day")
+		", warning: timing_groups[0].day_slots: \"Night\" has no slot on any day")
 	theirs := s.do(t, request{method: "GET", path: timingsRoute, authorization: stranger.Authorization})
 	require.Empty(t, theirs.body["timing_groups"])
 	requireEnvelope(t, s.send("POST", timingsRoute,

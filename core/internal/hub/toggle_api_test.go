@@ -237,7 +237,7 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 			callbacks)
 	}
 	requireEnvelope(t, s.send("POST", itemsRoute, `{"location_ref_id":"s1","action":"enable"}`), 400,
-		"item_ref_ids or option_ref_ids must name at least one")
+		"item_ref_ids or option_ref_ids must have at least one")
 }
 
 // TestRacingSwitchesAndMenusReachTheLatestState: whatever comes

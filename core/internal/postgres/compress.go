@@ -63,11 +63,11 @@ func (p *compressor) Pack(body []byte) []byte {
 func (p *compressor) Unpack(stored []byte) ([]byte, error) {
 	if quick, found := bytes.CutPrefix(stored, s2Mark); found {
 		if n, err := s2.DecodedLen(quick); err != nil || n > packedQuickly {
-			return nil, fmt.Errorf("a stored body cannot be unpacked: %w", cmp.Or(err, errTooLong))
+			return nil, fmt.Errorf("decompressing a stored body: %w", cmp.Or(err, errTooLong))
 		}
 		body, err := s2.Decode(nil, quick)
 		if err != nil {
-			return nil, fmt.Errorf("a stored body cannot be unpacked: %w", err)
+			return nil, fmt.Errorf("decompressing a stored body: %w", err)
 		}
 		return body, nil
 	}
@@ -76,7 +76,7 @@ func (p *compressor) Unpack(stored []byte) ([]byte, error) {
 	}
 	body, err := p.decoder.DecodeAll(stored, nil)
 	if err != nil {
-		return nil, fmt.Errorf("a stored body cannot be unpacked: %w", err)
+		return nil, fmt.Errorf("decompressing a stored body: %w", err)
 	}
 	return body, nil
 }

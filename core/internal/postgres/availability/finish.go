@@ -42,7 +42,7 @@ func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 		}
 		t := told{call: c}
 		if err := json.Unmarshal([]byte(c.Payload), &t.payload); err != nil {
-			return nil, fmt.Errorf("a stored call cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored call: %w", err)
 		}
 		now := db.Clock().Now().Add(time.Duration(2*len(list)) * time.Microsecond) // so that ids sort by arrival
 		more, err := t.events(now)

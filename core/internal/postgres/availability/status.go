@@ -45,7 +45,8 @@ func (t Store) Standing(ctx context.Context, business core.BusinessID,
 			reference).Scan(&known)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return s, core.NoSuch("reference", strconv.Quote(reference.String()), "there is no switch with this reference")
+		return s, core.NoSuch("reference", strconv.Quote(reference.String()),
+			"there is no availability change with this reference")
 	}
 	return s, err
 }

@@ -67,7 +67,7 @@ func (c Store) itemRefusals(ctx context.Context, business core.BusinessID, refID
 		}
 		var problems []publish.Problem
 		if err := json.Unmarshal(raw, &problems); err != nil {
-			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		at := slices.IndexFunc(problems, func(p publish.Problem) bool { return p.Entity == "item" && p.RefID == refID })
 		switch last := len(list) - 1; {

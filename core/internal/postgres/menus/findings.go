@@ -31,7 +31,7 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 			return nil, fmt.Errorf("reading items: %w", err)
 		}
 		if err := menu.Unpack(record, &one.Item); err != nil {
-			return nil, fmt.Errorf("the stored item %d cannot be read: %w", ref.ID, err)
+			return nil, fmt.Errorf("reading stored item %d: %w", ref.ID, err)
 		}
 		one.Item.Ref = ref
 		list = append(list, one)

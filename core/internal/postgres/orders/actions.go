@@ -126,7 +126,7 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 func actionOf(payload string) (string, error) {
 	var sent relay.ActionPayload
 	if err := json.Unmarshal([]byte(payload), &sent); err != nil {
-		return "", fmt.Errorf("a stored action cannot be read: %w", err)
+		return "", fmt.Errorf("reading a stored action: %w", err)
 	}
 	return sent.Action, nil
 }

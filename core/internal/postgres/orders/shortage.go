@@ -145,7 +145,7 @@ func (o Store) shortages(ctx context.Context, db bun.IDB, business core.Business
 			return nil, fmt.Errorf("reading reports of items out of stock: %w", err)
 		}
 		if err := json.Unmarshal([]byte(items), &s.Items); err != nil {
-			return nil, fmt.Errorf("a stored report cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored report: %w", err)
 		}
 		s.At = at.UnixMilli()
 		list = append(list, s)

@@ -108,7 +108,7 @@ type Change struct {
 
 // ErrNoRevision is returned for an unknown revision id.
 var ErrNoRevision = core.Errorf(core.NotFound,
-	"there is no revision with this id; revisions are kept as long as events")
+	"there is no revision with this id, or it is past its retention")
 
 // RollbackStats counts the entities of a rollback: restored ones as created, removed ones
 // as deleted, others as updated.
