@@ -49,9 +49,9 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 		{"a cycle is named, and what hangs on it fails", []string{of(p), of(`{"ref_id":"P","parent_ref_id":"X"}`,
 			`{"ref_id":"X","name":"x","parent_ref_id":"P"}`, `{"ref_id":"Y","name":"y","parent_ref_id":"X"}`)},
 			func(t *testing.T, h *hub, last Plan) {
-				require.Equal(t, `parent_ref_id makes a cycle of categories: "P" > "X" > `+
+				require.Equal(t, `parent_ref_id creates a cycle of categories: "P" > "X" > `+
 					`"P"`, message(last, Categories, 0))
-				require.Equal(t, `parent_ref_id makes a cycle of categories: "X" > "P" > `+
+				require.Equal(t, `parent_ref_id creates a cycle of categories: "X" > "P" > `+
 					`"X"`, message(last, Categories, 1))
 				require.Contains(t, message(last, Categories, 2), `"X", which does not exist`)
 			}},

@@ -194,7 +194,7 @@ func TestSubCategoriesFollowTheirParent(t *testing.T) {
 				`M {"items":[{"ref_id":"tea","title":"t","price":1,"category_ref_ids":["P"]},{"ref_id":"cake",` +
 					`"title":"c","price":1,"category_ref_ids":["C"]}]}`}, func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t,
-					`category_ref_ids names the category "P", which has sub-categories: name those instead`,
+					`category_ref_ids names the category "P", which has sub-categories: use those instead`,
 					message(last, Items, 0))
 				require.Equal(t, []string{"C"}, h.categoriesOf("cake"))
 			}},
@@ -279,7 +279,7 @@ func TestNestedOptionGroupsRejectCycles(t *testing.T) {
 				require.Equal(t, [][]string{{"A"}, {}, {"A"}}, [][]string{h.groupsOf("x"), h.under("x"), h.under("z")})
 				require.Equal(t, []Warning{{"options[].nested_opt_grps",
 					`nested_opt_grps of "x", which is not active,` +
-						` are cleared: with those of "z" they would make a cycle of option groups`}}, last.Warnings)
+						` are cleared: with those of "z" they would create a cycle of option groups`}}, last.Warnings)
 			}},
 		{"one that was flushed gives way, with all its nested groups, and is enabled without them",
 			[]string{groups, under("x", "A", `B","C`), flushed(`M {"options":[]}`),

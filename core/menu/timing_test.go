@@ -98,7 +98,7 @@ func TestTimingGroupNeverOnSaleCausesAWarning(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []Warning{{"timing_groups[1].day_slots",
-			`"Tea" has no slot on any day: by this group its categories are never on sale`}}, request.Warnings, slots)
+			`"Tea" has no slot on any day, so its categories are never on sale`}}, request.Warnings, slots)
 	}
 }
 

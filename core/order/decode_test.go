@@ -102,7 +102,7 @@ func TestDecodeRejectsInvalidOrders(t *testing.T) {
 		{shortest(`,"discounts":[{"value":-1}]`), "discounts[0]: value must not be negative"},
 		{shortest(`,"payment":[{"amount":1}]`), "payment[0]: option is required"},
 		{shortest(`,"payment":[` + strings.Repeat(`{"option":"cash","amount":1},`, 100) +
-			`{"option":"cash","amount":1}]`), "payment must hold at most 100 elements"},
+			`{"option":"cash","amount":1}]`), "payment must have at most 100 elements"},
 		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1"}`, "items must have at least one item"},
 		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1","items":[` + strings.Repeat(`{},`, 500) + `{}]}`,
 			"at most 500 items; 501 were sent"},

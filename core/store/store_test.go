@@ -149,8 +149,8 @@ func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
 	require.Equal(t, []Outcome{
 		{"A", 101, ""}, {"U", 7, ""},
 		{"A", 0, "name is required to create a store"}, {"A", 0, "city is required to create a store"},
-		{"U", 0, `included_platforms names the platform "nowhere", which this business does not have`},
-		{"A", 0, `platform_data names the platform "nowhere", which this business does not have`},
+		{"U", 0, `included_platforms names an unknown platform "nowhere"`},
+		{"A", 0, `platform_data names an unknown platform "nowhere"`},
 	}, plan.Outcomes)
 	require.Len(t, plan.Changes, 2)
 

@@ -99,7 +99,7 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 			"have at least one",
 		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`: "action must be enable or disable",
 		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) +
-			`]}`: "item_ref_ids must have at most 2000 elements; 2001 were sent",
+			`]}`: "item_ref_ids must have at most 2000 elements, not 2001",
 		`{"location_ref_id":"S-1","action":"enable","option_ref_ids":[` + many(10_001) +
 			`]}`: "option_ref_ids must have at most 10000 elements",
 	} {

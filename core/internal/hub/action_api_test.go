@@ -219,7 +219,7 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 		{mask(selfish, `,"phone":"41555"`), of(selfish, "phone must be 10 digits")},
 		{fmt.Sprintf(`{"action":"rider_body_temp","temp":"98","order_id":%d}`, partner),
 			of(partner, "temp must be a number")},
-		{mask(own, ""), of(own, "order_id names an order of the platform web, not of a")},
+		{mask(own, ""), of(own, "order_id is an order of the platform web, not of a")},
 	} {
 		requireEnvelope(t, f.ask("a", c.body), 400, c.says)
 	}

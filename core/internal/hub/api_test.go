@@ -80,7 +80,7 @@ func TestInvalidBodiesAreRejected(t *testing.T) {
 		"form": {`a=b`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415,
 			"Content-Type: application/json"},
 		"Latin 1": {oneStore, map[string]string{"Content-Type": "application/json; charset=ISO-8859-1"}, 415,
-			`the charset of the Content-Type must be utf-8; "iso-8859-1" was sent`},
+			`the charset of the Content-Type must be utf-8, not "iso-8859-1"`},
 		"unknown encoding": {oneStore, map[string]string{"Content-Encoding": "br"}, 415, "gzip"},
 		"broken gzip":      {oneStore, map[string]string{"Content-Encoding": "gzip"}, 400, "gzip"},
 		"gzip bomb": {gzipped(`{"stores":"` + strings.Repeat("x", 2<<20) + `"}`),

@@ -28,7 +28,7 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 			fmt.Sprintf(`order %d: new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched,`+
 				` Completed, Cancelled; "Acknowleged" was sent`, id), "new_status"},
 		{f.send("PUT", oneOrder(over)+"status/", `{"new_status":"Acknowledged"}`), 409,
-			fmt.Sprintf("order %d: the order is Completed and cannot become Acknowledged: nothing follows Completed",
+			fmt.Sprintf("order %d: the order is Completed and cannot become Acknowledged: Completed is final",
 				over), ""},
 		{f.send("PUT", oneOrder(id), `{}`), 400, fmt.Sprintf("order %d: reference_id is required", id), "reference_id"},
 		{rider(id, `"status":"LOST"`), 400,
@@ -48,14 +48,14 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 			fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, others)), 400,
 			fmt.Sprintf("order %d: order_id names an order that is not self-delivery", others), "order_id"},
 		{f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, others)), 400,
-			fmt.Sprintf("order %d: order_id names an order of the platform b, not of a", others), "order_id"},
+			fmt.Sprintf("order %d: order_id is an order of the platform b, not of a", others), "order_id"},
 		{rider(over, `"status":"ASSIGNED"`), 409, fmt.Sprintf("order %d: ", over), ""},
 		{f.send("GET", ordersRoute+"abc/", ""), 404, `id "abc": there is no order with this id`, "id"},
 		{f.send("PUT", oneOrder(99)+"status/", `{"new_status":"Completed"}`), 404,
 			`id "99": there is no order with this id`, "id"},
 		{f.send("GET", ordersRoute+"?state=Lost", ""), 400, `; "Lost" was sent`, "state"},
 		{f.send("GET", deliveriesRoute+"?state=lost", ""), 400,
-			`state must be one of: pending, held, delivered, failed; "lost" was sent`, "state"},
+			`state must be one of: pending, held, delivered, failed, not "lost"`, "state"},
 		{f.send("GET", deliveriesRoute+"nonsense/", ""), 404, `id "nonsense": there is no delivery with this id`, "id"},
 		{f.send("GET", storesRoute+"s%209/", ""), 404, `ref_id "s 9": there is no store with this ref_id`, "ref_id"},
 		{f.send("GET", webhooksRoute+"x/", ""), 404, `webhook_id "x": there is no webhook with this id`, "webhook_id"},
@@ -67,7 +67,7 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 		{f.bring("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"1","store_ref_id":"s1","order_type":"post",`+
 				`"items":[{"ref_id":"dal","quantity":1}]}`), 400,
-			`order_type must be delivery, pickup or dine_in; "post" was sent`, "order_type"},
+			`order_type must be delivery, pickup or dine_in, not "post"`, "order_type"},
 	} {
 		requireEnvelope(t, c.answer, c.status, c.message)
 		if c.path == "" {

@@ -104,7 +104,7 @@ func TestOrderLifecycleThroughTheAPI(t *testing.T) {
 	require.Equal(t, 200, move("food ready").status)
 	require.Contains(t, move("Food Ready").message(), "nothing was done")
 	requireEnvelope(t, move("Acknowledged"), 409,
-		"the order is Food Ready and cannot become Acknowledged; it can become: Dispatched, Completed, Cancelled")
+		"the order is Food Ready and cannot become Acknowledged, only Dispatched, Completed, Cancelled")
 	mine := fmt.Sprintf("%s%d/", channelOrdersRoute, int64(id))
 	requireEnvelope(t, s.bring("PUT", mine+"status/", `{"new_status":"Dispatched"}`), 403, "complete or cancel")
 	require.Equal(t, 200, s.bring("PUT", mine+"status/", `{"new_status":"Completed"}`).status)

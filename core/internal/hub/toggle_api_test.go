@@ -162,7 +162,7 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 			hubtest.At(standing["outcomes"].([]any)[0], "body.platform"),
 			standing["waiting"]})
 	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404,
-		`reference "nothing": there is no switch with this reference`)
+		`reference "nothing": there is no availability change with this reference`)
 	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1},
 		simulator.Store{Open: s.at("aggregator-a").Open, Menus: s.at("aggregator-a").Menus}, "a menu does not open it")
 
