@@ -24,8 +24,8 @@ func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
 	event, _ := core.ParseEventType(param(c, "event_type"))
 	entry, known := catalogue.Of(event)
 	if !known {
-		return core.Errorf(core.NotFound, "unknown event type, must be one of: %s",
-			core.EventTypeNames())
+		return core.Errorf(core.NotFound, "event_type %s",
+			core.OneOf(core.EventTypes(), core.EventType(param(c, "event_type"))))
 	}
 	return answerTagged(c, entry)
 }

@@ -58,7 +58,7 @@ func flag(c *fiber.Ctx, name string, v *core.Violations) bool {
 	case "true":
 		return true
 	}
-	v.AddBody(name, "value", "must be true or false")
+	unlisted(c, name, []string{"true", "false"}, v)
 	return false
 }
 

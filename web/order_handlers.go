@@ -151,7 +151,7 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	if name := c.Query("state"); name != "" {
 		known := false
 		if filter.State, known = order.ParseState(name); !known {
-			unlisted(c, "state", order.StateNames(), &v)
+			unlisted(c, "state", order.States(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
@@ -185,7 +185,7 @@ func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms < 1e12 || ms >= 1e13 { // what is less was sent in seconds
-		v.AddBody(name, "range", "must be a time in epoch milliseconds")
+		v.AddBody(name, "range", "must be a time in epoch milliseconds, not "+core.Quote(text))
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()

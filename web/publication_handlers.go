@@ -48,7 +48,7 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	if status := strings.Clone(c.Query("status")); status != "" {
 		state, known := publish.ParseState(status)
 		if !known {
-			v.AddBody("status", "value", "must be waiting, published, failed, unlisted or skipped")
+			unlisted(c, "status", []string{"waiting", "published", "failed", "unlisted", "skipped"}, &v)
 		}
 		filter.State = state
 	}

@@ -24,7 +24,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	limit := number(c, "limit", 50, 1, 200, &v)
 	filter.Limit = limit + 1
 	if filter.Entity != "" && !slices.Contains(menu.RevisionEntities(), filter.Entity) {
-		v.AddBody("entity", "value", "must be one of: "+strings.Join(menu.RevisionEntities(), ", "))
+		v.AddBody("entity", "value", core.OneOf(menu.RevisionEntities(), filter.Entity))
 	}
 	if filter.Entity == "" && filter.RefID != "" {
 		v.AddBody("entity", "required", "is required with ref_id")

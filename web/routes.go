@@ -114,7 +114,7 @@ func (r route) checkDryRun(c *fiber.Ctx) error {
 	var v core.Violations
 	switch sent := c.Query("dry_run"); {
 	case sent != "true" && sent != "false":
-		v.AddBody("dry_run", "value", "must be true or false")
+		unlisted(c, "dry_run", []string{"true", "false"}, &v)
 	case sent == "true" && !slices.Contains(dryRuns, r.path):
 		v.AddBody("dry_run", "unknown", "is not supported by this call")
 	}

@@ -87,7 +87,8 @@ func (r *Request) decodeOwn(body []byte, v *core.Violations) error {
 		if r.Temp = own.Temp; r.Temp == nil {
 			v.AddBody("temp", "required", "is required with "+BodyTemp)
 		} else if r.Temp.LessThan(decimal.NewFromInt(minTemp)) || r.Temp.GreaterThan(decimal.NewFromInt(maxTemp)) {
-			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit", minTemp, maxTemp))
+			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit, not %s",
+				minTemp, maxTemp, r.Temp))
 		}
 	case WithMask:
 		var own struct {
@@ -123,7 +124,7 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 		return v.Err()
 	}
 	if !slices.Contains(offered, r.Action) {
-		rule := "must be one of: " + strings.Join(offered, ", ")
+		rule := core.OneOf(offered, r.Action)
 		if len(offered) == 0 {
 			rule = "is not available: the platform " + platform + " has no actions"
 		}

@@ -65,7 +65,7 @@ func TestActionMustFitItsOrderAndPlatform(t *testing.T) {
 		{Request{Action: WithMask, OrderID: 3}, Order{Platform: "b"}, all,
 			"order_id is an order of the platform b, not of a"},
 		{Request{Action: WithMask}, Order{Platform: "a"}, all[:1], "must be one of: rider_body_temp"},
-		{Request{Action: WithMask}, Order{Platform: "a"}, nil, "offers no actions"},
+		{Request{Action: WithMask}, Order{Platform: "a"}, nil, "has no actions"},
 		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a", SelfDelivered: true}, all, ""},
 		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a"}, all,
 			"phone is for self-delivery orders only"},

@@ -31,7 +31,7 @@ func (d *decider) holdFlushes() {
 				everywhere = ", including stores that are not listed"
 			}
 			d.warn(name, name,
-				fmt.Sprintf("is held because it would remove %d of %d %s%s, above the limit of %d%%: resend it with " +
+				fmt.Sprintf("is held because it would remove %d of %d %s%s, above the limit of %d%%: resend it with "+
 					"confirm_flush true",
 					gone, of, kind, everywhere, guard))
 		}

@@ -30,13 +30,13 @@ func ParseView(only, limit, after string) (View, error) {
 		case known:
 			view.Only[kind] = true
 		case only != "":
-			v.AddBody("only", "value", "must be kinds separated by commas: "+strings.Join(kindNames[:], ", "))
+			v.AddBody("only", "value", core.OneOf(kindNames[:], strings.TrimSpace(name)))
 		}
 	}
 	if limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > MaxPage {
-			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d", MaxPage))
+			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d, not %s", MaxPage, core.Quote(limit)))
 		}
 		view.Limit = n
 	}

@@ -328,7 +328,7 @@ func TestFlushGuardHoldsLargeFlushes(t *testing.T) {
 	require.Equal(t, "Chai", h.item("tea").Title, "the objects go on")
 	require.True(t, plan.Held[Items])
 	require.Contains(t, plan.Warnings[0].Message,
-		"flush_items is held: it would take out 1 of 2 items, more than the 49% allowed")
+		"flush_items is held because it would remove 1 of 2 items, above the limit of 49%")
 	h, _ = run(50, `{"flush_items":true,"items":[{"ref_id":"tea","price":10}]}`)
 	require.False(t, h.item("cake").Active, "50% of two is one")
 	h, plan = run(10, `{"flush_items":true,"confirm_flush":true,"items":[]}`)
@@ -354,7 +354,7 @@ func TestFlushGuardCountsStoreItemsOfMasterFlushes(t *testing.T) {
 	require.True(t, h.sells("S1", "tea") && h.sells("S2", "cake"), "held")
 	require.Equal(t, Stats{Updated: 2}, plan.Stats[Items])
 	require.Equal(t,
-		"flush_items is held because it would remove 2 of 2 items, including stores that are not listed, above the " +
+		"flush_items is held because it would remove 2 of 2 items, including stores that are not listed, above the "+
 			"limit of 50%: resend it with confirm_flush true", plan.Warnings[0].Message)
 	require.False(t, plan.Held[Categories], "no store sells a category")
 	_, plan = h.send(MasterLocation, `{"confirm_flush":true,`+all+`}`)

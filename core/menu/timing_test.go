@@ -35,7 +35,7 @@ func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(oneTiming, old, new, 1) }
 	for body, message := range map[string]string{
 		`{}`: "timing_groups must have at least one group",
-		`{"timing_groups":[` + strings.Repeat(`{},`, 500) + `{}]}`: "at most 500 groups; 501 were sent",
+		`{"timing_groups":[` + strings.Repeat(`{},`, 500) + `{}]}`: "at most 500 groups, not 501",
 		`{"timing_groups":[7]}`:                               "timing_groups[0]: must be an object",
 		with(`"Breakfast"`, `" "`):                            "timing_groups[0]: title is required",
 		with(`"Breakfast"`, `"`+strings.Repeat("x", 256)+`"`): "title must be at most 255",

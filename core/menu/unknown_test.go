@@ -85,12 +85,12 @@ func TestCallbackNamesWhatAnObjectLacks(t *testing.T) {
 	require.NoError(t, err)
 	eventtest.Check(t, core.InventoryUpdate, body)
 	require.Contains(t, string(body), `"upipr_status":{"action":"A","id":1,"error":false},"warnings":[{"path":`+
-		`"category_ref_ids","message":"category_ref_ids names the category \"no\", which does not exist; it is `+
-		`left out"}],`+
+		`"category_ref_ids","message":"category_ref_ids names the category \"no\", which does not exist, and is `+
+		`ignored"}],`+
 		`"platform_findings":[`)
 	require.NotContains(t, string(body), "earlier callback")
-	want := []Warning{{"items[0].category_ref_ids", `category_ref_ids names the category "no", which does not exist; ` +
-		`it is left out`}}
+	want := []Warning{{"items[0].category_ref_ids", `category_ref_ids names the category "no", which does not exist, ` +
+		`and is ignored`}}
 	require.Equal(t, want, plan.allWarnings())
 	require.Equal(t, want, NewPreview(request, State{}, plan).Warnings)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Target is the kind of entity that may have a key-value group. Targets are combined with |: OnItem|OnOption.
@@ -102,13 +101,12 @@ func (v *Vocabulary) merge(d Declaration) error {
 	return nil
 }
 
-// names returns the groups that are allowed on a target, separated by commas.
-func (v *Vocabulary) names(on Target) string {
-	var names []string
+// names returns the groups that are allowed on a target.
+func (v *Vocabulary) names(on Target) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(v.groups)) {
 		if v.groups[name].on&on != 0 {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }

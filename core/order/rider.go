@@ -140,7 +140,7 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	case sent.Status == "":
 		p.fail("status", "required", "is required")
 	case !slices.Contains(RiderStatuses(), sent.Status):
-		p.other("status", string(sent.Status), "one of: "+namesOf(RiderStatuses()))
+		other(p, "status", sent.Status, RiderStatuses()...)
 	}
 	data := sent.Data.Value
 	p.text("rider_data.rider_name", data.Name, maxName)

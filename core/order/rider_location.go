@@ -73,6 +73,6 @@ func (p spot) degrees(field string, sent degrees, limit int64) {
 		return
 	}
 	if decimal.RequireFromString(string(sent)).Abs().GreaterThan(decimal.NewFromInt(limit)) { // parsed before
-		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees", limit, limit))
+		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees, not %s", limit, limit, sent))
 	}
 }

@@ -38,7 +38,7 @@ func TestEmptyOutOfStockReportsAreRejected(t *testing.T) {
 		`{"order_upipr_id":1,"allow_edit":"yes","items_oos":[]}`: "allow_edit must be " +
 			"true or false",
 		`{"order_upipr_id":1,"items_oos":[` + strings.Repeat(`{"ref_id":"x"},`, 500) +
-			`{}]}`: "at most 500 items; 501 were sent",
+			`{}]}`: "at most 500 items, not 501",
 		`{"order_ref_id":"` + strings.Repeat("x", 256) +
 			`","items_oos":[{"ref_id":"dal"}]}`: "order_ref_id must be at most 255",
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal","upipr_id":-2}]}`: `items_oos[0] ` +

@@ -5,7 +5,6 @@ package toggle
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -142,12 +141,7 @@ func (c *checker) action(sent string, allowed ...Action) Action {
 	if slices.Contains(allowed, Action(sent)) {
 		return Action(sent)
 	}
-	names := make([]string, len(allowed))
-	for i, action := range allowed {
-		names[i] = string(action)
-	}
-	last := len(names) - 1
-	c.AddBody("action", "value", "must be "+strings.Join(names[:last], ", ")+" or "+names[last])
+	c.AddBody("action", "value", core.OneOf(allowed, Action(sent)))
 	return ""
 }
 

@@ -55,7 +55,7 @@ func DecodeInput(body []byte, update bool) (Input, error) {
 	if root.Units != nil {
 		units := Units(strings.ToLower(*root.Units))
 		if units != Minutes && units != Seconds {
-			v.AddBody("retrial_interval_units", "value", "must be minutes or seconds")
+			v.AddBody("retrial_interval_units", "value", core.OneOf([]Units{Minutes, Seconds}, Units(*root.Units)))
 		}
 		input.Units = &units
 	}
@@ -100,7 +100,7 @@ func sent(headers map[string]*string) map[string]string {
 func readEventType(field string, raw jsontext.Value, required bool, v *core.Violations) core.EventType {
 	if raw == nil || raw.Kind() == 'n' {
 		if required {
-			v.AddBody(field, "required", "is required, one of "+core.EventTypeNames())
+			v.AddBody(field, "required", "is required, as one of: "+core.Join(core.EventTypes()))
 		}
 		return ""
 	}
@@ -114,7 +114,7 @@ func readEventType(field string, raw jsontext.Value, required bool, v *core.Viol
 	}
 	event, known := core.ParseEventType(text)
 	if !known {
-		v.AddBody(field, "value", "must be one of "+core.EventTypeNames())
+		v.AddBody(field, "value", core.OneOf(core.EventTypes(), core.EventType(text)))
 	}
 	return event
 }
@@ -130,7 +130,7 @@ var reservedPrefixes = []string{"content-", "proxy-", "webhook-"}
 
 func checkHeaders(headers map[string]string, v *core.Violations) {
 	if len(headers) > MaxHeaders {
-		v.AddBody("headers", "limit", fmt.Sprintf("must be at most %d", MaxHeaders))
+		v.AddBody("headers", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxHeaders, len(headers)))
 		return
 	}
 	names := make([]string, 0, len(headers))

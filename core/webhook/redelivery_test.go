@@ -41,8 +41,8 @@ func TestDecodeBulkResendValidatesItsFilter(t *testing.T) {
 	for body, problem := range map[string]string{
 		`{}`:                                  "ids or filter is required",
 		`{"ids":["` + one + `"],"filter":{}}`: "ids or filter is required",
-		`{"ids":[]}`:                          "ids must be 1 to 1000",
-		`{"ids":[` + strings.Repeat(`"`+one+`",`, 1000) + `"` + one + `"]}`: "ids must be 1 to 1000",
+		`{"ids":[]}`:                          "ids must have 1 to 1000",
+		`{"ids":[` + strings.Repeat(`"`+one+`",`, 1000) + `"` + one + `"]}`: "ids must have 1 to 1000",
 		`{"ids":["x"]}`:                                        "ids[0] must be the id",
 		`{"filter":{"state":"held"}}`:                          "filter.state must be",
 		`{"filter":{"event_type":"lunch"}}`:                    "filter.event_type must be",

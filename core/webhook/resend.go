@@ -55,8 +55,8 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 		v.AddBody("start_time", "range", "must be before end_time")
 	case !r.To.After(today):
 		v.AddBody("end_time", "range",
-			"must be later than the beginning of the present day ("+today.Format(time.RFC3339)+
-				"): only orders of the day are sent again")
+			"must be after the start of the current day, "+today.Format(time.RFC3339)+
+				": only orders of the day are resent")
 	case r.From.After(now):
 		v.AddBody("start_time", "range", "must not be in the future")
 	case r.From.Before(today):
@@ -89,7 +89,7 @@ func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 	case ms == nil:
 		v.AddBody(field, "required", "is required, in epoch milliseconds")
 	case *ms != 0 && (*ms < earliestInstant || *ms > latestInstant):
-		v.AddBody(field, "range", "must be in epoch milliseconds")
+		v.AddBody(field, "range", fmt.Sprintf("must be in epoch milliseconds, not %d", *ms))
 	default:
 		return time.UnixMilli(int64(*ms)).UTC()
 	}
