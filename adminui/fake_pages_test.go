@@ -155,17 +155,17 @@ func stocked() shelf {
 			First: before(50), Last: before(50), OrderID: 10412},
 		{Reason: "the body is not valid JSON", Times: 2, First: before(70), Last: before(60)}}
 	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), State: "failed",
-		Message: "the aggregator answered 401 Unauthorized: " + long}
+		Message: "the aggregator returned 401 Unauthorized: " + long}
 	s.plugins = samplePlugins()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
-		Message: "the aggregator answered 422: unknown outlet " + long}}
+		Message: "the aggregator returned 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
 		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"},
 			Settings:  []byte(`{"nutrition":"required"}`),
 			Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
 			Secrets:   map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)},
 			Version:   strings.Repeat("a", 32),
-			RefusedAt: before(3), Refused: "the header x-signature is not right"},
+			RefusedAt: before(3), Refused: "the header x-signature is wrong"},
 		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`),
 			Version: strings.Repeat("b", 32)},
 		{Platform: core.Platform{Name: "web", ServedBy: "own"}, Version: strings.Repeat("c", 32)}}
@@ -213,11 +213,11 @@ func sampleCalls() []console.Call {
 	return []console.Call{
 		{ID: id(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
 			State: "done", CreatedAt: before(15), FinishedAt: before(14),
-			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator answered 500 Internal Server Error"),
+			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator returned 500 Internal Server Error"),
 				attempt(2, 200, "")}},
 		{ID: id(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
-			State: "failed", Message: "the aggregator answered 400 Bad Request: " + long, CreatedAt: before(9),
-			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator answered 400 Bad Request")}},
+			State: "failed", Message: "the aggregator returned 400 Bad Request: " + long, CreatedAt: before(9),
+			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator returned 400 Bad Request")}},
 		{ID: id(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
 			State: "done", Result: "+1 415 555 0199", CreatedAt: before(8)},
 		{ID: id(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),
@@ -236,8 +236,8 @@ func samplePlugins() []console.Plugin {
 		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32),
 			State: "ready", Since: before(600), Starts: 3, ToldAt: before(4),
 			Hubs: []console.PluginHub{hub("ready"), hub("degraded")},
-			Faults: []console.PluginFault{{At: before(800), Text: "its process ended (signal: killed) " + hostile,
-				Ended: true}, {At: before(900), Text: "Menu.CheckItems: it did not answer in time"}}, Findings: 41,
+			Faults: []console.PluginFault{{At: before(800), Text: "its process exited (signal: killed) " + hostile,
+				Ended: true}, {At: before(900), Text: "Menu.CheckItems: no response in time"}}, Findings: 41,
 			Log: []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") +
 				`","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
 			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"},
@@ -303,7 +303,7 @@ func (f sandboxed) ClearFaults(ctx context.Context, business core.BusinessID, ch
 func (f sandboxed) Latest(context.Context, core.BusinessID) (console.Played, bool, error) {
 	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000,
 		Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1),
-		Failure: "3 of 12000 calls failed; the first: " + hostile,
+		Failure: "3 of 12000 calls failed, the first with: " + hostile,
 		Calls: []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond,
 			P99: 41 * time.Millisecond}},
 		Arrivals: console.Arrivals{Orders: 11200, Known: 12, Arrived: 11000, Failed: 2, Waiting: 198, Retried: 6,

@@ -129,7 +129,7 @@ func (j *journey) storeNotLive(t *testing.T) {
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
 	assert.Contains(t, told(t, page), "The store is closed now by its opening hours.")
 	assert.Contains(t, told(t, page),
-		"On aggregator-a it is not live: Its menu was not taken: the aggregator answered 422")
+		"On aggregator-a it is not live: Its menu was not taken: the aggregator returned 422")
 }
 
 func (j *journey) platformWide(t *testing.T) {

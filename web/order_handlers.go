@@ -69,7 +69,7 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 		refused.Platform = platform
 	}
 	if err := s.Orders.KeepRefused(c.UserContext(), refused); err != nil {
-		s.Log.Warn("it is not kept that an order was refused", "request", requestID(c), "business", business,
+		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", business,
 			"platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
 	}
 }

@@ -60,7 +60,7 @@ type Renderer struct {
 // Render reads a store's current menu and renders it (publish.Renderer).
 func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Rendering, err error) {
 	if w.Plugin == core.ServedByOwn {
-		return publish.Rendering{Skip: "the platform is served by no plugin"}, nil
+		return publish.Rendering{Skip: "the platform has no plugin"}, nil
 	}
 	if err := m.Host.servedByPeer(w.Plugin); err != nil {
 		return r, err
@@ -74,7 +74,7 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 		return r, err
 	}
 	if s.Platform.ServedBy != w.Plugin {
-		return r, core.Errorf(core.Unavailable, "the platform was given another plugin")
+		return r, core.Errorf(core.Unavailable, "the platform changed its plugin")
 	}
 	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
 		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}
@@ -105,7 +105,7 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	r = publish.Rendering{LeftOut: append(s.LeftOut, problemsOf(decision.GetLeftOut())...),
 		Content: contentOf(plan, s.Access), Waiting: s.Waiting, Outlet: cmp.Or(s.PlatformStoreID, w.StoreRef)}
 	if !*s.Store.Active {
-		r.Note = "the store is not active; the platform was told so"
+		r.Note = "the store is not active, and the platform was notified"
 	}
 	r.Send = func(ctx context.Context) publish.Sent {
 		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
@@ -136,19 +136,19 @@ func (m Renderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.P
 		return nil, err
 	}
 	return func(ctx context.Context) publish.Sent {
-		left := publish.Sent{State: publish.Failed, Message: "its plugin has no word to take a store off"}
+		left := publish.Sent{State: publish.Failed, Message: "its plugin cannot unlist a store"}
 		if plan != nil {
 			left = m.carry(ctx, w, *plan, s.Access, unread)
 		}
 		switch left.State {
 		case publish.Waiting:
 			left.Message =
-				fmt.Sprintf("the platform has taken the menu; the store is still to be taken off under the id %q: %s",
+				fmt.Sprintf("the menu is published, but the store is not yet unlisted under the former id %q: %s",
 					s.OnSale, left.Message)
 		case publish.Failed:
 			left.Problems = []publish.Problem{{Entity: "store", RefID: w.StoreRef, Code: "former_id",
-				Message: fmt.Sprintf("the platform may still sell what it has under the id %q, by which it knew the "+
-					"store before: %s", s.OnSale, left.Message)}}
+				Message: fmt.Sprintf(
+					"the platform may still sell the store under the former id %q: %s", s.OnSale, left.Message)}}
 		}
 		return left
 	}, nil
@@ -166,7 +166,7 @@ func (m Renderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.
 	if err != nil || plan == nil {
 		return r, err
 	}
-	r.Unlisted += "; it was taken off there"
+	r.Unlisted += ", and was unlisted there"
 	r.Content = contentOf(plan, s.Access)
 	r.Send = func(ctx context.Context) publish.Sent { return m.carry(ctx, w, *plan, s.Access, unread) }
 	return r, nil
@@ -220,7 +220,7 @@ func (m Renderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Pl
 		problems = problemsOf(read.GetErrors())
 		outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
 		if outcome.Message != "" && response.Status >= http.StatusBadRequest { // the message alone is ambiguous
-			outcome.Message = fmt.Sprintf("the aggregator answered %d: %s", response.Status, outcome.Message)
+			outcome.Message = fmt.Sprintf("the aggregator returned %d: %s", response.Status, outcome.Message)
 		}
 		return outcome, nil
 	})
@@ -243,7 +243,7 @@ func (m Renderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, ac
 		Order: relay.Order{StoreRefID: w.StoreRef}}
 	result := m.Dispatcher.Send(ctx, call, plan, access, interpret)
 	if err := m.Calls.Keep(context.WithoutCancel(ctx), result); err != nil {
-		m.Log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
+		m.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
 	}
 	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
 		RetryAfter: result.RetryAfter,

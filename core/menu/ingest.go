@@ -129,11 +129,11 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 	told, kept := inspection.of(request, plan)
 	body, err := Callback(job.ID, request, *plan, told)
 	if err != nil {
-		return Ingested{}, fmt.Errorf("writing the callback: %w", err)
+		return Ingested{}, fmt.Errorf("encoding the callback: %w", err)
 	}
 	result, err := json.Marshal(plan.summary(request), json.Deterministic(true))
 	if err != nil {
-		return Ingested{}, fmt.Errorf("writing the result: %w", err)
+		return Ingested{}, fmt.Errorf("encoding the result: %w", err)
 	}
 	now := i.Clock.Now()
 	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan),

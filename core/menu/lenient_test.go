@@ -115,8 +115,8 @@ func TestNoiseOfDoublesIsRoundedOffPrices(t *testing.T) {
 		request.Charges[1].Object.Structure.Value})
 	require.NoError(t, err)
 	require.Equal(t, `[6.6,7.1,6.6,10.005,0.3,19.0000000000001,2.5,2.4999999999999996]`, string(encoded))
-	want := []Warning{{"price", "price has more decimals than the currency in 5 cases, rounded such as " +
-		"6.599999999999999 to 6.6"}}
+	want := []Warning{{"price",
+		"price has more decimals than the currency in 5 cases, rounded such as 6.599999999999999 to 6.6"}}
 	require.Equal(t, want, request.Warnings)
 	require.Equal(t, want, Decide(request, State{}, func() int64 { return 1 }).Warnings)
 

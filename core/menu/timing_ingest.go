@@ -128,7 +128,7 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 			Warnings  []Warning        `json:"warnings,omitzero"`
 		}{job.ID, request.Sent, stats, request.Warnings})
 		if err != nil {
-			return IngestedTimings{}, fmt.Errorf("writing the callback: %w", err)
+			return IngestedTimings{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		failed := 0
 		for _, told := range stats {

@@ -147,7 +147,7 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 	body.More.ExternalChannel = externalChannel{r.Platform, r.PlatformOrderID}
 	encoded, err := json.Marshal(&body)
 	if err != nil {
-		return nil, fmt.Errorf("writing the event: %w", err)
+		return nil, fmt.Errorf("encoding the event: %w", err)
 	}
 	return encoded, nil
 }

@@ -56,7 +56,7 @@ func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
 	require.Equal(t, first, s.state().PID, "that many items take it long is no sign that it hangs")
 	late()
 	s.until("it is started again", s.another(first))
-	require.Contains(t, s.fault(), "it did not answer 5 calls in a row in time")
+	require.Contains(t, s.fault(), "it timed out in 5 consecutive calls")
 	require.True(t, s.state().Faults[0].Ended)
 }
 
@@ -148,7 +148,7 @@ func TestSlowMenuRenderingIsAPluginError(t *testing.T) {
 	s.until("the call has failed", arrived(failed, &got))
 	require.Equal(t, core.Internal, core.CodeOf(got.err),
 		"it is not the plugin that is down: others are rendered meanwhile")
-	require.ErrorContains(t, got.err, "Menu.Render: it did not answer in time")
+	require.ErrorContains(t, got.err, "Menu.Render: no response in time")
 }
 
 func TestPluginErrorStatusIsNotALostConnection(t *testing.T) {
@@ -165,7 +165,7 @@ func TestDegradedPluginShowsItsReason(t *testing.T) {
 	s.ready("degraded")
 	require.Empty(t, s.state().Health)
 	s.until("it is degraded", s.is(Degraded))
-	require.Equal(t, "it says that it is degraded: the cache is cold", s.state().Health)
+	require.Equal(t, "it reports that it is degraded: the cache is cold", s.state().Health)
 	s.install("good")
 	require.NoError(t, s.Upgrade(t.Context(), "hostile"))
 	require.Equal(t, Ready, s.state().State)

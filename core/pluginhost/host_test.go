@@ -146,7 +146,7 @@ func TestConcurrentPluginCallsAreLimited(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.check(ctx, "version", "")
-	require.ErrorContains(t, err, "all its calls are taken")
+	require.ErrorContains(t, err, "its concurrency limit is reached")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = s.check(t.Context(), "version", "")
 	require.NoError(t, err)

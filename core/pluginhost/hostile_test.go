@@ -35,7 +35,7 @@ func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
 	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
 	s.until("the plugin is killed", s.another(first))
 	require.Contains(t, s.fault(),
-		"missed 3 health checks in a row: it did not tell its health in time; its process is stopped")
+		"missed 3 health checks in a row: it did not report its health in time, and its process is stopped")
 	// it stops the next one too: asked twice, and no more
 	var got answered
 	s.until("the call has failed", arrived(stopped, &got))
@@ -84,11 +84,11 @@ func TestUnresponsivePluginStartTimesOut(t *testing.T) {
 
 func TestPluginStartErrorsAreExplained(t *testing.T) {
 	for mode, says := range map[string]string{
-		"dies": "it ended before it served (exit status 7; the last line of its log: there is no disk)",
+		"dies": "it exited before it served (exit status 7, with the last log line: there is no disk)",
 		"babbles": "the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come " +
 			"before one: hello",
 		"babbles-long": "handshake (1|1|unix|SOCKET|grpc)",
-		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside of the directory it was given",
+		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside its directory",
 		"not-serving":  "it says that it does not serve",
 		"panics":       "its log: panic: there is no table",
 	} {
@@ -135,7 +135,7 @@ func TestCrashedCallIsRetriedOnTheNextProcess(t *testing.T) {
 	var got answered
 	s.until("the call is answered", arrived(call, &got))
 	require.NoError(t, got.err)
-	require.Contains(t, s.fault(), "its process ended (exit status 3")
+	require.Contains(t, s.fault(), "its process exited (exit status 3")
 }
 
 func TestCallCrashingTwiceIsUnavailable(t *testing.T) {

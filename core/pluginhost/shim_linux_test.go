@@ -76,7 +76,7 @@ func TestEscapedChildrenEndWithAKilledPlugin(t *testing.T) {
 		s.still("its end is known", func() bool { return s.fault() != "" })
 		s.until("another serves", s.another(killed))
 		require.False(t, anyRuns(below))
-		require.Contains(t, s.fault(), "its process ended (signal: killed")
+		require.Contains(t, s.fault(), "its process exited (signal: killed")
 	})
 }
 
@@ -183,7 +183,7 @@ func TestUnisolatedPluginHasNoNewPrivileges(t *testing.T) {
 	text, err := s.check(t.Context(), "read", "/proc/self/status")
 	require.NoError(t, err)
 	require.Regexp(t, `NoNewPrivs:\s+1`, text)
-	require.Equal(t, "they are not wanted", s.Isolation())
+	require.Equal(t, "isolation is disabled", s.Isolation())
 }
 
 func TestPluginInheritsNoHubVariables(t *testing.T) {

@@ -93,7 +93,7 @@ func TestUpgradeStartsAStoppedPlugin(t *testing.T) {
 			s.install("dies")
 			at.bring(s)
 			err := s.Upgrade(t.Context(), "hostile")
-			require.ErrorContains(t, err, "does not get ready: it ended before it served (exit status 7")
+			require.ErrorContains(t, err, "does not get ready: it exited before it served (exit status 7")
 			s.install("second")
 			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
 			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.state().State, s.state().Version})

@@ -17,21 +17,21 @@ const secretPlace = "{secret}"
 func (p Plan) fillIn(access Access) (Request, error) {
 	address := access.Addresses[p.Endpoint]
 	if address == "" {
-		return Request{}, fmt.Errorf("the platform has no address for the endpoint %q of its plugin", p.Endpoint)
+		return Request{}, fmt.Errorf("the platform has no URL for the endpoint %q of its plugin", p.Endpoint)
 	}
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return Request{}, fmt.Errorf("the platform's address for the endpoint %q is no http or https address",
+		return Request{}, fmt.Errorf("the platform's URL for the endpoint %q must begin with https:// or http://",
 			p.Endpoint)
 	}
 	if !p.allows(base.Hostname()) {
 		return Request{},
-			fmt.Errorf("the host %s is none that the plugin may reach for the endpoint %q; allowed are: %s",
+			fmt.Errorf("the host %s is not allowed for the endpoint %q of the plugin, only: %s",
 				base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
 	}
 	whole, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
 	if err != nil || whole.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
-		return Request{}, fmt.Errorf("the plan's path %.200q is none", p.Path)
+		return Request{}, fmt.Errorf("the plan has the invalid path %.200q", p.Path)
 	}
 	query := base.Query()
 	for name, value := range p.Query {
@@ -42,12 +42,12 @@ func (p Plan) fillIn(access Access) (Request, error) {
 	for _, h := range p.Secrets {
 		secret, known := access.Secrets[h.Secret]
 		if !known {
-			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin needs", h.Secret)
+			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin requires", h.Secret)
 		}
 		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret,
 			1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
 			return Request{},
-				fmt.Errorf("the platform's secret %q has a line break or another character that no header may have",
+				fmt.Errorf("the platform's secret %q has a character that is not allowed in a header",
 					h.Secret)
 		}
 	}

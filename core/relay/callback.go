@@ -90,7 +90,7 @@ type Callers struct {
 const secretPrefix = "svc_"
 
 var errSecret = core.Errorf(core.Unauthenticated,
-	"send the platform's callback key: Authorization: Bearer KEY, or X-Platform-Secret: KEY")
+	"send the platform's callback key as Authorization: Bearer KEY or X-Platform-Secret: KEY")
 
 // Authenticate returns the platform that sends a request. If the URL names the business, it checks the proof that the
 // platform's plugin requires, and otherwise the callback key. It returns Unauthenticated if neither matches the
@@ -126,7 +126,7 @@ func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 	}
 	if err != nil {
 		refused := &core.Error{Code: core.Unauthenticated,
-			Message: "the request does not show that it comes from this platform of the business", Cause: err}
+			Message: "the request does not prove that it comes from this platform", Cause: err}
 		return Caller{}, errors.Join(refused, c.Records.NoteRefused(ctx, k.Business, k.Platform, err.Error()))
 	}
 	return Caller{Business: k.Business, Platform: k.Platform, Plugin: plugin, Proof: proof.Header}, nil

@@ -263,7 +263,7 @@ func TestUnreadableResponseIsNotSuccess(t *testing.T) {
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("unread") == 1 })
 	stop()
-	require.Equal(t, []any{Waiting, false, "the answer could not be read: it fell"},
+	require.Equal(t, []any{Waiting, false, "the response could not be read: it fell"},
 		[]any{b.results[0].State, b.results[0].Untried, b.results[0].Message})
 }
 

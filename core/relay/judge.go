@@ -36,14 +36,14 @@ const (
 func absent(c Call, reason string, now time.Time) Result {
 	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(absencePause), Untried: true, Executed: now}
 	if now.Sub(c.Since) >= absenceLimit {
-		r.State, r.Message = Failed, "given up after a day: "+reason
+		r.State, r.Message = Failed, "failed after a day: "+reason
 	}
 	return r
 }
 
 // throttled delays a call while its aggregator throttles its kind.
 func throttled(c Call, until, now time.Time) Result {
-	r := absent(c, "the aggregator asked to be left alone until "+until.UTC().Format(time.RFC3339), now)
+	r := absent(c, "rate limited by the aggregator until "+until.UTC().Format(time.RFC3339), now)
 	r.RetryAt = until
 	return r
 }
@@ -81,7 +81,7 @@ func unread(plan Plan, response Response, why error) Outcome {
 	if core.CodeOf(why) == core.NotFound || plan.Success.failure(response) != "" {
 		return Outcome{}
 	}
-	return Outcome{State: OutcomeRetry, Message: "the answer could not be read: " + why.Error()}
+	return Outcome{State: OutcomeRetry, Message: "the response could not be read: " + why.Error()}
 }
 
 // judge returns the result of an attempt. The plugin's interpretation of the response decides, or else the plan's
@@ -109,7 +109,7 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 	}
 	if r.Attempt.ErrorClass == "" { // the plugin reported the failure
 		r.Attempt.ErrorClass, r.Attempt.Error = "refused",
-			cmp.Or(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
+			cmp.Or(outcome.Message, fmt.Sprintf("the aggregator returned %d", a.Status))
 	}
 	r.Message = r.Attempt.Error
 	until := retryAfterHeader(a, now)
@@ -136,13 +136,13 @@ func (s Success) failure(response Response) string {
 		accepted = slices.Contains(s.Statuses, status)
 	}
 	if !accepted {
-		return fmt.Sprintf("the aggregator answered %d %s", status, http.StatusText(status))
+		return fmt.Sprintf("the aggregator returned %d %s", status, http.StatusText(status))
 	}
 	if s.Pointer == "" {
 		return ""
 	}
 	if found, ok := pointed(response.Body, s.Pointer); !ok || !reflect.DeepEqual(found, read([]byte(s.Equals))) {
-		return fmt.Sprintf("the aggregator answered %d, but its answer does not say %s at %s", status, s.Equals,
+		return fmt.Sprintf("the aggregator returned %d, but its response has no %s at %s", status, s.Equals,
 			s.Pointer)
 	}
 	return ""

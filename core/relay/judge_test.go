@@ -25,15 +25,15 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 	}{
 		{"2xx", Plan{}, Attempt{Status: 204}, Outcome{}, Done, ""},
 		{"5xx is tried again", Plan{}, Attempt{Status: 503}, Outcome{}, Waiting,
-			"the aggregator answered 503 Service Unavailable"},
+			"the aggregator returned 503 Service Unavailable"},
 		{"a redirect is not followed", Plan{}, Attempt{Status: 302}, Outcome{}, Waiting,
-			"the aggregator answered 302 Found"},
+			"the aggregator returned 302 Found"},
 		{"a final status", Plan{Success: Success{Final: []int{409}}}, Attempt{Status: 409}, Outcome{}, Failed,
-			"the aggregator answered 409 Conflict"},
+			"the aggregator returned 409 Conflict"},
 		{"a status that is named", Plan{Success: Success{Statuses: []int{409}}}, Attempt{Status: 409}, Outcome{}, Done,
 			""},
 		{"2xx that is not named", Plan{Success: Success{Statuses: []int{201}}}, Attempt{Status: 200}, Outcome{},
-			Waiting, "the aggregator answered 200 OK"},
+			Waiting, "the aggregator returned 200 OK"},
 		{"the body says so", Plan{Success: Success{Pointer: "/a/0/b~1c", Equals: `"ok"`}},
 			Attempt{Status: 200, ResponseBody: []byte(`{"a":[{"b/c":"ok"}]}`)}, Outcome{}, Done, ""},
 		{"the body says otherwise", Plan{Success: Success{Pointer: "/ok", Equals: `true`}},
@@ -50,7 +50,7 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 		{"the plugin says later", Plan{}, Attempt{Status: 202}, Outcome{State: OutcomePending, Message: "soon"},
 			Pending, "soon"},
 		{"the plugin says again", Plan{Success: Success{Final: []int{429}}}, Attempt{Status: 429},
-			Outcome{State: OutcomeRetry}, Waiting, "the aggregator answered 429"},
+			Outcome{State: OutcomeRetry}, Waiting, "the aggregator returned 429"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := judge(Call{}, c.plan, c.attempt, c.outcome, noon)

@@ -47,7 +47,7 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 		{"by another secret", plain, map[string]string{"x-signature": hex.EncodeToString(macOf("other", body))},
 			"x-signature is not right"},
 		{"cut short", plain, map[string]string{"x-signature": signed[:62]}, "x-signature is not right"},
-		{"missing", plain, nil, "there is no header x-signature"},
+		{"missing", plain, nil, "the header x-signature is missing"},
 		{"base64 behind a prefix", prefixed,
 			map[string]string{"x-signature": "sha256=" + base64.StdEncoding.EncodeToString(macOf(secret, body))}, ""},
 		{"without its prefix", prefixed,
@@ -72,7 +72,7 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 		{"a header that is the secret", Proof{Scheme: ProofToken, Header: "x-token"},
 			map[string]string{"x-token": secret}, ""},
 		{"of another header", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-other": secret},
-			"there is no header x-token"},
+			"the header x-token is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.proof.check(c.headers, []byte(body), secret, now)
@@ -124,10 +124,10 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 			require.Equal(t, core.Unauthenticated, core.CodeOf(err))
 			var refusal *core.Error
 			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, "the request does not show that it comes from this platform of the business",
+			require.Equal(t, "the request does not prove that it comes from this platform",
 				refusal.Message, "nothing tells what is wrong")
 			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)],
-				map[bool]string{true: "there is no header x-token", false: "none"}[name == "proof"],
+				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "proof"],
 				"but to the merchant's support")
 		})
 	}

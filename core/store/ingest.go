@@ -63,11 +63,11 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 		plan := decide(request, known, newID)
 		body, err := Callback(job.ID, request, plan)
 		if err != nil {
-			return Ingested{}, fmt.Errorf("writing the callback: %w", err)
+			return Ingested{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		result, err := json.Marshal(plan.summary(request))
 		if err != nil {
-			return Ingested{}, fmt.Errorf("writing the result: %w", err)
+			return Ingested{}, fmt.Errorf("encoding the result: %w", err)
 		}
 		now := i.Clock.Now()
 		return Ingested{Changes: plan.Changes, Result: result, Failure: failure, Event: core.Event{

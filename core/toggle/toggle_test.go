@@ -135,7 +135,7 @@ func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
 	for _, done := range []bool{true, false} {
 		o.Done, o.Message = done, ""
 		if !done {
-			o.Message = "the aggregator answered 500"
+			o.Message = "the aggregator returned 500"
 		}
 		store, err := o.StoreEvent()
 		require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
 		eventtest.Check(t, core.ItemStateToggle, events[0].Body)
 		eventtest.Check(t, core.OptionStateToggle, events[1].Body)
 		first := map[bool]string{true: `"status":"success"}`,
-			false: `"status":"error","message":"the aggregator answered 500"}`}[done]
+			false: `"status":"error","message":"the aggregator returned 500"}`}[done]
 		require.Contains(t, string(events[0].Body), `{"id":7,"ref_id":"latte",`+first)
 		require.Contains(t, string(events[0].Body),
 			`{"id":0,"ref_id":"nothing","status":"error","message":"there is no item with this ref_id"}`)

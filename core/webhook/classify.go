@@ -23,13 +23,13 @@ func judgeStatus(response *http.Response) (ErrorClass, string) {
 	case status >= 200 && status < 300:
 		return "", ""
 	case status == http.StatusGone:
-		return Gone, "the endpoint answered 410 Gone: it wants no more deliveries"
+		return Gone, "the endpoint returned 410 Gone, which ends its deliveries"
 	case status >= 300 && status < 400:
 		return Redirect,
-			fmt.Sprintf("the endpoint answered %d, a redirect; redirects are not followed: subscribe the final address",
+			fmt.Sprintf("the endpoint returned %d, a redirect that is not followed: subscribe the final URL",
 				status)
 	default:
-		return Status, fmt.Sprintf("the endpoint answered %d %s; only 2xx is success", status, http.StatusText(status))
+		return Status, fmt.Sprintf("the endpoint returned %d %s, not 2xx", status, http.StatusText(status))
 	}
 }
 
@@ -64,13 +64,13 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	case isTimeout && shaking:
 		return Timeout, fmt.Sprintf("no TLS handshake within %v", config.ExchangeTimeout)
 	case isTimeout:
-		return Timeout, fmt.Sprintf("no complete answer within %v", config.ExchangeTimeout)
+		return Timeout, fmt.Sprintf("no complete response within %v", config.ExchangeTimeout)
 	case errors.Is(err, context.Canceled):
-		return Broken, "the hub stopped before the endpoint answered"
+		return Broken, "the hub stopped before the endpoint responded"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Connect, "the connection was refused: nothing listens at the address"
+		return Connect, "connection refused: nothing listens at the host and port"
 	case dialling:
-		return Connect, "no connection to the address: " + operation.Err.Error()
+		return Connect, "no connection: " + operation.Err.Error()
 	}
 	if words := tlsProblem(err, shaking); words != "" {
 		return TLS, words
@@ -78,7 +78,7 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	if words := breach(err); words != "" {
 		return Broken, words
 	}
-	return Protocol, "the endpoint's answer is not proper HTTP"
+	return Protocol, "the response is not valid HTTP"
 }
 
 // noAddress returns the same message for an unknown name and for one that resolves to a private address. Otherwise a
@@ -107,7 +107,7 @@ func tlsProblem(err error, shaking bool) string {
 	case errors.As(err, &certificate):
 		return "the endpoint's certificate is not valid: " + certificateProblem(certificate)
 	case errors.As(err, &alert) && alert.Op == "remote error": // crypto/tls reports an alert this way
-		return "the endpoint broke TLS off: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
+		return "the endpoint aborted the TLS handshake: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
 	case errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch):
 		return "the endpoint does not speak TLS"
 	case !shaking:
@@ -119,7 +119,7 @@ func tlsProblem(err error, shaking bool) string {
 }
 
 // hungUp is the description that breach returns for a closed connection.
-const hungUp = "the endpoint closed the connection before the answer was complete"
+const hungUp = "the endpoint closed the connection before the response was complete"
 
 // breach describes how the connection or the exchange was interrupted, or returns "" if it was not.
 func breach(err error) string {
@@ -127,9 +127,9 @@ func breach(err error) string {
 	switch text := err.Error(); {
 	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer", // else local
 		strings.Contains(text, "cannot retry err [stream error"):
-		return "the endpoint reset the HTTP/2 stream before the answer was complete"
+		return "the endpoint reset the HTTP/2 stream before the response was complete"
 	case strings.Contains(text, "http2: client connection lost"):
-		return "the connection went dead: nothing came over it any more"
+		return "the connection stopped responding"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, syscall.EPIPE),
 		strings.Contains(text, "http2: client conn"), strings.Contains(text, "GOAWAY"),
@@ -161,7 +161,7 @@ func certificateProblem(err *tls.CertificateVerificationError) string {
 	case errors.As(err, &name):
 		words := fmt.Sprintf("it is for %s, not for %s", clip(namesOf(leaf), 500), name.Host)
 		if itself {
-			words += ", and signed by itself"
+			words += ", and is self-signed"
 		}
 		return words
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -169,7 +169,7 @@ func certificateProblem(err *tls.CertificateVerificationError) string {
 	case errors.As(err, &invalid):
 		return strings.TrimPrefix(invalid.Error(), "x509: ")
 	case itself:
-		return "it is signed by itself, not by a known authority"
+		return "it is self-signed, not signed by a known authority"
 	default:
 		return "it is signed by an unknown authority, or the endpoint does not send its intermediate certificates"
 	}

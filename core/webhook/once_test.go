@@ -99,7 +99,7 @@ func TestHTTP2RequestRetriesOnlyAfterConnectionClose(t *testing.T) {
 		"refuses the request": {func(f *http2.Framer, stream uint32) error {
 			return f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
 		}, 2,
-			"the endpoint reset the HTTP/2 stream before the answer was complete"},
+			"the endpoint reset the HTTP/2 stream before the response was complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -121,7 +121,7 @@ type redelivery struct {
 func (c Choice) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
 	body, err := json.Marshal(redelivery{c, count})
 	if err != nil {
-		return core.Job{}, fmt.Errorf("writing the job: %w", err)
+		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.RedeliveryJob, Body: body, CreatedAt: now}, nil
 }

@@ -100,7 +100,7 @@ func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, error) {
 	body, err := json.Marshal(r.Window)
 	if err != nil {
-		return core.Job{}, fmt.Errorf("writing the job: %w", err)
+		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.OrderRetryJob, Body: body, CreatedAt: now}, nil
 }
@@ -191,7 +191,7 @@ func (o OrderRetry) end(ctx context.Context, job core.Job, tally Tally, failure 
 		Failed    int    `json:"num_webhooks_retry_failed"`
 	}{job.ID.String(), tally.Sent, tally.Failed})
 	if err != nil {
-		return fmt.Errorf("writing the callback: %w", err)
+		return fmt.Errorf("encoding the callback: %w", err)
 	}
 	now := o.Clock.Now()
 	return o.Records.End(ctx, job, core.Event{

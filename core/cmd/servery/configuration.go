@@ -54,5 +54,5 @@ func wrongBase(text string) error {
 	if err == nil && environ.IsURL(text) && strings.EqualFold(strings.TrimSuffix(text, "/"), u.Scheme+"://"+u.Host) {
 		return nil
 	}
-	return errors.New("SERVERY_BASE_URL: must be an address such as https://hub.example.com, without a path")
+	return errors.New("SERVERY_BASE_URL: must be a URL such as https://hub.example.com, without a path")
 }

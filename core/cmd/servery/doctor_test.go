@@ -192,7 +192,7 @@ func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 	for _, variable := range []string{
 		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL",
 		"SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
-		"SERVERY_RETENTON: there is no such variable; is SERVERY_RETENTION meant?", "SERVERY_PLUGIN_DIR:",
+		"SERVERY_RETENTON: there is no such variable, did you mean SERVERY_RETENTION?", "SERVERY_PLUGIN_DIR:",
 		"OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
 	} {
 		require.True(t, says(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)

@@ -30,7 +30,7 @@ func (f identityFlags) wrong() (mistakes []error) {
 	}
 	if f.Issuer != "" && !environ.IsURL(f.Issuer) {
 		mistakes = append(mistakes,
-			errors.New("SERVERY_OIDC_ISSUER: must be an address such as https://id.example.com"))
+			errors.New("SERVERY_OIDC_ISSUER: must be a URL such as https://id.example.com"))
 	}
 	if (f.Issuer == "") != (f.ClientID == "") {
 		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: one needs the other"))

@@ -58,12 +58,12 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 		"a new business has a platform for each plugin")
 
 	for complaint, args := range map[string][]string{
-		`endpoint "moon": plugin aggregator-b has none of that name`: {"--endpoint=moon=https://api.aggregator-b.example"},
-		"host evil.example is not allowed":                           {"--endpoint=delivery_api=https://evil.example"},
-		`secret "x": plugin aggregator-b has none of that name`:      {"--secret=x=1"},
-		"settings: must be a JSON object":                            {"--settings={"},
-		"settings":                                                   {"--settings=[]"},
-		`there is no plugin "nosuch"; there are: aggregator-b`:       {"--plugin=nosuch"},
+		`endpoint "moon": plugin aggregator-b has no endpoint of that name`: {"--endpoint=moon=https://api.aggregator-b.example"},
+		"host evil.example is not allowed":                                  {"--endpoint=delivery_api=https://evil.example"},
+		`secret "x": plugin aggregator-b has no secret of that name`:        {"--secret=x=1"},
+		"settings: must be a JSON object":                                   {"--settings={"},
+		"settings":                                                          {"--settings=[]"},
+		`there is no plugin "nosuch"; there are: aggregator-b`:              {"--plugin=nosuch"},
 	} {
 		_, complaints := o.run(append([]string{"platform", "set", business, "aggregator-b"}, args...)...)
 		require.Contains(t, complaints, complaint)

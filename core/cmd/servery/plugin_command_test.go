@@ -32,7 +32,7 @@ func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
 	var out bytes.Buffer
 	printPlugins(&out, []listedPlugin{{Enabled: true, Status: pluginhost.Status{
 		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded,
-		Health: "it says that it is degraded: the cache is cold"}}})
+		Health: "it reports that it is degraded: the cache is cold"}}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
 }
@@ -128,7 +128,7 @@ func TestPluginTestFailsOnAManifestMismatch(t *testing.T) {
 	require.Contains(t, said,
 		"FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says "+
 			"[other_key shop_token]")
-	require.Regexp(t, `FAIL  memory stays within its limit\n      it took \d+ MB of memory, and its manifest allows 1`,
+	require.Regexp(t, `FAIL  memory stays within its limit\n      it used \d+ MB of memory, and its manifest allows 1`,
 		said)
 	require.Contains(t, complaints, "2 of 18 checks failed")
 }

@@ -27,7 +27,7 @@ func (f simulatorFlags) wrong() error {
 	if environ.IsURL(f.Simulator) {
 		return nil
 	}
-	return errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090")
+	return errors.New("SERVERY_SIMULATOR: must be a URL such as http://127.0.0.1:8090")
 }
 
 // simulatorCommand simulates the aggregators of a hub.

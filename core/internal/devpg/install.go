@@ -32,7 +32,7 @@ func provide(ctx context.Context, cfg Config, at place) (binaries, error) {
 	defer cancel()
 	var failures []error
 	for _, in := range cfg.machine.installers {
-		cfg.Log.Info("PostgreSQL is missing, installing it", "by", in.name)
+		cfg.Log.Info("installing PostgreSQL", "by", in.name)
 		if err := in.install(ctx, cfg.Log, at, major); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", in.name, err))
 		}

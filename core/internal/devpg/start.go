@@ -185,7 +185,7 @@ func (s *Server) unreachable(ctx context.Context, w *watch, pid int) error {
 		return fmt.Errorf("private PostgreSQL (pid %d) lost its socket and is still in use: end the processes that "+
 			"use %s and start again", pid, s.at.data)
 	}
-	s.log.Warn("PostgreSQL lost its socket, restarting it", "pid", pid)
+	s.log.Warn("restarting PostgreSQL without socket", "pid", pid)
 	if err := s.stop(ctx, pid); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func TestFailedContactRequestIsReported(t *testing.T) {
 		require.Equal(t, message, f.became(reference, "failed").message())
 	}
 	refused := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
-	failed(1, refused, "the aggregator answered 400 Bad Request")
+	failed(1, refused, "the aggregator returned 400 Bad Request")
 	owed := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
 	require.NotEqual(t, refused, owed, "what failed may be asked for again")
 	f.became(owed, "pending")
@@ -225,8 +225,8 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 	}
 	requireEnvelope(t, f.ask("mars", mask(partner, "")), 404, `no platform "mars"`)
 	requireEnvelope(t, f.ask("a", mask(99, "")), 404, "no order")
-	requireEnvelope(t, f.ask("web", mask(own, "")), 400, "offers no actions")
-	requireEnvelope(t, f.ask("b", mask(f.order("b", "B-1", ""), "")), 400, "offers no actions")
+	requireEnvelope(t, f.ask("web", mask(own, "")), 400, "has no actions")
+	requireEnvelope(t, f.ask("b", mask(f.order("b", "B-1", ""), "")), 400, "has no actions")
 	requireEnvelope(t, f.ask("c", mask(f.order("c", "C-1", ""), "")), 503, "not running")
 	require.Empty(t, f.aggregator.Arrivals())
 
@@ -244,7 +244,7 @@ func TestPermanentlyRejectedActionIsNotRetried(t *testing.T) {
 	asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`,
 		f.order("a", "A-1", "")))
 	read := f.became(asked.body["reference"], "failed")
-	require.Equal(t, "the aggregator answered 400 Bad Request", read.message())
+	require.Equal(t, "the aggregator returned 400 Bad Request", read.message())
 	require.Len(t, read.body["attempts"], 1)
 	require.Len(t, f.aggregator.Arrivals(), 1)
 }

@@ -111,7 +111,7 @@ func (c Config) Validate() (mistakes []error) {
 		broken  bool
 		message string
 	}{
-		{len(c.Roles) == 0, "SERVERY_ROLES: is empty: a hub does at least one of api, worker, console"},
+		{len(c.Roles) == 0, "SERVERY_ROLES: must have at least one of api, worker, console"},
 		{c.Rulebook.FlushGuard < 0 ||
 			c.Rulebook.FlushGuard > 100, "SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"},
 		{c.MaxBody < 1<<10 || c.MaxBody > 1<<30, "SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"},

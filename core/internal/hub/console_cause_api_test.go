@@ -26,11 +26,11 @@ func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 	read := f.ok("GET", "/external/api/v1/jobs/"+reference+"/", "")
 	failed := read.body["result"].(map[string]any)["failed"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{"stores", "S-8"}, []any{failed["entity"], failed["ref_id"]})
-	require.Contains(t, failed["message"], `the platform "aggregator-z", which this business does not have`)
+	require.Contains(t, failed["message"], `an unknown platform "aggregator-z"`)
 	page := sam.get(t, found.header.Get("Location"))
 	require.Contains(t, page.text, "Not applied: 1 of 1.")
 	require.Contains(t, page.text, "Done, 1 of 1 refused")
-	require.Contains(t, page.text, "the platform &#34;aggregator-z&#34;, which this business does not have",
+	require.Contains(t, page.text, "an unknown platform &#34;aggregator-z&#34;",
 		"alone, it is told in full")
 }
 

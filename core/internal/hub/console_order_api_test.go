@@ -44,7 +44,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		`{"rider_name":"Asha <script>alert(1)</script>","rider_phone_number":"5550100"}`).status)
 	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text,
-			"Rider status ASSIGNED to b: Refused for good: the aggregator answered 400 Bad Request")
+			"Rider status ASSIGNED to b: Refused for good: the aggregator returned 400 Bad Request")
 	})
 	require.Equal(t, 200, f.send("POST", riderLocationRoute,
 		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)

@@ -103,7 +103,7 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not show")
 	page = s.kim.get(t, s.page(oddName)).text
 	for _, words := range []string{"proved by the secret webhook_secret, in the header x-signature",
-		"not needed: its calls are proved by a secret", "the header x-signature is not right"} {
+		"not needed: its calls are proved by a secret", "the header x-signature is wrong"} {
 		require.Contains(t, page, words)
 	}
 	require.NotContains(t, page, "cannot call the hub")

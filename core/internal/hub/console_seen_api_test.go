@@ -27,10 +27,10 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 	var shown string
 	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
-		return strings.Contains(shown, "12.9716, 77.5946; refused: the aggregator answered 400 Bad Request") &&
+		return strings.Contains(shown, "12.9716, 77.5946; refused: the aggregator returned 400 Bad Request") &&
 			strings.Count(shown, "Place of the rider to b") == 2 // above, and in the line of time
 	})
-	require.Contains(t, shown, "Refused for good: the aggregator answered 400 Bad Request")
+	require.Contains(t, shown, "Refused for good: the aggregator returned 400 Bad Request")
 	require.NotContains(t, shown, "the aggregator has it")
 }
 

@@ -84,7 +84,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 	for says, fields := range map[string]url.Values{
 		"must be a JSON object":                            {"settings": {`[1]`}},
 		"settings.nutrition":                               {"settings": {`{"nutrition":"sometimes"}`}},
-		"its plugin has the settings: brand, nutrition":    {"settings": {`{"longest_titel":1}`}},
+		"the settings of the plugin are: brand, nutrition": {"settings": {`{"longest_titel":1}`}},
 		"is not allowed; the plugin&#39;s manifest allows": {"endpoint-partner_api": {"https://evil.example"}},
 		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
 		"&#34;nobody&#34; must be hub or pos":              {"accept": {"nobody"}},

@@ -138,7 +138,7 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 
 	n.board.answers(func(int, posted) (int, string) { return 401, `{"accepted":false,"message":"who are you"}` })
 	n.menu("s1", `{"items":[{"ref_id":"soup","price":8}]}`)
-	require.Equal(t, "the aggregator answered 401: who are you",
+	require.Equal(t, "the aggregator returned 401: who are you",
 		hubtest.At(n.events(told + 3)["p-a"]["errors"].([]any)[0], "message"))
 
 	n.board.answers(nil)

@@ -159,7 +159,7 @@ func TestFailingAggregatorCallIsRetriedOnSchedule(t *testing.T) {
 			"relay.message")
 	}
 	hubtest.WaitUntil(t, "the failure on record",
-		func() bool { return relayState(0) == "the aggregator answered 500 Internal Server Error" })
+		func() bool { return relayState(0) == "the aggregator returned 500 Internal Server Error" })
 	hubtest.WaitUntil(t, "the attempt that is accepted", func() bool {
 		f.clock.Advance(time.Second)
 		return len(f.aggregator.Arrivals()) >= 6
@@ -203,7 +203,7 @@ func TestCallFailsAfterRepeatedPluginErrors(t *testing.T) {
 	if told["status"] == nil { // that of the rider
 		told = f.event(1)
 	}
-	require.Equal(t, []any{"failed", "the plugin did not plan the call: plugin aggregator-a: it failed: a mistake"},
+	require.Equal(t, []any{"failed", "planning the call failed: plugin aggregator-a: failed: a mistake"},
 		[]any{told["status"], told["message"]})
 	f.became(reference, "failed")
 	require.Len(t, f.aggregator.Arrivals(), 1)

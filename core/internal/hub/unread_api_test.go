@@ -101,9 +101,9 @@ func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
 			headers: headers})
 	}
 	requireEnvelope(t, send(storesRoute, objects("stores")), 400,
-		"stores must hold at most 5000 objects; more than 20000")
+		"stores must have at most 5000 objects, not more than 20000")
 	requireEnvelope(t, send("/external/api/v1/inventory/locations/-1/", objects("items")), 400,
-		"items must hold at most 2000 objects; more than 8000")
+		"items must have at most 2000 objects, not more than 8000")
 	requireEnvelope(t, send("/external/api/v1/webhooks/", objects("x")), 413, "larger than 524288 bytes")
 }
 

@@ -137,7 +137,7 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 		var err error
 		switch {
 		case wasSet && epoch == known:
-			db.log.Warn("the database's clock was set; what waits is moved along", "by", off)
+			db.log.Warn("clock of the database was set", "by", off)
 			epoch++
 			if err = moveQueues(ctx, tx, from, off); err == nil {
 				// Rate limits start counting from zero.

@@ -229,7 +229,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 		}
 		body, err := action.Ended(r)
 		if err != nil {
-			return nil, fmt.Errorf("writing the event: %w", err)
+			return nil, fmt.Errorf("encoding the event: %w", err)
 		}
 		at := now.Add(time.Duration(len(events)) * time.Microsecond)
 		events = append(events, core.Event{ID: core.NewID(at), Business: c.Business, Type: core.FeatureAction, At: now,

@@ -190,7 +190,7 @@ func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ende
 	}
 	body, err := o.Event()
 	if err != nil {
-		return core.Event{}, fmt.Errorf("writing the event: %w", err)
+		return core.Event{}, fmt.Errorf("encoding the event: %w", err)
 	}
 	return core.Event{ID: core.NewID(now), Business: c.Business, Type: core.OrderItemsOOSProcessed, At: now, Body: body,
 		Reference: c.ID.String(), Order: c.Order}, nil

@@ -114,7 +114,7 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 		now := o.db.Clock().Now()
 		body, err := order.StatusUpdate(subject, from, change, now)
 		if err != nil {
-			return fmt.Errorf("writing the event: %w", err)
+			return fmt.Errorf("encoding the event: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE orders SET state = ?, events = ?, updated_at = ? WHERE business_id = ? AND id = ?`,
