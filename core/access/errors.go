@@ -16,7 +16,7 @@ var (
 	ErrEmail     = core.Errorf(core.Invalid, "email must be a URL such as sam@example.com")
 	ErrRole      = core.Errorf(core.Invalid, "role must be viewer, support or admin")
 	ErrOwnAccess = core.Errorf(core.Conflict, "you cannot remove your own access: ask another admin")
-	ErrUsername  = core.Errorf(core.Invalid, "username must be 1 to 64 of letters, digits and . _ @ -")
+	ErrUsername  = core.Errorf(core.Invalid, "username must be 1 to 64 of letters, digits, ., _, @ and -")
 	ErrScope     = core.Errorf(core.Invalid, "scope must be pos or channel")
 	ErrPlatform  = core.Errorf(core.Invalid, "platform is only for a key with scope channel")
 )

@@ -30,7 +30,7 @@ func (c PlatformChange) Check(about *sdk.Description) error {
 			served = about.GetId()
 		}
 		return core.Errorf(core.Invalid,
-			"accept: plugin %s of platform %s sends no acceptance of orders", c.Platform, served)
+			"accept: platform %s has the plugin %s, which sends no acceptance of orders", c.Platform, served)
 	}
 	return nil
 }

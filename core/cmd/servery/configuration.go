@@ -16,7 +16,7 @@ func (f databaseFlags) Check() error {
 	err := f.config().Validate()
 	if _, set := os.LookupEnv("SERVERY_DATABASE_URL"); set && f.DatabaseURL == "" {
 		err = errors.Join(err,
-			errors.New("SERVERY_DATABASE_URL: is set, but empty; unset it where the private PostgreSQL is meant"))
+			errors.New("SERVERY_DATABASE_URL: must not be empty: unset it for the private PostgreSQL"))
 	}
 	return err
 }
@@ -40,10 +40,10 @@ func (c serveCommand) places() (mistakes []error) {
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("SERVERY_LISTEN: must be HOST:PORT, not %q", c.Listen))
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
-		mistakes = append(mistakes, fmt.Errorf("SERVERY_LISTEN: there is no port %q", port))
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_LISTEN: unknown port %q", port))
 	}
 	if info, err := os.Stat(c.PluginDir); c.PluginDir != "" && (err != nil || !info.IsDir()) {
-		mistakes = append(mistakes, fmt.Errorf("SERVERY_PLUGIN_DIR: there is no directory %s", c.PluginDir))
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_PLUGIN_DIR: there is not a directory %s", c.PluginDir))
 	}
 	return append(mistakes, c.simulatorFlags.wrong())
 }

@@ -27,8 +27,8 @@ const reservedFiles = 256
 func (f connectionFlags) wrong(files int) (mistakes []error) {
 	if f.MaxConnections != 0 && (f.MaxConnections < 16 || f.MaxConnections > files-reservedFiles) {
 		mistakes = append(mistakes,
-			fmt.Errorf("SERVERY_MAX_CONNECTIONS: must be 0 or from 16 to %d: the process may have %d "+
-				"files open, of which %d are for other purposes (ulimit -n, LimitNOFILE)", files-reservedFiles, files,
+			fmt.Errorf("SERVERY_MAX_CONNECTIONS: must be 0 or from 16 to %d, because ulimit -n is %d and %d files "+
+				"are reserved", files-reservedFiles, files,
 				reservedFiles))
 	}
 	if f.MaxPerAddress < 1 {

@@ -21,7 +21,7 @@ type doctorCommand struct {
 // Examine receives the mistakes in the environment.
 func (c *doctorCommand) Examine(mistakes error) { c.mistakes = mistakes }
 
-var errFailed = errors.New("something is broken; see above")
+var errFailed = errors.New("some checks failed")
 
 // Run makes every check, prints the results, and fails if something is broken.
 func (c *doctorCommand) Run(ctx context.Context, out output) error {

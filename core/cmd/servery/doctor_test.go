@@ -174,7 +174,7 @@ func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 		}))
 	_, found := diagnoses(t, onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, says(found, "plugin aggregator-a", doctor.Fail,
-		`it does not take the settings of platform "tasty"`),
+		`it rejects the settings of platform "tasty"`),
 		found["plugin aggregator-a"])
 }
 

@@ -33,16 +33,16 @@ func (f identityFlags) wrong() (mistakes []error) {
 			errors.New("SERVERY_OIDC_ISSUER: must be a URL such as https://id.example.com"))
 	}
 	if (f.Issuer == "") != (f.ClientID == "") {
-		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: one needs the other"))
+		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: set both or neither"))
 	}
 	for _, text := range f.Proxies {
 		if _, err := netip.ParsePrefix(strings.TrimSpace(text)); err != nil {
 			mistakes = append(mistakes,
-				fmt.Errorf("SERVERY_TRUSTED_PROXIES: %q is not an address range such as 10.1.0.0/16", text))
+				fmt.Errorf("SERVERY_TRUSTED_PROXIES: must be CIDR ranges such as 10.1.0.0/16, not %q", text))
 		}
 	}
 	if f.Issuer == "" && len(f.Domains) > 0 {
-		mistakes = append(mistakes, errors.New("SERVERY_OIDC_DOMAINS: needs SERVERY_OIDC_ISSUER"))
+		mistakes = append(mistakes, errors.New("SERVERY_OIDC_DOMAINS: requires SERVERY_OIDC_ISSUER"))
 	}
 	return mistakes
 }

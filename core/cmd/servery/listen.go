@@ -36,7 +36,7 @@ type listenCommand struct {
 func (c listenCommand) Run(ctx context.Context, out output) error {
 	socket, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop what listens there, or choose another address with --listen HOST:PORT",
+		return fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT",
 			c.Listen)
 	}
 	if err != nil {

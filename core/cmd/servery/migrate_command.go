@@ -38,8 +38,8 @@ func (c migrateDown) Run(ctx context.Context, out output) error {
 	return c.with(ctx, out, func(db *postgres.DB) error {
 		if used, err := schema.Used(ctx, db); err != nil || used && !c.Yes && c.DatabaseURL != "" {
 			return cmp.Or(err,
-				errors.New("there are businesses, whose data would be lost; earlier programs work on the schema as "+
-					"it is: add --yes if it is to be lost all the same"))
+				errors.New("the data of businesses would be lost: add --yes to confirm (an earlier program works on "+
+					"this schema)"))
 		}
 		names, err := schema.MigrateDown(ctx, db)
 		return report(out, "taken back", names, err)

@@ -103,7 +103,7 @@ func (c platformSet) change(about *sdk.Description) (change aggregator.PlatformC
 // servedBy returns the new and the former plugin of the platform, which are equal for a new platform.
 func (c platformSet) servedBy(ctx context.Context, db *postgres.DB) (served, former string, err error) {
 	if c.Name == "" || len(c.Name) > 255 {
-		return "", "", core.Errorf(core.Invalid, "the name of a platform has 1 to 255 characters")
+		return "", "", core.Errorf(core.Invalid, "the name of a platform must have 1 to 255 characters")
 	}
 	former, _, err = platforms.New(db).Of(ctx, core.BusinessID(c.Business), c.Name)
 	if core.CodeOf(err) == core.NotFound {
@@ -132,7 +132,8 @@ func (c platformSet) about(ctx context.Context, db *postgres.DB, id string) (*sd
 
 func (c platformSet) checkSettings(ctx context.Context, db *postgres.DB, served string, settings []byte) error {
 	if served == core.ServedByOwn {
-		return core.Errorf(core.Invalid, "settings are for plugins; platform %s is served by %s", c.Name, served)
+		return core.Errorf(core.Invalid,
+			"settings are only for plugins, and platform %s is served by %s", c.Name, served)
 	}
 	if !json.Valid(settings) {
 		return core.Errorf(core.Invalid, "settings: must be a JSON object")

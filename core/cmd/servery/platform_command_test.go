@@ -63,7 +63,7 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 		`secret "x": plugin aggregator-b has no secret of that name`:        {"--secret=x=1"},
 		"settings: must be a JSON object":                                   {"--settings={"},
 		"settings":                                                          {"--settings=[]"},
-		`there is no plugin "nosuch"; there are: aggregator-b`:              {"--plugin=nosuch"},
+		`there is no plugin "nosuch", only: aggregator-b`:                   {"--plugin=nosuch"},
 	} {
 		_, complaints := o.run(append([]string{"platform", "set", business, "aggregator-b"}, args...)...)
 		require.Contains(t, complaints, complaint)
@@ -218,6 +218,6 @@ func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 		`UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
 	said, complaints = o.run("plugin", "upgrade", built)
 	require.Contains(t, said,
-		fmt.Sprintf(`it does not take the settings of platform "tasty" of business %d: settings.brand `, made.ID),
+		fmt.Sprintf(`it rejects the settings of platform "tasty" of business %d: settings.brand `, made.ID),
 		complaints)
 }

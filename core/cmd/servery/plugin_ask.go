@@ -54,7 +54,7 @@ type pluginDescribe struct {
 func (c pluginDescribe) Run(ctx context.Context, out output) error {
 	if c.Manifest { // an existing manifest may belong to an earlier build
 		if isDir(c.Path) {
-			return fmt.Errorf("%s is a directory; --manifest needs the program", c.Path)
+			return fmt.Errorf("%s is a directory: --manifest needs the program", c.Path)
 		}
 		return c.manifest(ctx, out)
 	}

@@ -57,7 +57,7 @@ func (c pluginRemove) Run(ctx context.Context, out output) error {
 		}
 		files := filepath.Join(c.dir(), c.ID)
 		if err := os.RemoveAll(files); err != nil {
-			return fmt.Errorf("no hub runs plugin %s any more, but its files could not be deleted: %w", c.ID, err)
+			return fmt.Errorf("plugin %s is removed, but deleting its files failed: %w", c.ID, err)
 		}
 		if c.JSON {
 			return printJSON(out, map[string]any{"id": c.ID, "removed": true}, nil)
@@ -96,7 +96,7 @@ func (c pluginOperation) record(ctx context.Context, out output, db *postgres.DB
 	}
 	_, err := fmt.Fprintf(out.stdout, "plugin %s %s\n", now.ID, says)
 	for _, unfit := range now.Unfit {
-		fmt.Fprintf(out.stdout, "it does not take the settings of %s; give it others: servery platform set\n", unfit)
+		fmt.Fprintf(out.stdout, "it rejects the settings of %s; give it others: servery platform set\n", unfit)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (c secretsRotate) Check() error {
 	err := c.databaseFlags.Check()
 	if c.DatabaseURL != "" && c.SecretKey == "" {
 		err = errors.Join(err,
-			errors.New("SERVERY_SECRET_KEY: is needed: everything is sealed with it from now on, by the hubs too"))
+			errors.New("SERVERY_SECRET_KEY: is required, as the new key of all hubs"))
 	}
 	return err
 }
@@ -54,8 +54,8 @@ func (c secretsRotate) Run(ctx context.Context, out output) error {
 			fmt.Fprintf(out.stdout, "%d values are now sealed with key %s\n", done.Resealed, done.Key)
 		}
 		if len(done.Unreadable) > 0 {
-			return fmt.Errorf("none of the keys opens %d values, which stay as they are: add their key to "+
-				"SERVERY_SECRET_KEY_PREVIOUS and run this again; the first is %s",
+			return fmt.Errorf(
+				"%d values are unreadable, the first %s: add their key to SERVERY_SECRET_KEY_PREVIOUS, then rerun",
 				len(done.Unreadable), done.Unreadable[0])
 		}
 		return err

@@ -140,8 +140,7 @@ func bind(ctx context.Context, address string) (*net.TCPListener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil,
-			fmt.Errorf("%s is in use, perhaps by another servery: stop it, or choose another address with "+
-				"SERVERY_LISTEN=HOST:PORT", address)
+			fmt.Errorf("%s is in use: stop the other program, or set SERVERY_LISTEN=HOST:PORT", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serving on %s: %w", address, err)

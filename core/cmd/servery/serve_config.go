@@ -36,7 +36,7 @@ func (c serveCommand) config() (hub.Config, error) {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
 		if err != nil {
 			mistakes = append(mistakes,
-				fmt.Errorf("SERVERY_WEBHOOK_ALLOW: %q is not an address range such as 10.1.0.0/16", text))
+				fmt.Errorf("SERVERY_WEBHOOK_ALLOW: must be CIDR ranges such as 10.1.0.0/16, not %q", text))
 		}
 		config.Allow = append(config.Allow, prefix.Masked())
 	}

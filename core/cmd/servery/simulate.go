@@ -58,7 +58,7 @@ type simulateRush struct {
 // Run places orders at a rate.
 func (c simulateRush) Run(ctx context.Context, out output) error {
 	if c.Rate <= 0 {
-		return errors.New("--rate: must be more than 0")
+		return errors.New("--rate: must be above 0")
 	}
 	if c.Count == 0 {
 		c.Count = max(1, int(c.Rate*c.For.Seconds()))
@@ -98,7 +98,7 @@ type simulateCancel struct {
 // Run places orders and cancels some of them.
 func (c simulateCancel) Run(ctx context.Context, out output) error {
 	if !(c.Share > 0 && c.Share <= 1) {
-		return errors.New("--share: must be above 0, up to 1")
+		return errors.New("--share: must be above 0 and at most 1")
 	}
 	return c.play(ctx, out, func(s *sandbox.Scenario) {
 		for _, o := range existing(c.Order) {

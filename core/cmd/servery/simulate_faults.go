@@ -45,7 +45,7 @@ func (c faultsOn) Run(ctx context.Context, out output) error {
 		for _, text := range c.Fault {
 			f, err := simulator.ParseFault(text)
 			if err == nil && f.Space != "" {
-				err = fmt.Errorf("fault %q: space: name the business by --business", text)
+				err = fmt.Errorf("fault %q: space is not allowed: use --business", text)
 			}
 			if err == nil {
 				err = client.Check(ctx, business, f)

@@ -70,8 +70,7 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use, perhaps by another simulator: stop it, or choose another address with "+
-			"--listen HOST:PORT", c.Listen)
+		return fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT", c.Listen)
 	}
 	if err != nil {
 		return err

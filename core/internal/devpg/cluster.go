@@ -111,7 +111,7 @@ func setAside(log *slog.Logger, cluster string) error {
 		err = os.Rename(cluster, aside)
 	}
 	if err != nil {
-		return fmt.Errorf("clear the way for a cluster: %w", err)
+		return fmt.Errorf("moving an incomplete cluster away: %w", err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ var (
 // orders and statuses are smaller. S2 takes a fifth of the time for a third more bytes.
 const packedQuickly = 8 << 10
 
-var errTooLong = errors.New("it is longer than any that is packed so")
+var errTooLong = errors.New("it exceeds the size limit")
 
 // compressor compresses large bodies before they are stored. This saves network traffic,
 // WAL and disk. Both halves are safe for concurrent use.

@@ -22,14 +22,14 @@ func (db *DB) Sweep(ctx context.Context, name string,
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading how far the look at %s has gone: %w", name, err)
+			return fmt.Errorf("reading the sweep cursor of %s: %w", name, err)
 		}
 		to, err := look(tx, from)
 		if err != nil || to.Equal(from) {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE watches SET seen_to = ? WHERE name = ?`, to, name); err != nil {
-			return fmt.Errorf("keeping how far the look at %s has gone: %w", name, err)
+			return fmt.Errorf("storing the sweep cursor of %s: %w", name, err)
 		}
 		return nil
 	})

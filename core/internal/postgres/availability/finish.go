@@ -67,7 +67,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 	var refused []relay.Refusal
 	if t.call.Result != "" {
 		if err := json.Unmarshal([]byte(t.call.Result), &refused); err != nil {
-			return nil, fmt.Errorf("what a platform refused cannot be read: %w", err)
+			return nil, fmt.Errorf("reading the rejections of a platform: %w", err)
 		}
 	}
 	for _, r := range refused {

@@ -40,7 +40,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		if _, err := tx.ExecContext(ctx,
 			`SELECT 1 FROM call_lines WHERE (business_id, line) IN (SELECT * FROM unnest(?::bigint[], ?::text[]))
 			ORDER BY business_id, line FOR UPDATE`, postgres.Array(businesses), postgres.Array(lines)); err != nil {
-			return fmt.Errorf("locking lines of calls: %w", err)
+			return fmt.Errorf("locking the ordering keys of calls: %w", err)
 		}
 		results, err := unrecordedCalls(ctx, tx, results)
 		if err != nil {
@@ -210,7 +210,7 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 		"attempts": postgres.Array(attempts), "again": postgres.Array(again), "due": postgres.Array(due),
 		"notes": postgres.Array(notes), "told": postgres.Array(told), "owner": owner, "location": relay.RiderLocation,
 	})); err != nil {
-		return fmt.Errorf("letting lines of calls go on: %w", err)
+		return fmt.Errorf("unblocking calls: %w", err)
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 		"owner": owner, "businesses": postgres.Array(businesses), "lines": postgres.Array(lines),
 	}))
 	if err != nil {
-		return fmt.Errorf("giving calls back: %w", err)
+		return fmt.Errorf("releasing calls: %w", err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 		&f.Action,
 		&wrong, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
 	if err != nil {
-		return f, fmt.Errorf("reading how far an integration is: %w", err)
+		return f, fmt.Errorf("reading the progress of an integration: %w", err)
 	}
 	f.MenuErrors = wrong.UUID
 	f.Called = f.Called || f.Stores // the use of a key is stored only once a minute

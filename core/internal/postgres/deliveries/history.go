@@ -124,7 +124,7 @@ func (q Store) answering(ctx context.Context, db bun.IDB, business core.Business
 	var ids []core.ID
 	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
 		business, reference).Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("looking for the events of a request: %w", err)
+		return "", fmt.Errorf("finding the events of a request: %w", err)
 	}
 	if len(ids) == 0 {
 		return "false", nil
@@ -143,7 +143,7 @@ func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID
 	if err := db.NewRaw(queries.With("events_of_order", postgres.Args{
 		"business": business, "order": order,
 	})).Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("looking for the events of an order: %w", err)
+		return "", fmt.Errorf("finding the events of an order: %w", err)
 	}
 	var near []string
 	for i := 0; i < len(ids); {
@@ -285,7 +285,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 	}
 	if waits {
 		return core.Errorf(core.Conflict,
-			"an earlier event of the same order is still on its way; this delivery follows it by itself")
+			"an earlier event of the same order is still pending, and this delivery follows it")
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, asked = true
 		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.db.Clock().Now(), business, id)
@@ -314,7 +314,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		`SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`,
 		postgres.PackedHead, row.EventID, business).Scan(&head, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
-		return core.Errorf(core.Conflict, "the event of this delivery is no longer kept")
+		return core.Errorf(core.Conflict, "the event of this delivery is past its retention")
 	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, queries.With("requeue", postgres.Args{
@@ -324,7 +324,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		}))
 	}
 	if err != nil {
-		return fmt.Errorf("queueing the delivery again: %w", err)
+		return fmt.Errorf("requeueing the delivery: %w", err)
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func (q Store) mustBeOn(ctx context.Context, tx bun.Conn, business core.Business
 	err := tx.QueryRowContext(ctx, `SELECT active FROM webhooks WHERE business_id = ? AND id = ? FOR SHARE`, business,
 		webhookID).Scan(&active)
 	if err == nil && !active {
-		return core.Errorf(core.Conflict, "the webhook is switched off; switch it on to have its deliveries sent")
+		return core.Errorf(core.Conflict, "the webhook is disabled: enable it to send its deliveries")
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (m Store) KeepFindings(ctx context.Context, work core.Job, platform string,
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Pack(body),
 			work.Business, work.ID); err != nil {
-			return fmt.Errorf("keeping how far the recheck is: %w", err)
+			return fmt.Errorf("storing the progress of the recheck: %w", err)
 		}
 		return nil
 	})

@@ -131,7 +131,7 @@ func actionOf(payload string) (string, error) {
 	return sent.Action, nil
 }
 
-var errNoAction = core.Errorf(core.NotFound, "the callback answers no action that the hub has sent")
+var errNoAction = core.Errorf(core.NotFound, "the callback belongs to no action that the hub has sent")
 
 // Settle records the outcome that an aggregator reports for an action, and publishes it once.
 // It returns NotFound if the platform has no such action.
@@ -154,7 +154,7 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 			return errNoAction
 		}
 		if err != nil {
-			return fmt.Errorf("looking for the action that a callback answers: %w", err)
+			return fmt.Errorf("finding the action of a callback: %w", err)
 		}
 		now := a.db.Clock().Now()
 		ended, err := calls.EndBy(ctx, tx, queries.With("settle_action", postgres.Args{
@@ -195,7 +195,7 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 			return box.Publish(ctx, tx, events...)
 		})
 		if err != nil {
-			return n, fmt.Errorf("giving up actions: %w", err)
+			return n, fmt.Errorf("failing late actions: %w", err)
 		}
 	}
 	return n, nil

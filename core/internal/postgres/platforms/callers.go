@@ -42,7 +42,7 @@ func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, plat
 		`UPDATE platforms SET refused_at = ?0, refused_for = left(?1, 500) WHERE business_id = ?2 AND name = ?3
 		AND (refused_at IS NULL OR refused_at <= ?4)`, now, why, business, platform, now.Add(-time.Second))
 	if err != nil {
-		return fmt.Errorf("keeping that a call was refused: %w", err)
+		return fmt.Errorf("recording a rejected call: %w", err)
 	}
 	return nil
 }
