@@ -21,7 +21,7 @@ func TestContradictoryDeclarationsAreRejected(t *testing.T) {
 		"already declared for other targets": {Group: "NutritionalInfo", On: OnOption, Keys: []Key{{Name: "fat_mg"}}},
 		"already declared with another rule": {Group: "NutritionalInfo", On: OnItem,
 			Keys: []Key{{Name: "fat_mg", Rule: AnyText}}},
-		`"deposit_charge" is declared with`: {Group: "Deposit", On: OnItem | OnOption,
+		`"deposit_charge" is already declared with`: {Group: "Deposit", On: OnItem | OnOption,
 			Keys: []Key{{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"1"}}}},
 		"group, target and keys are required": {Group: "", On: OnItem, Keys: []Key{{Name: "a"}}},
 		`key-value group "Empty" of fake`:     {Group: "Empty", On: OnItem},

@@ -86,7 +86,7 @@ func TestMemoryOfEscapedChildrenCounts(t *testing.T) {
 		_, err := s.check(t.Context(), "child-eats", "")
 		require.NoError(t, err)
 		below := s.below()
-		s.until("the plugin is ended", func() bool { return strings.Contains(s.fault(), "it took") })
+		s.until("the plugin is ended", func() bool { return strings.Contains(s.fault(), "it used") })
 		require.Contains(t, s.fault(), "MB of memory, and its manifest allows 128")
 		s.still("its child has ended", func() bool { return !anyRuns(below) })
 	})

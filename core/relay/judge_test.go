@@ -37,11 +37,11 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 		{"the body says so", Plan{Success: Success{Pointer: "/a/0/b~1c", Equals: `"ok"`}},
 			Attempt{Status: 200, ResponseBody: []byte(`{"a":[{"b/c":"ok"}]}`)}, Outcome{}, Done, ""},
 		{"the body says otherwise", Plan{Success: Success{Pointer: "/ok", Equals: `true`}},
-			Attempt{Status: 200, ResponseBody: []byte(`{"ok":false}`)}, Outcome{}, Waiting, "does not say true at /ok"},
+			Attempt{Status: 200, ResponseBody: []byte(`{"ok":false}`)}, Outcome{}, Waiting, "has no true at /ok"},
 		{"the body says nothing", Plan{Success: Success{Pointer: "/ok", Equals: `null`}},
-			Attempt{Status: 200, ResponseBody: []byte(`{}`)}, Outcome{}, Waiting, "does not say null at /ok"},
+			Attempt{Status: 200, ResponseBody: []byte(`{}`)}, Outcome{}, Waiting, "has no null at /ok"},
 		{"the body is no JSON", Plan{Success: Success{Pointer: "/ok", Equals: `true`}},
-			Attempt{Status: 200, ResponseBody: []byte(`{`)}, Outcome{}, Waiting, "does not say true"},
+			Attempt{Status: 200, ResponseBody: []byte(`{`)}, Outcome{}, Waiting, "has no true"},
 		{"no answer", Plan{}, Attempt{ErrorClass: "timeout", Error: "no connection within 3s"}, Outcome{}, Waiting,
 			"no connection within 3s"},
 		{"the plugin says it failed", Plan{}, Attempt{Status: 200},
@@ -127,9 +127,9 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 
 	for says, spoil := range map[string]func(*Plan, *Access){
 		`no address for the endpoint "x"`: func(p *Plan, _ *Access) { p.Endpoint = "x" },
-		"no http or https address":        func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
+		"must begin with https://":        func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
 		"host agg.example is none":        func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
-		"host evilagg.example is none": func(_ *Plan,
+		"host evilagg.example is not allowed": func(_ *Plan,
 			a *Access) {
 			a.Addresses["api"] = "https://evilagg.example"
 		},
