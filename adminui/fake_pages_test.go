@@ -143,10 +143,10 @@ func stocked() shelf {
 		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders",
 			State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
 		{ID: id(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks",
-			State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(30)},
+			State: webhook.Failed, Attempts: 6, LastError: "the endpoint returned 503", CreatedAt: before(30)},
 		{ID: id(20), EventType: "order_status_update", WebhookID: 3,
 			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6,
-			LastError: "the endpoint answered 503", CreatedAt: before(20)}}
+			LastError: "the endpoint returned 503", CreatedAt: before(20)}}
 	s.calls = sampleCalls()
 	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
 		Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300),

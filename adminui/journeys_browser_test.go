@@ -68,7 +68,7 @@ func (j *journey) webhooksNotArriving(t *testing.T) {
 		"Tasty Eats: The endpoint of order_placed (3) answers 503 since 21 Nov 10:26 UTC.")
 	page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
 		click("Look at the attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")))
-	assert.Contains(t, told(t, page), "Given up after 6 attempts: the endpoint answered 503")
+	assert.Contains(t, told(t, page), "Given up after 6 attempts: the endpoint returned 503")
 	assert.Empty(t, page.Problems())
 }
 

@@ -139,8 +139,8 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 			a *Access) {
 			a.Secrets = map[string]string{"token": "s3\n"}
 		},
-		"the plan's path":                          func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
-		"the plan's path \"@evil.example/\" is no": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
+		"the plan has the invalid path":                    func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
+		"the plan has the invalid path \"@evil.example/\"": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
 	} {
 		p, a := plan, Access{Addresses: map[string]string{"api": access.Addresses["api"]}, Secrets: access.Secrets}
 		spoil(&p, &a)

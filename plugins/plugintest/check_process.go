@@ -14,7 +14,7 @@ import (
 // memory looks at what the program took while it was asked.
 func memory(_ context.Context, s *session) error {
 	if s.memory > 0 && s.took > s.memory {
-		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d: a hub ends it", s.took>>20,
+		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", s.took>>20,
 			s.memory>>20)
 	}
 	return nil

@@ -55,7 +55,7 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 
 	status, found := diagnoses(t, env)
 	for check, words := range map[string]string{
-		"configuration": "every variable can be read", "clock": "from the database's", "migrations": "all are applied",
+		"configuration": "every variable can be read", "clock": "from the clock of the database", "migrations": "all are applied",
 		"partitions": "6 days ahead", "row-level security": "sees that one alone", "secret key": "opens all 5 secrets",
 		"plugins": "none are installed", "webhooks": "1 of 2 servers",
 	} {
@@ -148,7 +148,7 @@ func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, found := diagnoses(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
-	require.True(t, says(found, "data directory", doctor.Fail, "is no directory"), found["data directory"])
+	require.True(t, says(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
 }
 
 func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {

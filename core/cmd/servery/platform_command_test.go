@@ -91,7 +91,7 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 	require.NotContains(t, said, "s3cret")
 
 	_, complaints = o.run("platform", "set", business, "web", "--accept=pos")
-	require.Contains(t, complaints, "platform web is served by own, which tells nobody that an order is accepted")
+	require.Contains(t, complaints, "platform web has the plugin own, which sends no acceptance of orders")
 	_, complaints = o.run("platform", "set", business, "tasty", "--accept=nobody")
 	require.Contains(t, complaints, "--accept")
 	said, complaints = o.run("platform", "set", business, "tasty", "--accept=pos")

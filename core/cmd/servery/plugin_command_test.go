@@ -159,7 +159,7 @@ func TestNewPluginPassesItsTestsOutsideTheRepository(t *testing.T) {
 
 	_, complaints, status = pluginKit(t, "new", "tasty-eats", "--dir", dir)
 	require.NotZero(t, status)
-	require.Contains(t, complaints, "is there already, and not empty")
+	require.Contains(t, complaints, "already exists and is not empty")
 }
 
 func TestNewPluginNameIsValidated(t *testing.T) {

@@ -272,7 +272,7 @@ func TestOrderInPlatformFormatIsAccepted(t *testing.T) {
 	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{`), 400, "order:")
 	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-10","dish":"unknown"}`), 400,
 		"price is required")
-	requireEnvelope(t, f.callBack("b", "weather", "Bearer "+key, `{}`), 404, "reads nothing of the kind")
+	requireEnvelope(t, f.callBack("b", "weather", "Bearer "+key, `{}`), 404, "has no callback of the kind")
 	for _, wrong := range []string{"", "Bearer", "Bearer " + strings.ToUpper(key), "Basic " + key,
 		f.tenant.Authorization} {
 		requireEnvelope(t, f.callBack("b", "order", wrong, sent), 401, "callback key")
