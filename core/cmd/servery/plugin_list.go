@@ -61,7 +61,7 @@ func (c pluginList) Run(ctx context.Context, out output) error {
 			one := listedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Hubs: []listedHub{}}
 			if p.Status != "" {
 				if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
-					return fmt.Errorf("reading reading the status of plugin %s: %w", p.ID, err)
+					return fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
 				}
 				one.ToldAt = &p.ReportedAt
 			}

@@ -34,7 +34,7 @@ func (c pluginLogs) Run(ctx context.Context, out output) error {
 		var told aggregator.StatusReport
 		if p.Status != "" {
 			if err := json.Unmarshal([]byte(p.Status), &told); err != nil {
-				return fmt.Errorf("reading reading the status of plugin %s: %w", c.ID, err)
+				return fmt.Errorf("reading the status of plugin %s: %w", c.ID, err)
 			}
 		}
 		if c.JSON {

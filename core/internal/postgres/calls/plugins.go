@@ -184,7 +184,7 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 			`UPDATE plugins SET status = ?, told_at = ?, description = coalesce(?, description), published_about = ?,
 				published_revision = ?
 			WHERE id = ?`, status, now, description, published, publishedRevision, id); err != nil {
-			return fmt.Errorf("recording reading reading the status of plugin %s: %w", id, err)
+			return fmt.Errorf("recording the status of plugin %s: %w", id, err)
 		}
 		if !changed {
 			return nil
@@ -275,7 +275,7 @@ func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 			return nil, fmt.Errorf("reading the status of plugins: %w", err)
 		}
 		if err := json.Unmarshal(calls, &h.Calls); err != nil {
-			return nil, fmt.Errorf("reading reading the status of plugin %s: %w", h.Plugin, err)
+			return nil, fmt.Errorf("reading the status of plugin %s: %w", h.Plugin, err)
 		}
 		list = append(list, h)
 	}
