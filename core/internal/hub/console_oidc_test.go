@@ -65,7 +65,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 		c.Identity = Identity{BaseURL: "https://hub.example", Domains: []string{"@Partner.example"},
 			Provider: oidc.Config{Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret}}
 	})
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
 	kim := a.user(t, "kim@example.com", access.Admin)
 	require.Contains(t, kim.get(t, shell.SignInPath+"?next=/console/users/").text,
@@ -182,7 +182,7 @@ func TestUnavailableIdentityProviderIsReported(t *testing.T) {
 		c.Roles = append(c.Roles, RoleConsole)
 		c.Identity = Identity{Provider: oidc.Config{Issuer: p.URL, ClientID: providerClient}}
 	})
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	r := (&stranger{api: a}).open(t, shell.ProviderPath)
 	require.Equal(t, http.StatusServiceUnavailable, r.status)
 	require.Contains(t, r.text, "cannot be reached")

@@ -18,7 +18,7 @@ import (
 func consoleFleet(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) (*fleet, *browser) {
 	t.Helper()
 	f := newFleetWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, answer)
-	f.hub.MountPages("http://example.com", 0)
+	f.hub.mountPages("http://example.com", 0)
 	return f, f.user(t, "sam@example.com", access.Admin)
 }
 

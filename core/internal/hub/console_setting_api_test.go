@@ -33,7 +33,7 @@ func newSetUp(t *testing.T) setUp {
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	a := newPluginAPI(t, dir, unlimited)
 	a.hub.console = a.hub.newConsole()
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
 	return setUp{a, a.user(t, "kim@example.com", access.Support, tenant.ID), tenant}
 }

@@ -49,7 +49,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	n := newNewspaper(t, "a")
 	n.hub.console = n.hub.newConsole()
-	n.hub.MountPages("http://example.com", 0)
+	n.hub.mountPages("http://example.com", 0)
 	kim, vera := n.user(t, "kim@example.com", access.Support, n.tenant.ID),
 		n.user(t, "vera@example.com", access.Viewer, n.tenant.ID)
 	n.menu("s1", soup)

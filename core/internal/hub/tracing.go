@@ -23,11 +23,11 @@ import (
 // tracesWithin bounds the final export at a stop.
 const tracesWithin = 5 * time.Second
 
-// OpenTracing returns the tracer that OpenTelemetry's standard variables configure, or nil if they configure none. An
+// openTracing returns the tracer that OpenTelemetry's standard variables configure, or nil if they configure none. An
 // OTLP endpoint or OTEL_TRACES_EXPORTER=otlp enables it. Spans are exported in batches from a bounded queue, and
 // dropped if the endpoint is unavailable. The function stop exports the remaining spans.
-func OpenTracing(ctx context.Context, version string, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
-	wanted, err := TracingWanted(os.Getenv)
+func openTracing(ctx context.Context, version string, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
+	wanted, err := tracingWanted(os.Getenv)
 	if err != nil || !wanted {
 		return nil, func() {}, err
 	}
@@ -53,8 +53,8 @@ func OpenTracing(ctx context.Context, version string, log *slog.Logger) (tracer 
 	}, nil
 }
 
-// TracingWanted reports whether traces are to be exported. It returns an error for an unsupported configuration.
-func TracingWanted(env func(string) string) (bool, error) {
+// tracingWanted reports whether traces are to be exported. It returns an error for an unsupported configuration.
+func tracingWanted(env func(string) string) (bool, error) {
 	exporter := env("OTEL_TRACES_EXPORTER")
 	protocol := env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
 	if protocol == "" {

@@ -166,7 +166,7 @@ func TestStandardVariablesEnableTracing(t *testing.T) {
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false,
 			`OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not spoken`},
 	} {
-		wanted, err := TracingWanted(func(name string) string { return c.env[name] })
+		wanted, err := tracingWanted(func(name string) string { return c.env[name] })
 		require.Equal(t, c.wanted, wanted, c.env)
 		if c.refused == "" {
 			require.NoError(t, err)

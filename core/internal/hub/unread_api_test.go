@@ -51,7 +51,7 @@ func serveOn(t *testing.T, a *api) string {
 
 func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
-	d.hub.MountPages("http://example.com", 0)
+	d.hub.mountPages("http://example.com", 0)
 	address := serveOn(t, d.api)
 	long := fmt.Sprintf("Content-Length: %d", unreadAtMost+1)
 	start := strings.Repeat(" ", body.Prefetched) // the server reads so much before it looks at a request
