@@ -39,7 +39,7 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 	}
 	message := "retry queued; the result follows as a webhook_retry callback"
 	if request.Clipped {
-		message += ", for a clipped window: only orders of the current day, since " +
+		message += "; the window was clipped: only orders of the current day, since " +
 			request.From.In(zone).Format(time.RFC3339) + ", are resent"
 	}
 	reference := job.ID.String()

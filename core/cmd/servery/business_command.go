@@ -20,7 +20,7 @@ type businessCommand struct {
 	Create         businessCreate `cmd:"" help:"Create a business."`
 	List           businessList   `cmd:"" help:"List the businesses."`
 	Set            businessSet    `cmd:"" help:"Set or show the monitoring of orders and POSes."`
-	CallbackSecret businessSecret `cmd:"" help:"Rotate the secret that signs deliveries to a callback_url."`
+	CallbackSecret businessSecret `cmd:"" help:"Rotate the secret for callback_url deliveries."`
 }
 
 type businessCreate struct {

@@ -97,9 +97,9 @@ func TestListenChecksSignatures(t *testing.T) {
 		}, "verified by secret 2"},
 		{webhook.NewSecret(), now, nil, "NOT VERIFIED: the signature matches no known secret"},
 		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 },
-			"NOT VERIFIED: no known secret"},
+			"NOT VERIFIED: the signature matches no known secret"},
 		{known, now.Add(-6 * time.Minute), nil, "NOT VERIFIED: the timestamp is more than 5 minutes off"},
-		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: it is not signed"},
+		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: not signed"},
 	} {
 		id := core.NewID(now)
 		request := signedRequest(t, l.url, row.secret, id, row.at, `{"reference":"r"}`)

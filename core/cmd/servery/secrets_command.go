@@ -14,7 +14,7 @@ import (
 
 // secretsCommand manages the key that encrypts the secrets in the database.
 type secretsCommand struct {
-	Rotate secretsRotate `cmd:"" help:"Re-encrypt all secrets with SERVERY_SECRET_KEY, while hubs run."`
+	Rotate secretsRotate `cmd:"" help:"Re-encrypt all secrets with SERVERY_SECRET_KEY."`
 }
 
 type secretsRotate struct {

@@ -156,8 +156,8 @@ func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
 // The message without row-level security, and its remedy.
 const (
 	rowSecurityOff    = "the hub may not use the role servery_tenant, so only queries isolate businesses"
-	rowSecurityRemedy = "run CREATE ROLE servery_tenant NOLOGIN and GRANT servery_tenant TO the hub's role, then " +
-		"SELECT wall_off() as the hub, then restart the hubs"
+	rowSecurityRemedy = "run CREATE ROLE servery_tenant NOLOGIN and GRANT servery_tenant TO the hub's role, " +
+		"then SELECT wall_off() as the hub, then restart the hubs"
 )
 
 // Secrets checks that the secrets in the database can be opened.

@@ -113,9 +113,9 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 		require.Equal(t, "+14155550199", f.became(asked.body["reference"], "done").body["customer_phone"])
 	}
 	require.Len(t, f.events.Arrivals(), 2)
-	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "answers no action")
+	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "belongs to no action")
 	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.key("b"), `{"orderId":"880142173","phone":"1"}`), 404,
-		"answers no action")
+		"belongs to no action")
 }
 
 func TestFailedContactRequestIsReported(t *testing.T) {
@@ -177,7 +177,7 @@ func TestPluginCannotAffectAnotherPlatform(t *testing.T) {
 	for name, outcome := range map[string]string{"by its order": `{"orderId":"A-1","phone":"1"}`,
 		"by its reference": fmt.Sprintf(`{"request":%q,"phone":"1"}`, asked.body["reference"])} {
 		t.Run(name, func(t *testing.T) {
-			requireEnvelope(t, f.callBack("b", "action", key, outcome), 404, "answers no action")
+			requireEnvelope(t, f.callBack("b", "action", key, outcome), 404, "belongs to no action")
 		})
 	}
 	f.became(asked.body["reference"], "pending")

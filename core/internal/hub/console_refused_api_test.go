@@ -100,7 +100,7 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 		}))
 	requireEnvelope(t, s.do(t,
 		request{method: "POST", path: strings.TrimPrefix(address, "http://example.com"), body: `{}`,
-			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not show")
+			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not prove")
 	page = s.kim.get(t, s.page(oddName)).text
 	for _, words := range []string{"proved by the secret webhook_secret, in the header x-signature",
 		"not needed: its calls are proved by a secret", "the header x-signature is wrong"} {

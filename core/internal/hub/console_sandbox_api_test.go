@@ -31,7 +31,7 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 	alone := s.kim.get(t, page)
 	require.Equal(t, 200, alone.status, "a simulator that does not answer keeps nobody from the page")
 	require.Contains(t, alone.text, "Place orders")
-	require.Contains(t, alone.text, "cannot be told: the simulator at http://127.0.0.1:9 does not answer")
+	require.Contains(t, alone.text, "cannot be told: the simulator at http://127.0.0.1:9 does not respond")
 	for says, fields := range map[string]url.Values{
 		"Orders must be a number":  form("count", "many"),
 		"one after the other must": form("rate", "NaN"),

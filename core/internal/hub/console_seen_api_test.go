@@ -104,6 +104,6 @@ func TestPartlyAppliedJobShowsItsWarnings(t *testing.T) {
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/"+reference+"/")).text
 	require.NotContains(t, shown, "Everything was applied")
 	require.Contains(t, shown, "not all that was asked for had an effect. Applied: 1 object.")
-	require.Contains(t, shown, "flush_categories has no effect in a request for one store")
+	require.Contains(t, shown, "flush_categories has no effect in a store request")
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/")).text, "Done, with warnings")
 }

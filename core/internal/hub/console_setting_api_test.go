@@ -85,9 +85,9 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 		"must be a JSON object":                            {"settings": {`[1]`}},
 		"settings.nutrition":                               {"settings": {`{"nutrition":"sometimes"}`}},
 		"the settings of the plugin are: brand, nutrition": {"settings": {`{"longest_titel":1}`}},
-		"is not allowed; the plugin&#39;s manifest allows": {"endpoint-partner_api": {"https://evil.example"}},
+		"is not allowed by the plugin&#39;s manifest":      {"endpoint-partner_api": {"https://evil.example"}},
 		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
-		"&#34;nobody&#34; must be hub or pos":              {"accept": {"nobody"}},
+		"must be hub or pos, not &#34;nobody&#34;":         {"accept": {"nobody"}},
 		"this platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},
 	} {
 		r := s.save(t, oddName, fields)

@@ -89,5 +89,5 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	nowhere := kim.post(t, shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/publish/", stores[0].ID)),
 		because(nil))
 	require.Equal(t, http.StatusConflict, nowhere.status)
-	require.Contains(t, nowhere.text, "nowhere to publish it")
+	require.Contains(t, nowhere.text, "is listed on no platform of an aggregator")
 }

@@ -23,7 +23,7 @@ func TestUnsupportedDryRunIsRejected(t *testing.T) {
 	requireEnvelope(t, d.send("GET", storesRoute+"tried/", ""), 404, "")
 	for _, unclear := range []string{"?dry_run", "?dry_run=", "?dry_run=1", "?dry_run=True"} {
 		requireEnvelope(t, d.send("POST", menuRoute+"-1/"+unclear, `{"items":[]}`), 400,
-			"dry_run must be true or false")
+			"dry_run must be one of: true, false")
 	}
 	d.ok("GET", storesRoute+"?dry_run=true", "")
 	d.ok("POST", storesRoute+"?dry_run=false", oneStore)

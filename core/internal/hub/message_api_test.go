@@ -26,14 +26,14 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 	}{
 		{f.send("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowleged"}`), 400,
 			fmt.Sprintf(`order %d: new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched,`+
-				` Completed, Cancelled; "Acknowleged" was sent`, id), "new_status"},
+				` Completed, Cancelled (not "Acknowleged")`, id), "new_status"},
 		{f.send("PUT", oneOrder(over)+"status/", `{"new_status":"Acknowledged"}`), 409,
 			fmt.Sprintf("order %d: the order is Completed and cannot become Acknowledged: Completed is final",
 				over), ""},
 		{f.send("PUT", oneOrder(id), `{}`), 400, fmt.Sprintf("order %d: reference_id is required", id), "reference_id"},
 		{rider(id, `"status":"LOST"`), 400,
 			fmt.Sprintf("order %d: status must be one of: ASSIGNED, UNASSIGNED, AT-STORE, OUT-FOR-DELIVERY, "+
-				"RIDER-REACHED, DELIVERED, NO-RIDER-FOUND; \"LOST\" was sent", id), "status"},
+				"RIDER-REACHED, DELIVERED, NO-RIDER-FOUND (not \"LOST\")", id), "status"},
 		{f.send("POST", riderStatusRoute, fmt.Sprintf(`{"status":["DELIVERED"],"order_id":%d}`, id)), 400,
 			fmt.Sprintf("order %d: status must be a string", id), "status"},
 		{f.send("POST", riderLocationRoute, fmt.Sprintf(`{"location":5,"order_id":%d}`, id)), 400,
@@ -41,21 +41,21 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 		{rider(id, `"status":"AT-STORE","rider_data":{"rider_name":"\ud800"}`), 400,
 			fmt.Sprintf("order %d: at rider_data.rider_name: the body is not valid JSON", id), "rider_data.rider_name"},
 		{rider(id, `"status":"ASSIGNED","rider_data":{"rider_name":"Ravi"}`), 400,
-			fmt.Sprintf("order %d: rider_data names another rider", id), "rider_data"},
+			fmt.Sprintf("order %d: rider_data is not the assigned rider", id), "rider_data"},
 		{rider(others, `"status":"ASSIGNED"`), 400,
-			fmt.Sprintf("order %d: order_id names an order that is not self-delivery", others), "order_id"},
+			fmt.Sprintf("order %d: order_id is not a self-delivery order", others), "order_id"},
 		{f.send("POST", riderLocationRoute,
 			fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, others)), 400,
-			fmt.Sprintf("order %d: order_id names an order that is not self-delivery", others), "order_id"},
+			fmt.Sprintf("order %d: order_id is not a self-delivery order", others), "order_id"},
 		{f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, others)), 400,
 			fmt.Sprintf("order %d: order_id is an order of the platform b, not of a", others), "order_id"},
 		{rider(over, `"status":"ASSIGNED"`), 409, fmt.Sprintf("order %d: ", over), ""},
 		{f.send("GET", ordersRoute+"abc/", ""), 404, `id "abc": there is no order with this id`, "id"},
 		{f.send("PUT", oneOrder(99)+"status/", `{"new_status":"Completed"}`), 404,
 			`id "99": there is no order with this id`, "id"},
-		{f.send("GET", ordersRoute+"?state=Lost", ""), 400, `; "Lost" was sent`, "state"},
+		{f.send("GET", ordersRoute+"?state=Lost", ""), 400, ` (not "Lost")`, "state"},
 		{f.send("GET", deliveriesRoute+"?state=lost", ""), 400,
-			`state must be one of: pending, held, delivered, failed, not "lost"`, "state"},
+			`state must be one of: pending, held, delivered, failed (not "lost")`, "state"},
 		{f.send("GET", deliveriesRoute+"nonsense/", ""), 404, `id "nonsense": there is no delivery with this id`, "id"},
 		{f.send("GET", storesRoute+"s%209/", ""), 404, `ref_id "s 9": there is no store with this ref_id`, "ref_id"},
 		{f.send("GET", webhooksRoute+"x/", ""), 404, `webhook_id "x": there is no webhook with this id`, "webhook_id"},
@@ -67,7 +67,7 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 		{f.bring("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"1","store_ref_id":"s1","order_type":"post",`+
 				`"items":[{"ref_id":"dal","quantity":1}]}`), 400,
-			`order_type must be delivery, pickup or dine_in, not "post"`, "order_type"},
+			`order_type must be one of: delivery, pickup, dine_in (not "post")`, "order_type"},
 	} {
 		requireEnvelope(t, c.answer, c.status, c.message)
 		if c.path == "" {

@@ -318,10 +318,10 @@ func TestSwitchOfAnUnlistedStoreReportsMissingTargets(t *testing.T) {
 	hubtest.WaitUntil(t, "the store", func() bool { return d.send("GET", storesRoute+"S-9/", "").status == 200 })
 	stranger := hubtest.Business(t, d.hub.db)
 	for body, says := range map[string]string{
-		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `nobody is told; ` +
+		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `is listed on no platform; ` +
 			`"ghost": there is no item with this ref_id (and 1 more)`,
-		`{"location_ref_id":"S-9","action":"disable"}`: "nobody is told",
-		`{"location_ref_id":"S-9","action":"publish"}`: "nobody is told",
+		`{"location_ref_id":"S-9","action":"disable"}`: "is listed on no platform",
+		`{"location_ref_id":"S-9","action":"publish"}`: "no platform that receives menus",
 	} {
 		route := locationRoute
 		if strings.Contains(body, "item_ref_ids") {

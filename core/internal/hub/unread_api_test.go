@@ -72,7 +72,7 @@ func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 		{shell.SignInPath, long, start, 413, "larger than 65536 bytes"},
 		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, start, 413,
 			"larger than 65536 bytes"},
-		{"/nowhere/", long, start, 404, "nothing at this address"},
+		{"/nowhere/", long, start, 404, "unknown path"},
 	} {
 		status, text := begin(t, address, c.path, c.headers, c.body)
 		require.Equal(t, c.status, status, "%s %s: %s", c.path, c.headers, text)
