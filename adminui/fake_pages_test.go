@@ -267,8 +267,8 @@ func samplePlugins() []console.Plugin {
 		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32),
 			State: "ready", Since: before(600), Starts: 3, ToldAt: before(4),
 			Hubs: []console.PluginHub{hub("ready"), hub("degraded")},
-			Faults: []console.PluginFault{{At: before(800), Text: "its process ended (signal: killed) " + hostile,
-				Ended: true}, {At: before(900), Text: "Menu.CheckItems: it did not answer in time"}}, Findings: 41,
+			Faults: []console.PluginFault{{At: before(800), Text: "its process exited (signal: killed) " + hostile,
+				Ended: true}, {At: before(900), Text: "Menu.CheckItems: no response in time"}}, Findings: 41,
 			Log: []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") +
 				`","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
 			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"},
@@ -334,7 +334,7 @@ func (f sandboxed) ClearFaults(ctx context.Context, business core.BusinessID, ch
 func (f sandboxed) Latest(context.Context, core.BusinessID) (console.Played, bool, error) {
 	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000,
 		Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1),
-		Failure: "3 of 12000 calls failed; the first: " + hostile,
+		Failure: "3 of 12000 calls failed, the first with: " + hostile,
 		Calls: []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond,
 			P99: 41 * time.Millisecond}},
 		Arrivals: console.Arrivals{Orders: 11200, Known: 12, Arrived: 11000, Failed: 2, Waiting: 198, Retried: 6,

@@ -41,7 +41,7 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	for d.PeekKind() != ']' {
 		if a.Count >= counted*a.Limit {
 			return &RuleError{"limit",
-				fmt.Sprintf("must hold at most %d objects; more than %d were sent", a.Limit, a.Count)}
+				fmt.Sprintf("must have at most %d objects, not more than %d", a.Limit, a.Count)}
 		}
 		if a.Count >= a.Limit {
 			if err := d.SkipValue(); err != nil {

@@ -31,7 +31,7 @@ func TestArrayKeepsItsLimitAndCountsTheRest(t *testing.T) {
 
 func TestOversizedArrayIsRejectedBeforeItsEnd(t *testing.T) {
 	array, err := arrayOf(1000)
-	require.EqualError(t, err, "stores must hold at most 10 objects; more than 40 were sent")
+	require.EqualError(t, err, "stores must have at most 10 objects, not more than 40")
 	require.Equal(t, core.Invalid, core.CodeOf(err))
 	require.Equal(t, 40, array.Count)
 }

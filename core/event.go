@@ -3,7 +3,6 @@ package core
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -61,15 +60,6 @@ func (t EventType) Number() int {
 		}
 	}
 	return 0
-}
-
-// EventTypeNames returns the event type names, separated by commas, for messages.
-func EventTypeNames() string {
-	names := make([]string, 0, len(eventNumbers)+2)
-	for _, t := range EventTypes() {
-		names = append(names, string(t))
-	}
-	return strings.Join(names, ", ")
 }
 
 // Event is something that happened in a business and that its subscribers are notified of. It is stored in the same

@@ -79,7 +79,7 @@ func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) 
 	case wrongEnd != "":
 		fail(place+".end_time", "time", wrongEnd)
 	case start == end:
-		fail(place, "slot", "must not start and end at the same time; a whole day is 00:00:00 to 23:59:59")
+		fail(place, "slot", "must not start and end at the same time: for a whole day send 00:00:00 to 23:59:59")
 	case end < start:
 		return start, end + fullDay, true
 	default:

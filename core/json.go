@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -89,7 +90,7 @@ func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 		at.RefID = named
 	}
 	if failure == errNoObject {
-		v.Add(at, "", errNoObject.Code, errNoObject.Rule)
+		v.Add(at, "", errNoObject.Code, errNoObject.Rule+", not "+sent(raw))
 		return
 	}
 	path, code, rule := explain(failure, raw)
@@ -120,13 +121,60 @@ func explain(err error, body []byte) (path, code, rule string) {
 	}
 	path = fieldPath(semantic.JSONPointer, body)
 	if errors.Is(semantic.Err, json.ErrUnknownName) {
-		return path, "unknown", "is no field of this request"
+		return path, "unknown", "is an unknown field"
 	}
-	var ruled *RuleError
-	if errors.As(semantic.Err, &ruled) {
+	ruled := &RuleError{"type", "must be " + typeName(semantic.GoType)}
+	if errors.As(semantic.Err, &ruled) && ruled.Code != "type" {
 		return path, ruled.Code, ruled.Rule
 	}
-	return path, "type", "must be " + typeName(semantic.GoType)
+	return path, ruled.Code, ruled.Rule + ", not " + sent(valueAt(semantic.JSONPointer, body))
+}
+
+// maxSent bounds the part of a sent value that a message shows, in characters.
+const maxSent = 40
+
+// sent describes a value for a message: a number or a string by itself, others by their type.
+func sent(value jsontext.Value) string {
+	switch value.Kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		text, _ := jsontext.AppendUnquote(nil, value)
+		return Quote(string(text))
+	default:
+		return fmt.Sprintf("%.*s", maxSent, value)
+	}
+}
+
+// Quote quotes the beginning of a sent text for a message.
+func Quote(text string) string {
+	if utf8.RuneCountInString(text) > maxSent {
+		text = string([]rune(text)[:maxSent]) + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// OneOf returns the rule for a sent value that is not allowed. An empty value was not sent.
+func OneOf[S ~string](allowed []S, sent S) string {
+	rule := "must be one of: " + Join(allowed)
+	if sent == "" {
+		return rule
+	}
+	return rule + " (not " + Quote(string(sent)) + ")"
+}
+
+// Join joins names with commas, for a message.
+func Join[S ~string](names []S) string {
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(name))
+	}
+	return b.String()
 }
 
 // maxPath bounds the path of a field, in bytes.
@@ -135,7 +183,7 @@ const maxPath = 400
 // fieldPath turns a JSON pointer (RFC 6901) into the body into the form stores[3].name.
 func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	var b strings.Builder
-	inArray := arrays(body)
+	inArray := arrays(jsonDecoder(body))
 	for token := range pointer.Tokens() {
 		if b.Len() > maxPath {
 			b.WriteString("…")
@@ -156,10 +204,24 @@ func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// arrays returns a function that follows the tokens of a JSON pointer into a body. For each token it reports whether
-// the token is an index into an array rather than the name of a member.
-func arrays(body []byte) (isPlace func(token string) bool) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// valueAt returns the value that a JSON pointer leads to.
+func valueAt(pointer jsontext.Pointer, body []byte) jsontext.Value {
+	d := jsonDecoder(body)
+	step := arrays(d)
+	for token := range pointer.Tokens() {
+		step(token)
+	}
+	value, _ := d.ReadValue()
+	return value
+}
+
+func jsonDecoder(body []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// arrays returns a function that moves a decoder along the tokens of a JSON pointer. For each token it reports
+// whether the token is an index into an array rather than the name of a member.
+func arrays(d *jsontext.Decoder) (isIndex func(token string) bool) {
 	return func(token string) bool {
 		switch start, err := d.ReadToken(); {
 		case err != nil:

@@ -105,7 +105,7 @@ func TestViolationsAreBounded(t *testing.T) {
 	body := `{"rows":[` + strings.TrimSuffix(strings.Repeat(`{"count":"x"},`, 2500), ",") + `]}`
 	err := decodeSample(body)
 	require.Len(t, err.(*Error).Violations, MaxViolations)
-	require.Contains(t, err.Error(), "rows[0]: count must be a whole number (and 2499 more)")
+	require.Contains(t, err.Error(), "rows[0]: count must be a whole number, not \"x\" (and 2499 more)")
 }
 
 func TestAmountKeepsEveryDigit(t *testing.T) {

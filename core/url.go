@@ -25,7 +25,7 @@ func CheckURL(s string) string {
 	case !isHost(u.Hostname()):
 		return "must have a host name with 1 to 63 characters between its dots"
 	case strings.Contains(u.RawQuery, " "): // a path is escaped
-		return "must not have a blank after the question mark; write %20"
+		return "must not have a space after the question mark: write %20"
 	}
 	return ""
 }
@@ -49,18 +49,18 @@ func CheckLink(s string) string {
 		return "must be at most 2048 bytes long"
 	}
 	if strings.TrimSpace(s) != s {
-		return "must not begin or end with a blank"
+		return "must not begin or end with a space"
 	}
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.Opaque != "":
-		return "must be a full address such as https://pos.example.com/hook"
+		return "must be a full URL such as https://pos.example.com/hook"
 	case !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http"):
 		return "must begin with https:// or http://"
 	case u.User != nil:
-		return "must not carry a user name or password; use headers"
+		return "must not contain a user name or password: use headers"
 	case u.Fragment != "":
-		return "must not carry a fragment (#…)"
+		return "must not contain a fragment (#…)"
 	}
 	return ""
 }

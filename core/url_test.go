@@ -19,7 +19,7 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 		"https://192.0.2.1/":                     "",
 		"https://" + label + ".example/":         "",
 		"https://" + strings.Repeat("я", 60):     "", // fewer once it is encoded
-		"https://pos.example.com/q?a=b c":        "must not have a blank after the question mark; write %20",
+		"https://pos.example.com/q?a=b c":        "must not have a space after the question mark: write %20",
 		"https://pos:0/":                         "must have a port from 1 to 65535",
 		"https://pos:65536/":                     "must have a port from 1 to 65535",
 		"https://pos:99999999999999999999/":      "must have a port from 1 to 65535",
@@ -28,7 +28,7 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 		"https://.a/":                            "must have a host name with",
 		"https://a" + label + ".example/":        "must have a host name with",
 		"https://" + strings.Repeat("a.", 128):   "must have a host name with",
-		"https://:8443/":                         "must be a full address",
+		"https://:8443/":                         "must be a full URL",
 		"ftp://pos.example.com/":                 "must begin with https:// or http://",
 	} {
 		if words == "" {

@@ -56,10 +56,10 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
 		if known == nil && core.IsCutOff(err) {
 			known = &core.Error{Code: core.Unavailable,
-				Message:    "the hub cannot use its database now, and " + fate(c) + " the request; send it again",
+				Message:    "the hub cannot use its database now and " + fate(c) + " the request: resend it",
 				RetryAfter: time.Second}
 		} else {
-			known = core.Errorf(core.Internal, "the hub could not process the request, and %s it; send it again",
+			known = core.Errorf(core.Internal, "the hub could not process the request and %s it: resend it",
 				fate(c))
 		}
 	}
@@ -92,16 +92,16 @@ func fate(c *fiber.Ctx) string {
 func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	switch err.Code {
 	case http.StatusNotFound:
-		return core.Errorf(core.NotFound, "there is nothing at this address; see /docs")
+		return core.Errorf(core.NotFound, "unknown path: see /docs")
 	case http.StatusMethodNotAllowed:
 		return core.Errorf(core.MethodNotAllowed,
-			"this address does not know the method; the Allow header names those it knows")
+			"this path does not support the method: see the Allow header")
 	case http.StatusRequestTimeout:
 		return core.Errorf(core.TooSlow, "the request did not arrive in time")
 	case http.StatusRequestHeaderFieldsTooLarge:
-		return core.Errorf(core.Invalid, "the request's headers are too large")
+		return core.Errorf(core.Invalid, "the request headers are too large")
 	default:
-		return core.Errorf(core.Invalid, "the request is not proper HTTP")
+		return core.Errorf(core.Invalid, "the request is not valid HTTP")
 	}
 }
 

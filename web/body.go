@@ -32,7 +32,7 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 		}
 		if charset := strings.ToLower(parameters["charset"]); charset != "" && charset != "utf-8" && charset != "utf8" {
 			return nil, core.Errorf(core.UnsupportedMedia,
-				"the charset of the Content-Type must be utf-8; %.40q was sent", charset)
+				"the charset of the Content-Type must be utf-8, not %.40q", charset)
 		}
 	}
 	return sent.bytes, sent.err
@@ -57,9 +57,9 @@ func param(c *fiber.Ctx, name string) string {
 	return strings.Clone(value)
 }
 
-// unlisted records that a parameter of the query string is none of what it may be.
-func unlisted(c *fiber.Ctx, name, may string, v *core.Violations) {
-	v.AddBody(name, "value", fmt.Sprintf("must be one of: %s; %.80q was sent", may, c.Query(name)))
+// unlisted records that a parameter of the query string is not one of those allowed.
+func unlisted[S ~string](c *fiber.Ctx, name string, allowed []S, v *core.Violations) {
+	v.AddBody(name, "value", core.OneOf(allowed, S(c.Query(name))))
 }
 
 // number is a whole number of the query string from least to most.
@@ -71,7 +71,7 @@ func number(c *fiber.Ctx, name string, or, least, most int, v *core.Violations) 
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
 		v.AddBody(strings.Clone(name), "range",
-			"must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+			fmt.Sprintf("must be a whole number from %d to %d, not %s", least, most, core.Quote(text)))
 		return or
 	}
 	return n

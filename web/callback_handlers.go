@@ -40,7 +40,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		if core.CodeOf(err) == core.Unauthenticated {
 			s.Observer.CallbackUnverified()
 		}
-		s.Log.Info("a callback was refused", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind,
+		s.Log.Info("callback rejected", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind,
 			"business", business, "reason", err)
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 		return err
 	case id == 0:
 		return answer(c, http.StatusOK,
-			envelope{Status: "success", Message: "the order is not here yet; it is cancelled when it comes"})
+			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
 	}
 	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, order.Change{To: order.Cancelled}), id})
 }
@@ -133,7 +133,7 @@ func (s *Server) refuse(c *fiber.Ctx, caller relay.Caller, normal []byte, reason
 		return err
 	}
 	refusal.PlatformOrderID, refusal.PlatformStoreID = named.OrderID, named.StoreID
-	s.Log.Warn("an order was refused", "request", requestID(c), "business", caller.Business, "platform",
+	s.Log.Warn("order rejected", "request", requestID(c), "business", caller.Business, "platform",
 		caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
 	return s.Refusals.Refuse(c.UserContext(), caller, refusal)
 }

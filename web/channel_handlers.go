@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -89,7 +90,7 @@ func zipCode(c *fiber.Ctx) (string, error) {
 	if zip == "" {
 		v.AddBody("zip_code", "required", "is required")
 	} else if len(zip) > maxZip {
-		v.AddBody("zip_code", "length", "must be at most 255 bytes long")
+		v.AddBody("zip_code", "length", fmt.Sprintf("must be at most %d bytes long, not %d", maxZip, len(zip)))
 	}
 	return zip, v.Err()
 }

@@ -98,18 +98,18 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	filter.From, filter.To = moment(c, "from", &v), moment(c, "to", &v)
 	state, known := deliveryStates[c.Query("state")]
 	if !known {
-		unlisted(c, "state", "pending, held, delivered, failed", &v)
+		unlisted(c, "state", []string{"pending", "held", "delivered", "failed"}, &v)
 	}
 	filter.State = state
 	if name := strings.Clone(c.Query("event_type")); name != "" {
 		if filter.EventType, known = core.ParseEventType(name); !known {
-			unlisted(c, "event_type", core.EventTypeNames(), &v)
+			unlisted(c, "event_type", core.EventTypes(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
 		id, err := uuid.Parse(after)
 		if err != nil {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 		filter.Before = id
 	}

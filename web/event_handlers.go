@@ -24,8 +24,7 @@ func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
 	event, _ := core.ParseEventType(param(c, "event_type"))
 	entry, known := catalogue.Of(event)
 	if !known {
-		return core.Errorf(core.NotFound, "there is no event type of this name or number; there are %s",
-			core.EventTypeNames())
+		return core.Errorf(core.NotFound, "there is no event type with this name or number")
 	}
 	return answerTagged(c, entry)
 }

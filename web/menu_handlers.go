@@ -43,7 +43,7 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	message := counted(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
 	if dryRun {
 		message = "dry run of " + counted(request.Objects(), "object") +
-			" queued; nothing will be changed, and the job tells what would be"
+			" queued; nothing will change, and the job reports what would"
 	}
 	return answerQueued(c, job, envelope{Message: message})
 }
@@ -56,7 +56,7 @@ func flag(c *fiber.Ctx, name string, v *core.Violations) bool {
 	case "true":
 		return true
 	}
-	v.AddBody(name, "value", "must be true or false")
+	unlisted(c, name, []string{"true", "false"}, v)
 	return false
 }
 
@@ -90,7 +90,7 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	platform := strings.Clone(c.Query("platform"))
 	if platform == "" {
 		var v core.Violations
-		v.AddBody("platform", "required", "is required: the name of one of the business's platforms")
+		v.AddBody("platform", "required", "is required, as the name of a platform of the business")
 		return v.Err()
 	}
 	storeRef := param(c, "ref_id")

@@ -104,7 +104,7 @@ func (s *Server) tell(c *fiber.Ctx, span core.Span, path string, status int) {
 func (s *Server) refuseWhileDraining(c *fiber.Ctx) error {
 	if s.draining.Load() && c.Path() != "/healthz" {
 		c.Set(fiber.HeaderConnection, "close")
-		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down; send the request again",
+		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down: resend the request",
 			RetryAfter: time.Second}
 	}
 	return c.Next()
@@ -142,7 +142,7 @@ func (s *Server) count(c *fiber.Ctx, business core.BusinessID, name Limit, platf
 	}
 	return &core.Error{
 		Code: core.Throttled, RetryAfter: verdict.RetryAfter,
-		Message: fmt.Sprintf("too many requests: at most %d in %s; try again in %s s", rule.Count, rule.Per,
+		Message: fmt.Sprintf("too many requests, at most %d in %s: retry in %s s", rule.Count, rule.Per,
 			seconds(verdict.RetryAfter)),
 	}
 }

@@ -29,7 +29,7 @@ type orderAnswer struct {
 func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if core.CodeOf(err) == core.TooLarge {
-		err = core.Errorf(core.TooLarge, "an order may have at most %d bytes", min(s.MaxBody, order.MaxBody))
+		err = core.Errorf(core.TooLarge, "the order is larger than %d bytes", min(s.MaxBody, order.MaxBody))
 	}
 	if err != nil {
 		s.keepRefused(c, caller.Business, caller.Platform, received(c).bytes, err)
@@ -83,7 +83,7 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 		refused.Platform = names.Resolve(refused.Platform)
 	}
 	if err := s.Orders.KeepRefused(c.UserContext(), refused); err != nil {
-		s.Log.Warn("it is not kept that an order was refused", "request", requestID(c), "business", business,
+		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", business,
 			"platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
 	}
 }
@@ -92,7 +92,7 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 // anew because its customer changed it is told that this is not how it is done.
 func taken(r order.Receipt) string {
 	if r.Known {
-		return "the order was known already; nothing was done, it stays as it was first placed"
+		return "the order already exists and was not changed"
 	}
 	return "order accepted"
 }
@@ -135,9 +135,10 @@ func moved(from order.State, change order.Change) string {
 	case from != change.To:
 		return "the order was " + string(from) + " and is " + string(change.To)
 	case from == order.Acknowledged && change.PrepMinutes != nil:
-		return "the order is Acknowledged already; it is prepared in " + counted(int(*change.PrepMinutes), "minute")
+		return "the order is already Acknowledged, " +
+			"with a preparation time of " + counted(int(*change.PrepMinutes), "minute")
 	}
-	return "the order is " + string(from) + " already; nothing was done"
+	return "the order is " + string(from) + " already, nothing changed"
 }
 
 // getOrder reads an order in its present state.
@@ -167,13 +168,13 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	if name := c.Query("state"); name != "" {
 		known := false
 		if filter.State, known = order.ParseState(name); !known {
-			unlisted(c, "state", order.StateNames(), &v)
+			unlisted(c, "state", order.States(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
 		known := false
 		if filter.After, known = order.ParseCursor(strings.Clone(after)); !known {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 	}
 	if err := v.Err(); err != nil {
@@ -209,7 +210,7 @@ func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms < 1e12 || ms >= 1e13 { // what is less was sent in seconds
-		v.AddBody(name, "range", "must be a moment in epoch milliseconds")
+		v.AddBody(name, "range", "must be a time in epoch milliseconds, not "+core.Quote(text))
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()

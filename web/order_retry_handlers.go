@@ -38,8 +38,8 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 	}
 	message := "retry queued; the result follows as a webhook_retry callback"
 	if request.Clipped {
-		message += "; the window was clipped: only orders of the present day, since " +
-			request.From.In(zone).Format(time.RFC3339) + ", are sent again"
+		message += "; the window was clipped: only orders of the current day, since " +
+			request.From.In(zone).Format(time.RFC3339) + ", are resent"
 	}
 	return answerQueued(c, job, envelope{Message: message, ReferenceID: job.ID.String()})
 }

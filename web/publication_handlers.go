@@ -48,14 +48,14 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	if status := strings.Clone(c.Query("status")); status != "" {
 		state, known := publish.ParseState(status)
 		if !known {
-			v.AddBody("status", "value", "must be waiting, published, failed, unlisted or skipped")
+			unlisted(c, "status", []string{"waiting", "published", "failed", "unlisted", "skipped"}, &v)
 		}
 		filter.State = state
 	}
 	if after := strings.Clone(c.Query("after")); after != "" {
 		cursor, ok := publish.ParseCursor(after)
 		if !ok {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 		filter.After = cursor
 	}

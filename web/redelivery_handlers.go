@@ -28,7 +28,7 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	}
 	reply := envelope{Status: "success", Count: &count}
 	if c.Query("dry_run") == "true" {
-		reply.Message = fmt.Sprintf("%d deliveries would be sent again; send the request without dry_run to do it",
+		reply.Message = fmt.Sprintf("%d deliveries would be resent; send the request without dry_run to do it",
 			count)
 		return answer(c, http.StatusOK, reply)
 	}
@@ -39,6 +39,6 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	reply.Message = "deliveries are sent again; the job of this reference tells how far that is"
+	reply.Message = "deliveries are being resent; the job of this reference has the progress"
 	return answerQueued(c, job, reply)
 }

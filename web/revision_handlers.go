@@ -24,7 +24,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	limit := number(c, "limit", 50, 1, 200, &v)
 	filter.Limit = limit + 1
 	if filter.Entity != "" && !slices.Contains(menu.RevisionEntities(), filter.Entity) {
-		v.AddBody("entity", "value", "must be one of: "+strings.Join(menu.RevisionEntities(), ", "))
+		v.AddBody("entity", "value", core.OneOf(menu.RevisionEntities(), filter.Entity))
 	}
 	if filter.Entity == "" && filter.RefID != "" {
 		v.AddBody("entity", "required", "is required with ref_id")
@@ -32,7 +32,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	if after := c.Query("after"); after != "" {
 		id, err := uuid.Parse(after)
 		if filter.After = id; err != nil {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 	}
 	if err := v.Err(); err != nil {
@@ -54,7 +54,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 }
 
 var errNoRevision = core.Errorf(core.NotFound,
-	"there is no revision with this id; revisions are kept as long as events")
+	"there is no revision with this id, or it is past its retention")
 
 // revisionID reads the path; what is no id is that of no revision.
 func revisionID(c *fiber.Ctx) (core.ID, error) {
@@ -112,7 +112,7 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	at, platform := moment(c, "time", &v), strings.Clone(c.Query("platform"))
 	if platform == "" {
-		v.AddBody("platform", "required", "is required: the name of one of the business's platforms")
+		v.AddBody("platform", "required", "is required, as the name of a platform of the business")
 	}
 	if err := v.Err(); err != nil {
 		return err

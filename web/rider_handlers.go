@@ -29,7 +29,7 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	s.heard(caller, presence.Sign{OrderID: update.OrderID})
 	message := "rider status " + string(update.Status) + " enqueued"
 	if !changed {
-		message = "the rider's status is " + string(update.Status) + " already; nothing was done"
+		message = "the rider's status is " + string(update.Status) + " already, nothing changed"
 	}
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: message})
 }

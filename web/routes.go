@@ -116,9 +116,9 @@ func (r route) checkDryRun(c *fiber.Ctx) error {
 	var v core.Violations
 	switch sent := c.Query("dry_run"); {
 	case sent != "true" && sent != "false":
-		v.AddBody("dry_run", "value", "must be true or false")
+		unlisted(c, "dry_run", []string{"true", "false"}, &v)
 	case sent == "true" && !slices.Contains(dryRuns, r.path):
-		v.AddBody("dry_run", "unknown", "is not offered by this call; nothing was done")
+		v.AddBody("dry_run", "unknown", "is not supported by this call")
 	}
 	return v.Err()
 }
@@ -157,7 +157,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		c.Locals(localBusiness, caller.Business)
 		c.Locals(localUnread, max(maxUnread, r.body.Bytes)) // refused, a known sender hears why
 		if r.scope != anyScope && caller.Scope != r.scope {
-			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope,
+			return core.Errorf(core.Forbidden, "this API key has the scope %s, and this call requires %s", caller.Scope,
 				r.scope)
 		}
 		if err := r.checkDryRun(c); err != nil {

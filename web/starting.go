@@ -22,7 +22,7 @@ func Starting() http.Handler {
 		if strings.TrimSuffix(r.URL.Path, "/") != "/healthz" {
 			w.Header().Set("Retry-After", "1")
 			status, body = http.StatusServiceUnavailable,
-				envelope{Status: "error", Message: "this server is starting; send the request again"}
+				envelope{Status: "error", Message: "this server is starting: resend the request"}
 		}
 		w.WriteHeader(status)
 		_ = json.MarshalWrite(w, body)

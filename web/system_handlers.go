@@ -29,7 +29,7 @@ func (s *Server) health(c *fiber.Ctx, _ core.Caller) error {
 func (s *Server) ready(c *fiber.Ctx, _ core.Caller) error {
 	if err := s.Ready(c.UserContext()); err != nil {
 		s.Log.Warn("not ready", "error", err)
-		return core.Errorf(core.Unavailable, "the database does not answer, or takes no changes")
+		return core.Errorf(core.Unavailable, "the database does not respond or is read-only")
 	}
 	return answer(c, http.StatusOK, healthBody{"ready"})
 }

@@ -33,7 +33,7 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	message := counted(len(request.Groups), "timing group") +
 		" queued; the result follows as a catalogue_timing_grp callback"
 	for _, warning := range request.Warnings {
-		message += "; warning: " + warning.Path + ": " + warning.Message
+		message += ", warning: " + warning.Path + ": " + warning.Message
 	}
 	return answerQueued(c, job, envelope{ReferenceID: job.ID.String(), Message: message})
 }

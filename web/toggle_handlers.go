@@ -87,7 +87,8 @@ type waitingBody struct {
 func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	reference, err := uuid.Parse(param(c, "reference"))
 	if err != nil {
-		return core.NoSuch("reference", strconv.Quote(param(c, "reference")), "there is no switch with this reference")
+		return core.NoSuch("reference", strconv.Quote(param(c, "reference")),
+			"there is no availability change with this reference")
 	}
 	standing, err := s.Toggles.Standing(c.UserContext(), caller.Business, reference)
 	if err != nil {
@@ -120,7 +121,7 @@ func answerSwitch(c *fiber.Ctx, reference core.ID, action, callback string, acce
 		warnings = append(warnings, core.Warning{Path: "location_ref_id",
 			Message: "the store is listed on no platform that is told of menus, so nothing is published"})
 	} else if platforms == 0 {
-		message = action + " accepted; the store is listed on no platform, and nobody is told"
+		message = action + " accepted; the store is listed on no platform"
 	}
 	if len(undone) > 0 {
 		message += fmt.Sprintf("; %q: %s", undone[0].RefID, undone[0].Reason)

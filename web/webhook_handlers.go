@@ -141,7 +141,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 	}
 	return answer(c, http.StatusOK, envelope{
 		Status:    "success",
-		Message:   "a test event is on its way; list the deliveries of this reference to see what became of it",
+		Message:   "test event queued; list the deliveries of this reference to see its result",
 		Reference: reference.String(), WebhookID: id,
 	})
 }
@@ -154,7 +154,7 @@ func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
 	}
 	return answer(c, http.StatusOK, envelope{
 		Status:    "success",
-		Message:   "the webhook has another secret; until old_secret_until the earlier one signs every delivery too",
+		Message:   "secret rotated; until old_secret_until the earlier secret signs each delivery too",
 		WebhookID: sub.ID, Secret: sub.Secret, OldUntil: sub.OldSecretUntil.UnixMilli(),
 	})
 }

@@ -18,7 +18,7 @@ func (s *Server) refuseMalformed(c *fiber.Ctx) error {
 	if framedTwice(c.Request().Header.RawHeaders()) {
 		c.Set(fiber.HeaderConnection, "close")
 		return core.Errorf(core.Invalid,
-			"the request has more than one of Content-Length, Transfer-Encoding, or more than one Host")
+			"the request has more than one Content-Length, Transfer-Encoding or Host")
 	}
 	address := c.Request().URI()
 	path := address.PathOriginal()
@@ -26,7 +26,7 @@ func (s *Server) refuseMalformed(c *fiber.Ctx) error {
 		path = []byte(decoded)
 	}
 	if !isText(path) {
-		return core.Errorf(core.NotFound, "there is nothing at this address: it has bytes that are no text")
+		return core.Errorf(core.NotFound, "unknown path: it is not valid UTF-8")
 	}
 	query := true
 	if len(address.QueryString()) > 0 {
@@ -34,7 +34,7 @@ func (s *Server) refuseMalformed(c *fiber.Ctx) error {
 	}
 	if !query {
 		return core.Errorf(core.Invalid,
-			"the address has bytes after its ? that are no text: it must be UTF-8, without the character 0")
+			"the query string must be valid UTF-8 without the NUL character")
 	}
 	return c.Next()
 }

@@ -160,7 +160,7 @@ func (d *document) answer(id, status string, r *response) (answer, error) {
 	if r.Ref != "" {
 		target, ok := d.Components.Responses.get(component(r.Ref))
 		if !ok {
-			return a, fmt.Errorf("%s is not there", r.Ref)
+			return a, fmt.Errorf("%s does not exist", r.Ref)
 		}
 		a.shared, a.id, a.text = true, "answer-"+slug(component(r.Ref)), target.Description
 		return a, nil

@@ -138,7 +138,7 @@ func (d *document) parameter(p *parameter) (*parameter, error) {
 	if found, ok := d.Components.Parameters.get(component(p.Ref)); ok {
 		return found, nil
 	}
-	return nil, fmt.Errorf("%s is not there", p.Ref)
+	return nil, fmt.Errorf("%s does not exist", p.Ref)
 }
 
 func (d *document) header(p *parameter) (*parameter, error) {
@@ -148,5 +148,5 @@ func (d *document) header(p *parameter) (*parameter, error) {
 	if found, ok := d.Components.Headers.get(component(p.Ref)); ok {
 		return found, nil
 	}
-	return nil, fmt.Errorf("%s is not there", p.Ref)
+	return nil, fmt.Errorf("%s does not exist", p.Ref)
 }

@@ -73,7 +73,7 @@ func (r *Reference) add(path, media string, body []byte, err error) error {
 		r.pages[path], err = newStill(media, body)
 	}
 	if err != nil {
-		return fmt.Errorf("making %s: %w", path, err)
+		return fmt.Errorf("creating %s: %w", path, err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (r *Reference) add(path, media string, body []byte, err error) error {
 func (r *Reference) addIndex(page *ui.Page) error {
 	index, err := json.Marshal(r.entries)
 	if err != nil {
-		return fmt.Errorf("making the index of the search: %w", err)
+		return fmt.Errorf("building the search index: %w", err)
 	}
 	sum := sha256.Sum256(index)
 	page.SearchIndex = fmt.Sprintf("%s/search-%x.json", Path, sum[:6])

@@ -62,11 +62,11 @@ func (d *document) schema(s *schema) (*schema, error) {
 		}
 		found, ok := d.Components.Schemas.get(component(s.Ref))
 		if !ok {
-			return nil, fmt.Errorf("%s is not there", s.Ref)
+			return nil, fmt.Errorf("%s does not exist", s.Ref)
 		}
 		s = found
 	}
-	return nil, fmt.Errorf("%s leads nowhere", s.Ref)
+	return nil, fmt.Errorf("%s has no target", s.Ref)
 }
 
 // field is one line of a table of fields.

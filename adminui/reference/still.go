@@ -25,10 +25,10 @@ func newStill(media string, body []byte) (still, error) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	if _, err := w.Write(body); err != nil {
-		return still{}, fmt.Errorf("packing a page: %w", err)
+		return still{}, fmt.Errorf("compressing a page: %w", err)
 	}
 	if err := w.Close(); err != nil {
-		return still{}, fmt.Errorf("packing a page: %w", err)
+		return still{}, fmt.Errorf("compressing a page: %w", err)
 	}
 	sum := sha256.Sum256(body)
 	return still{media: media, tag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, body: body, packed: packed.Bytes()}, nil

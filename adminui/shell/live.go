@@ -105,7 +105,7 @@ func (l *Live) look(ctx context.Context) {
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
-				l.Log.Warn("changes could not be looked for", "business", business, "error", err)
+				l.Log.Warn("polling for changes failed", "business", business, "error", err)
 			}
 			continue
 		}
@@ -150,7 +150,7 @@ func (l *Live) checkSessions(ctx context.Context) {
 	users, err := l.Visitors(asking, slices.Collect(maps.Keys(tokens)))
 	if err != nil {
 		if ctx.Err() == nil {
-			l.Log.Warn("sessions of live streams could not be checked", "error", err)
+			l.Log.Warn("checking the sessions of live streams failed", "error", err)
 		}
 		return
 	}

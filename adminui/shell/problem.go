@@ -39,7 +39,7 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 	var known *core.Error
 	if errors.As(err, &known) && statuses[known.Code] != 0 {
 		if known.Cause != nil {
-			s.Log.Warn("a request of the console was refused", "request", id, "path", c.Path(), "error", err)
+			s.Log.Warn("console request rejected", "request", id, "path", c.Path(), "error", err)
 		}
 		if words := problems[known]; words != "" {
 			return statuses[known.Code], words
@@ -47,7 +47,7 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 		return statuses[known.Code], known.Message
 	}
 	if core.IsCutOff(err) {
-		s.Log.Error("a page of the console had no answer of the database", "request", id, "path", c.Path(), "error",
+		s.Log.Error("console page failed without database", "request", id, "path", c.Path(), "error",
 			err)
 		words := text.Away
 		if c.Method() != http.MethodGet {
@@ -55,6 +55,6 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 		}
 		return http.StatusServiceUnavailable, words
 	}
-	s.Log.Error("a page of the console failed", "request", id, "path", c.Path(), "error", err)
+	s.Log.Error("console page failed", "request", id, "path", c.Path(), "error", err)
 	return http.StatusInternalServerError, format(text.Broken, id)
 }

@@ -72,7 +72,7 @@ func passwordIs(ctx context.Context, stored, password string) (bool, error) {
 	}
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 {
-		return false, fmt.Errorf("a stored password has not the form of one")
+		return false, fmt.Errorf("a stored password is malformed")
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
 	if err != nil {

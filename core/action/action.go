@@ -87,7 +87,8 @@ func (r *Request) decodeOwn(body []byte, v *core.Violations) error {
 		if r.Temp = own.Temp; r.Temp == nil {
 			v.AddBody("temp", "required", "is required with "+BodyTemp)
 		} else if r.Temp.LessThan(decimal.NewFromInt(minTemp)) || r.Temp.GreaterThan(decimal.NewFromInt(maxTemp)) {
-			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit", minTemp, maxTemp))
+			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit, not %s",
+				minTemp, maxTemp, r.Temp))
 		}
 	case WithMask:
 		var own struct {
@@ -119,19 +120,20 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 	var v core.Violations
 	if o.Platform != platform {
 		v.AddBody("order_id", "platform",
-			fmt.Sprintf("names an order of the platform %s, not of %s", o.Platform, platform))
+			fmt.Sprintf("is an order of the platform %s, not of %s", o.Platform, platform))
 		return v.Err()
 	}
 	if !slices.Contains(offered, r.Action) {
-		rule := "must be one of: " + strings.Join(offered, ", ")
+		rule := core.OneOf(offered, r.Action)
 		if len(offered) == 0 {
-			rule = "is not offered: the platform " + platform + " offers no actions"
+			rule = "is not available: the platform " + platform + " has no actions"
 		}
 		v.AddBody("action", "value", rule)
 		return v.Err()
 	}
 	if r.Phone != "" && !o.SelfDelivered {
-		v.AddBody("phone", "delivery_type", "is for self-delivery orders only; the platform's riders bring this one")
+		v.AddBody("phone", "delivery_type",
+			"is for self-delivery orders only, and the platform's riders deliver this one")
 	}
 	if r.Action == AdditionalRider && !o.Bulk {
 		v.AddBody("action", "bulk", AdditionalRider+" is for bulk orders only (is_bulk_order)")
@@ -140,9 +142,9 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 	case err != nil:
 		return err
 	case o.Cancelled:
-		return core.Errorf(core.Conflict, "the order is Cancelled; its platform is asked for nothing any more")
+		return core.Errorf(core.Conflict, "the order is Cancelled, so its platform accepts no more actions")
 	case o.Completed && r.Action != CustomerData:
-		return core.Errorf(core.Conflict, "the order is Completed; %s can be asked for until then", r.Action)
+		return core.Errorf(core.Conflict, "the order is Completed, and %s is possible only before that", r.Action)
 	}
 	return nil
 }

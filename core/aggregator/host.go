@@ -138,7 +138,7 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	}
 	h.await(ctx, ReadyWithin)
 	if err := errors.Join(h.reportStatus(ctx), h.reportCounts(ctx, config.Clock.Now())); err != nil {
-		config.Log.Warn("the status of plugins could not be recorded; it is tried again", "error", err)
+		config.Log.Warn("recording plugin status failed", "error", err)
 	}
 	return h, nil
 }
@@ -222,7 +222,7 @@ func (h *Host) loadDescriptions(ctx context.Context) error {
 	for _, p := range list {
 		about := &sdk.Description{}
 		if err := proto.Unmarshal(p.Description, about); err != nil {
-			return fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
+			return fmt.Errorf("reading the stored description of plugin %s: %w", p.ID, err)
 		}
 		if about.GetId() != p.ID {
 			continue
@@ -303,7 +303,7 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 		case <-look.C:
 		}
 		if err := h.Refresh(ctx, worker); err != nil && ctx.Err() == nil {
-			h.config.Log.Warn("looking after the plugins failed; it is tried again", "error", err)
+			h.config.Log.Warn("plugin maintenance failed", "error", err)
 		}
 	}
 }
@@ -335,16 +335,14 @@ func (h *Host) Vocabulary() (*menu.Vocabulary, error) {
 			continue
 		}
 		if about == nil {
-			h.config.Log.Warn("a plugin was never ready; its key-value groups are unknown until the hub is started "+
-				"again",
-				"plugin", id)
+			h.config.Log.Warn("key-value groups unknown until restart", "plugin", id)
 			continue
 		}
 		more := append(slices.Clone(declared), declarations(id, about)...)
 		wider, err := menu.NewVocabulary(more...)
 		if err != nil {
-			h.Plugin(id).Blame(fmt.Errorf("its key-value groups are left out: %w", err))
-			h.config.Log.Warn("the key-value groups of a plugin were left out", "plugin", id, "error", err)
+			h.Plugin(id).Blame(fmt.Errorf("its key-value groups are ignored: %w", err))
+			h.config.Log.Warn("key-value groups of a plugin ignored", "plugin", id, "error", err)
 			continue
 		}
 		declared, vocabulary = more, wider

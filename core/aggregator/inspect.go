@@ -52,7 +52,7 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 	items []*menu.Item) (map[string][]menu.Finding, error) {
 	plugin, subject, err := n.subject(ctx, business, platform)
 	if err == nil && plugin.ID() == core.ServedByOwn {
-		return nil, core.Errorf(core.NotFound, "platform %s is served by no plugin", platform)
+		return nil, core.Errorf(core.NotFound, "platform %s has no plugin", platform)
 	}
 	if err == nil {
 		err = n.servedByPeer(plugin.ID())

@@ -30,7 +30,7 @@ func (c PlatformChange) Check(about *sdk.Description) error {
 			served = about.GetId()
 		}
 		return core.Errorf(core.Invalid,
-			"accept: platform %s is served by %s, which tells nobody that an order is accepted", c.Platform, served)
+			"accept: platform %s has the plugin %s, which sends no acceptance of orders", c.Platform, served)
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (c PlatformChange) setSecrets(a *relay.Access, about *sdk.Description) erro
 	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
 		declared := func(s *pb.Secret) bool { return s.GetName() == name }
 		if !slices.ContainsFunc(about.GetSecrets(), declared) {
-			return core.Errorf(core.Invalid, "secret %q: plugin %s has none of that name", name, about.GetId())
+			return core.Errorf(core.Invalid, "secret %q: plugin %s has no secret of that name", name, about.GetId())
 		}
 		if c.Secrets[name] == "" {
 			delete(a.Secrets, name)

@@ -22,7 +22,7 @@ import (
 func (h *Host) Actions(_ context.Context, id string) (names []string, err error) {
 	about := h.about(id)
 	if about == nil {
-		return nil, core.Errorf(core.Unavailable, "it is not known yet what plugin %s offers", id)
+		return nil, core.Errorf(core.Unavailable, "the actions of plugin %s are not known yet", id)
 	}
 	for _, offer := range about.GetActions() {
 		names = append(names, offer.GetName())
@@ -182,7 +182,7 @@ func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
 	if o.GetIdempotencyKey() != "" {
 		id, err := uuid.Parse(o.GetIdempotencyKey())
 		if err != nil {
-			return out, core.Errorf(core.Invalid, "the callback names the call %q, which is no id",
+			return out, core.Errorf(core.Invalid, "the callback has the invalid call id %q",
 				o.GetIdempotencyKey())
 		}
 		out.CallID = id
@@ -223,7 +223,7 @@ func (h *Host) Read(ctx context.Context, in relay.Inbound) (relay.Message, error
 		outcome, err := outcomeOf(answer)
 		return relay.Message{Outcome: &outcome}, err
 	}
-	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s reads nothing of the kind %q",
+	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s has no callback of the kind %q",
 		in.Platform, in.Kind)
 }
 
@@ -248,11 +248,11 @@ const defaultTolerance = 300 * time.Second
 // Proof returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
 func (h *Host) Proof(plugin, kind string) (relay.Proof, error) {
 	if plugin != core.ServedByOwn && h.about(plugin) == nil {
-		return relay.Proof{}, core.Errorf(core.Unavailable, "it is not known yet what plugin %s reads", plugin)
+		return relay.Proof{}, core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
 	}
 	about := h.inbound(plugin, kind)
 	if about == nil {
-		return relay.Proof{}, core.Errorf(core.NotFound, "plugin %s reads nothing of the kind %q", plugin, kind)
+		return relay.Proof{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", plugin, kind)
 	}
 	proof := relay.Proof{
 		Scheme: relay.ProofToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(),
@@ -273,7 +273,7 @@ func (h *Host) Proof(plugin, kind string) (relay.Proof, error) {
 	case pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256:
 		proof.Scheme = relay.ProofHMAC
 	default:
-		return proof, core.Errorf(core.Unavailable, "plugin %s wants a proof that this hub does not know", plugin)
+		return proof, core.Errorf(core.Unavailable, "plugin %s requires an unknown callback verification", plugin)
 	}
 	return proof, nil
 }
@@ -289,7 +289,7 @@ func orderBody(platform string, o *sdk.NewOrder) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&members); err != nil {
-		return nil, fmt.Errorf("the translated order: %w", err)
+		return nil, fmt.Errorf("checking the translated order: %w", err)
 	}
 	plainNumbers(members)
 	members["platform"] = platform

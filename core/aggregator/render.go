@@ -61,7 +61,7 @@ type Renderer struct {
 // Render reads a store's current menu and renders it (publish.Renderer).
 func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Rendering, err error) {
 	if w.Plugin == core.ServedByOwn {
-		return publish.Rendering{Skip: "the platform is served by no plugin"}, nil
+		return publish.Rendering{Skip: "the platform has no plugin"}, nil
 	}
 	if err := m.Host.servedByPeer(w.Plugin); err != nil {
 		return r, err
@@ -75,7 +75,7 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 		return r, err
 	}
 	if s.Platform.ServedBy != w.Plugin {
-		return r, core.Errorf(core.Unavailable, "the platform was given another plugin")
+		return r, core.Errorf(core.Unavailable, "the platform changed its plugin")
 	}
 	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
 		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}
@@ -249,7 +249,7 @@ func (m Renderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, ac
 		result.Message = fmt.Sprintf("nothing can be sent to platform %q: %s", w.Platform, result.Message)
 	}
 	if err := m.Calls.Keep(context.WithoutCancel(ctx), result); err != nil {
-		m.Log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
+		m.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
 	}
 	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
 		RetryAfter: result.RetryAfter,

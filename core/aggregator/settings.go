@@ -31,7 +31,7 @@ func (h *Host) validateSettings(ctx context.Context) error {
 		}
 		h.validated[s.ID] = s.Manifest
 		if len(found) > 0 {
-			plugin.Blame(fmt.Errorf("version %s does not take the settings of %d platform(s): %s", s.Version,
+			plugin.Blame(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
 				len(found), strings.Join(found, "; ")))
 		}
 	}
@@ -49,7 +49,7 @@ func (h *Host) settingsRefusal(ctx context.Context, plugin pluginhost.Plugin, su
 	if err != nil || wrong == "" {
 		return refusal
 	}
-	return core.Errorf(core.Unavailable, "plugin %s does not take the settings of platform %s: %s", plugin.ID(),
+	return core.Errorf(core.Unavailable, "plugin %s rejects the settings of platform %s: %s", plugin.ID(),
 		subject.Platform, wrong)
 }
 
@@ -66,7 +66,7 @@ func InvalidSettings(platform string, about *sdk.Description, problems []*sdk.Pr
 		Properties map[string]any `json:"properties"`
 	}
 	if json.Unmarshal(about.GetSettingsSchema(), &schema) == nil && len(schema.Properties) > 0 {
-		found = append(found, "its plugin has the settings: "+
+		found = append(found, "the settings of the plugin are: "+
 			strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
 	}
 	return core.Errorf(core.Invalid, "%s", strings.Join(found, "\n"))

@@ -17,7 +17,7 @@ func (h *Host) decideItemsOOS(ctx context.Context, plugin pluginhost.Plugin, cal
 	subject pluginhost.Subject, order *pb.Order) (*sdk.Decision, error) {
 	if h.about(call.Plugin) != nil && !h.can(call.Plugin, sdk.CapabilityOrderItemsOOS) {
 		return nil, core.Errorf(core.NotFound,
-			"%s cannot be told by way of the hub that items are out of stock; call the platform", call.Platform)
+			"%s cannot be notified of out-of-stock items through the hub: call the platform", call.Platform)
 	}
 	var p relay.ItemsOOSPayload
 	if err := json.Unmarshal(call.Payload, &p); err != nil {

@@ -29,9 +29,9 @@ func Standalone(ctx context.Context, dir, id string, ask func(pluginhost.Plugin)
 	case status.About != nil:
 		return ask(host.Plugin(id))
 	case len(status.Faults) > 0:
-		return fmt.Errorf("plugin %s does not start: %s", id, status.Faults[0].Text)
+		return fmt.Errorf("plugin %s did not start: %s", id, status.Faults[0].Text)
 	default:
-		return fmt.Errorf("plugin %s does not start: %w", id, ctx.Err())
+		return fmt.Errorf("plugin %s did not start: %w", id, ctx.Err())
 	}
 }
 

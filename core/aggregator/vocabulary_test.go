@@ -43,5 +43,5 @@ func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 	want, err := menu.NewVocabulary(declarations("old", group(true))...)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	require.Contains(t, fmt.Sprint(host.Status()[0].Faults), "its key-value groups are left out")
+	require.Contains(t, fmt.Sprint(host.Status()[0].Faults), "its key-value groups are ignored")
 }

@@ -47,14 +47,14 @@ func (s Scenario) Check() error {
 	case s.Store == "":
 		return core.Errorf(core.Invalid, "store is required")
 	case s.Rate < 0 || s.Rate > MaxRate || s.Kind == "rush" && s.Rate == 0:
-		return core.Errorf(core.Invalid, "rate must be from 0 to %d orders a second, and above 0 of a rush", MaxRate)
+		return core.Errorf(core.Invalid, "rate must be from 0 to %d orders a second, and above 0 for a rush", MaxRate)
 	case s.Count < 1 || s.Count > most:
 		return core.Errorf(core.Invalid, "count must be from 1 to %d", most)
 	case s.Places < 0 || s.Places > MaxPlaces:
 		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxPlaces)
 	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Places+riderMoves)*s.Step > MaxRide:
 		return core.Errorf(core.Invalid,
-			"step is too long: a rider with %d places is on the way for %d steps, which may take %s", s.Places,
+			"step is too long: %d places take %d steps, at most %s in total", s.Places,
 			s.Places+riderMoves, MaxRide)
 	case s.Kind == "cancel" && !(s.Share > 0 && s.Share <= 1):
 		return core.Errorf(core.Invalid, "share must be above 0, up to 1")

@@ -27,7 +27,7 @@ func TestScenariosAreBounded(t *testing.T) {
 		"share must be":               {Kind: "cancel", Store: "S-1", Count: 1, Share: 1.5},
 		"places must be":              {Kind: "rider", Store: "S-1", Count: 1, Places: 501},
 		"step is too long":            {Kind: "rider", Store: "S-1", Count: 1, Places: 5, Step: 7 * time.Second},
-		"above 0 of a rush":           {Kind: "rush", Store: "S-1", Count: 1},
+		"above 0 for a rush":          {Kind: "rush", Store: "S-1", Count: 1},
 		"from 0 to 200":               {Kind: "order", Store: "S-1", Count: 1, Rate: 201},
 	} {
 		err := wrong.Check()

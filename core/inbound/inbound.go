@@ -79,7 +79,7 @@ func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 	if from.IsValid() && o != nil && o.open >= l.config.PerAddress {
 		if evicted = l.evict(&o.anonymous); evicted == nil {
 			l.stats.RefusedAddress++
-			l.warn("an address has as many connections as it may have; more are refused", "address", from.String())
+			l.warn("connection limit of an address reached", "address", from.String())
 			return nil, nil
 		}
 	} else if l.stats.Open >= l.config.Max {
@@ -115,7 +115,7 @@ func (l *Limiter) evictAny() *Conn {
 
 func (l *Limiter) refused() {
 	l.stats.RefusedTotal++
-	l.warn("there are as many connections as there may be; more are refused", "open", l.stats.Open)
+	l.warn("connection limit reached", "open", l.stats.Open)
 }
 
 // evict takes out the oldest connection of a list that waits for its peer.

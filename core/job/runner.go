@@ -162,7 +162,7 @@ func (r *Runner) work(ctx context.Context, job core.Job) {
 		r.requeue(ctx, log, job, postponed.Until, "")
 	case core.CodeOf(err) == core.Conflict:
 		outcome = "lost"
-		log.Warn("the lease was lost; another replica does the job")
+		log.Warn("job lease lost")
 	default:
 		outcome = "retry"
 		r.retry(ctx, log, job, err)
@@ -206,7 +206,7 @@ const failPause = 5 * time.Second
 
 // end ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls end again.
 func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
-	log.Error("job failed for good", "error", cause)
+	log.Error("job failed", "error", cause)
 	err := r.attempt(ctx, func(ctx context.Context) error {
 		if job.Attempts >= r.config.MaxAttempts+failTries {
 			return r.queue.GiveUp(ctx, job, cause.Error())
@@ -214,7 +214,7 @@ func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause 
 		return r.handlers[job.Kind].Fail(ctx, job, cause)
 	})
 	if err != nil {
-		log.Error("the failure could not be recorded", "error", err)
+		log.Error("recording a failed job failed", "error", err)
 		r.requeue(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
 		return
 	}
@@ -229,7 +229,7 @@ func (r *Runner) retry(ctx context.Context, log *slog.Logger, job core.Job, caus
 	if ctx.Err() != nil { // the runner is stopping
 		text, pause = "", 0
 	}
-	log.Warn("job attempt failed; it will be tried again", "error", cause, "in", pause)
+	log.Warn("job attempt failed", "error", cause, "in", pause)
 	r.requeue(ctx, log, job, r.clock.Now().Add(pause), text)
 }
 
@@ -238,7 +238,7 @@ func (r *Runner) requeue(ctx context.Context, log *slog.Logger, job core.Job, at
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := r.queue.Retry(ctx, job, at, cause); err != nil {
-		log.Error("job could not be requeued; its lease will expire", "error", err)
+		log.Error("requeueing a job failed", "error", err)
 	}
 }
 
@@ -281,8 +281,7 @@ func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context)
 			return errors.New("no handler for this kind of job")
 		case job.Attempts > r.config.MaxAttempts:
 			return errors.New(cmp.Or(job.Cause,
-				"the last attempt ended without a word, as when the process that makes it is ended for the memory "+
-					"that it takes"))
+				"the process of the last attempt died, for example out of memory"))
 		case job.Unready != "":
 			return errors.New(job.Unready)
 		}
@@ -319,7 +318,7 @@ func (r *Runner) renew(ctx context.Context) {
 		}
 		attempt, cancel := context.WithTimeout(ctx, r.config.Lease/3)
 		if err := r.queue.Renew(attempt, r.engine.Owner(), running, r.clock.Now().Add(r.config.Lease)); err != nil {
-			r.log.Warn("leases could not be renewed", "error", err)
+			r.log.Warn("renewing job leases failed", "error", err)
 		}
 		cancel()
 	}

@@ -221,7 +221,7 @@ func TestJobThatKeepsCrashingFails(t *testing.T) {
 	b, failed := newBench(), make(chan error, 1)
 	b.job.Attempts = 3
 	stop := start(b, Config{MaxAttempts: 3}, refuse(t, failed))
-	require.ErrorContains(t, <-failed, "ended without a word")
+	require.ErrorContains(t, <-failed, "the last attempt died")
 	stop()
 }
 
@@ -229,7 +229,7 @@ func TestJobWithUnrecordableFailureIsAbandoned(t *testing.T) {
 	b := newBench()
 	b.job.Attempts = 3
 	stop := start(b, Config{MaxAttempts: 3}, refuse(t, nil))
-	require.Contains(t, <-b.givenUp, "ended without a word")
+	require.Contains(t, <-b.givenUp, "the last attempt died")
 	stop() // and the panics were caught
 	require.Len(t, b.retries, failTries-1)
 }

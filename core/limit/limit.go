@@ -32,11 +32,11 @@ func ParseRule(s string) (Rule, error) {
 	count, span, _ := strings.Cut(s, "/")
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 {
-		return Rule{}, fmt.Errorf("%q: want COUNT/SPAN such as 20/1m, or off", s)
+		return Rule{}, fmt.Errorf("must be COUNT/SPAN such as 20/1m, or off, not %q", s)
 	}
 	per, err := time.ParseDuration(span)
 	if err != nil || per < time.Second || per > 24*time.Hour {
-		return Rule{}, fmt.Errorf("%q: want a span from 1s to 24h after the slash", s)
+		return Rule{}, fmt.Errorf("must have a span from 1s to 24h after the slash, not %q", s)
 	}
 	return Rule{Count: n, Per: per, Block: per}, nil
 }

@@ -156,7 +156,7 @@ func newPool(size int64) *pool { return &pool{size: size, free: semaphore.NewWei
 func (p *pool) take(ctx context.Context, n, whole int64) error {
 	if whole > p.size {
 		return core.Errorf(core.TooLarge,
-			"the request body needs more memory than this hub has for one request: send it in parts")
+			"the request body needs more memory than the hub allows for one request: send it in parts")
 	}
 	if p.free.TryAcquire(n) {
 		p.used.Add(n)
@@ -176,7 +176,7 @@ func (p *pool) take(ctx context.Context, n, whole int64) error {
 	}
 	p.refused.Add(1)
 	return &core.Error{Code: core.Unavailable, RetryAfter: time.Second,
-		Message: "the hub has no memory left for this request now, and has not accepted it; send it again"}
+		Message: "the hub has no memory for this request now and has not accepted it: resend it"}
 }
 
 func (p *pool) give(n int64) {

@@ -43,7 +43,7 @@ func TestCallbackReportsTheOutcomeOfEachObject(t *testing.T) {
 		`"error":false}}],
 		"taxes":[],
 		"warnings":[{"path":"flush_taxes",`+
-		`"message":"flush_taxes has no effect in a request for one store: it is for the master catalogue only"}]}`,
+		`"message":"flush_taxes has no effect in a store request: it is for the master catalogue"}]}`,
 		string(body))
 	require.Contains(t, string(body), `"title":"\u0050ie"`, "objects are told as they came")
 }

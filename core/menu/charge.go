@@ -55,14 +55,14 @@ func (o *ChargeObject) check(c *checker) {
 	case o.Code == nil:
 		c.fail("code", "required", "is required")
 	case !slices.Contains(chargeCodes, *o.Code):
-		c.fail("code", "value", "must be one of: "+strings.Join(chargeCodes, ", "))
+		c.fail("code", "value", core.OneOf(chargeCodes, *o.Code))
 	case o.Structure != nil:
 		o.checkApplicableOn(c)
 	}
 	c.text("title", o.Title, 1, maxTitle)
 	same := func(title string) bool { return strings.EqualFold(title, *o.Title) }
 	if o.Title != nil && strings.TrimSpace(*o.Title) != "" && !slices.ContainsFunc(chargeTitles, same) {
-		c.fail("title", "value", "must be one of: "+strings.Join(chargeTitles, ", "))
+		c.fail("title", "value", core.OneOf(chargeTitles, *o.Title))
 	}
 	c.text("description", o.Description, 0, maxDescription)
 	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })
@@ -85,7 +85,7 @@ func (o *ChargeObject) checkApplicableOn(c *checker) {
 		*on = OnSubtotal
 	case fixed && *on != "" && *on != OnQuantity:
 		c.fail("structure.applicable_on", "value",
-			"must be "+OnQuantity+" for a fixed charge on items, and left out for one on the order")
+			"must be "+OnQuantity+" for a fixed charge on items, and absent for one on the order")
 	case !fixed && *on != OnPrice && *on != OnSubtotal:
 		c.fail("structure.applicable_on", "value", "must be "+OnPrice+" or "+OnSubtotal+" for a percentage")
 	}

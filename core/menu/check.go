@@ -72,20 +72,21 @@ func (c *checker) text(field string, s *string, shortest, longest int) {
 	case shortest > 0 && strings.TrimSpace(*s) == "":
 		c.fail(field, "required", "must not be empty")
 	case len(*s) > longest && utf8.RuneCountInString(*s) > longest:
-		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long", longest))
+		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long, not %d",
+			longest, utf8.RuneCountInString(*s)))
 	}
 }
 
 // whole checks that a whole number is at least lowest and fits into 32 bits.
 func (c *checker) whole(field string, n *int64, lowest int64) {
 	if n != nil && (*n < lowest || *n > math.MaxInt32) {
-		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d", lowest, math.MaxInt32))
+		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d, not %d", lowest, math.MaxInt32, *n))
 	}
 }
 
 func (c *checker) notNegative(field string, a *core.Amount) {
 	if a != nil && a.IsNegative() {
-		c.fail(field, "range", "must not be negative")
+		c.fail(field, "range", "must not be negative, but is "+a.String())
 	}
 }
 
@@ -107,7 +108,7 @@ func (c *checker) amount(field string, a *core.Amount) {
 // atMost checks the length of a list before any loop over it.
 func (c *checker) atMost(field string, length, most int) bool {
 	if length > most {
-		c.fail(field, "length", fmt.Sprintf("must have at most %d elements", most))
+		c.fail(field, "length", fmt.Sprintf("must have at most %d elements, not %d", most, length))
 	}
 	return length <= most
 }
@@ -132,7 +133,7 @@ func (c *checker) oneOf(field string, list, known []string) {
 	for i, word := range list {
 		switch {
 		case !slices.Contains(known, word):
-			c.fail(fmt.Sprintf("%s[%d]", field, i), "value", "must be one of: "+strings.Join(known, ", "))
+			c.fail(fmt.Sprintf("%s[%d]", field, i), "value", core.OneOf(known, word))
 		case slices.Contains(list[:i], word):
 			c.fail(fmt.Sprintf("%s[%d]", field, i), "duplicate", "is given twice")
 		}
@@ -147,16 +148,16 @@ func (c *checker) link(field string, s *string, required bool) {
 			c.fail(field, "required", "is required")
 		}
 	case len(*s) > core.MaxURLLength:
-		c.fail(field, "length", fmt.Sprintf("must be at most %d bytes long", core.MaxURLLength))
+		c.fail(field, "length", fmt.Sprintf("must be at most %d bytes long, not %d", core.MaxURLLength, len(*s)))
 	default:
 		u, err := url.Parse(*s)
 		if escaped := escapePercent(*s); err != nil && escaped != *s {
-			c.warn(field, "has a bare %; it is escaped as %25")
+			c.warn(field, "has an unescaped %, stored as %25")
 			*s = escaped
 			u, err = url.Parse(escaped)
 		}
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
-			c.fail(field, "url", "must be a full address that begins with https:// or http://")
+			c.fail(field, "url", "must be a full URL that begins with https:// or http://")
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, prob
 		return 0, ""
 	}
 	if cycle := d.cycles[*o.RefID]; cycle != "" {
-		return 0, "parent_ref_id makes a cycle of categories: " + cycle
+		return 0, "parent_ref_id creates a cycle of categories: " + cycle
 	}
 	parent := d.categories.byKey[*o.ParentRefID]
 	switch {
@@ -41,10 +41,10 @@ func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, prob
 		return 0, unknownRef("parent_ref_id", Categories, *o.ParentRefID)
 	case parent.record.ParentID != 0:
 		return 0, "parent_ref_id names the category " + quote(*o.ParentRefID) +
-			", which is a sub-category itself: only one level of sub-categories is supported"
+			", which is a sub-category: only one level of sub-categories is supported"
 	case d.hasChild(s.record.ID, func(*Category) bool { return true }):
 		return 0,
-			"parent_ref_id makes a sub-category of a category that has sub-categories: only one level is supported"
+			"parent_ref_id is set on a category with sub-categories: only one level is supported"
 	}
 	return parent.record.ID, ""
 }
@@ -64,7 +64,7 @@ func (d *decider) categoriesOf(o *ItemObject) (ids []int64, unknown []string, pr
 		at := d.categories.byKey[ref]
 		if at != nil && d.hasChild(at.record.ID, func(child *Category) bool { return child.Active }) {
 			return nil, nil, "category_ref_ids names the category " + quote(ref) +
-				", which has sub-categories: name those instead"
+				", which has sub-categories: use those instead"
 		}
 	}
 	return ids, unknown, ""

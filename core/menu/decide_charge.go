@@ -19,7 +19,7 @@ func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
 	before := book.mark()
 	if kept := d.rates.give(book, s, sent); kept != nil {
 		d.warn("taxes[].item_ref_ids", "item_ref_ids",
-			"of "+r.Key()+", which is switched off, takes nothing from "+kept.record.Key()+", which is active")
+			"of "+r.Key()+", which is inactive, applies to none of "+kept.record.Key()+", which is active")
 	}
 	return verdict{changed: book.differs(before), warnings: leftOut("item_ref_ids", Items, sent.unknown)}
 }

@@ -88,8 +88,8 @@ func (d *decider) linkOption(s *slot[Option], links optionLinks) (changed bool) 
 	for _, other := range links.yielding {
 		underneath.clearFrom(other)
 		d.warn("options[].nested_opt_grps", "nested_opt_grps", "of "+quote(d.nesting.options[other].record.RefID)+
-			", which is not active, are cleared: with those of "+quote(s.record.RefID)+
-			" they would make a cycle of option groups")
+			", which is inactive, are cleared: with those of "+quote(s.record.RefID)+
+			" they would create a cycle of option groups")
 	}
 	beforeGroups, beforeNested := inGroups.mark(), underneath.mark()
 	if links.clearGroups {

@@ -102,7 +102,7 @@ func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
 		name := Kind(kind).String()
 		present = present || array.Sent
 		if flush[kind] && !array.Sent {
-			v.AddBody("flush_"+name, "required", "needs the array "+name+" in the same body")
+			v.AddBody("flush_"+name, "required", "requires the array "+name+" in the same body")
 		}
 	}
 	readable := e.checkLengths(v)
@@ -119,7 +119,7 @@ func (e *envelope) checkLengths(v *core.Violations) (readable bool) {
 	for kind, array := range e.arrays() {
 		if array.Count > array.Limit {
 			v.AddBody(Kind(kind).String(), "limit",
-				fmt.Sprintf("must hold at most %d objects; %d were sent", array.Limit, array.Count))
+				fmt.Sprintf("must have at most %d objects, not %d", array.Limit, array.Count))
 			readable = false
 		}
 	}

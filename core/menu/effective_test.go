@@ -176,7 +176,7 @@ func TestEffectiveMenuShowsOptionsTaxesAndCharges(t *testing.T) {
 				require.Equal(t, []string{"cake"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":false}]}`))
 				e := h.sees("S1", web)
 				require.Equal(t, []LeftOut{{"tea",
-					`at least 1 of the option group "size" must be chosen, and 0 can be ordered here`}}, e.LeftOut)
+					`at least 1 of the option group "size" must be chosen, but only 0 can be ordered here`}}, e.LeftOut)
 				require.Empty(t, e.groups())
 				require.Empty(t, e.options())
 				require.Equal(t, []string{"cake", "tea"},

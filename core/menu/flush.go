@@ -19,7 +19,7 @@ func (d *decider) holdFlushes() {
 		name := "flush_" + kind.String()
 		if !d.master && !storeValued(kind) {
 			d.flush[kind] = false
-			d.warn(name, name, "has no effect in a request for one store: it is for the master catalogue only")
+			d.warn(name, name, "has no effect in a store request: it is for the master catalogue")
 			continue
 		}
 		guard := d.request.FlushGuard
@@ -169,7 +169,7 @@ func (d *decider) mayClear(kind Kind, field string, sent bool) bool {
 func (d *decider) warnOfIgnoredFlags() {
 	for _, flag := range d.ignoredOrder {
 		d.warn(flag.kind.String()+"[]."+flag.field, flag.field, fmt.Sprintf(
-			"has no effect in a request for one store: it is for the master catalogue only (sent with %d %s)",
+			"has no effect in a store request: it is for the master catalogue (%d %s sent)",
 			d.ignored[flag], flag.kind))
 	}
 }

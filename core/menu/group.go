@@ -38,7 +38,7 @@ func (o *OptionGroupObject) check(c *checker) {
 	c.text("description", o.Description, 0, maxDescription)
 	if o.MinSelectable != nil && *o.MinSelectable == AnyNumber {
 		o.MinSelectable = new(int64(0))
-		c.warn("min_selectable", "is -1, which counts as 0")
+		c.warn("min_selectable", "is -1, and is read as 0")
 	}
 	c.whole("min_selectable", o.MinSelectable, 0)
 	c.whole("max_selectable", o.MaxSelectable, AnyNumber)
@@ -106,7 +106,7 @@ func (r *OptionGroup) wrong() (field, rule string) {
 	case r.MaxSelectable != AnyNumber && r.MinSelectable > r.MaxSelectable:
 		return "min_selectable", "must not be above max_selectable"
 	case r.MultiOptionsEnabled && r.MinSelectable == 1 && r.MaxSelectable == 1:
-		return "multi_options_enabled", "is not supported when min_selectable and max_selectable are both 1"
+		return "multi_options_enabled", "is not supported where min_selectable and max_selectable are both 1"
 	}
 	return "", ""
 }

@@ -83,7 +83,7 @@ func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	if _, is := rollbackOf(job); is {
 		return i.failRollBack(ctx, job, cause)
 	}
-	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
+	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	unseen := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
 	return i.end(ctx, job, func(int, int) {}, unseen,
 		func(request Request, state State, _ Inspection, _ func() int64) (Ingested, error) {
@@ -105,7 +105,7 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 	}
 	request, err := Decode(job.Body, scope, i.Rulebook.Of(business))
 	if err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	objects := request.Objects()
 	report(0, objects)
@@ -129,11 +129,11 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 	told, kept := inspection.of(request, plan)
 	body, err := Callback(job.ID, request, *plan, told)
 	if err != nil {
-		return Ingested{}, fmt.Errorf("writing the callback: %w", err)
+		return Ingested{}, fmt.Errorf("encoding the callback: %w", err)
 	}
 	result, err := json.Marshal(plan.summary(request), json.Deterministic(true))
 	if err != nil {
-		return Ingested{}, fmt.Errorf("writing the result: %w", err)
+		return Ingested{}, fmt.Errorf("encoding the result: %w", err)
 	}
 	now := i.Clock.Now()
 	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan),

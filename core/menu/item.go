@@ -61,7 +61,7 @@ func (o *ItemObject) check(c *checker) {
 	c.whole("sort_order", o.SortOrder, 0)
 	if o.Serves != nil && *o.Serves == 0 {
 		o.Serves = nil
-		c.warn("serves", "is 0, which counts as not sent")
+		c.warn("serves", "is 0, and is read as absent")
 	}
 	c.whole("serves", o.Serves, 1)
 	c.whole("current_stock", o.CurrentStock, NeverOutOfStock)

@@ -95,7 +95,7 @@ func (d *decider) warnOfItemsOf(l levies) {
 
 // warnOfKept warns about items that a list does not name.
 func (d *decider) warnOfKept(path string, sent sentLevy, at *levy, book *linkBook) {
-	const remedy = "; clear_items true takes it from them"
+	const remedy = ": send clear_items true to remove it"
 	if at.isOnAll {
 		if len(sent.refs) != 1 || sent.refs[0] != AllItems {
 			d.warn(path, "item_ref_ids", "adds to "+at.name()+", which still applies to all items"+remedy)

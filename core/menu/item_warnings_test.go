@@ -16,7 +16,7 @@ func TestWarnsAboutTaxedItemsNotNamed(t *testing.T) {
 	const charge = `"code":"PC_F","structure":{"value":2,"applicable_on":"item.quantity"}`
 	three := tax("M ", low+`,"item_ref_ids":["tea","cake","pie"]`)
 	const lost, kept, keptAll = "CGST_P 2.5 no longer applies to ",
-		"item_ref_ids adds to CGST_P 2.5, which still applies to ", "; clear_items true takes it from them"
+		"item_ref_ids adds to CGST_P 2.5, which still applies to ", ": send clear_items true to remove it"
 	for says, row := range map[string]struct {
 		requests []string
 		want     []Warning
@@ -31,16 +31,16 @@ func TestWarnsAboutTaxedItemsNotNamed(t *testing.T) {
 			`"pie"]`),
 			tax("M ", low+`,"item_ref_ids":["tea"]`)}, nil},
 		"clear_items": {[]string{three, tax("S1", low+`,"clear_items":true,"item_ref_ids":["tea"]`)},
-			[]Warning{{"taxes", lost + "2 items that this request does not name"}}},
+			[]Warning{{"taxes", lost + "2 items that are not in this request"}}},
 		"active false": {[]string{three, tax("M ", low+`,"active":false`)},
-			[]Warning{{"taxes", lost + "3 items that this request does not name"}}},
+			[]Warning{{"taxes", lost + "3 items that are not in this request"}}},
 		"active false of a tax on all": {[]string{tax("M ", low+`,"item_ref_ids":["all"]`), tax("M ", low+`,`+
 			`"active":false`)},
-			[]Warning{{"taxes", lost + "all items that this request does not name"}}},
+			[]Warning{{"taxes", lost + "all items that are not in this request"}}},
 		"a flush": {[]string{three, `M {"flush_taxes":true,"taxes":[]}`},
-			[]Warning{{"taxes", lost + "3 items that this request does not name"}}},
+			[]Warning{{"taxes", lost + "3 items that are not in this request"}}},
 		"another rate on all": {[]string{three, tax("M ", high+`,"item_ref_ids":["all"]`)},
-			[]Warning{{"taxes", lost + "3 items that this request does not name"}}},
+			[]Warning{{"taxes", lost + "3 items that are not in this request"}}},
 		"not what another rate names": {[]string{three, tax("M ", high+`,"item_ref_ids":["tea","cake"]`)}, nil},
 		"not all that another rate takes": {[]string{tax("M ", low+`,"item_ref_ids":["all"]`),
 			tax("M ", high+`,"item_ref_ids":["all"]`)}, nil},
@@ -48,7 +48,7 @@ func TestWarnsAboutTaxedItemsNotNamed(t *testing.T) {
 			`"cake"]}]}`,
 			`S2{"charges":[{` + charge + `,"clear_items":true,"item_ref_ids":["pie"]}]}`},
 			[]Warning{{"charges",
-				"PC_F 2 item.quantity no longer applies to 2 items that this request does not name"}}},
+				"PC_F 2 item.quantity no longer applies to 2 items that are not in this request"}}},
 	} {
 		runEffects(t, []effectRow{{says, append([]string{menu}, row.requests...),
 			func(t *testing.T, _ *hub, last Plan) { require.Equal(t, row.want, last.Warnings) }}})

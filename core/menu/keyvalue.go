@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // KeyValueGroup is a named group of values on an item or option (spec, Key-value groups).
@@ -33,7 +35,7 @@ func (c *checker) keyValueGroups(list []KeyValueGroup, on Target) {
 		same := func(other KeyValueGroup) bool { return other.Group == group.Group }
 		switch {
 		case words == nil || words.on&on == 0:
-			c.fail("group", "value", "must be one of: "+c.rules.Vocabulary.names(on))
+			c.fail("group", "value", core.OneOf(c.rules.Vocabulary.names(on), group.Group))
 		case slices.ContainsFunc(list[:i], same):
 			c.fail("group", "duplicate", "is given twice")
 		default:
@@ -53,15 +55,15 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 		same := func(other KeyValue) bool { return other.Key == pair.Key }
 		switch {
 		case !known:
-			c.fail("key", "value", "must be one of: "+strings.Join(slices.Sorted(maps.Keys(words.keys)), ", "))
+			c.fail("key", "value", core.OneOf(slices.Sorted(maps.Keys(words.keys)), pair.Key))
 		case slices.ContainsFunc(data[:i], same):
 			c.fail("key", "duplicate", "is given twice")
 		case key.Rule == OneOf && !slices.Contains(key.Allowed, pair.Value):
-			c.fail("value", "value", "of "+pair.Key+" must be one of: "+strings.Join(key.Allowed, ", "))
+			c.fail("value", "value", "of "+pair.Key+" "+core.OneOf(key.Allowed, pair.Value))
 		case key.Rule == WholeNumber && !positiveWhole(pair.Value):
 			c.fail("value", "value",
 				"of "+pair.Key+
-					fmt.Sprintf(" must be a positive whole number of at most %d digits, without zeros before it",
+					fmt.Sprintf(" must be a positive whole number of at most %d digits, without leading zeros",
 						maxDigits))
 		case key.Rule == AnyText:
 			c.text("value", &data[i].Value, 1, maxTitle)

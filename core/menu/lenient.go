@@ -25,7 +25,7 @@ func (c *checker) warn(field, text string) {
 func (c *checker) references(field string, list *[]string) {
 	if slices.Contains(*list, "") {
 		*list = slices.DeleteFunc(*list, func(ref string) bool { return ref == "" })
-		c.warn(field, "contains empty references; they are left out")
+		c.warn(field, "contains empty references, which are ignored")
 	}
 	c.refs(field, *list)
 }
@@ -40,11 +40,11 @@ func (c *checker) language(code string) string {
 		c.text("language", &code, 1, maxName)
 		return code
 	case !known:
-		c.warn("language", fmt.Sprintf("is no two-letter ISO 639-1 code: %s is kept as it is", quote(code)))
+		c.warn("language", fmt.Sprintf("is not a two-letter ISO 639-1 code, and %s is stored unchanged", quote(code)))
 		return strings.ToLower(code)
 	case region != "":
 		present += "-" + strings.ToUpper(region)
-		c.warn("language", fmt.Sprintf("has a region: it is kept as %s", quote(present)))
+		c.warn("language", fmt.Sprintf("has a region, and is stored as %s", quote(present)))
 	}
 	return present
 }
@@ -71,8 +71,8 @@ func (c *checker) roundedPrices() []Warning {
 	if c.rounded == 0 {
 		return nil
 	}
-	return []Warning{{"price", fmt.Sprintf("price has digits beyond the currency in %d cases; they are rounded, "+
-		"such as %s", c.rounded, c.example)}}
+	return []Warning{{"price", fmt.Sprintf(
+		"price has more decimals than the currency in %d cases, rounded such as %s", c.rounded, c.example)}}
 }
 
 // escapePercent escapes each percent sign that begins no escape sequence.
@@ -131,13 +131,13 @@ var (
 // merge joins an object that is submitted again with the first. What it adds stays with it, but what it clears is
 // cleared before either list.
 func (o *TaxObject) merge(first *TaxObject, index int, c *checker) {
-	c.warn("code", fmt.Sprintf("and structure.value are the same as in taxes[%d]; the two are merged", index))
+	c.warn("code", fmt.Sprintf("and structure.value are the same as in taxes[%d], and the two are merged", index))
 	first.Title = firstOf(first.Title, o.Title)
 	first.ClearItems, o.ClearItems = first.ClearItems || o.ClearItems, false
 }
 
 func (o *OptionGroupObject) merge(first *OptionGroupObject, index int, c *checker) {
-	c.warn("ref_id", fmt.Sprintf("is the same as in option_groups[%d]; the two are merged", index))
+	c.warn("ref_id", fmt.Sprintf("is the same as in option_groups[%d], and the two are merged", index))
 	first.Title = firstOf(first.Title, o.Title)
 	first.ClearItems = first.ClearItems || o.ClearItems || o.ClearItemRefIDs
 	first.ClearOptions = first.ClearOptions || o.ClearOptions

@@ -28,20 +28,20 @@ func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
 		"a language with regions": {tea(`"translations":[{"language":"es_ES","title":"Té"},{"language":"es-mx",` +
 			`"title":"Te"},` +
 			`{"language":"es","title":"T"}]`), Items, []Warning{
-			{"translations[0].language", `translations[0].language has a region: it is kept as "es-ES"`},
-			{"translations[1].language", `translations[1].language has a region: it is kept as "es-MX"`}},
+			{"translations[0].language", `translations[0].language has a region, and is stored as "es-ES"`},
+			{"translations[1].language", `translations[1].language has a region, and is stored as "es-MX"`}},
 			func(t *testing.T, h *hub) { require.Equal(t, []string{"es-ES Té", "es-MX Te", "es T"}, languages(h)) }},
 		"a language twice": {tea(`"translations":[{"language":"he","title":"a"},{"language":"iw","title":"b"}]`), Items,
 			[]Warning{{"translations[1].language",
-				"translations[1].language is given twice; the first translation counts"}},
+				"translations[1].language is given twice, and the first translation is used"}},
 			func(t *testing.T, h *hub) { require.Equal(t, []string{"he a"}, languages(h)) }},
 		"an unknown language": {tea(`"translations":[{"language":"Klingon","title":"a"}]`), Items,
 			[]Warning{{"translations[0].language",
-				`translations[0].language is no two-letter ISO 639-1 code: "Klingon" is kept as it is`}},
+				`translations[0].language is not a two-letter ISO 639-1 code, and "Klingon" is stored unchanged`}},
 			func(t *testing.T, h *hub) { require.Equal(t, []string{"klingon a"}, languages(h)) }},
 		"false for no text": {tea(`"description":false,"img_url":false`), Items, []Warning{
-			{"description", "description is false, which counts as empty"},
-			{"img_url", "img_url is false, which counts as empty"}},
+			{"description", "description is false, and is read as empty"},
+			{"img_url", "img_url is false, and is read as empty"}},
 			func(t *testing.T, h *hub) { require.Empty(t, *h.item("tea").Description) }},
 		"an empty array for tags": {tea(`"tags":[ ]`), Items,
 			[]Warning{{"tags", "tags is an array, which counts as an empty object"}},
@@ -49,15 +49,15 @@ func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
 		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, which counts as not sent"}},
 			func(t *testing.T, h *hub) { require.Nil(t, h.item("tea").Serves) }},
 		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
-			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references; they are left out"}},
+			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references, which are ignored"}},
 			func(t *testing.T, h *hub) { require.Empty(t, h.categoriesOf("tea")) }},
 		"a bare percent sign": {tea(`"img_url":"https://x.example/100%.png?a=%20b%"`), Items,
-			[]Warning{{"img_url", "img_url has a bare %; it is escaped as %25"}},
+			[]Warning{{"img_url", "img_url has an unescaped %, stored as %25"}},
 			func(t *testing.T, h *hub) {
 				require.Equal(t, "https://x.example/100%25.png?a=%20b%25", *h.item("tea").ImgURL)
 			}},
 		"no minimum": {group(`"min_selectable":-1`), OptionGroups,
-			[]Warning{{"min_selectable", "min_selectable is -1, which counts as 0"}},
+			[]Warning{{"min_selectable", "min_selectable is -1, and is read as 0"}},
 			func(t *testing.T, h *hub) { require.Zero(t, h.group("G").MinSelectable) }},
 	} {
 		runEffects(t, []effectRow{{says, []string{row.request}, func(t *testing.T, h *hub, last Plan) {
@@ -88,7 +88,7 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 				require.Equal(t, []string{"cake", "tea"}, h.taxed("CGST_P 5"))
 				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Taxes])
 				require.Equal(t, []Warning{{"code",
-					"code and structure.value are the same as in taxes[0]; the two are merged"}},
+					"code and structure.value are the same as in taxes[0], and the two are merged"}},
 					last.Outcomes[Taxes][1].Warnings)
 			}},
 		{"option groups", []string{"M " + two, `M {"option_groups":[{"ref_id":"G","item_ref_ids":["tea"]},` +
@@ -96,7 +96,7 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 			func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t, []string{"tea", "cake"}, h.itemsOf("G"))
 				require.Equal(t, int64(2), h.group("G").MaxSelectable)
-				require.Equal(t, []Warning{{"ref_id", "ref_id is the same as in option_groups[0]; the two are merged"}},
+				require.Equal(t, []Warning{{"ref_id", "ref_id is the same as in option_groups[0], and the two are merged"}},
 					last.Outcomes[OptionGroups][1].Warnings)
 			}},
 	})
@@ -119,8 +119,8 @@ func TestNoiseOfDoublesIsRoundedOffPrices(t *testing.T) {
 		request.Charges[1].Object.Structure.Value})
 	require.NoError(t, err)
 	require.Equal(t, `[6.6,7.1,6.6,10.005,0.3,19.0000000000001,2.5,2.4999999999999996]`, string(encoded))
-	want := []Warning{{"price", "price has digits beyond the currency in 5 cases; they are rounded, such as " +
-		"6.599999999999999 to 6.6"}}
+	want := []Warning{{"price",
+		"price has more decimals than the currency in 5 cases, rounded such as 6.599999999999999 to 6.6"}}
 	require.Equal(t, want, request.Warnings)
 	require.Equal(t, want, Decide(request, State{}, func() int64 { return 1 }).Warnings)
 

@@ -133,8 +133,7 @@ func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
 	}
 	if n.steps <= 0 {
 		return field +
-			" cannot be checked: the option groups of the request lead to too many others; send the option again in " +
-			"another request"
+			" cannot be checked, because the option groups lead to too many others: send the option in another request"
 	}
 	return ""
 }

@@ -70,8 +70,8 @@ func TestSearchForCyclesIsBounded(t *testing.T) {
 	require.NotEmpty(t, left)
 	for _, message := range left {
 		require.Equal(t,
-			"nested_opt_grps cannot be checked: the option groups of the request lead to too many others; send the "+
-				"option again in another request", message)
+			"nested_opt_grps cannot be checked, because the option groups lead to too many others: send the option "+
+				"in another request", message)
 	}
 	for again := len(left); again > 0; again = len(left) {
 		left = chain(h, odd, loop)

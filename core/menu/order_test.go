@@ -43,15 +43,15 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 			}},
 		{"one level, whichever comes first",
 			[]string{of(`{"ref_id":"X","name":"x","parent_ref_id":"C"}`, c, p)}, func(t *testing.T, h *hub, last Plan) {
-				require.Contains(t, message(last, Categories, 0), `"C", which is a sub-category itself`)
+				require.Contains(t, message(last, Categories, 0), `"C", which is a sub-category`)
 				require.Equal(t, Stats{Created: 2, Errors: 1}, last.Stats[Categories])
 			}},
 		{"a cycle is named, and what hangs on it fails", []string{of(p), of(`{"ref_id":"P","parent_ref_id":"X"}`,
 			`{"ref_id":"X","name":"x","parent_ref_id":"P"}`, `{"ref_id":"Y","name":"y","parent_ref_id":"X"}`)},
 			func(t *testing.T, h *hub, last Plan) {
-				require.Equal(t, `parent_ref_id makes a cycle of categories: "P" > "X" > `+
+				require.Equal(t, `parent_ref_id creates a cycle of categories: "P" > "X" > `+
 					`"P"`, message(last, Categories, 0))
-				require.Equal(t, `parent_ref_id makes a cycle of categories: "X" > "P" > `+
+				require.Equal(t, `parent_ref_id creates a cycle of categories: "X" > "P" > `+
 					`"X"`, message(last, Categories, 1))
 				require.Contains(t, message(last, Categories, 2), `"X", which does not exist`)
 			}},

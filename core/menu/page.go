@@ -30,13 +30,13 @@ func ParseView(only, limit, after string) (View, error) {
 		case known:
 			view.Only[kind] = true
 		case only != "":
-			v.AddBody("only", "value", "must name kinds, with commas between: "+strings.Join(kindNames[:], ", "))
+			v.AddBody("only", "value", core.OneOf(kindNames[:], strings.TrimSpace(name)))
 		}
 	}
 	if limit != "" {
 		n, err := strconv.Atoi(limit)
 		if err != nil || n < 1 || n > MaxPage {
-			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d", MaxPage))
+			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d, not %s", MaxPage, core.Quote(limit)))
 		}
 		view.Limit = n
 	}
@@ -44,7 +44,7 @@ func ParseView(only, limit, after string) (View, error) {
 		name, key, found := strings.Cut(after, ":")
 		kind, known := parseKind(name)
 		if !found || !known || key == "" {
-			v.AddBody("after", "value", "must be what an earlier answer called next")
+			v.AddBody("after", "value", "must be the next value of an earlier response")
 		}
 		view.AfterKind, view.AfterName = kind, key
 	}

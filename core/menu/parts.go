@@ -76,7 +76,7 @@ func translations[T TitledTranslation | NamedTranslation](c *checker, list *[]T,
 		c.text(field, t.Text, 0, maxTitle)
 		c.text("description", t.Description, 0, maxDescription)
 		if slices.ContainsFunc(kept, func(other T) bool { return TitledTranslation(other).Language == t.Language }) {
-			c.warn("language", "is given twice; the first translation counts")
+			c.warn("language", "is given twice, and the first translation is used")
 		} else {
 			kept = append(kept, T(t))
 		}
@@ -127,7 +127,7 @@ func document[T any](value T, sent bool) jsontext.Value {
 	}
 	encoded, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil { // cannot fail: only strings, numbers and lists of them are encoded
-		panic("menu: cannot encode what was decoded: " + err.Error())
+		panic("menu: encoding a decoded value: " + err.Error())
 	}
 	return encoded
 }

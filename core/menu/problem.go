@@ -22,7 +22,7 @@ func leftOut(field string, kind Kind, unknown []string) []Warning {
 	case 0:
 		return nil
 	case 1:
-		return []Warning{{field, unknownRef(field, kind, unknown[0]) + "; it is left out"}}
+		return []Warning{{field, unknownRef(field, kind, unknown[0]) + ", and is ignored"}}
 	}
 	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist; they are left out: %s", field, len(unknown),
 		plural[kind], core.QuoteSome(unknown))}}

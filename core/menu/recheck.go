@@ -57,7 +57,7 @@ type progress struct {
 func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var at progress
 	if err := json.Unmarshal(job.Body, &at); err != nil {
-		return fmt.Errorf("the stored recheck cannot be read: %w", err)
+		return fmt.Errorf("reading a stored recheck: %w", err)
 	}
 	for again := 0; ; {
 		items, err := r.Records.ItemsAfter(ctx, job.Business, at.After, recheckPage)

@@ -187,7 +187,7 @@ func (i Ingestor) failRollBack(ctx context.Context, job core.Job, cause error) e
 	return i.Records.Ingest(ctx, job, MasterScope(), Needs{}, 0, func(State, func() int64) (Ingested, error) {
 		return i.rolledBack(job,
 			Plan{Warnings: []Warning{{Path: "rollback",
-				Message: "the hub could not go back to the revision: nothing was changed"}}}, cause.Error())
+				Message: "the hub could not roll back to the revision, and changed nothing"}}}, cause.Error())
 	})
 }
 

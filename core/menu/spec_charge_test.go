@@ -124,7 +124,7 @@ func TestTaxesApplyToTheirItems(t *testing.T) {
 				require.Equal(t, []string{"all"}, h.taxed("CGST_P 9"))
 				require.Empty(t, h.taxed("CGST_P 2.5"))
 				require.Equal(t, []Warning{{"taxes[].item_ref_ids",
-					"item_ref_ids of CGST_P 2.5, which is switched off, takes nothing from CGST_P 9, which is active"}},
+					"item_ref_ids of CGST_P 2.5, which is inactive, applies to none of CGST_P 9, which is active"}},
 					last.Warnings)
 			}},
 		{"nor an item, whatever was sent before; the others it has", []string{items, low(`"tea"`),
@@ -256,7 +256,7 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 }
 
 // later ends a warning about platforms.
-const later = ", which this business does not have: without effect until it does"
+const later = ", which this business does not have yet"
 
 func TestUnknownPlatformsTakeEffectLater(t *testing.T) {
 	with := func(rest string) string {

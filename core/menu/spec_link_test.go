@@ -137,8 +137,8 @@ func TestMenuAssociationsFollowTheRequest(t *testing.T) {
 				require.Equal(t, []string{"H"}, h.under("soy"))
 				require.Len(t, last.Warnings, 6)
 				require.Contains(t, last.Warnings, Warning{"option_groups[].clear_items",
-					"clear_items has no effect in a request for one store: it is for the master catalogue only (sent " +
-						"with 2 option_groups)"})
+					"clear_items has no effect in a store request: it is for the master catalogue (2 option_groups " +
+						"sent)"})
 			}},
 		{"a group with nothing but unknown items fails",
 			[]string{menu, `M {"option_groups":[{"ref_id":"G","item_ref_ids":["none"]},{"ref_id":"H","title":"new"}]}`},
@@ -170,11 +170,11 @@ func TestSubCategoriesFollowTheirParent(t *testing.T) {
 		{"a sub-category takes no sub-categories",
 			[]string{tree, `M {"categories":[{"ref_id":"X","parent_ref_id":"C"}]}`},
 			func(t *testing.T, h *hub, last Plan) {
-				require.Contains(t, message(last, Categories, 0), `"C", which is a sub-category itself`)
+				require.Contains(t, message(last, Categories, 0), `"C", which is a sub-category`)
 			}},
 		{"a parent takes no parent", []string{tree, `M {"categories":[{"ref_id":"P","parent_ref_id":"X"}]}`},
 			func(t *testing.T, h *hub, last Plan) {
-				require.Contains(t, message(last, Categories, 0), "that has sub-categories")
+				require.Contains(t, message(last, Categories, 0), "on a category with sub-categories")
 			}},
 		{"an unknown parent",
 			[]string{`M {"categories":[{"ref_id":"C","name":"c","parent_ref_id":"P"},{"ref_id":"P"}]}`},
@@ -194,7 +194,7 @@ func TestSubCategoriesFollowTheirParent(t *testing.T) {
 				`M {"items":[{"ref_id":"tea","title":"t","price":1,"category_ref_ids":["P"]},{"ref_id":"cake",` +
 					`"title":"c","price":1,"category_ref_ids":["C"]}]}`}, func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t,
-					`category_ref_ids names the category "P", which has sub-categories: name those instead`,
+					`category_ref_ids names the category "P", which has sub-categories: use those instead`,
 					message(last, Items, 0))
 				require.Equal(t, []string{"C"}, h.categoriesOf("cake"))
 			}},
@@ -278,8 +278,8 @@ func TestNestedOptionGroupsRejectCycles(t *testing.T) {
 				require.Equal(t, Stats{Created: 1, Deleted: 1}, last.Stats[Options], message(last, Options, 0))
 				require.Equal(t, [][]string{{"A"}, {}, {"A"}}, [][]string{h.groupsOf("x"), h.under("x"), h.under("z")})
 				require.Equal(t, []Warning{{"options[].nested_opt_grps",
-					`nested_opt_grps of "x", which is not active,` +
-						` are cleared: with those of "z" they would make a cycle of option groups`}}, last.Warnings)
+					`nested_opt_grps of "x", which is inactive,` +
+						` are cleared: with those of "z" they would create a cycle of option groups`}}, last.Warnings)
 			}},
 		{"one that was flushed gives way, with all its nested groups, and is enabled without them",
 			[]string{groups, under("x", "A", `B","C`), flushed(`M {"options":[]}`),

@@ -309,7 +309,7 @@ func TestFlushDeactivatesUnlistedObjects(t *testing.T) {
 				require.True(t, h.category("C").Active)
 				require.Len(t, last.Warnings, 4)
 				require.Equal(t, Warning{"flush_categories",
-					"flush_categories has no effect in a request for one store: it is for the master catalogue only"},
+					"flush_categories has no effect in a store request: it is for the master catalogue"},
 					last.Warnings[0])
 			}},
 	})

@@ -41,7 +41,9 @@ func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) 
 		request.Options = append(request.Options,
 			Submitted[OptionObject]{Object: OptionObject{RefID: ref, Available: &s.Available}})
 	})
-	return Decide(request, state, func() int64 { panic("menu: a switch creates nothing") }), items, options
+	return Decide(request, state, func() int64 {
+		panic("menu: an availability change cannot create records")
+	}), items, options
 }
 
 // heed leaves what was switched at the store after the request was accepted as it
@@ -66,8 +68,8 @@ func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched ma
 		if *sent != nil && **sent != is {
 			warnings = append(warnings, Warning{
 				Path: fmt.Sprintf("%s[%d].available", kind, i),
-				Message: fmt.Sprintf("available has no effect on %s: it was switched to %t after the request was "+
-					"accepted", quote(*P(o).refID()), is),
+				Message: fmt.Sprintf("available has no effect on %s: it was "+
+					"set to %t after this request was accepted", quote(*P(o).refID()), is),
 			})
 		}
 		*sent = &is

@@ -68,11 +68,11 @@ func (o *TaxObject) check(c *checker) {
 	case o.Code == nil:
 		c.fail("code", "required", "is required")
 	case !slices.Contains(rule.codes, *o.Code):
-		c.fail("code", "value", "must be one of: "+strings.Join(rule.codes, ", "))
+		c.fail("code", "value", core.OneOf(rule.codes, *o.Code))
 	}
 	c.text("title", o.Title, 1, maxTitle)
 	if o.Title != nil && strings.TrimSpace(*o.Title) != "" && !rule.accepts(*o.Title) {
-		c.fail("title", "value", rule.saying)
+		c.fail("title", "value", rule.saying+", not "+core.Quote(*o.Title))
 	}
 	c.text("description", o.Description, 0, maxDescription)
 	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })
@@ -95,7 +95,7 @@ func (c *checker) structureValue(sent bool, value func() *core.Amount) {
 func (c *checker) itemRefs(list *[]string) {
 	c.references("item_ref_ids", list)
 	if len(*list) > 1 && slices.Contains(*list, AllItems) {
-		c.fail("item_ref_ids", "value", `must hold "all" alone`)
+		c.fail("item_ref_ids", "value", `must not have other elements beside "all"`)
 	}
 }
 

@@ -52,10 +52,10 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 	}
 	switch {
 	case sent.Groups.Count == 0:
-		v.AddBody("timing_groups", "required", "must hold at least one group")
+		v.AddBody("timing_groups", "required", "must have at least one group")
 	case sent.Groups.Count > maxTimingGroups:
 		v.AddBody("timing_groups", "limit",
-			fmt.Sprintf("must hold at most %d groups; %d were sent", maxTimingGroups, sent.Groups.Count))
+			fmt.Sprintf("must have at most %d groups, not %d", maxTimingGroups, sent.Groups.Count))
 		return TimingRequest{}, v.Err()
 	}
 	raws := sent.Groups.Of(body)
@@ -83,7 +83,7 @@ func neverOnSale(groups []TimingGroup) (warnings []Warning) {
 		if len(g.CategoryRefIDs) > 0 &&
 			!slices.ContainsFunc(g.DaySlots, func(d core.DayHours) bool { return len(d.Slots) > 0 }) {
 			warnings = append(warnings, Warning{fmt.Sprintf("timing_groups[%d].day_slots", i),
-				fmt.Sprintf("%q has no slot on any day: by this group its categories are never on sale", g.Title)})
+				fmt.Sprintf("%q has no slot on any day, so its categories are never on sale", g.Title)})
 		}
 	}
 	return warnings
@@ -102,12 +102,12 @@ func (g *TimingGroup) check(at core.Object, v *core.Violations) {
 	text("title", g.Title)
 	switch {
 	case g.CategoryRefIDs == nil:
-		fail("category_ref_ids", "required", "is required; an empty list takes the group away")
+		fail("category_ref_ids", "required", "is required: an empty list deletes the group")
 	case len(g.CategoryRefIDs) > maxTimingCategories:
 		fail("category_ref_ids", "length", fmt.Sprintf("must have at most %d elements", maxTimingCategories))
 		return
 	case len(g.CategoryRefIDs) > 0 && len(g.DaySlots) == 0:
-		fail("day_slots", "required", "must hold at least one day")
+		fail("day_slots", "required", "must have at least one day")
 	}
 	seen := make(map[string]bool, len(g.CategoryRefIDs))
 	for i, refID := range g.CategoryRefIDs {

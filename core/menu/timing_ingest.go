@@ -100,7 +100,7 @@ func (i TimingIngestor) Run(ctx context.Context, job core.Job, report func(done,
 // Fail ends a request that could not be executed. It writes nothing, and the callback reports every group as failed
 // (job.Handler).
 func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) error {
-	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
+	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	return i.end(ctx, job, func(int, int) {}, cause.Error(),
 		func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
 			return nil, FailedTimings(groups, message)
@@ -112,7 +112,7 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 ) error {
 	request, err := DecodeTimings(job.Body)
 	if err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	report(0, len(request.Groups))
 	var refIDs []string
@@ -128,7 +128,7 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 			Warnings  []Warning        `json:"warnings,omitzero"`
 		}{job.ID, request.Sent, stats, request.Warnings})
 		if err != nil {
-			return IngestedTimings{}, fmt.Errorf("writing the callback: %w", err)
+			return IngestedTimings{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		failed := 0
 		for _, told := range stats {

@@ -34,13 +34,13 @@ func TestTimingGroupsAreDecodedAndNormalized(t *testing.T) {
 func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(oneTiming, old, new, 1) }
 	for body, message := range map[string]string{
-		`{}`: "timing_groups must hold at least one group",
-		`{"timing_groups":[` + strings.Repeat(`{},`, 500) + `{}]}`: "at most 500 groups; 501 were sent",
+		`{}`: "timing_groups must have at least one group",
+		`{"timing_groups":[` + strings.Repeat(`{},`, 500) + `{}]}`: "at most 500 groups, not 501",
 		`{"timing_groups":[7]}`:                               "timing_groups[0]: must be an object",
 		with(`"Breakfast"`, `" "`):                            "timing_groups[0]: title is required",
 		with(`"Breakfast"`, `"`+strings.Repeat("x", 256)+`"`): "title must be at most 255",
 		with(`["c1"]`,
-			`null`): "category_ref_ids is required; an empty list takes the group away",
+			`null`): "category_ref_ids is required: an empty list deletes the group",
 		with(`["c1"]`, `["c1",""]`):   "category_ref_ids[1] is required",
 		with(`["c1"]`, `["c1","c1"]`): "category_ref_ids[1] is given twice",
 		with(`Monday`,
@@ -53,7 +53,7 @@ func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
 		with(`}]}]}]}`,
 			`}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`): `timing_groups[1] (title "Breakfast"): title is ` +
 			`the same as in timing_groups[0]`,
-		`{"timing_groups":[{"title":"x","category_ref_ids":["c1"],"day_slots":[]}]}`: "day_slots must hold at least " +
+		`{"timing_groups":[{"title":"x","category_ref_ids":["c1"],"day_slots":[]}]}`: "day_slots must have at least " +
 			"one day",
 		strings.Replace(oneTiming, `{`, `{"callback_url":"ftp://x",`, 1): "callback_url",
 	} {
@@ -98,7 +98,7 @@ func TestTimingGroupNeverOnSaleCausesAWarning(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []Warning{{"timing_groups[1].day_slots",
-			`"Tea" has no slot on any day: by this group its categories are never on sale`}}, request.Warnings, slots)
+			`"Tea" has no slot on any day, so its categories are never on sale`}}, request.Warnings, slots)
 	}
 }
 

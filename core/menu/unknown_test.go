@@ -14,7 +14,7 @@ import (
 func TestUnknownReferencesAreLeftOutOfLists(t *testing.T) {
 	menu := `M {"categories":[{"ref_id":"A","name":"a"}],"items":[{"ref_id":"tea","title":"Tea","price":1,` +
 		`"category_ref_ids":["A"]}],"option_groups":[{"ref_id":"G","title":"g"},{"ref_id":"H","title":"h"}]}`
-	const gone = `, which does not exist; it is left out`
+	const gone = `, which does not exist, and is ignored`
 	for says, row := range map[string]struct {
 		request string
 		kind    Kind
@@ -28,7 +28,7 @@ func TestUnknownReferencesAreLeftOutOfLists(t *testing.T) {
 		"without one that exists, categories stay": {
 			`M {"items":[{"ref_id":"tea","price":2,"category_ref_ids":["no","nor"]}]}`, Items,
 			[]Warning{{"category_ref_ids",
-				`category_ref_ids names 2 categories that do not exist; they are left out: "no", "nor"`}},
+				`category_ref_ids names 2 categories that do not exist, which are ignored: "no", "nor"`}},
 			func(t *testing.T, h *hub) {
 				require.Equal(t, []string{"A"}, h.categoriesOf("tea"))
 				equal(t, "2", h.item("tea").Price)
@@ -85,12 +85,12 @@ func TestCallbackNamesWhatAnObjectLacks(t *testing.T) {
 	require.NoError(t, err)
 	eventtest.Check(t, core.InventoryUpdate, body)
 	require.Contains(t, string(body), `"upipr_status":{"action":"A","id":1,"error":false},"warnings":[{"path":`+
-		`"category_ref_ids","message":"category_ref_ids names the category \"no\", which does not exist; it is `+
-		`left out"}],`+
+		`"category_ref_ids","message":"category_ref_ids names the category \"no\", which does not exist, and is `+
+		`ignored"}],`+
 		`"platform_findings":[`)
 	require.NotContains(t, string(body), "earlier callback")
-	want := []Warning{{"items[0].category_ref_ids", `category_ref_ids names the category "no", which does not exist; ` +
-		`it is left out`}}
+	want := []Warning{{"items[0].category_ref_ids", `category_ref_ids names the category "no", which does not exist, ` +
+		`and is ignored`}}
 	require.Equal(t, want, plan.allWarnings())
 	require.Equal(t, want, NewPreview(request, State{}, plan).Warnings)
 }
@@ -105,7 +105,7 @@ func TestWarningsOfObjectsAreBounded(t *testing.T) {
 	_, plan := h.send(MasterLocation, `{"items":[`+strings.Join(items, ",")+`],"option_groups":[{"ref_id":"G",`+
 		`"title":"g","item_ref_ids":[`+strings.Join(refs, ",")+`]}]}`)
 	require.Len(t, plan.allWarnings(), core.MaxFailed)
-	require.Regexp(t, `^item_ref_ids names 1000 items that do not exist; they are left out: "no-0", .*"no-19" `+
+	require.Regexp(t, `^item_ref_ids names 1000 items that do not exist, which are ignored: "no-0", .*"no-19" `+
 		`and 980 more$`,
 		plan.Outcomes[OptionGroups][0].Warnings[0].Message)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Target is the kind of entity that may have a key-value group. Targets are combined with |: OnItem|OnOption.
@@ -77,7 +76,7 @@ func (v *Vocabulary) merge(d Declaration) error {
 		by = d.Platform
 	}
 	if d.Group == "" || d.On == 0 || len(d.Keys) == 0 {
-		return fmt.Errorf("key-value group %q of %s: a declaration needs a group, a target and keys", d.Group, by)
+		return fmt.Errorf("key-value group %q of %s: group, target and keys are required", d.Group, by)
 	}
 	group := v.groups[d.Group]
 	if group == nil {
@@ -85,15 +84,15 @@ func (v *Vocabulary) merge(d Declaration) error {
 		v.groups[d.Group] = group
 	}
 	if group.on != d.On {
-		return fmt.Errorf("key-value group %q of %s: it is declared for other targets already", d.Group, by)
+		return fmt.Errorf("key-value group %q of %s is already declared for other targets", d.Group, by)
 	}
 	for _, key := range d.Keys {
 		known, exists := group.keys[key.Name]
 		switch {
 		case key.Name == "" || (key.Rule == OneOf) != (len(key.Allowed) > 0):
-			return fmt.Errorf("key-value group %q of %s: key %q is not complete", d.Group, by, key.Name)
+			return fmt.Errorf("key-value group %q of %s: key %q is incomplete", d.Group, by, key.Name)
 		case exists && (known.Rule != key.Rule || !slices.Equal(known.Allowed, key.Allowed)):
-			return fmt.Errorf("key-value group %q of %s: key %q is declared with another rule already", d.Group, by,
+			return fmt.Errorf("key-value group %q of %s: key %q is already declared with another rule", d.Group, by,
 				key.Name)
 		case !exists:
 			group.keys[key.Name] = key
@@ -102,13 +101,12 @@ func (v *Vocabulary) merge(d Declaration) error {
 	return nil
 }
 
-// names returns the groups that are allowed on a target, separated by commas.
-func (v *Vocabulary) names(on Target) string {
-	var names []string
+// names returns the groups that are allowed on a target.
+func (v *Vocabulary) names(on Target) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(v.groups)) {
 		if v.groups[name].on&on != 0 {
 			names = append(names, name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return names
 }

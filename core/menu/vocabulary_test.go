@@ -18,14 +18,14 @@ func TestPluginsAddTheirGroupsToTheVocabulary(t *testing.T) {
 
 func TestContradictoryDeclarationsAreRejected(t *testing.T) {
 	for says, d := range map[string]Declaration{
-		"declared for other targets already": {Group: "NutritionalInfo", On: OnOption, Keys: []Key{{Name: "fat_mg"}}},
-		"declared with another rule already": {Group: "NutritionalInfo", On: OnItem,
+		"already declared for other targets": {Group: "NutritionalInfo", On: OnOption, Keys: []Key{{Name: "fat_mg"}}},
+		"already declared with another rule": {Group: "NutritionalInfo", On: OnItem,
 			Keys: []Key{{Name: "fat_mg", Rule: AnyText}}},
-		`"deposit_charge" is declared with`: {Group: "Deposit", On: OnItem | OnOption,
+		`"deposit_charge" is already declared with`: {Group: "Deposit", On: OnItem | OnOption,
 			Keys: []Key{{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"1"}}}},
-		"needs a group, a target and keys":      {Group: "", On: OnItem, Keys: []Key{{Name: "a"}}},
-		"a declaration needs a group, a target": {Group: "Empty", On: OnItem},
-		`key "unit" is not complete`:            {Group: "New", On: OnItem, Keys: []Key{{Name: "unit", Rule: OneOf}}},
+		"group, target and keys are required": {Group: "", On: OnItem, Keys: []Key{{Name: "a"}}},
+		`key-value group "Empty" of fake`:     {Group: "Empty", On: OnItem},
+		`key "unit" is incomplete`:            {Group: "New", On: OnItem, Keys: []Key{{Name: "unit", Rule: OneOf}}},
 	} {
 		d.Platform = "fake"
 		_, err := NewVocabulary(append(fakeDeclarations(), d)...)

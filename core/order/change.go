@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -45,12 +46,12 @@ func DecodeChange(body []byte) (Change, error) {
 	} else if state, known := ParseState(*sent.NewState); known {
 		change.To = state
 	} else {
-		p.other("new_status", *sent.NewState, "one of: "+StateNames())
+		other(p, "new_status", State(*sent.NewState), States()...)
 	}
 	p.text("message", sent.Message, maxText)
 	p.text("reason_code", change.ReasonCode, maxName)
 	if m := change.PrepMinutes; m != nil && (*m < 0 || *m > maxPrepMinutes) {
-		p.fail("extra.prep_time_mins", "range", "must be a number of minutes from 0 to 1440")
+		p.fail("extra.prep_time_mins", "range", fmt.Sprintf("must be a number of minutes from 0 to 1440, not %d", *m))
 	}
 	return change, v.Err()
 }

@@ -36,8 +36,8 @@ func (p spot) fail(field, code, rule string) {
 }
 
 // other records a value that is not one of the permitted ones.
-func (p spot) other(field, sent, may string) {
-	p.fail(field, "value", fmt.Sprintf("must be %s; %.80q was sent", may, sent))
+func other[S ~string](p spot, field string, sent S, allowed ...S) {
+	p.fail(field, "value", core.OneOf(allowed, sent))
 }
 
 func (p spot) required(field, s string, longest int) {
@@ -50,7 +50,8 @@ func (p spot) required(field, s string, longest int) {
 
 func (p spot) text(field, s string, longest int) {
 	if len(s) > longest && utf8.RuneCountInString(s) > longest {
-		p.fail(field, "length", fmt.Sprintf("must be at most %d characters long", longest))
+		p.fail(field, "length", fmt.Sprintf("must be at most %d characters long, not %d",
+			longest, utf8.RuneCountInString(s)))
 	}
 }
 
@@ -63,7 +64,7 @@ func (p spot) notNegative(field string, a *core.Amount) {
 	case a.GreaterThan(residue):
 		*a = core.Amount{}
 	default:
-		p.fail(field, "range", "must not be negative")
+		p.fail(field, "range", "must not be negative, but is "+a.String())
 	}
 }
 
@@ -76,14 +77,14 @@ func (p spot) amount(field string, a *core.Amount) {
 
 func (p spot) quantity(n *core.Integer) {
 	if n != nil && (*n < 1 || *n > maxQuantity) {
-		p.fail("quantity", "range", fmt.Sprintf("must be a whole number from 1 to %d", maxQuantity))
+		p.fail("quantity", "range", fmt.Sprintf("must be a whole number from 1 to %d, not %d", maxQuantity, *n))
 	}
 }
 
 // within checks an angle in degrees.
 func (p spot) within(field string, degrees *core.Amount, limit int64) {
 	if degrees != nil && degrees.Abs().GreaterThan(decimal.NewFromInt(limit)) {
-		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees", limit, limit))
+		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees, not %s", limit, limit, degrees))
 	}
 }
 
@@ -94,15 +95,15 @@ func check(d *Draft, v *core.Violations) {
 	body.required("platform_order_id", string(d.PlatformOrderID), maxName)
 	body.required("store_ref_id", d.StoreRefID, maxName)
 	if d.Kind != ForDelivery && d.Kind != ForPickup && d.Kind != ForDineIn {
-		body.other("order_type", string(d.Kind), "delivery, pickup or dine_in")
+		other(body, "order_type", d.Kind, ForDelivery, ForPickup, ForDineIn)
 	}
 	if d.Carrier != "" && d.Carrier != BySelf && d.Carrier != ByPartner {
-		body.other("delivery_type", string(d.Carrier), "self or partner")
+		other(body, "delivery_type", d.Carrier, BySelf, ByPartner)
 	}
 	body.text("coupon", d.Coupon, maxName)
 	body.text("instructions", d.Instructions, maxText)
 	if d.DeliverAt != nil && (*d.DeliverAt < minMoment || *d.DeliverAt > maxMoment) {
-		body.fail("delivery_datetime", "range", "must be a moment in epoch milliseconds")
+		body.fail("delivery_datetime", "range", fmt.Sprintf("must be a time in epoch milliseconds, not %d", *d.DeliverAt))
 	}
 	checkCustomer(&d.Customer, spot{v: v, prefix: "customer."})
 	for _, total := range d.Totals.named() {
@@ -140,7 +141,7 @@ func (t *Totals) named() []namedTotal {
 
 func each[T any](v *core.Violations, array string, list []T, check func(*T, spot)) {
 	if len(list) > maxParts {
-		v.AddBody(array, "limit", fmt.Sprintf("must hold at most %d elements", maxParts))
+		v.AddBody(array, "limit", fmt.Sprintf("must have at most %d elements, not %d", maxParts, len(list)))
 		return
 	}
 	for i := range list {
@@ -182,7 +183,7 @@ func checkLine(l *Line, p spot) {
 	p.text("title", l.Title, maxTitle)
 	p.text("instructions", l.Instructions, maxText)
 	if len(l.Options) > MaxItems {
-		p.fail("options", "limit", fmt.Sprintf("must hold at most %d options", MaxItems))
+		p.fail("options", "limit", fmt.Sprintf("must have at most %d options, not %d", MaxItems, len(l.Options)))
 		return
 	}
 	for i := range l.Options {

@@ -55,11 +55,11 @@ func (t *till) doubtOptions(item *MenuItem, options []Option, path string) {
 		case !group.Active:
 		case group.may < group.Min:
 			t.doubt(path, TooFewOptions,
-				fmt.Sprintf("at least %d of the option group %.80q must be chosen; %d were", group.Min, group.Title,
+				fmt.Sprintf("at least %d of the option group %.80q must be chosen, not %d", group.Min, group.Title,
 					group.may))
 		case group.Max >= 0 && group.must > group.Max:
 			t.doubt(path, TooManyOptions,
-				fmt.Sprintf("at most %d of the option group %.80q may be chosen; %d were", group.Max, group.Title,
+				fmt.Sprintf("at most %d of the option group %.80q may be chosen, not %d", group.Max, group.Title,
 					group.must))
 		}
 	}

@@ -26,9 +26,9 @@ func Decode(body []byte) (Draft, error) {
 	check(&draft, &v)
 	switch {
 	case root.Items.Count == 0:
-		v.AddBody("items", "required", "must hold at least one item")
+		v.AddBody("items", "required", "must have at least one item")
 	case root.Items.Count > MaxItems:
-		v.AddBody("items", "limit", fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, root.Items.Count))
+		v.AddBody("items", "limit", fmt.Sprintf("must have at most %d items, not %d", MaxItems, root.Items.Count))
 		return Draft{}, v.Err()
 	}
 	items := root.Items.Of(body)

@@ -44,7 +44,7 @@ func sentOr[T levy](t *till, path string, sent, computed []T) []T {
 	if sent == nil {
 		return computed
 	}
-	t.compare(path, "by the menu the "+path+" come to another sum", sum(sent), sum(computed))
+	t.compare(path, "by the menu, the "+path+" add up to a different amount", sum(sent), sum(computed))
 	return sent
 }
 

@@ -90,7 +90,7 @@ func (t *till) stated(path string, sent *core.Amount, computed decimal.Decimal) 
 	if sent == nil {
 		return computed
 	}
-	t.compare(path, "the hub works out another "+path, sent.Decimal, computed)
+	t.compare(path, "the hub calculates a different "+path, sent.Decimal, computed)
 	return sent.Decimal
 }
 
@@ -114,7 +114,7 @@ func (t *till) doubtStore(at time.Time) {
 		t.doubt("store_ref_id", StoreInactive, "the store is not active")
 	}
 	if !store.OrderingEnabled {
-		t.doubt("store_ref_id", OrderingDisabled, "the store takes no orders at present")
+		t.doubt("store_ref_id", OrderingDisabled, "the store does not accept orders now")
 	}
 	if !store.Listed {
 		t.doubt("store_ref_id", NotListed, "the store is not listed on this platform")
@@ -137,7 +137,7 @@ func (t *till) doubtMinimum(subtotal decimal.Decimal) {
 	if minimum != nil && t.setting.Platform.ServedBy == core.ServedByOwn && subtotal.LessThan(minimum.Decimal) {
 		t.flags = append(t.flags,
 			Flag{Path: "order_subtotal", Code: BelowMinimum,
-				Message: "the store takes no orders of less than its min_order_value",
+				Message: "the order is below the min_order_value of the store",
 				Sent:    &core.Amount{Decimal: subtotal}, Computed: minimum})
 	}
 }
@@ -146,7 +146,7 @@ func (t *till) doubtMinimum(subtotal decimal.Decimal) {
 func (t *till) doubtDiscount(discount core.Amount, due decimal.Decimal) {
 	if discount.GreaterThan(due) {
 		t.flags = append(t.flags,
-			Flag{Path: "discount", Code: Exceeds, Message: "the discount is more than the order comes to without it",
+			Flag{Path: "discount", Code: Exceeds, Message: "the discount exceeds the order total without it",
 				Sent: &discount, Computed: &core.Amount{Decimal: due}})
 	}
 }
@@ -160,7 +160,7 @@ func (t *till) payments(payable decimal.Decimal) {
 	for _, p := range t.draft.Payment {
 		paid = paid.Add(p.Amount.Decimal)
 	}
-	t.compare("payment", "the payments do not come to the payable amount", paid, payable)
+	t.compare("payment", "the payments do not add up to the payable amount", paid, payable)
 }
 
 func (t *till) platform() RelayPlatform {

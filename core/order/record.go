@@ -93,7 +93,7 @@ func (r Reading) On(platform string) Reading {
 // ReadRelay decodes the stored body of an order_placed event.
 func ReadRelay(stored []byte) (relay Relay, err error) {
 	if err := json.Unmarshal(stored, &relay, core.OfAnySize()); err != nil {
-		return relay, fmt.Errorf("a stored order cannot be read: %w", err)
+		return relay, fmt.Errorf("reading a stored order: %w", err)
 	}
 	return relay, nil
 }

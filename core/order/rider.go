@@ -76,8 +76,8 @@ type Delivery struct {
 
 var (
 	errReassigned = refusal("rider_data", "reassigned",
-		"names another rider than the one who is assigned; send UNASSIGNED first, then ASSIGNED")
-	errOver = core.Errorf(core.Conflict, "the order is DELIVERED already; its rider has no further status")
+		"is not the assigned rider: send UNASSIGNED first, then ASSIGNED")
+	errOver = core.Errorf(core.Conflict, "the order is already DELIVERED, so its rider has no further status")
 )
 
 func refusal(field, code, rule string) error {
@@ -140,7 +140,7 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	case sent.Status == "":
 		p.fail("status", "required", "is required")
 	case !slices.Contains(RiderStatuses(), sent.Status):
-		p.other("status", string(sent.Status), "one of: "+namesOf(RiderStatuses()))
+		other(p, "status", sent.Status, RiderStatuses()...)
 	}
 	data := sent.Data.Value
 	p.text("rider_data.rider_name", data.Name, maxName)

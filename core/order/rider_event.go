@@ -68,10 +68,10 @@ func CheckRidden(carrier Carrier) error {
 	case BySelf:
 		return nil
 	case "":
-		return refusal("order_id", "order_type", "names an order that nobody brings: it is not for delivery")
+		return refusal("order_id", "order_type", "is not a delivery order, so it has no rider")
 	default:
 		return refusal("order_id", "delivery_type",
-			"names an order that is not self-delivery: the platform's riders bring it")
+			"is not a self-delivery order: the platform's riders deliver it")
 	}
 }
 
@@ -94,10 +94,10 @@ func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, e
 		return false, nil, err
 	}
 	if update.Status == Assigned && r.State == Cancelled {
-		return false, nil, core.Errorf(core.Conflict, "the order is %s; nobody is assigned to it any more", r.State)
+		return false, nil, core.Errorf(core.Conflict, "the order is %s, so no rider can be assigned", r.State)
 	}
 	if len(r.Rides) >= maxRides {
-		return false, nil, core.Errorf(core.Conflict, "the order has had %d statuses of its rider; it takes no more",
+		return false, nil, core.Errorf(core.Conflict, "the order already has %d rider statuses, the maximum",
 			maxRides)
 	}
 	rides := append(slices.Clip(r.Rides),
@@ -147,7 +147,7 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 	body.More.ExternalChannel = r.channel()
 	encoded, err := json.Marshal(&body)
 	if err != nil {
-		return nil, fmt.Errorf("writing the event: %w", err)
+		return nil, fmt.Errorf("encoding the event: %w", err)
 	}
 	return encoded, nil
 }

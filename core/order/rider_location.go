@@ -22,7 +22,7 @@ type RiderLocation struct {
 // degrees is a decimal number that may be sent as a string; "" if it was not sent.
 type degrees string
 
-var errDegrees = &core.RuleError{Code: "type", Rule: "must be a decimal number of degrees, as text"}
+var errDegrees = &core.RuleError{Code: "type", Rule: "must be a decimal number of degrees, as a string"}
 
 // UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
 func (d *degrees) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
@@ -73,6 +73,6 @@ func (p spot) degrees(field string, sent degrees, limit int64) {
 		return
 	}
 	if decimal.RequireFromString(string(sent)).Abs().GreaterThan(decimal.NewFromInt(limit)) { // parsed before
-		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees", limit, limit))
+		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees, not %s", limit, limit, sent))
 	}
 }

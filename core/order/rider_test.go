@@ -129,7 +129,7 @@ func TestCancelledOrderAcceptsNoRider(t *testing.T) {
 		return changed, err
 	}
 	_, err := take(Cancelled, Assigned)
-	require.EqualError(t, err, "the order is Cancelled; nobody is assigned to it any more")
+	require.EqualError(t, err, "the order is Cancelled, so no rider can be assigned")
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	changed, err := take(Dispatched, Assigned)
 	require.NoError(t, err)

@@ -46,10 +46,10 @@ func DecodeShortage(body []byte) (Shortage, error) {
 	whole.text("order_ref_id", string(sent.Reference), maxName)
 	switch {
 	case len(sent.Items) == 0:
-		whole.fail("items_oos", "required", "must hold at least one item")
+		whole.fail("items_oos", "required", "must have at least one item")
 	case len(sent.Items) > MaxItems:
 		whole.fail("items_oos", "limit",
-			fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, len(sent.Items)))
+			fmt.Sprintf("must have at most %d items, not %d", MaxItems, len(sent.Items)))
 		return Shortage{}, v.Err()
 	}
 	items := make([]struct {
@@ -77,7 +77,7 @@ func DecodeShortage(body []byte) (Shortage, error) {
 // not contain one of them, and Conflict if the order has ended.
 func (s *Shortage) Of(relay Relay, state State) error {
 	if len(state.Next()) == 0 {
-		return core.Errorf(core.Conflict, "the order is %s: nothing of it can be out of stock any more", state)
+		return core.Errorf(core.Conflict, "the order is %s, so its items can no longer be out of stock", state)
 	}
 	var held []ShortItem
 	for _, item := range relay.Order.Items {
@@ -160,7 +160,7 @@ type ShortageOutcome struct {
 
 // ReadByChannel is the outcome for the merchant's own channels, which read reports with the order: no platform is
 // notified.
-const ReadByChannel = "the channel reads the report with the order"
+const ReadByChannel = "the channel receives the report with the order"
 
 // Event returns the body of an order_items_oos_processed event.
 func (o ShortageOutcome) Event() ([]byte, error) {

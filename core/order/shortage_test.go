@@ -31,15 +31,14 @@ func TestEmptyOutOfStockReportsAreRejected(t *testing.T) {
 			"order_ref_id is required",
 		`{"order_upipr_id":0,"items_oos":[{"ref_id":"dal"}]}`: "order_upipr_id or " +
 			"order_ref_id is required",
-		`{"order_upipr_id":1}`: "items_oos must hold at least one item",
+		`{"order_upipr_id":1}`: "items_oos must have at least one item",
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal"},{"ref_id":null}]}`: "items_oos[1]: ref_id is required",
-		`{"order_upipr_id":1,"items_oos":[null]}`: "items_oos must hold " +
-			"at least one item",
-		`{"order_upipr_id":1,"items_oos":[7]}`: "items_oos[0]: must be an object",
+		`{"order_upipr_id":1,"items_oos":[null]}`:                             "items_oos must have at least one item",
+		`{"order_upipr_id":1,"items_oos":[7]}`:                                "items_oos[0]: must be an object",
 		`{"order_upipr_id":1,"allow_edit":"yes","items_oos":[]}`: "allow_edit must be " +
 			"true or false",
 		`{"order_upipr_id":1,"items_oos":[` + strings.Repeat(`{"ref_id":"x"},`, 500) +
-			`{}]}`: "at most 500 items; 501 were sent",
+			`{}]}`: "at most 500 items, not 501",
 		`{"order_ref_id":"` + strings.Repeat("x", 256) +
 			`","items_oos":[{"ref_id":"dal"}]}`: "order_ref_id must be at most 255",
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal","upipr_id":-2}]}`: `items_oos[0] ` +

@@ -35,17 +35,6 @@ func ParseState(s string) (State, bool) {
 	return "", false
 }
 
-// StateNames returns the names, separated by commas, for messages.
-func StateNames() string { return namesOf(States()) }
-
-func namesOf[S ~string](list []S) string {
-	names := make([]string, len(list))
-	for i, one := range list {
-		names[i] = string(one)
-	}
-	return strings.Join(names, ", ")
-}
-
 // Next returns the states that may follow, the usual one first. These are all later ones, because transitions may
 // skip states, and Cancelled. Completed and Cancelled are final.
 func (s State) Next() []State {
@@ -65,9 +54,9 @@ func (s State) Move(to State) (changed bool, err error) {
 	case slices.Contains(next, to):
 		return true, nil
 	case len(next) == 0:
-		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: nothing follows %s", s, to, s)
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: %s is final", s, to, s)
 	default:
-		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s; it can become: %s", s, to,
-			namesOf(next))
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s, only %s", s, to,
+			core.Join(next))
 	}
 }

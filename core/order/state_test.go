@@ -50,9 +50,9 @@ func contained(list []State, s State) bool {
 func TestRejectedStateChangeNamesTheAllowedStates(t *testing.T) {
 	_, err := Dispatched.Move(Acknowledged)
 	require.EqualError(t, err,
-		"the order is Dispatched and cannot become Acknowledged; it can become: Completed, Cancelled")
+		"the order is Dispatched and cannot become Acknowledged, only Completed, Cancelled")
 	_, err = Completed.Move(Cancelled)
-	require.EqualError(t, err, "the order is Completed and cannot become Cancelled: nothing follows Completed")
+	require.EqualError(t, err, "the order is Completed and cannot become Cancelled: Completed is final")
 }
 
 func TestEverySequenceOfStateChangesEnds(t *testing.T) {

@@ -184,11 +184,11 @@ func (k *keeper) acquire(ctx context.Context, lost *instance) (*instance, func()
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
-				return nil, nil, k.down(state, "all its calls are taken")
+				return nil, nil, k.down(state, "its concurrency limit is reached")
 			}
 			if ctx.Err() != nil { // both were ready
 				<-slots
-				return nil, nil, k.down(state, "all its calls are taken")
+				return nil, nil, k.down(state, "its concurrency limit is reached")
 			}
 			if i.begin() {
 				return i, func() { i.done(); <-slots }, nil
@@ -226,7 +226,7 @@ func (k *keeper) down(state State, why string) error {
 			why += ": " + k.faults[0].Text
 		}
 	}
-	err := core.Errorf(core.Unavailable, "plugin %s cannot be asked now: %s", k.id, why)
+	err := core.Errorf(core.Unavailable, "plugin %s is unavailable: %s", k.id, why)
 	err.RetryAfter = firstBackoff
 	return err
 }
@@ -236,7 +236,7 @@ func (k *keeper) explain(ctx context.Context, call string, err error, lost bool)
 	var wrong *sdk.Fault
 	code := status.Code(err)
 	if errors.As(err, &wrong) || code == codes.ResourceExhausted {
-		fault := fmt.Errorf("%s: its answer was refused: %s", call, plain(err))
+		fault := fmt.Errorf("%s: invalid response: %s", call, plain(err))
 		k.note(fault, false)
 		return calledWrong, core.Errorf(core.Internal, "plugin %s: %v", k.id, fault)
 	}
@@ -248,14 +248,14 @@ func (k *keeper) explain(ctx context.Context, call string, err error, lost bool)
 	case errors.Is(context.Cause(ctx), context.Canceled):
 		return calledCanceled, ctx.Err()
 	case code == codes.DeadlineExceeded || ctx.Err() != nil:
-		fault := fmt.Errorf("%s: it did not answer in time", call)
+		fault := fmt.Errorf("%s: no response in time", call)
 		k.note(fault, false)
 		return calledLate, late{core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)}
 	case lost:
-		return calledDown, fatal{core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id,
+		return calledDown, fatal{core.Errorf(core.Unavailable, "plugin %s exited twice during a call (%s)", k.id,
 			call)}
 	default:
-		fault := fmt.Errorf("%s: it failed: %s", call, plain(err))
+		fault := fmt.Errorf("%s: failed: %s", call, plain(err))
 		k.note(fault, false)
 		return calledFailed, core.Errorf(core.Internal, "plugin %s: %v", k.id, fault)
 	}

@@ -38,12 +38,12 @@ func newDen(below string) (*den, error) {
 	}
 	dir, err := os.MkdirTemp(below, denPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("a private directory for plugins: %w", err)
+		return nil, fmt.Errorf("creating the runtime directory of plugins: %w", err)
 	}
 	if len(dir) > longestDen {
 		_ = os.RemoveAll(dir)
 		return nil,
-			fmt.Errorf("the path of %s is too long for sockets; name a shorter directory for temporary files (TMPDIR)",
+			fmt.Errorf("the path of %s is too long for sockets: set TMPDIR to a shorter directory",
 				dir)
 	}
 	locked, err := os.CreateTemp(dir, "")
@@ -107,7 +107,7 @@ func copyVerified(from, into, digest string) (string, error) {
 		return "", err
 	}
 	if is := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(is, digest) {
-		return "", fmt.Errorf("%s has the SHA-256 digest %s, and its manifest says %s: it is not started", from, is,
+		return "", fmt.Errorf("%s has the SHA-256 digest %s, but its manifest says %s", from, is,
 			digest)
 	}
 	return path, nil

@@ -53,7 +53,7 @@ func (k *keeper) note(fault error, ended bool) int {
 	if k.ends = recent(k.ends, now); ended && !(errors.As(fault, &late) && late.one) {
 		k.ends = append(k.ends, now)
 	}
-	k.log.log.Warn("a plugin has a fault", "fault", k.faults[0].Text, "ended", ended)
+	k.log.log.Warn("plugin fault", "fault", k.faults[0].Text, "ended", ended)
 	return len(k.ends)
 }
 

@@ -56,7 +56,7 @@ func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
 	require.Equal(t, first, s.state().PID, "that many items take it long is no sign that it hangs")
 	late()
 	s.until("it is started again", s.another(first))
-	require.Contains(t, s.fault(), "it did not answer 5 calls in a row in time")
+	require.Contains(t, s.fault(), "it timed out in 5 consecutive calls")
 	require.True(t, s.state().Faults[0].Ended)
 }
 
@@ -68,7 +68,7 @@ func (s *stage) late(t *testing.T, key string) {
 		return err
 	})
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
-	require.ErrorContains(t, err, "it did not answer in time")
+	require.ErrorContains(t, err, "no response in time")
 }
 
 func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
@@ -80,7 +80,7 @@ func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
 			s.late(t, "1")
 		}
 		s.until("it is started again", s.another(first))
-		require.Contains(t, s.fault(), "all of them repeats of one")
+		require.Contains(t, s.fault(), "all retries of one")
 	}
 	_, err := s.check(t.Context(), "version", "")
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 	}
 	err := s.expired(func(ctx context.Context) error { return plan(ctx, "wait") })
 	require.Equal(t, core.Internal, core.CodeOf(err), "it is not the plugin that is down")
-	require.ErrorContains(t, err, "it did not answer in time")
+	require.ErrorContains(t, err, "no response in time")
 
 	failed, got := make(chan answered, 1), answered{}
 	go func() { failed <- answered{err: plan(t.Context(), "crash")} }()
@@ -117,7 +117,7 @@ func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 		return ended()
 	})
 	require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down")
-	require.ErrorContains(t, got.err, "ended while it was asked")
+	require.ErrorContains(t, got.err, "exited twice during a call")
 }
 
 func TestItemCheckDeadlineIncludesTheQueueTime(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSlowMenuRenderingIsAPluginError(t *testing.T) {
 	s.until("the call has failed", arrived(failed, &got))
 	require.Equal(t, core.Internal, core.CodeOf(got.err),
 		"it is not the plugin that is down: others are rendered meanwhile")
-	require.ErrorContains(t, got.err, "Menu.Render: it did not answer in time")
+	require.ErrorContains(t, got.err, "Menu.Render: no response in time")
 }
 
 func TestPluginErrorStatusIsNotALostConnection(t *testing.T) {
@@ -156,7 +156,7 @@ func TestPluginErrorStatusIsNotALostConnection(t *testing.T) {
 	s.ready("unavailable")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
 	require.Equal(t, core.Internal, core.CodeOf(err))
-	require.ErrorContains(t, err, "it failed: the table is broken")
+	require.ErrorContains(t, err, "failed: the table is broken")
 	require.Contains(t, s.fault(), "the table is broken")
 }
 
@@ -165,7 +165,7 @@ func TestDegradedPluginShowsItsReason(t *testing.T) {
 	s.ready("degraded")
 	require.Empty(t, s.state().Health)
 	s.until("it is degraded", s.is(Degraded))
-	require.Equal(t, "it says that it is degraded: the cache is cold", s.state().Health)
+	require.Equal(t, "it reports that it is degraded: the cache is cold", s.state().Health)
 	s.install("good")
 	require.NoError(t, s.Upgrade(t.Context(), "hostile"))
 	require.Equal(t, Ready, s.state().State)

@@ -71,7 +71,7 @@ type Host struct {
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
 	if err := hide(); err != nil {
-		return nil, fmt.Errorf("keeping this process from plugins: %w", err)
+		return nil, fmt.Errorf("hiding this process from plugins: %w", err)
 	}
 	den, err := newDen(config.TempDir)
 	if err != nil {

@@ -146,7 +146,7 @@ func TestConcurrentPluginCallsAreLimited(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.check(ctx, "version", "")
-	require.ErrorContains(t, err, "all its calls are taken")
+	require.ErrorContains(t, err, "its concurrency limit is reached")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err = s.check(t.Context(), "version", "")
 	require.NoError(t, err)
@@ -163,12 +163,12 @@ func TestEndpointURLsRequireAllowedHosts(t *testing.T) {
 		"https://aggregator.example":               "is not allowed",
 		"https://evilaggregator.example":           "is not allowed",
 		"https://api.example.com.evil.example":     "is not allowed",
-		"https://api.example.com@evil.example/":    "is not an address",
+		"https://api.example.com@evil.example/":    "must be a URL",
 		"https://169.254.169.254/latest":           "is not allowed",
-		"api.example.com":                          "is not an address",
-		"https://api.example.com/?to=evil.example": "is not an address",
+		"api.example.com":                          "must be a URL",
+		"https://api.example.com/?to=evil.example": "must be a URL",
 		"http://localhost:80":                      "is not allowed",
-		"https://api.example.com/#x":               "is not an address",
+		"https://api.example.com/#x":               "must be a URL",
 	} {
 		err := checkHost(hosts, "api", address)
 		if message == "" {
@@ -179,5 +179,5 @@ func TestEndpointURLsRequireAllowedHosts(t *testing.T) {
 		}
 	}
 	require.ErrorContains(t, CheckAddress(&sdk.Description{Id: "x"}, "api", "https://api.example.com"),
-		"has none of that name")
+		"has no endpoint of that name")
 }

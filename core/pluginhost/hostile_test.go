@@ -35,7 +35,7 @@ func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
 	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
 	s.until("the plugin is killed", s.another(first))
 	require.Contains(t, s.fault(),
-		"missed 3 health checks in a row: it did not tell its health in time; its process is stopped")
+		"failed 3 consecutive health checks: it did not report its health in time, and its process is stopped")
 	// it stops the next one too: asked twice, and no more
 	var got answered
 	s.until("the call has failed", arrived(stopped, &got))
@@ -84,13 +84,12 @@ func TestUnresponsivePluginStartTimesOut(t *testing.T) {
 
 func TestPluginStartErrorsAreExplained(t *testing.T) {
 	for mode, says := range map[string]string{
-		"dies": "it ended before it served (exit status 7; the last line of its log: there is no disk)",
-		"babbles": "the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come " +
-			"before one: hello",
+		"dies":         "it exited before it served (exit status 7, with the last log line: there is no disk)",
+		"babbles":      "its first line must be a handshake (1|1|unix|SOCKET|grpc), not: hello",
 		"babbles-long": "handshake (1|1|unix|SOCKET|grpc)",
-		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside of the directory it was given",
-		"not-serving":  "it says that it does not serve",
-		"panics":       "its log: panic: there is no table",
+		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside its directory",
+		"not-serving":  "it reports that it does not serve",
+		"panics":       "with the log: panic: there is no table",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s := newStage(t)
@@ -108,7 +107,7 @@ func TestAPluginThatStopsServingIsReplaced(t *testing.T) {
 	first := s.state().PID
 	require.NoError(t, s.keeper("hostile").current.client.Drain(t.Context()))
 	s.until("it is killed", s.another(first))
-	require.Contains(t, s.fault(), "it says that it does not serve")
+	require.Contains(t, s.fault(), "it reports that it does not serve")
 }
 
 func TestLongOutputDoesNotBlockAPlugin(t *testing.T) {
@@ -135,7 +134,7 @@ func TestCrashedCallIsRetriedOnTheNextProcess(t *testing.T) {
 	var got answered
 	s.until("the call is answered", arrived(call, &got))
 	require.NoError(t, got.err)
-	require.Contains(t, s.fault(), "its process ended (exit status 3")
+	require.Contains(t, s.fault(), "its process exited (exit status 3")
 }
 
 func TestCallCrashingTwiceIsUnavailable(t *testing.T) {
@@ -145,7 +144,7 @@ func TestCallCrashingTwiceIsUnavailable(t *testing.T) {
 	var got answered
 	s.until("the call has failed", arrived(call, &got))
 	require.Equal(t, core.Unavailable, core.CodeOf(got.err))
-	require.ErrorContains(t, got.err, "ended while it was asked (Menu.CheckItems), twice")
+	require.ErrorContains(t, got.err, "exited twice during a call (Menu.CheckItems)")
 }
 
 func TestPanicFailsOnlyItsCall(t *testing.T) {
@@ -167,7 +166,7 @@ func TestDigestIsVerifiedAtEveryStart(t *testing.T) {
 
 	s.install("good", func(m *sdk.Manifest) { m.Binaries[0].SHA256 = strings.Repeat("0", 64) })
 	s.signal(syscall.SIGKILL)
-	s.until("it is refused", func() bool { return strings.Contains(s.fault(), "it is not started") })
+	s.until("it is refused", func() bool { return strings.Contains(s.fault(), "digest") })
 	require.Contains(t, s.fault(), "its manifest says 000000")
 }
 

@@ -76,7 +76,7 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	case <-ctx.Done():
 		i.process.kill()
 		<-started
-		err = errors.New("it did not begin to serve in time")
+		err = errors.New("it did not serve in time")
 		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			err = context.Cause(ctx)
 		}
@@ -106,7 +106,7 @@ func (i *instance) open(log *logbook) error {
 	}
 	if address.Network() != "unix" ||
 		!strings.HasPrefix(filepath.Clean(address.String()), i.dir+string(filepath.Separator)) {
-		return fmt.Errorf("it listens at %s %s, outside of the directory it was given", address.Network(), address)
+		return fmt.Errorf("it listens at %s %s, outside its directory", address.Network(), address)
 	}
 	secure := insecure.NewCredentials()
 	if config.AutoMTLS {
@@ -136,7 +136,7 @@ func (i *instance) open(log *logbook) error {
 func (i *instance) whyNot(guess error) error {
 	select {
 	case <-i.process.ended:
-		return fmt.Errorf("it ended before it served (%s)", i.process.last())
+		return fmt.Errorf("it exited before it served (%s)", i.process.last())
 	default:
 	}
 	return errors.New(shorten(sdk.StartFault(guess).Error(), longestFault))
@@ -146,15 +146,15 @@ func (i *instance) whyNot(guess error) error {
 func (i *instance) examine(ctx context.Context) error {
 	about, err := i.client.Describe(ctx)
 	if err != nil {
-		return fmt.Errorf("it did not describe itself: %s", plain(err))
+		return fmt.Errorf("its Describe failed: %s", plain(err))
 	}
 	if err := errors.Join(sdk.CheckDescription(about), i.parcel.manifest.Matches(about)); err != nil {
-		return fmt.Errorf("its description is not what its manifest says: %s", inOneLine(err))
+		return fmt.Errorf("its description differs from its manifest: %s", inOneLine(err))
 	}
 	i.about = about
 	i.measure()
 	if _, err := i.client.Configure(ctx, &sdk.Call{}); err != nil && !sdk.IsRefusal(err) {
-		return fmt.Errorf("it did not check settings: %s", plain(err))
+		return fmt.Errorf("its Configure failed: %s", plain(err))
 	}
 	return i.serving(ctx)
 }
@@ -164,15 +164,15 @@ func (i *instance) serving(ctx context.Context) error {
 	health, err := i.client.CheckHealth(ctx)
 	switch {
 	case ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded:
-		return errors.New("it did not tell its health in time")
+		return errors.New("it did not report its health in time")
 	case err != nil:
-		return fmt.Errorf("it did not tell its health: %s", plain(err))
+		return fmt.Errorf("its health check failed: %s", plain(err))
 	case health.GetState() == pb.HealthState_HEALTH_STATE_SERVING:
 		return nil
 	case health.GetState() == pb.HealthState_HEALTH_STATE_DEGRADED:
 		return degraded(health.GetMessage())
 	default:
-		return fmt.Errorf("it says that it does not serve (%s)", health.GetState())
+		return fmt.Errorf("it reports that it does not serve (%s)", health.GetState())
 	}
 }
 
@@ -180,7 +180,7 @@ func (i *instance) serving(ctx context.Context) error {
 type degraded string
 
 // Error returns the plugin's message.
-func (d degraded) Error() string { return "it says that it is degraded: " + string(d) }
+func (d degraded) Error() string { return "it reports that it is degraded: " + string(d) }
 
 // begin counts a call. It returns false if the instance is leaving.
 func (i *instance) begin() bool {
@@ -241,9 +241,9 @@ type hang struct{ one bool }
 // Error states the number of calls.
 func (h hang) Error() string {
 	if h.one {
-		return fmt.Sprintf("it did not answer %d calls in a row in time, all of them repeats of one", mostLate)
+		return fmt.Sprintf("it timed out in %d consecutive calls, all retries of one", mostLate)
 	}
-	return fmt.Sprintf("it did not answer %d calls in a row in time", mostLate)
+	return fmt.Sprintf("it timed out in %d consecutive calls", mostLate)
 }
 
 // measure returns the memory of the plugin and its children, in bytes.

@@ -14,7 +14,7 @@ import (
 // for good.
 func isolate(order shimOrder) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("the namespace of mounts: %w", err)
+		return fmt.Errorf("creating the mount namespace: %w", err)
 	}
 	own, err := unix.Open(order.Dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func isolate(order shimOrder) error {
 	// processes, because they belong to another user namespace.
 	err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	if err != nil && !errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("/proc: %w", err)
+		return fmt.Errorf("mounting /proc: %w", err)
 	}
 	return surrender()
 }
@@ -64,7 +64,7 @@ func showAgain(own int, dir string) error {
 // made undumpable.
 func surrender() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return fmt.Errorf("ambient capabilities: %w", err)
+		return fmt.Errorf("dropping ambient capabilities: %w", err)
 	}
 	for capability := uintptr(0); ; capability++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -72,12 +72,12 @@ func surrender() error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("bounding set: %w", err)
+			return fmt.Errorf("dropping the bounding set: %w", err)
 		}
 	}
 	none := [2]unix.CapUserData{}
 	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
-		return fmt.Errorf("capabilities: %w", err)
+		return fmt.Errorf("dropping capabilities: %w", err)
 	}
 	return hide()
 }

@@ -42,10 +42,10 @@ func (h *Host) Isolation() (why string) {
 	_ = stdin.Close()
 	_ = cmd.Wait()
 	if err != nil {
-		return "the shim does not answer"
+		return "the shim does not respond"
 	}
 	if h.config.Plain {
-		return "they are not wanted"
+		return "isolation is disabled"
 	}
 	return cmp.Or(report.Failed, report.Plain)
 }
@@ -59,7 +59,6 @@ func (h *Host) warnOfPlain(p *process) {
 		return
 	}
 	h.warned.Do(func() {
-		h.config.Log.Warn("plugins run with all rights of this user: the system gives them no namespaces of their own",
-			"error", why)
+		h.config.Log.Warn("plugins run without isolation", "reason", why)
 	})
 }

@@ -100,7 +100,7 @@ func (w wish) answer(err error) {
 // settle sends the result of a start to the caller of an upgrade of a stopped plugin.
 func (k *keeper) settle(err error) {
 	if err != nil {
-		err = fmt.Errorf("the version that is installed does not get ready: %w", err)
+		err = fmt.Errorf("the installed version does not get ready: %w", err)
 	}
 	k.owed.answer(err)
 	k.owed = wish{}
@@ -152,7 +152,7 @@ func (k *keeper) start(ctx context.Context, p parcel, enter func(State)) (*insta
 	select {
 	case err = <-examined:
 	case <-i.process.ended:
-		err = fmt.Errorf("it ended while it was being started (%s)", i.process.last())
+		err = fmt.Errorf("it exited while it started (%s)", i.process.last())
 		_ = i.conn.Close()
 		<-examined
 	}
@@ -200,7 +200,7 @@ func (k *keeper) watch(ctx context.Context, i *instance) (run bool, fault error)
 		case <-i.process.ended:
 			giveUp()
 			k.drop(i)
-			return true, fmt.Errorf("its process ended (%s)", i.process.last())
+			return true, fmt.Errorf("its process exited (%s)", i.process.last())
 		case fault := <-i.hangs:
 			giveUp()
 			k.drop(i)
@@ -229,14 +229,14 @@ func (k *keeper) check(ctx context.Context, i *instance, misses *int) error {
 	defer cancel()
 	err := i.serving(ctx)
 	if used := i.measure(); used > i.parcel.memory {
-		return fmt.Errorf("it took %d MB of memory, and its manifest allows %d", used>>20, i.parcel.memory>>20)
+		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", used>>20, i.parcel.memory>>20)
 	}
 	if *misses++; err == nil || errors.As(err, new(degraded)) {
 		*misses = 0
 	}
 	k.feel(err)
 	if *misses >= mostMisses {
-		return fmt.Errorf("it missed %d health checks in a row: %w%s", *misses, err, condition(i.process.pid()))
+		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err, condition(i.process.pid()))
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (k *keeper) enter(state State) {
 	if state == Discovered || state == Verified || state == Starting || state == Configuring {
 		level = slog.LevelDebug
 	}
-	k.log.log.Log(context.Background(), level, "a plugin changed its state", "state", string(state), "version",
+	k.log.log.Log(context.Background(), level, "plugin state changed", "state", string(state), "version",
 		k.version)
 }
 

@@ -29,7 +29,7 @@ func (l *lines) Write(text []byte) (int, error) {
 
 func (l *lines) flush() {
 	if l.over > 0 {
-		l.part = fmt.Appendf(l.part, "… (%d more bytes of this line were left out)", l.over)
+		l.part = fmt.Appendf(l.part, "… (%d more bytes)", l.over)
 	}
 	if len(bytes.TrimSpace(l.part)) > 0 {
 		_, _ = l.to.Write(l.part)

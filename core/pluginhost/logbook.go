@@ -44,7 +44,7 @@ func (b *logbook) Write(line []byte) (int, error) {
 	}
 	write, dropped := b.keep(text)
 	if dropped > 0 {
-		b.log.Warn("the plugin logs too much; lines were left out", "lines", dropped)
+		b.log.Warn("plugin log lines dropped", "lines", dropped)
 	}
 	if write {
 		level, message, attrs := readLine(text, line)

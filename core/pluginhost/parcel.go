@@ -37,10 +37,10 @@ func readParcel(dir, id string) (parcel, error) {
 	}
 	p := parcel{text: digest}
 	if p.manifest, err = sdk.ParseManifest(text); err != nil {
-		return p, fmt.Errorf("its manifest %s is wrong: %s", path, inOneLine(err))
+		return p, fmt.Errorf("its manifest %s is invalid: %s", path, inOneLine(err))
 	}
 	if p.manifest.ID != id {
-		return p, fmt.Errorf("its manifest %s is of plugin %q", path, p.manifest.ID)
+		return p, fmt.Errorf("its manifest %s is for plugin %q", path, p.manifest.ID)
 	}
 	binary, err := p.manifest.Binary(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
@@ -60,7 +60,7 @@ func Installed(dir string) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the directory of plugins: %w", err)
+		return nil, fmt.Errorf("reading the plugin directory: %w", err)
 	}
 	var ids []string
 	for _, entry := range entries {

@@ -127,7 +127,7 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 	}
 	if err := sdk.CheckOrder(t.GetOrder()); err != nil {
 		p.Blame(fmt.Errorf("Orders.Translate: %s", inOneLine(err)))
-		return nil, core.Errorf(core.Invalid, "plugin %s translated the order wrongly: %s", p.id, inOneLine(err))
+		return nil, core.Errorf(core.Invalid, "plugin %s returned an invalid order: %s", p.id, inOneLine(err))
 	}
 	return t, nil
 }
@@ -251,26 +251,26 @@ func CheckAddress(about *sdk.Description, endpoint, address string) error {
 			return checkHost(e.GetHosts(), endpoint, address)
 		}
 	}
-	return core.Errorf(core.Invalid, "endpoint %q: plugin %s has none of that name", endpoint, about.GetId())
+	return core.Errorf(core.Invalid, "endpoint %q: plugin %s has no endpoint of that name", endpoint, about.GetId())
 }
 
 func checkHost(hosts []string, endpoint, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return core.Errorf(core.Invalid, "endpoint %q: %q is not an address such as https://api.example.com/v1",
+		return core.Errorf(core.Invalid, "endpoint %q: must be a URL such as https://api.example.com/v1, not %q",
 			endpoint, address)
 	}
 	host := strings.ToLower(u.Hostname())
 	ip := net.ParseIP(host)
 	local := host == "localhost" || ip != nil && ip.IsLoopback()
 	if u.Scheme != "https" && !(u.Scheme == "http" && local) {
-		return core.Errorf(core.Invalid, "endpoint %q: %q must begin with https://", endpoint, address)
+		return core.Errorf(core.Invalid, "endpoint %q: must begin with https://, not %q", endpoint, address)
 	}
 	for _, allowed := range hosts {
 		if below, wild := strings.CutPrefix(allowed, "*"); host == allowed || wild && strings.HasSuffix(host, below) {
 			return nil
 		}
 	}
-	return core.Errorf(core.Invalid, "endpoint %q: host %s is not allowed; the plugin's manifest allows %s", endpoint,
+	return core.Errorf(core.Invalid, "endpoint %q: host %s is not allowed by the plugin's manifest, only %s", endpoint,
 		host, strings.Join(hosts, ", "))
 }

@@ -102,7 +102,7 @@ func (p *process) begin(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killed {
-		return errors.New("it was ended before it began")
+		return errors.New("it was killed before it started")
 	}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
 		case last.Ended != "":
 			err = errors.New(last.Ended)
 		case err == nil:
-			err = errors.New("it was ended")
+			err = errors.New("it was killed")
 		}
 		_ = p.reports.Close()
 	}
@@ -157,18 +157,18 @@ func (p *process) kill() {
 
 // last describes how the process ended, after it has.
 func (p *process) last() string {
-	text := "it ended by itself"
+	text := "it exited"
 	if p.err != nil {
 		text = p.err.Error()
 	}
 	log := p.log.after(p.logged)
 	for _, line := range slices.Backward(log) { // the lines after it are the stack
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			return text + "; its log: " + shorten(line, longestFault)
+			return text + ", with the log: " + shorten(line, longestFault)
 		}
 	}
 	if len(log) > 0 {
-		text += "; the last line of its log: " + shorten(log[len(log)-1], longestFault)
+		text += ", with the last log line: " + shorten(log[len(log)-1], longestFault)
 	}
 	return text
 }

@@ -121,9 +121,9 @@ func condition(pid int) string {
 	_, after, _ := strings.Cut(string(text), ") ")
 	switch {
 	case strings.HasPrefix(after, "T"):
-		return "; its process is stopped"
+		return ", and its process is stopped"
 	case strings.HasPrefix(after, "D"):
-		return "; its process waits for the disk"
+		return ", and its process waits for the disk"
 	}
 	return ""
 }

@@ -76,7 +76,7 @@ func TestEscapedChildrenEndWithAKilledPlugin(t *testing.T) {
 		s.still("its end is known", func() bool { return s.fault() != "" })
 		s.until("another serves", s.another(killed))
 		require.False(t, anyRuns(below))
-		require.Contains(t, s.fault(), "its process ended (signal: killed")
+		require.Contains(t, s.fault(), "its process exited (signal: killed")
 	})
 }
 
@@ -86,7 +86,7 @@ func TestMemoryOfEscapedChildrenCounts(t *testing.T) {
 		_, err := s.check(t.Context(), "child-eats", "")
 		require.NoError(t, err)
 		below := s.below()
-		s.until("the plugin is ended", func() bool { return strings.Contains(s.fault(), "it took") })
+		s.until("the plugin is ended", func() bool { return strings.Contains(s.fault(), "it used") })
 		require.Contains(t, s.fault(), "MB of memory, and its manifest allows 128")
 		s.still("its child has ended", func() bool { return !anyRuns(below) })
 	})
@@ -183,7 +183,7 @@ func TestUnisolatedPluginHasNoNewPrivileges(t *testing.T) {
 	text, err := s.check(t.Context(), "read", "/proc/self/status")
 	require.NoError(t, err)
 	require.Regexp(t, `NoNewPrivs:\s+1`, text)
-	require.Equal(t, "they are not wanted", s.Isolation())
+	require.Equal(t, "isolation is disabled", s.Isolation())
 }
 
 func TestPluginInheritsNoHubVariables(t *testing.T) {

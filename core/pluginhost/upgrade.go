@@ -26,7 +26,7 @@ func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
 		k.version = old.parcel.manifest.Version
 		k.mu.Unlock()
 		if lost := k.keepSpare(old); lost != nil {
-			k.note(fmt.Errorf("version %s could not be kept: %w", old.parcel.manifest.Version, lost), false)
+			k.note(fmt.Errorf("storing version %s failed: %w", old.parcel.manifest.Version, lost), false)
 		}
 		w.answer(k.refuse(p.text, old.parcel.manifest.Version, err))
 		return old
@@ -69,7 +69,7 @@ func (k *keeper) spend() {
 // refuse records that the installed version does not get ready while another version serves.
 func (k *keeper) refuse(text, serves string, cause error) error {
 	k.refused = text
-	err := fmt.Errorf("the upgrade was refused, version %s goes on until the hub is started again: %w", serves, cause)
+	err := fmt.Errorf("the upgrade was rejected, and version %s runs until the hub restarts: %w", serves, cause)
 	k.note(err, false)
 	return err
 }
@@ -86,7 +86,7 @@ func (k *keeper) retire(i *instance, last bool) {
 	case <-i.leave():
 	case <-i.process.ended:
 	case <-due:
-		k.note(errors.New("its calls did not end in time and were cut off"), false)
+		k.note(errors.New("its calls did not end in time and were cancelled"), false)
 	}
 	drain, cancel := until(context.Background(), k.host.config.Clock, healthWithin)
 	defer cancel()

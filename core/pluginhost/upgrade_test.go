@@ -43,7 +43,7 @@ func TestFailedUpgradeKeepsTheOldVersion(t *testing.T) {
 	}
 	s.install("dies")
 	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"),
-		"version 1.0.0 goes on until the hub is started again: it ended before it served")
+		"version 1.0.0 runs until the hub restarts: it exited before it served")
 	require.Equal(t, Ready, s.state().State)
 	answers("1.0.0")
 
@@ -51,7 +51,7 @@ func TestFailedUpgradeKeepsTheOldVersion(t *testing.T) {
 	answers("1.0.0")
 	s.Stop("hostile")
 	s.until("it is stopped", s.is(Stopped))
-	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "it ended before it served",
+	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "it exited before it served",
 		"an operator has it tried again")
 	s.until("the old one is started again", s.is(Ready))
 	answers("1.0.0")
@@ -93,7 +93,7 @@ func TestUpgradeStartsAStoppedPlugin(t *testing.T) {
 			s.install("dies")
 			at.bring(s)
 			err := s.Upgrade(t.Context(), "hostile")
-			require.ErrorContains(t, err, "does not get ready: it ended before it served (exit status 7")
+			require.ErrorContains(t, err, "does not get ready: it exited before it served (exit status 7")
 			s.install("second")
 			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
 			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.state().State, s.state().Version})

@@ -156,9 +156,9 @@ func (w Watch) Look(ctx context.Context) ([]Change, error) {
 func (w Watch) settle(ctx context.Context, s Store) error {
 	switch {
 	case s.SilentSince.IsZero():
-		return w.Records.Settle(ctx, s, false, "the POS is heard of again")
+		return w.Records.Settle(ctx, s, false, "the POS is active again")
 	case !s.Closes:
-		return w.Records.Settle(ctx, s, false, "stores are not closed any more while their POS is silent")
+		return w.Records.Settle(ctx, s, false, "stores stay open while their POS is silent")
 	default:
 		return w.Records.Settle(ctx, s, true, "the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
 	}

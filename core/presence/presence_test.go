@@ -123,7 +123,7 @@ func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 			continue
 		}
 		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z",
-			"7 false: the POS is heard of again"}, records.settled)
+			"7 false: the POS is active again"}, records.settled)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
 	records.store.Closes = false
 	_, err = w.Look(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, "7 false: stores are not closed any more while their POS is silent", records.settled[1])
+	require.Equal(t, "7 false: stores stay open while their POS is silent", records.settled[1])
 }
 
 func TestUnreadableHoursAreReported(t *testing.T) {

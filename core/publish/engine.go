@@ -136,7 +136,7 @@ func (p policy) Finish(ctx context.Context, owner core.ID, results []Result) (qu
 	for _, result := range results {
 		events, err := result.events()
 		if err != nil {
-			p.Log.Error("the events of a publication could not be written", "error", err)
+			p.Log.Error("encoding publication events failed", "error", err)
 		}
 		if err := p.Queue.Finish(result.Trace.In(ctx), owner, result, events); err != nil {
 			return queue.FinishResult{}, fmt.Errorf("store %s on %s: %w", result.StoreRef, result.Platform, err)
@@ -230,7 +230,7 @@ func (e *Engine) report(r Result) {
 	case Failed:
 		level = slog.LevelWarn
 	}
-	e.Log.Log(context.Background(), level, "menu to an aggregator", "call", r.CallID, "business", r.Business, "store",
+	e.Log.Log(context.Background(), level, "menu published", "call", r.CallID, "business", r.Business, "store",
 		r.StoreRef, "platform", r.Platform, "attempt", r.Attempts+1, "state", r.State, "unchanged", r.Unchanged,
 		"message", r.Message)
 }

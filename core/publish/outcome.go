@@ -152,7 +152,7 @@ func (r Result) events() ([]core.Event, error) {
 			At        int64     `json:"ts_utc"`
 		}{reference.String(), r.StoreRef, cmp.Or(r.SentAs, r.Platform), status, r.Errors(), r.At.UnixMilli()})
 		if err != nil {
-			return nil, fmt.Errorf("writing the event: %w", err)
+			return nil, fmt.Errorf("encoding the event: %w", err)
 		}
 		// One microsecond apart, so that the ids sort in the order of the events.
 		events[i] = core.Event{ID: core.NewID(r.At.Add(time.Duration(i) * time.Microsecond)), Business: r.Business,

@@ -79,7 +79,7 @@ func (c leaping) At(t time.Time) (<-chan time.Time, func()) {
 func TestDrainCutsOffAfterItsDeadline(t *testing.T) {
 	var running sync.WaitGroup
 	running.Go(func() {})
-	drain(&running, time.Minute, func() { t.Error("it ended by itself") })
+	drain(&running, time.Minute, func() { t.Error("it exited") })
 
 	cut := make(chan struct{})
 	running.Go(func() { <-cut })

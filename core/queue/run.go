@@ -22,13 +22,13 @@ func (e *Engine[T, R]) Run(ctx context.Context) {
 	e.stop()
 	e.release(e.takeReleased())
 	drain(&e.running, e.config.StopWithin, func() {
-		e.log.Warn("cutting off " + e.config.Name + " that did not end in time")
+		e.log.Warn("cancelling work at shutdown", "queue", e.config.Name)
 		e.cutOff()
 	})
 	e.release(e.takeReleased())
 	close(e.results)
 	drain(&recording, e.config.StopWithin, func() {
-		e.log.Warn(e.config.Name + " cannot be recorded; they run again when their leases have expired")
+		e.log.Warn("giving results to the next lease at shutdown", "queue", e.config.Name)
 		e.cutOff()
 	})
 }
@@ -42,7 +42,7 @@ func (e *Engine[T, R]) claim(ctx context.Context) {
 		batch, err := e.policy.Claim(ctx, e.owner, capacity, e.LeaseUntil())
 		switch {
 		case err != nil && ctx.Err() == nil:
-			e.log.Error(e.config.Name+" could not be claimed", "error", err)
+			e.log.Error("claiming work failed", "queue", e.config.Name, "error", err)
 		case err == nil:
 			e.accept(batch.Items)
 			if batch.More {
@@ -162,7 +162,7 @@ func (e *Engine[T, R]) finish() {
 func (e *Engine[T, R]) record(results []R) (effect FinishResult) {
 	persist(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), func(ctx context.Context) (err error) {
 		if effect, err = e.policy.Finish(ctx, e.owner, results); err != nil {
-			e.log.Error(e.config.Name+" could not be recorded", "results", len(results), "error", err)
+			e.log.Error("recording results failed", "queue", e.config.Name, "results", len(results), "error", err)
 		}
 		return err
 	})
@@ -220,6 +220,6 @@ func (e *Engine[T, R]) release(items []T) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := e.policy.Release(ctx, e.owner, items); err != nil {
-		e.log.Warn(e.config.Name+" could not be released; their leases will expire", "items", len(items), "error", err)
+		e.log.Warn("releasing leases failed", "queue", e.config.Name, "items", len(items), "error", err)
 	}
 }

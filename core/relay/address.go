@@ -42,12 +42,12 @@ func (p Plan) fillIn(access Access) (Request, error) {
 	for _, h := range p.Secrets {
 		secret, known := access.Secrets[h.Secret]
 		if !known {
-			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin needs", h.Secret)
+			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin requires", h.Secret)
 		}
 		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret,
 			1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
 			return Request{},
-				fmt.Errorf("the platform's secret %q has a line break or another character that no header may have",
+				fmt.Errorf("the platform's secret %q has a character that is not allowed in a header",
 					h.Secret)
 		}
 	}

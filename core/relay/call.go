@@ -27,7 +27,7 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 		}
 	}()
 	if c.Plugin == core.ServedByOwn || c.Plugin == "" {
-		return Result{Call: c, State: Skipped, Message: "the platform is served by no plugin", Executed: e.Clock.Now()}
+		return Result{Call: c, State: Skipped, Message: "the platform has no plugin", Executed: e.Clock.Now()}
 	}
 	if until := e.throttledUntil(c); !until.IsZero() {
 		return throttled(c, until, e.Clock.Now())
@@ -36,7 +36,7 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	defer cancel()
 	access, err := e.Platforms.Access(ctx, c.Business, c.Platform)
 	if err != nil {
-		return absent(c, "the platform's settings could not be read: "+err.Error(), e.Clock.Now())
+		return absent(c, "reading the settings of the platform failed: "+err.Error(), e.Clock.Now())
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
 	var elsewhere core.Postponed
@@ -49,9 +49,9 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	case code == core.NotFound:
 		return Result{Call: c, State: Skipped, Message: err.Error(), Executed: e.Clock.Now()}
 	case code == core.Internal && errors.As(err, &fault):
-		return unsent(c, Plan{}, fmt.Errorf("the plugin did not plan the call: %w", err), e.Clock.Now())
+		return unsent(c, Plan{}, fmt.Errorf("planning the call failed: %w", err), e.Clock.Now())
 	case err != nil:
-		return absent(c, "the plugin did not plan the call: "+err.Error(), e.Clock.Now())
+		return absent(c, "planning the call failed: "+err.Error(), e.Clock.Now())
 	case decision.Plan == nil:
 		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
 			Executed: e.Clock.Now()}
@@ -91,7 +91,7 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
 		}
 		if outcome, err = interpret(ctx, response); err != nil {
 			outcome = unread(plan, response, err)
-			e.Log.Warn("an answer could not be read by the plugin", "call", c.ID, "platform", c.Platform, "error", err)
+			e.Log.Warn("interpreting a response failed", "call", c.ID, "platform", c.Platform, "error", err)
 		}
 	}
 	return judge(c, plan, attempt, outcome, e.Clock.Now())

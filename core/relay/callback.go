@@ -92,7 +92,7 @@ type Callers struct {
 const secretPrefix = "svc_"
 
 var errSecret = core.Errorf(core.Unauthenticated,
-	"send the platform's callback key: Authorization: Bearer KEY, or X-Platform-Secret: KEY")
+	"send the platform's callback key as Authorization: Bearer KEY or X-Platform-Secret: KEY")
 
 // Authenticate returns the platform that sends a request. If the URL names the business, it checks the proof that the
 // platform's plugin requires, and otherwise the callback key. It returns Unauthenticated if neither matches the

@@ -185,7 +185,7 @@ func (e *Engine) report(r Result) {
 	if id := r.Call.Trace.ID(); id != "" {
 		log = log.With("trace_id", id)
 	}
-	log.Log(context.Background(), level, "call to an aggregator", "call", r.Call.ID, "kind", r.Call.Kind, "business",
+	log.Log(context.Background(), level, "aggregator call", "call", r.Call.ID, "kind", r.Call.Kind, "business",
 		r.Call.Business, "platform", r.Call.Platform, "order", r.Call.Order.ID, "attempt", r.Call.Attempts+1, "state",
 		r.State, "message", r.Message)
 }

@@ -40,7 +40,7 @@ func (p Proof) check(headers map[string]string, body []byte, secret string, now 
 	case secret == "":
 		return fmt.Errorf("the platform has no secret %q", p.Secret)
 	case shown == "":
-		return fmt.Errorf("there is no header %s", p.Header)
+		return fmt.Errorf("the header %s is missing", p.Header)
 	}
 	signed := body
 	if p.Timestamp != "" {
@@ -59,7 +59,7 @@ func (p Proof) check(headers map[string]string, body []byte, secret string, now 
 	}
 	// The names of schemes, such as Bearer, are case-insensitive.
 	if !strings.EqualFold(shown[:n], p.Prefix) || !same(given, p.right(secret, signed)) {
-		return fmt.Errorf("the header %s is not right", p.Header)
+		return fmt.Errorf("the header %s is wrong", p.Header)
 	}
 	return nil
 }

@@ -43,16 +43,16 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 		{"hexadecimal", plain, map[string]string{"x-signature": signed}, ""},
 		{"digits in capitals", plain, map[string]string{"x-signature": strings.ToUpper(signed)}, ""},
 		{"of another body", plain, map[string]string{"x-signature": hex.EncodeToString(macOf(secret, body+" "))},
-			"x-signature is not right"},
+			"x-signature is wrong"},
 		{"by another secret", plain, map[string]string{"x-signature": hex.EncodeToString(macOf("other", body))},
-			"x-signature is not right"},
-		{"cut short", plain, map[string]string{"x-signature": signed[:62]}, "x-signature is not right"},
-		{"missing", plain, nil, "there is no header x-signature"},
+			"x-signature is wrong"},
+		{"cut short", plain, map[string]string{"x-signature": signed[:62]}, "x-signature is wrong"},
+		{"missing", plain, nil, "the header x-signature is missing"},
 		{"base64 behind a prefix", prefixed,
 			map[string]string{"x-signature": "sha256=" + base64.StdEncoding.EncodeToString(macOf(secret, body))}, ""},
 		{"without its prefix", prefixed,
-			map[string]string{"x-signature": base64.StdEncoding.EncodeToString(macOf(secret, body))}, "is not right"},
-		{"nothing but a prefix", prefixed, map[string]string{"x-signature": "sha256="}, "is not right"},
+			map[string]string{"x-signature": base64.StdEncoding.EncodeToString(macOf(secret, body))}, "is wrong"},
+		{"nothing but a prefix", prefixed, map[string]string{"x-signature": "sha256="}, "is wrong"},
 		{"with a timestamp", timed, map[string]string{"x-signature": over(at(0)), "x-time": at(0)}, ""},
 		{"at the edge of the tolerance", timed,
 			map[string]string{"x-signature": over(at(-5 * time.Minute)), "x-time": at(-5 * time.Minute)}, ""},
@@ -62,17 +62,17 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 			map[string]string{"x-signature": over(at(301 * time.Second)), "x-time": at(301 * time.Second)},
 			"at most 5m0s from now"},
 		{"with another timestamp than was signed", timed,
-			map[string]string{"x-signature": over(at(0)), "x-time": at(time.Second)}, "is not right"},
+			map[string]string{"x-signature": over(at(0)), "x-time": at(time.Second)}, "is wrong"},
 		{"without its timestamp", timed, map[string]string{"x-signature": over("")}, "x-time must be a time"},
 		{"bearer", bearer, map[string]string{"authorization": "bearer " + secret}, ""},
 		{"wrong bearer", bearer, map[string]string{"authorization": "Bearer " + secret + "x"},
-			"authorization is not right"},
+			"authorization is wrong"},
 		{"basic", Proof{Scheme: ProofBasic, Header: "authorization", Prefix: "Basic "},
 			map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
 		{"a header that is the secret", Proof{Scheme: ProofToken, Header: "x-token"},
 			map[string]string{"x-token": secret}, ""},
 		{"of another header", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-other": secret},
-			"there is no header x-token"},
+			"the header x-token is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.proof.check(c.headers, []byte(body), secret, now)
@@ -129,10 +129,10 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 			require.Equal(t, core.Unauthenticated, core.CodeOf(err))
 			var refusal *core.Error
 			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, "the request does not show that it comes from this platform of the business",
+			require.Equal(t, "the request does not prove that it comes from this platform",
 				refusal.Message, "nothing tells what is wrong")
 			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)],
-				map[bool]string{true: "there is no header x-token", false: "none"}[name == "proof"],
+				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "proof"],
 				"but to the merchant's support")
 		})
 	}

@@ -268,7 +268,7 @@ func ParseAccept(text string) (Accept, error) {
 	if accept := Accept(text); accept == AcceptHub || accept == AcceptPOS {
 		return accept, nil
 	}
-	return "", core.Errorf(core.Invalid, "accept: %q must be hub or pos", text)
+	return "", core.Errorf(core.Invalid, "accept must be hub or pos, not %q", text)
 }
 
 // Access is the configuration of a platform of a business: how to reach it, and who accepts its orders.

@@ -46,7 +46,7 @@ func check(o *Object, at core.Object, v *core.Violations) {
 	for i, address := range o.NotificationEmails {
 		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
 			c.fail(fmt.Sprintf("notification_emails[%d]", i), "email",
-				"must be an e-mail address such as store@example.com")
+				"must be an e-mail address such as store@example.com, not "+core.Quote(address))
 		}
 	}
 	c.list("zip_codes", o.ZipCodes)
@@ -64,7 +64,7 @@ func (c checker) refID(refID *string) {
 	case strings.TrimSpace(*refID) == "":
 		c.fail("ref_id", "required", "must not be empty")
 	case *refID == "-1":
-		c.fail("ref_id", "reserved", "must not be -1: that names the master catalogue")
+		c.fail("ref_id", "reserved", "must not be -1, the id of the master catalogue")
 	default:
 		c.text("ref_id", refID, 1, maxRefID)
 		c.inAddresses("ref_id", *refID)
@@ -92,13 +92,14 @@ func (c checker) text(field string, s *string, shortest, longest int) {
 	case shortest > 0 && strings.TrimSpace(*s) == "":
 		c.fail(field, "required", "must not be empty")
 	case len(*s) > longest && utf8.RuneCountInString(*s) > longest:
-		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long", longest))
+		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long, not %d",
+			longest, utf8.RuneCountInString(*s)))
 	}
 }
 
 func (c checker) list(field string, list []string) {
 	if len(list) > maxElements {
-		c.fail(field, "length", fmt.Sprintf("must have at most %d elements", maxElements))
+		c.fail(field, "length", fmt.Sprintf("must have at most %d elements, not %d", maxElements, len(list)))
 		return
 	}
 	for i := range list {
@@ -108,13 +109,13 @@ func (c checker) list(field string, list []string) {
 
 func (c checker) notNegative(field string, n *int64) {
 	if n != nil && (*n < 0 || *n > 1<<31-1) {
-		c.fail(field, "range", "must be a number of seconds from 0 to 2147483647")
+		c.fail(field, "range", fmt.Sprintf("must be a number of seconds from 0 to 2147483647, not %d", *n))
 	}
 }
 
 func (c checker) within(field string, degrees *float64, limit float64) {
 	if degrees != nil && (*degrees < -limit || *degrees > limit) {
-		c.fail(field, "range", fmt.Sprintf("must be between -%g and %g degrees", limit, limit))
+		c.fail(field, "range", fmt.Sprintf("must be between -%g and %g degrees, not %g", limit, limit, *degrees))
 	}
 }
 
@@ -125,7 +126,7 @@ func (c checker) translations(list []Translation) {
 		present, known := core.Language(t.Language)
 		switch {
 		case !known:
-			c.fail(field+".language", "language", "must be a two-letter ISO 639-1 code")
+			c.fail(field+".language", "language", "must be a two-letter ISO 639-1 code, not "+core.Quote(t.Language))
 		case seen[present]:
 			c.fail(field+".language", "duplicate", "is given twice")
 		}
@@ -136,7 +137,8 @@ func (c checker) translations(list []Translation) {
 
 func (c checker) platformData(list []PlatformData) {
 	if len(list) > maxElements {
-		c.fail("platform_data", "length", fmt.Sprintf("must have at most %d elements", maxElements))
+		c.fail("platform_data", "length",
+			fmt.Sprintf("must have at most %d elements, not %d", maxElements, len(list)))
 		return
 	}
 	seen := map[string]bool{}

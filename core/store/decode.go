@@ -20,7 +20,7 @@ func (e *envelope) excess() error {
 	var v core.Violations
 	if e.Stores.Count > e.Stores.Limit {
 		v.AddBody("stores", "limit",
-			fmt.Sprintf("must hold at most %d stores; %d were sent", e.Stores.Limit, e.Stores.Count))
+			fmt.Sprintf("must have at most %d stores, not %d", e.Stores.Limit, e.Stores.Count))
 	}
 	return v.Err()
 }
@@ -53,9 +53,9 @@ func Decode(body []byte) (Request, error) {
 	}
 	switch {
 	case !root.Stores.Sent:
-		v.AddBody("stores", "required", "is required: an array of store objects")
+		v.AddBody("stores", "required", "is required, as an array of store objects")
 	case root.Stores.Count == 0:
-		v.AddBody("stores", "required", "must hold at least one store")
+		v.AddBody("stores", "required", "must have at least one store")
 	case root.Stores.Count > MaxStores:
 		return Request{}, root.excess()
 	}

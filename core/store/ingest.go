@@ -45,7 +45,7 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 // Fail ends a bulk request that could not be carried out: nothing is written,
 // and the callback says of every store that it failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
-	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
+	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	return i.end(ctx, job, func(int, int) {}, cause.Error(), func(request Request, known Known, _ func() int64) Plan {
 		return Failed(request, known, message)
 	})
@@ -56,18 +56,18 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 ) error {
 	request, err := Decode(job.Body)
 	if err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	report(0, len(request.Stores))
 	err = i.Records.Ingest(ctx, job, request, func(known Known, newID func() int64) (Ingested, error) {
 		plan := decide(request, known, newID)
 		body, err := Callback(job.ID, request, plan)
 		if err != nil {
-			return Ingested{}, fmt.Errorf("writing the callback: %w", err)
+			return Ingested{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		result, err := json.Marshal(plan.summary(request))
 		if err != nil {
-			return Ingested{}, fmt.Errorf("writing the result: %w", err)
+			return Ingested{}, fmt.Errorf("encoding the result: %w", err)
 		}
 		now := i.Clock.Now()
 		return Ingested{Changes: plan.Changes, Result: result, Failure: failure, Event: core.Event{

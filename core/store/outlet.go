@@ -85,5 +85,5 @@ func refuseTaken(objects []Object, known Known, wrong []string) {
 }
 
 func knownAlready(o Outlet, other string) string {
-	return fmt.Sprintf("platform_data: the platform %q knows store %q by %q already", o.Platform, other, o.ID)
+	return fmt.Sprintf("platform_data: platform %q already has store %q under the id %q", o.Platform, other, o.ID)
 }

@@ -25,7 +25,7 @@ func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
 			`"},{"name":"web","platform_store_id":"R-9"}]}`
 	}
 	by := func(other, id string) string {
-		return `platform_data: the platform "a" knows store "` + other + `" by "` + id + `" already`
+		return `platform_data: platform "a" already has store "` + other + `" under the id "` + id + `"`
 	}
 	for name, c := range map[string]struct {
 		stores string

@@ -26,7 +26,7 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 		"no stores":           {`{}`, "stores", "stores is required"},
 		"null stores":         {`{"stores":null}`, "stores", "stores is required"},
 		"empty":               {`{"stores":[]}`, "stores", "at least one"},
-		"too many":            {manyStores, "stores", "at most 5000 stores; 5001 were sent"},
+		"too many":            {manyStores, "stores", "at most 5000 stores, not 5001"},
 		"not an array":        {`{"stores":{}}`, "stores", "must be an array"},
 		"no ref_id":           {`{"stores":[{"name":"x"}]}`, "stores[0].ref_id", `stores[0]: ref_id is required`},
 		"null ref_id":         {`{"stores":[{"ref_id":null}]}`, "stores[0].ref_id", `ref_id is required`},

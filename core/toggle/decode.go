@@ -5,7 +5,6 @@ package toggle
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -91,7 +90,7 @@ func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
 		Action:  c.action(sent.Action, Enable, Disable), TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
 	}
 	if len(r.Items)+len(r.Options) == 0 && !c.Any() {
-		c.AddBody("item_ref_ids", "required", "or option_ref_ids must name at least one")
+		c.AddBody("item_ref_ids", "required", "or option_ref_ids must have at least one")
 	}
 	return r, c.Err()
 }
@@ -115,7 +114,7 @@ func (c *checker) location(ref string) string {
 // names returns the distinct names in the order in which they were sent. It skips nulls.
 func (c *checker) names(field string, sent []*core.Identifier, most int) []string {
 	if len(sent) > most {
-		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements; %d were sent", most, len(sent)))
+		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements, not %d", most, len(sent)))
 		return nil
 	}
 	known := make(map[string]bool, len(sent))
@@ -142,12 +141,7 @@ func (c *checker) action(sent string, allowed ...Action) Action {
 	if slices.Contains(allowed, Action(sent)) {
 		return Action(sent)
 	}
-	names := make([]string, len(allowed))
-	for i, action := range allowed {
-		names[i] = string(action)
-	}
-	last := len(names) - 1
-	c.AddBody("action", "value", "must be "+strings.Join(names[:last], ", ")+" or "+names[last])
+	c.AddBody("action", "value", core.OneOf(allowed, Action(sent)))
 	return ""
 }
 
@@ -158,7 +152,7 @@ func (c *checker) turnOnAt(sent core.Whole, action string) time.Time {
 	}
 	at := time.UnixMilli(int64(sent))
 	if at.Before(c.now.Add(Soonest)) || at.After(c.now.Add(Latest)) {
-		c.AddBody("turn_on_at", "range", "must lie between 5 minutes and 30 days from now, in milliseconds since 1970")
+		c.AddBody("turn_on_at", "range", "must be between 5 minutes and 30 days from now, in epoch milliseconds")
 	}
 	return at
 }

@@ -35,7 +35,7 @@ func (t Timer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		turned, next, err := t.Records.TurnOn(ctx, batch)
 		if err != nil && ctx.Err() == nil {
-			t.Log.Error("what is to be turned on again could not be; it is tried again", "error", err)
+			t.Log.Error("timed availability changes failed", "error", err)
 		}
 		if turned > 0 && err == nil {
 			continue

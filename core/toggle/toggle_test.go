@@ -71,8 +71,8 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 	tooSoon, inTime := noon.Add(time.Minute).UnixMilli(), noon.Add(time.Hour).UnixMilli()
 	for body, wrong := range map[string]string{
 		`{"action":"disable"}`:                                          "location_ref_id is required",
-		`{"location_ref_id":"S-1","action":"close"}`:                    "action must be enable, disable or publish",
-		`{"location_ref_id":"S-1"}`:                                     "action must be enable, disable or publish",
+		`{"location_ref_id":"S-1","action":"close"}`:                    "action must be one of: enable, disable, publish",
+		`{"location_ref_id":"S-1"}`:                                     "action must be one of: enable, disable, publish",
 		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:  "platforms[0] must not be empty",
 		`{"location_ref_id":"S-1","action":"enable","platforms":"web"}`: "platforms must be",
 		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d.5}`,
@@ -86,7 +86,7 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 		`{"location_ref_id":"S-1","action":"enable","platforms":[null,1.5]}`: "platforms[1] must be a " +
 			"string or a whole number",
 		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d}`,
-			tooSoon): "turn_on_at must lie between",
+			tooSoon): "turn_on_at must be between",
 		`{"location_ref_id":"S","action":"disable","turn_on_at":"soon"}`: "turn_on_at must be",
 	} {
 		_, err := toggle.DecodeStore([]byte(body), noon)
@@ -94,13 +94,12 @@ func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 		require.Equal(t, core.Invalid, core.CodeOf(err))
 	}
 	for body, wrong := range map[string]string{
-		`{"location_ref_id":"S-1","action":"enable"}`: "item_ref_ids or option_ref_ids must " +
-			"name at least one",
+		`{"location_ref_id":"S-1","action":"enable"}`: "item_ref_ids or option_ref_ids must have at least one",
 		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[null]}`: "item_ref_ids or option_ref_ids must " +
-			"name at least one",
-		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`: "action must be enable or disable",
+			"have at least one",
+		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`: "action must be one of: enable, disable",
 		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) +
-			`]}`: "item_ref_ids must have at most 2000 elements; 2001 were sent",
+			`]}`: "item_ref_ids must have at most 2000 elements, not 2001",
 		`{"location_ref_id":"S-1","action":"enable","option_ref_ids":[` + many(10_001) +
 			`]}`: "option_ref_ids must have at most 10000 elements",
 	} {

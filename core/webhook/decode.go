@@ -118,7 +118,7 @@ func (f fields) input(update bool, fail failFunc) Input {
 	if f.Units != nil {
 		units := Units(strings.ToLower(*f.Units))
 		if units != Minutes && units != Seconds {
-			fail("retrial_interval_units", "value", "must be minutes or seconds")
+			fail("retrial_interval_units", "value", core.OneOf([]Units{Minutes, Seconds}, Units(*f.Units)))
 		}
 		input.Units = &units
 	}
@@ -132,7 +132,7 @@ func (f fields) input(update bool, fail failFunc) Input {
 	if f.EventHeaderValue != nil {
 		value := EventValue(strings.ToLower(*f.EventHeaderValue))
 		if value != EventName && value != EventNumber {
-			fail("event_type_header_value", "value", "must be name or number")
+			fail("event_type_header_value", "value", core.OneOf([]EventValue{EventName, EventNumber}, value))
 		}
 		input.EventHeaderValue = &value
 	}
@@ -175,7 +175,7 @@ func sent(headers map[string]*string) map[string]string {
 func readEventType(field string, raw jsontext.Value, required bool, fail failFunc) core.EventType {
 	if raw == nil || raw.Kind() == 'n' {
 		if required {
-			fail(field, "required", "is required, one of "+core.EventTypeNames())
+			fail(field, "required", "is required, as one of: "+core.Join(core.EventTypes()))
 		}
 		return ""
 	}
@@ -189,7 +189,7 @@ func readEventType(field string, raw jsontext.Value, required bool, fail failFun
 	}
 	event, known := core.ParseEventType(text)
 	if !known {
-		fail(field, "value", "must be one of "+core.EventTypeNames())
+		fail(field, "value", core.OneOf(core.EventTypes(), core.EventType(text)))
 	}
 	return event
 }
@@ -219,7 +219,7 @@ func headerNameError(name string) string {
 
 func checkHeaders(headers map[string]string, fail failFunc) {
 	if len(headers) > MaxHeaders {
-		fail("headers", "limit", fmt.Sprintf("must be at most %d", MaxHeaders))
+		fail("headers", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxHeaders, len(headers)))
 		return
 	}
 	seen := map[string]bool{}

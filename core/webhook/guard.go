@@ -49,7 +49,7 @@ func (g *Guard) control(network, address string, c syscall.RawConn) error {
 func (g *Guard) CheckURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "must be an address"
+		return "must be a URL"
 	}
 	host := strings.TrimSuffix(u.Hostname(), ".")
 	if strings.EqualFold(host, "localhost") {

@@ -16,7 +16,7 @@ const reachWithin = 3 * time.Second
 func (g *Guard) Reach(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "it is not an address"
+		return "it is not an IP address"
 	}
 	port := u.Port()
 	if port == "" {

@@ -50,7 +50,7 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	}
 	var v core.Violations
 	if (root.IDs == nil) == (root.Filter == nil) {
-		v.AddBody("ids", "required", "or filter is required, one of the two")
+		v.AddBody("ids", "required", "or filter is required, but not both")
 		return Choice{}, v.Err()
 	}
 	if root.Filter == nil {
@@ -62,17 +62,17 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 		c.State = State(*f.State)
 	}
 	if c.State != Failed && c.State != Delivered && c.State != Pending {
-		v.AddBody("filter.state", "value", "must be failed, delivered or pending")
+		v.AddBody("filter.state", "value", core.OneOf([]State{Failed, Delivered, Pending}, c.State))
 	}
 	c.EventType = readEventType("filter.event_type", f.EventType, false, v.AddBody)
 	if f.WebhookID != nil {
 		if c.WebhookID = int64(*f.WebhookID); c.WebhookID < 1 {
-			v.AddBody("filter.webhook_id", "range", "must be the number of a webhook")
+			v.AddBody("filter.webhook_id", "range", fmt.Sprintf("must be the id of a webhook, not %d", c.WebhookID))
 		}
 	}
 	if f.OrderID != nil {
 		if c.OrderID = int64(*f.OrderID); c.OrderID < 1 {
-			v.AddBody("filter.order_id", "range", "must be the number of an order")
+			v.AddBody("filter.order_id", "range", fmt.Sprintf("must be the id of an order, not %d", c.OrderID))
 		}
 	}
 	if f.Reference != nil {
@@ -96,14 +96,14 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 
 func chosenIDs(texts []string, v *core.Violations) Choice {
 	if len(texts) == 0 || len(texts) > MaxRedeliveryIDs {
-		v.AddBody("ids", "limit", fmt.Sprintf("must be 1 to %d", MaxRedeliveryIDs))
+		v.AddBody("ids", "limit", fmt.Sprintf("must have 1 to %d ids, not %d", MaxRedeliveryIDs, len(texts)))
 		return Choice{}
 	}
 	ids := make([]core.ID, 0, len(texts))
 	for i, text := range texts {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			v.AddBody(fmt.Sprintf("ids[%d]", i), "value", "must be the id of a delivery")
+			v.AddBody(fmt.Sprintf("ids[%d]", i), "value", "must be the id of a delivery, not "+core.Quote(text))
 		}
 		ids = append(ids, id)
 	}
@@ -121,7 +121,7 @@ type redelivery struct {
 func (c Choice) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
 	body, err := json.Marshal(redelivery{c, count})
 	if err != nil {
-		return core.Job{}, fmt.Errorf("writing the job: %w", err)
+		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.RedeliveryJob, Body: body, CreatedAt: now}, nil
 }
@@ -156,7 +156,7 @@ const redeliveryShift = time.Minute
 func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var work redelivery
 	if err := json.Unmarshal(job.Body, &work); err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	until := r.Clock.Now().Add(redeliveryShift)
 	for {

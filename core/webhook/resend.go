@@ -55,8 +55,8 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 		v.AddBody("start_time", "range", "must be before end_time")
 	case !r.To.After(today):
 		v.AddBody("end_time", "range",
-			"must be later than the beginning of the present day ("+today.Format(time.RFC3339)+
-				"): only orders of the day are sent again")
+			"must be after the start of the current day, "+today.Format(time.RFC3339)+
+				": only orders of the day are resent")
 	case r.From.After(now):
 		v.AddBody("start_time", "range", "must not be in the future")
 	case r.From.Before(today):
@@ -89,7 +89,7 @@ func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 	case ms == nil:
 		v.AddBody(field, "required", "is required, in epoch milliseconds")
 	case *ms != 0 && (*ms < earliestInstant || *ms > latestInstant):
-		v.AddBody(field, "range", "must be in epoch milliseconds")
+		v.AddBody(field, "range", fmt.Sprintf("must be in epoch milliseconds, not %d", *ms))
 	default:
 		return time.UnixMilli(int64(*ms)).UTC()
 	}
@@ -100,7 +100,7 @@ func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, error) {
 	body, err := json.Marshal(r.Window)
 	if err != nil {
-		return core.Job{}, fmt.Errorf("writing the job: %w", err)
+		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.OrderRetryJob, Body: body, CreatedAt: now}, nil
 }
@@ -148,7 +148,7 @@ const (
 func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var window Window
 	if err := json.Unmarshal(job.Body, &window); err != nil {
-		return fmt.Errorf("the stored request cannot be read: %w", err)
+		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	if err := o.Records.Choose(ctx, job, window); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (o OrderRetry) end(ctx context.Context, job core.Job, tally Tally, failure 
 		Failed    int    `json:"num_webhooks_retry_failed"`
 	}{job.ID.String(), tally.Sent, tally.Failed})
 	if err != nil {
-		return fmt.Errorf("writing the callback: %w", err)
+		return fmt.Errorf("encoding the callback: %w", err)
 	}
 	now := o.Clock.Now()
 	return o.Records.End(ctx, job, core.Event{

@@ -37,7 +37,7 @@ func TestDecodeRetryRequestLimitsTheTimeRange(t *testing.T) {
 		"since a week ago is clipped": {body: body("18", now.AddDate(0, 0, -7), now), from: midnight, clipped: true},
 		"an end in the future":        {body: body("18", noon, now.AddDate(0, 0, 3)), from: noon},
 		"wholly before the day": {body: body("18", midnight.Add(-2*time.Hour), midnight),
-			problem: "end_time must be later than the beginning of the present day (2026-03-08T00:00:00-08:00)"},
+			problem: "end_time must be after the start of the current day, 2026-03-08T00:00:00-08:00"},
 		"wholly in the future": {body: body("18", now.Add(time.Hour), now.Add(2*time.Hour)),
 			problem: "start_time must not be in the future"},
 		"the end before the start":   {body: body("18", now, noon), problem: "start_time must be before end_time"},

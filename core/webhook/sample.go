@@ -27,7 +27,7 @@ func (t Tester) Test(ctx context.Context, business core.BusinessID, id int64) (c
 		return core.ID{}, err
 	}
 	if !sub.Active {
-		return core.ID{}, core.Errorf(core.Conflict, "webhook %d is switched off; switch it on to send it a test event",
+		return core.ID{}, core.Errorf(core.Conflict, "webhook %d is disabled: enable it to send a test event",
 			id)
 	}
 	now := t.Clock.Now()

@@ -140,7 +140,7 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 		if input.EventType != "" && input.EventType != sub.EventType {
 			var v core.Violations
 			v.AddBody("event_type", "immutable",
-				"must stay "+string(sub.EventType)+"; create another webhook for another event")
+				"must stay "+string(sub.EventType)+": create another webhook for another event type")
 			return v.Err()
 		}
 		return input.Apply(sub, s.Clock.Now())

@@ -16,7 +16,7 @@ import (
 const Tolerance = 5 * time.Minute
 
 // ErrUnsigned is the error of Verify if there is no signature.
-var ErrUnsigned = errors.New("it is not signed: a webhook-id, webhook-timestamp or webhook-signature is missing")
+var ErrUnsigned = errors.New("not signed: webhook-id, webhook-timestamp or webhook-signature is missing")
 
 // Signature holds the Standard Webhooks headers of a received delivery.
 type Signature struct {
@@ -52,7 +52,7 @@ func Verify(secrets []string, s Signature, body []byte, now time.Time) (int, err
 			return i, nil
 		}
 	}
-	return 0, errors.New("no known secret made the signature")
+	return 0, errors.New("the signature matches no known secret")
 }
 
 // has reports whether expected is among the signatures.
@@ -69,14 +69,14 @@ func (s Signature) has(expected string) bool {
 // Signature scheme). The error does not repeat the text.
 func CheckSecret(secret string) error {
 	if !strings.HasPrefix(secret, secretPrefix) {
-		return fmt.Errorf("a signing secret begins with %s", secretPrefix)
+		return fmt.Errorf("a signing secret must begin with %s", secretPrefix)
 	}
 	key, err := signingKey(secret)
 	if err != nil {
 		return err
 	}
 	if len(key) < 24 || len(key) > 64 {
-		return fmt.Errorf("a signing secret has 24 to 64 bytes, this one has %d: perhaps a part of it is missing",
+		return fmt.Errorf("a signing secret must have 24 to 64 bytes, not %d",
 			len(key))
 	}
 	return nil
@@ -86,7 +86,7 @@ func CheckSecret(secret string) error {
 func signingKey(secret string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("a signing secret is %s and base64: perhaps a part of it is missing", secretPrefix)
+		return nil, fmt.Errorf("a signing secret must be %s and base64", secretPrefix)
 	}
 	return key, nil
 }

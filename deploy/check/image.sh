@@ -76,7 +76,7 @@ if ! contained "$entry" doctor >"$dir/doctor"; then
 	exit 1
 fi
 for plugin in "$image"/plugins/*/; do
-	grep -q "ok .*plugin $(basename "$plugin") .*starts and answers" "$dir/doctor" || { cat "$dir/doctor"; exit 1; }
+	grep -q "ok .*plugin $(basename "$plugin") .*starts and responds" "$dir/doctor" || { cat "$dir/doctor"; exit 1; }
 done
 [ "$(sql "$port" "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'servery'")" = t ] ||
 	{ say "the hub speaks to the database without TLS"; exit 1; }

@@ -71,7 +71,7 @@ func describeMethod(name string) (protoreflect.MethodDescriptor, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("method %q: the protocol has none of this name; one is Riders.PlanStatus", name)
+	return nil, fmt.Errorf("method %q is unknown, one is Riders.PlanStatus", name)
 }
 
 func newMessage(d protoreflect.MessageDescriptor) (proto.Message, error) {
@@ -90,7 +90,7 @@ func (q Question) Ask(ctx context.Context, client *sdk.Client) (proto.Message, e
 	defer cancel()
 	answer, err := q.ask(bounded, client)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("it did not answer in %v, as long as a hub waits: %w", within, err)
+		err = fmt.Errorf("no response in %v, the timeout of a hub: %w", within, err)
 	}
 	return answer, err
 }

@@ -56,7 +56,7 @@ func settings(ctx context.Context, s *session) error {
 			return err
 		}
 		if len(problems) > 0 {
-			return fmt.Errorf("settings %s: an example of the schema is refused: %v", example, problems)
+			return fmt.Errorf("settings %s: an example of the schema is rejected: %v", example, problems)
 		}
 	}
 	wrong := []string{`[]`, `"text"`, `{`}
@@ -67,7 +67,7 @@ func settings(ctx context.Context, s *session) error {
 	}
 	for _, text := range wrong {
 		if problems, err := configure(ctx, s, []byte(text)); err != nil || len(problems) == 0 {
-			return fmt.Errorf("settings %s are not answered with problems: %w", text, orNone(err))
+			return fmt.Errorf("settings %s return an error instead of problems: %w", text, orNone(err))
 		}
 	}
 	return nil
@@ -91,13 +91,13 @@ func capabilities(ctx context.Context, s *session) error {
 		_, err := q.Ask(ctx, s.Client)
 		switch absent := sdk.IsAbsent(err); {
 		case absent && s.has(q.Method):
-			return fmt.Errorf("%s answers Unimplemented, but the capability %s is declared", q.Method,
+			return fmt.Errorf("%s returns Unimplemented, but the capability %s is declared", q.Method,
 				sdk.CapabilityOf(q.Method))
 		case !absent && !s.has(q.Method):
-			return fmt.Errorf("%s is answered, but the capability %s is not declared: %w", q.Method,
+			return fmt.Errorf("%s returns a result, but the capability %s is not declared: %w", q.Method,
 				sdk.CapabilityOf(q.Method), orNone(err))
 		case err != nil && !absent && !sdk.IsRefusal(err):
-			return fmt.Errorf("%s: %w; what is wrong with a question is answered with InvalidArgument", q.Method, err)
+			return fmt.Errorf("%s: %w: an invalid request must return InvalidArgument", q.Method, err)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func sameAnswers(ctx context.Context, s *session) error {
 	again := func(ctx context.Context, i int) error {
 		answer, err := exact(ctx, s, s.ask[i])
 		if err == nil && !bytes.Equal(answer, first[i]) {
-			err = fmt.Errorf("%s answers differently when it is asked again", s.ask[i].Method)
+			err = fmt.Errorf("%s returns another response to the same request", s.ask[i].Method)
 		}
 		return err
 	}

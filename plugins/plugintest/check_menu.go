@@ -43,7 +43,7 @@ func chunkBorders(ctx context.Context, s *session) error {
 				first = answer
 			}
 			if string(first) != string(answer) {
-				return fmt.Errorf("%s answers differently in chunks of %d bytes", q.Method, s.Client.Chunk)
+				return fmt.Errorf("%s returns another response in chunks of %d bytes", q.Method, s.Client.Chunk)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func riders(ctx context.Context, s *session) error {
 			return err
 		}
 		if string(answer) != expected[q.Message] {
-			return fmt.Errorf("%s answers by what it was asked before", q.Method)
+			return fmt.Errorf("%s responds depending on earlier requests", q.Method)
 		}
 	}
 	return nil
@@ -106,18 +106,18 @@ func actions(ctx context.Context, s *session) error {
 		first, err := q.Ask(ctx, s.Client)
 		if action.GetAction() == "no_such_action" {
 			if !sdk.IsRefusal(err) {
-				return fmt.Errorf("an action that is not offered is not refused: %w", orNone(err))
+				return fmt.Errorf("an unknown action is not rejected: %w", orNone(err))
 			}
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s is offered, but refused for a bulk self-delivery order with all fields: %w",
+			return fmt.Errorf("%s is offered, but rejected for a bulk self-delivery order with all fields: %w",
 				action.GetAction(), err)
 		}
 		for range 3 {
 			again, err := q.Ask(ctx, s.Client)
 			if err != nil || !proto.Equal(first, again) {
-				return fmt.Errorf("%s gives another plan when it is repeated: %w", action.GetAction(), orNone(err))
+				return fmt.Errorf("%s returns another plan when it is repeated: %w", action.GetAction(), orNone(err))
 			}
 		}
 		planned++

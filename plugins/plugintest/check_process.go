@@ -14,7 +14,7 @@ import (
 // memory looks at what the program took while it was asked.
 func memory(_ context.Context, s *session) error {
 	if s.memory > 0 && s.took > s.memory {
-		return fmt.Errorf("it took %d MB of memory, and its manifest allows %d: a hub ends it", s.took>>20,
+		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", s.took>>20,
 			s.memory>>20)
 	}
 	return nil
@@ -43,7 +43,7 @@ func logs(ctx context.Context, s *session) error {
 		_, _ = q.Ask(ctx, s.Client) // the answer does not matter
 	}
 	if at := bytes.Index(s.Log(), []byte(canary)); at >= 0 {
-		return fmt.Errorf("the log repeats what was asked: %s", s.Log()[max(0, at-200):at])
+		return fmt.Errorf("the log repeats the request: %s", s.Log()[max(0, at-200):at])
 	}
 	return readable(s.Log())
 }
@@ -61,7 +61,7 @@ func spoil(request *pb.InboundRequest) {
 func readable(log []byte) error {
 	for _, line := range bytes.Split(log, []byte("\n")) {
 		if len(line) > 64<<10 {
-			return fmt.Errorf("a line of the log has %d bytes; 65536 are the limit", len(line))
+			return fmt.Errorf("a log line has %d bytes, above the limit of 65536", len(line))
 		}
 		if len(line) == 0 || line[0] != '{' {
 			continue
@@ -73,7 +73,7 @@ func readable(log []byte) error {
 		for _, key := range []string{"@message", "@level", "@timestamp"} {
 			if value, there := entry[key]; there {
 				if _, text := value.(string); !text {
-					return fmt.Errorf("%s of a log line is no string: %.200s", key, line)
+					return fmt.Errorf("%s of a log line is not a string: %.200s", key, line)
 				}
 			}
 		}

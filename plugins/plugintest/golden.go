@@ -60,7 +60,7 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 	}
 	expected, err := os.ReadFile(c.golden)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: there is no %s; write it by go test ./... -update", c.Name, c.golden)
+		return fmt.Errorf("%s: there is no %s: run go test -update", c.Name, c.golden)
 	}
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 
 // unasked tells that the plugin does not have what the question is for.
 func (c Case) unasked() error {
-	return fmt.Errorf("%s: the plugin has no %s, for which it asks %s: implement it, or delete %s and %s", c.Name,
+	return fmt.Errorf("%s: the plugin has no %s, but calls %s: implement it, or delete %s and %s", c.Name,
 		sdk.CapabilityOf(c.Question.Method), c.Question.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix,
 		c.golden)
 }

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -55,4 +56,24 @@ func (p Program) Driver(transport string) Driver {
 		return Subprocess(p.Path, transport)
 	}
 	return Subprocess(p.Path, cmp.Or(transport, p.Manifest.Transport), p.Manifest.Limits)
+}
+
+// ManifestOf starts a program and returns a manifest for it on this system.
+func ManifestOf(ctx context.Context, path, transport string) ([]byte, error) {
+	running, err := Subprocess(path, transport).Start()
+	if err != nil {
+		return nil, err
+	}
+	about, err := running.Client.Describe(ctx)
+	if stopped := running.Stop(); err == nil {
+		err = stopped
+	}
+	if err != nil {
+		return nil, err
+	}
+	binary, err := sdk.BinaryOf(path)
+	if err != nil {
+		return nil, err
+	}
+	return sdk.ManifestOf(about, transport, binary).YAML()
 }

@@ -157,7 +157,7 @@ func (s *session) has(method string) bool {
 func leftovers(s *session, before goleak.Option) error {
 	switch {
 	case s.PID != 0 && alive(s.PID):
-		return fmt.Errorf("process %d is still there", s.PID)
+		return fmt.Errorf("process %d still runs", s.PID)
 	case s.PID != 0: // the goroutines here are not the plugin's
 		return nil
 	}

@@ -169,14 +169,14 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		"a schema without examples": {forgetsExamples{}, "settings are accepted and refused as their schema says",
 			"at least one is needed"},
 		"an example that is refused": {refusesItsExample{}, "settings are accepted and refused as their schema says",
-			"an example of the schema is refused"},
+			"an example of the schema is rejected"},
 		"an answer that changes": {counts{calls: &atomic.Int64{}},
 			"same question, same answer, in any order and at the same time",
-			"answers differently when it is asked again"},
+			"returns another response to the same request"},
 		"updates that are counted": {counts{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
-			"answers by what it was asked before"},
+			"responds depending on earlier requests"},
 		"settings that are kept": {remembersSettings{last: &atomic.Value{}},
-			"settings of one business do not reach another", "answers differently"},
+			"settings of one business do not reach another", "returns another response"},
 		"a panic": {panics{}, "absent capabilities answer Unimplemented, and no other",
 			"the plugin panicked: unexpected"},
 		"an endpoint of nobody": {undeclaredEndpoint{}, "answers are complete, and plans name what is declared",
@@ -189,12 +189,12 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		"an outcome without a state": {saysNothing{}, "answers are complete, and plans name what is declared",
 			"the outcome's state 0 is none"},
 		"a log that repeats people": {talksOfRiders{}, "the log is readable and holds nothing of what was asked",
-			"repeats what was asked"},
+			"repeats the request"},
 		"a finding on another's item": {unknownItem{}, "a menu of 10,000 items",
 			`"nobody-asked", which it was not asked about`},
 		"a goroutine that stays": {leavesGoroutines{forever: forever}, "nothing is left behind",
 			"found unexpected goroutines"},
-		"an action that is not there": {plansNothing{}, "repeated actions give the same plan", "not refused"},
+		"an action that is not there": {plansNothing{}, "repeated actions give the same plan", "not rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone := c.check
@@ -287,7 +287,7 @@ func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate"}`), 0o600))
 	for _, update := range []bool{false, true} {
 		require.Equal(t,
-			map[string]string{"golden answers": "order: the plugin has no order_translate, for which it asks Orders.Translate: implement it, or delete " +
+			map[string]string{"golden answers": "order: the plugin has no order_translate, but calls Orders.Translate: implement it, or delete " +
 				input + " and " + golden}, outcome(t, sound{}, plugintest.Options{Golden: dir, Update: update}))
 		require.NoFileExists(t, golden)
 	}
@@ -297,7 +297,7 @@ func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus"}`), 0o600))
 	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir +
-		"/rider.golden.json; write it by go test ./... -update"},
+		"/rider.golden.json: run go test -update"},
 		outcome(t, sound{}, plugintest.Options{Golden: dir}))
 }
 
@@ -305,7 +305,7 @@ func TestInvalidGoldenInputIsExplained(t *testing.T) {
 	for text, says := range map[string]string{
 		`{`:                            "unexpected end",
 		`{"method":"Riders.Sing"}`:     `method "Riders.Sing"`,
-		`{"method":"Call.PlanStatus"}`: "the protocol has none of this name",
+		`{"method":"Call.PlanStatus"}`: "is unknown, one is",
 		`{"method":"Riders.PlanStatus","request":{"stat":1}}`: `unknown field "stat"`,
 	} {
 		_, err := plugintest.ParseQuestion([]byte(text))

@@ -35,7 +35,7 @@ func Write(p Plan) ([]string, error) {
 		return nil, fmt.Errorf("the name %q must be lower-case letters, digits and hyphens, at most 64", p.ID)
 	}
 	if entries, err := os.ReadDir(p.Dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s is there already, and not empty", p.Dir)
+		return nil, fmt.Errorf("%s already exists and is not empty", p.Dir)
 	}
 	module, sums, err := p.goMod()
 	if err != nil {
@@ -82,8 +82,7 @@ func (p Plan) goMod() (module, sums string, err error) {
 	if p.Source == "" {
 		if p.Version == "" {
 			return "", "",
-				errors.New("no checkout of the hub is known: name one with --source, or a released version with " +
-					"--hub-version")
+				errors.New("no checkout of the hub was found: set --source to one, or --hub-version to a release")
 		}
 		return fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire %s %s\n", p.Module, Hub, p.Version), "", nil
 	}
@@ -97,7 +96,7 @@ func (p Plan) goMod() (module, sums string, err error) {
 	}
 	needs, ours := strings.CutPrefix(string(text), "module "+Hub+"\n")
 	if !ours {
-		return "", "", fmt.Errorf("%s is no checkout of %s", source, Hub)
+		return "", "", fmt.Errorf("%s is not a checkout of %s", source, Hub)
 	}
 	checksums, err := os.ReadFile(filepath.Join(source, "go.sum"))
 	if err != nil {

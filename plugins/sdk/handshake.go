@@ -62,20 +62,19 @@ func StartFault(err error) error {
 	case printed && said == "":
 		return errors.New("it printed no handshake (1|1|unix|SOCKET|grpc)")
 	case printed:
-		return fmt.Errorf("the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may "+
-			"come before one: %s", said)
+		return fmt.Errorf("its first line must be a handshake (1|1|unix|SOCKET|grpc), not: %s", said)
 	case strings.Contains(line, "incompatible API version"):
-		return fmt.Errorf("its handshake names another protocol than %d, the only one that this hub speaks (%s)",
+		return fmt.Errorf("its handshake has another protocol than %d, the only one of this hub (%s)",
 			Protocol, line)
 	case strings.HasPrefix(line, "fork/exec ") && errors.Is(err, fs.ErrNotExist):
-		return errors.New("it cannot be run here: the interpreter of its first line, or the loader of a compiled " +
-			"program, is not on this system")
+		return errors.New("it cannot run here: its interpreter or loader is not on this system")
 	}
 	return errors.New(line)
 }
 
 // ErrNoTLS is the fault of a program that did not show a certificate to go-plugin.
-var ErrNoTLS = errors.New("it does not speak go-plugin's TLS: where its language cannot, its manifest says `transport: socket` (--transport socket)")
+var ErrNoTLS = errors.New(
+	"it does not speak go-plugin's TLS: set `transport: socket` in its manifest (--transport socket)")
 
 // wire joins a Server or a Client to go-plugin.
 type wire struct {

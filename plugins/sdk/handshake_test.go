@@ -13,12 +13,12 @@ import (
 
 func TestPluginStartErrorsAreExplained(t *testing.T) {
 	for says, err := range map[string]error{
-		"nothing may come before one: hello world": errors.New("Unrecognized remote plugin message: hello " +
+		"not: hello world": errors.New("Unrecognized remote plugin message: hello " +
 			"world\nThis usually means"),
 		"it printed no handshake": errors.New("Unrecognized remote plugin message: \nFailed to read any lines"),
 		"another protocol than 1": errors.New("incompatible API version with plugin. Plugin " +
 			"version: 2, Client versions: [1]"),
-		"the interpreter of its first line": &os.PathError{Op: "fork/exec", Path: "/tmp/x/noint",
+		"its interpreter or loader": &os.PathError{Op: "fork/exec", Path: "/tmp/x/noint",
 			Err: fs.ErrNotExist},
 		"fork/exec /tmp/x/noexec: permission denied": errors.New("fork/exec /tmp/x/noexec: permission denied"),
 		"timeout while waiting for plugin to start":  errors.New("timeout while waiting for plugin to start\nmore"),

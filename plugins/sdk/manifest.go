@@ -94,7 +94,7 @@ func ParseManifest(text []byte) (*Manifest, error) {
 		return nil, err
 	}
 	if err := decoder.Decode(&Manifest{}); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there must be one document")
+		return nil, errors.New("must be one document")
 	}
 	return m, m.Check()
 }
@@ -160,8 +160,8 @@ func (b Binary) Verify(program io.Reader) error {
 	digest, err := Digest(program)
 	if err == nil && digest != b.SHA256 {
 		err =
-			fmt.Errorf("%s has the SHA-256 digest %s; the manifest says %s. After a build, write the manifest anew: "+
-				"servery plugin describe %s --manifest > %s",
+			fmt.Errorf("%s has the SHA-256 digest %s, not %s: regenerate its manifest with servery plugin describe "+
+				"%s --manifest > %s",
 				b.Path, digest, b.SHA256, b.Path, ManifestName)
 	}
 	return err

@@ -64,7 +64,7 @@ func TestManifestSelectsTheBinaryOfTheSystem(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "arm/tasty", b.Path)
 	require.NoError(t, b.Verify(strings.NewReader("hello")))
-	require.ErrorContains(t, b.Verify(strings.NewReader("hell0")), "the manifest says 2cf2")
+	require.ErrorContains(t, b.Verify(strings.NewReader("hell0")), "not 2cf2")
 	_, err = m.Binary("plan9", "amd64")
 	require.EqualError(t, err, "plugin tasty has no binary for plan9/amd64")
 }

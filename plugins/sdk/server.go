@@ -126,7 +126,7 @@ func (s *Server) guard(ctx context.Context, method string, call func(context.Con
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			log.Error("the plugin panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			log.Error("plugin panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			err = status.Errorf(codes.Internal, "the plugin panicked: %v", r)
 		}
 	}()

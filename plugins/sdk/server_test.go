@@ -112,7 +112,7 @@ func TestPluginErrorsMapToStatusCodes(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 			require.Equal(t, c.code == codes.InvalidArgument, sdk.IsRefusal(err))
 			if name == "a panic" {
-				require.Contains(t, log.text(), `"@message":"the plugin panicked"`)
+				require.Contains(t, log.text(), `"@message":"plugin panicked"`)
 				require.Contains(t, log.text(), "server_test.go") // the stack
 			}
 		})

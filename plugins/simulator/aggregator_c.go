@@ -210,7 +210,7 @@ func orderC(b Basket, a Account) (sent, error) {
 		units, err := sdk.MinorUnits("price", price, digits)
 		n, overflow := units.Int64()
 		if err != nil || overflow != nil {
-			wrong = fmt.Errorf("the price %q is none", price)
+			wrong = fmt.Errorf("the price %q is invalid", price)
 		}
 		return n
 	}

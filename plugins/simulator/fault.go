@@ -70,7 +70,7 @@ func ParseFault(text string) (Fault, error) {
 		case "for":
 			f.LastsMS, err = parseMS(value)
 		default:
-			err = fmt.Errorf("is none of space, platform, call, status, delay, probability, seed, times, for")
+			err = fmt.Errorf("must be one of space, platform, call, status, delay, probability, seed, times, for")
 		}
 		if err != nil {
 			return f, fmt.Errorf("fault %q: %s: %w", text, name, err)
@@ -144,7 +144,7 @@ func (s *faults) add(f Fault) (Fault, error) {
 		}
 	}
 	if len(s.list) == maxFaultsSet || f.Space != "" && ofSpace == maxFaultsOfSpace {
-		return f, fmt.Errorf("fault: %d are on already, %d of them of this space: take some away first", len(s.list),
+		return f, fmt.Errorf("fault: %d are already on, %d of them in this space: remove some first", len(s.list),
 			ofSpace)
 	}
 	if f.Kind == FaultFail && f.Status == 0 {

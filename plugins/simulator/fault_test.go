@@ -58,7 +58,7 @@ func TestFaultFlagsAreParsed(t *testing.T) {
 		"eat": "must be one of: fail", "delay": "delay_ms must be", "fail:status=200": "status must be from 400",
 		"fail:status=x":   "status",
 		"hang:call=order": `call "order" must be`, "duplicate:call=menu": `call "menu" must be`,
-		"reset:colour=1":        "is none of",
+		"reset:colour=1":        "must be one of",
 		"reset:probability=NaN": "probability must be", "reset:probability=2": "probability must be",
 		"reset:times=-1": "times must not", "hang:for=25h": "lasts_ms must be", "hang:for=soon": "for:",
 	} {
@@ -168,7 +168,7 @@ func TestFaultExpires(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = set.add(of("7"))
-	require.ErrorContains(t, err, "of this space")
+	require.ErrorContains(t, err, "in this space")
 	_, err = set.add(of("8"))
 	require.NoError(t, err, "another space has room")
 	now = now.Add(time.Second)

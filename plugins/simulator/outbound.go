@@ -92,7 +92,7 @@ func (s *Simulator) Shelf(ctx context.Context, space, platform, store string) (s
 	at.mu.Unlock()
 	menu := s.menus.get(menuKey{space, platform, code})
 	if menu == nil {
-		return shelf, open, fmt.Errorf("%w: no menu of store %q came", errNotSent, store)
+		return shelf, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
 	}
 	if shelf, err = playedBy(account.Plugin).shelf(menu, account); err != nil {
 		return shelf, open, err

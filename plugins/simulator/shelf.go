@@ -116,7 +116,7 @@ func (s Shelf) Basket(wish Wish, seed uint64, n int) (Basket, error) {
 		}
 	}
 	if len(dishes) == 0 {
-		return Basket{}, fmt.Errorf("there is nothing to order at store %q", s.Store)
+		return Basket{}, fmt.Errorf("store %q has nothing to order", s.Store)
 	}
 	b := Basket{
 		Number: s.number(seed, n), Store: s.Store, Code: s.Code, Bulk: wish.Bulk,

@@ -49,8 +49,8 @@ func TooLarge(most int) error {
 }
 
 var (
-	errLonger   = errors.New("longer than its limit")
-	errNotWhole = core.Errorf(core.Invalid, "the request body did not arrive whole")
+	errLonger   = errors.New("longer than the limit")
+	errNotWhole = core.Errorf(core.Invalid, "the request body is incomplete")
 	errTooSlow  = core.Errorf(core.TooSlow, "the request body did not arrive in time")
 	errNotGzip  = core.Errorf(core.Invalid, "the body is not valid gzip")
 )

@@ -24,7 +24,7 @@ func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 		return nil, TooLarge(most.Bytes)
 	}
 	if len(header.Peek(fasthttp.HeaderContentEncoding)) > 0 {
-		return nil, core.Errorf(core.UnsupportedMedia, "a form must be sent without a Content-Encoding")
+		return nil, core.Errorf(core.UnsupportedMedia, "a form must not have a Content-Encoding")
 	}
 	if media, _, err := mime.ParseMediaType(string(header.ContentType())); err != nil || media != formType {
 		return nil, core.Errorf(core.UnsupportedMedia, "send the form with the header Content-Type: "+formType)
@@ -40,7 +40,7 @@ func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 func ParseForm(sent []byte) (url.Values, error) {
 	fields, err := url.ParseQuery(string(sent))
 	if err != nil {
-		return nil, core.Errorf(core.Invalid, "the form is not properly encoded")
+		return nil, core.Errorf(core.Invalid, "the form is not correctly encoded")
 	}
 	return fields, nil
 }

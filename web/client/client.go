@@ -78,13 +78,13 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading the response: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return refusal(response, answer)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading the response: %w", err)
 	}
 	return nil
 }

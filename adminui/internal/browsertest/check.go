@@ -66,7 +66,7 @@ const everyRule = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "bes
 func (p *Page) check(t *testing.T, part, rules string) {
 	t.Helper()
 	for _, problem := range p.Problems() { // before axe, which is no part of the page
-		t.Errorf("the browser complains: %s", problem)
+		t.Errorf("the browser reports: %s", problem)
 	}
 	if shift := Eval[float64](t, p, shifted); shift > maxShift {
 		t.Errorf("the layout shifts by %.3f while the page loads", shift)

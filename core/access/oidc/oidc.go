@@ -50,7 +50,7 @@ func derived(purpose, secret string) string {
 }
 
 var errBegun = core.Errorf(core.Unauthenticated,
-	"this sign-in was not begun in this browser, or too long ago; begin it again")
+	"this sign-in started in another browser or too long ago: restart it")
 
 // Begin is the provider's address at which a person signs in; they come back
 // to the given address of the hub. Unavailable when the provider does not answer.
@@ -83,7 +83,7 @@ func (p *Provider) Finish(ctx context.Context, secret, back, state, code string)
 	raw, _ := tokens.Extra("id_token").(string)
 	token, err := provider.Verifier(&oidc.Config{ClientID: p.config.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return "", refused("what the identity provider sent is not a proper identity", err)
+		return "", refused("the identity provider sent an invalid identity", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(derived("nonce", secret))) != 1 {
 		return "", errBegun
@@ -93,12 +93,11 @@ func (p *Provider) Finish(ctx context.Context, secret, back, state, code string)
 		Verified any    `json:"email_verified"` // some providers send text
 	}
 	if err := token.Claims(&claims); err != nil {
-		return "", refused("what the identity provider sent is not a proper identity", err)
+		return "", refused("the identity provider sent an invalid identity", err)
 	}
 	if claims.Email == "" || claims.Verified != true && claims.Verified != "true" {
 		return "", core.Errorf(core.Forbidden,
-			"the identity provider does not vouch for your e-mail address: it has to be verified there, and the "+
-				"scope email allowed")
+			"the identity provider has not verified your e-mail address, or does not allow the scope email")
 	}
 	return strings.ToLower(claims.Email), nil
 }
@@ -119,7 +118,7 @@ func (p *Provider) discover(ctx context.Context, back string) (*oauth2.Config, *
 		// The keys are fetched later with the same context: it must not end with the request.
 		if found, err = oidc.NewProvider(context.WithoutCancel(ctx), p.config.Issuer); err != nil {
 			return nil, nil, &core.Error{Code: core.Unavailable,
-				Message: "the identity provider cannot be reached; try again, or sign in with a password", Cause: err}
+				Message: "the identity provider is unreachable: retry, or sign in with a password", Cause: err}
 		}
 		p.found.Store(found)
 	}

@@ -48,7 +48,8 @@ func (s *stage) report() {
 }
 
 // whileAway are the errors that hubs log while the database, or its standby, is away.
-var whileAway = regexp.MustCompile(`^(request failed|.* could not be (claimed|recorded|recorded in full|requeued; its lease will expire|told|kept on record)|.*; it is tried again|a page of the console had no answer of the database)$`)
+var whileAway = regexp.MustCompile(`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
+	`timed availability changes failed|console page failed without database)$`)
 
 // checkLogs counts what hubs logged as errors; whatever is no fault's doing is one of ours.
 func (s *stage) checkLogs() {

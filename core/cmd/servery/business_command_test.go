@@ -85,7 +85,7 @@ func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 	for problem, refused := range map[string]ended{
 		`there is no platform "nope"`:                   create("1", "channel", "nope"),
 		"there is no business 9":                        create("9", "channel", "web"),
-		"platform is of a key with scope channel alone": create("1", "pos", "web"),
+		"platform is only for a key with scope channel": create("1", "pos", "web"),
 	} {
 		require.Equal(t, 1, refused.status)
 		require.Contains(t, refused.stderr, problem)

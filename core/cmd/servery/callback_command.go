@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 
-	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
@@ -13,28 +10,27 @@ import (
 
 // callbackCommand manages the keys of aggregators.
 type callbackCommand struct {
-	Create callbackCreate `cmd:"" help:"Make a key by which an aggregator calls the hub; it is shown once."`
+	Create callbackCreate `cmd:"" help:"Create the key of an aggregator, shown once."`
 }
 
 type callbackCreate struct {
 	databaseFlags
-	Business int64  `required:"" help:"Id of the business."`
+	businessFlag
 	Platform string `required:"" help:"Name of the platform."`
 	JSON     bool   `help:"Print JSON."`
 }
 
 // Run creates a key and prints it.
 func (c callbackCreate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		callers := relay.Callers{Records: platforms.NewCallers(db), Clock: db.Clock()}
-		key, err := callers.Create(ctx, core.BusinessID(c.Business), c.Platform)
-		if err != nil || c.JSON {
-			return printJSON(out, struct {
-				Platform string `json:"platform"`
-				Key      string `json:"callback_key"`
-			}{c.Platform, key}, err)
+		key, err := callers.Create(ctx, c.Business, c.Platform)
+		if err != nil {
+			return err
 		}
-		_, err = fmt.Fprintf(out.stdout, "callback key of %s (shown once)\nAuthorization: Bearer %s\n", c.Platform, key)
-		return err
+		return out.show(c.JSON, struct {
+			Platform string `json:"platform"`
+			Key      string `json:"callback_key"`
+		}{c.Platform, key}, "callback key of %s (shown once)\nAuthorization: Bearer %s\n", c.Platform, key)
 	})
 }

@@ -13,52 +13,77 @@ import (
 	"github.com/servery-hub/servery/core/internal/environ"
 )
 
-// cli is the command line. Every flag has an environment variable.
+// cli is the command line.
 type cli struct {
-	Serve     serveCommand     `cmd:"" help:"Run the hub."`
-	Migrate   migrateCommand   `cmd:"" help:"Change or show the database's schema."`
-	Business  businessCommand  `cmd:"" help:"Businesses: the tenants of the hub."`
-	Key       keyCommand       `cmd:"" help:"API keys of a business."`
-	Callback  callbackCommand  `cmd:"" help:"Keys by which aggregators call the hub."`
-	Platform  platformCommand  `cmd:"" help:"Platforms of a business: what serves them, their settings, addresses and secrets."`
-	User      userCommand      `cmd:"" help:"Users of the console."`
-	Secrets   secretsCommand   `cmd:"" help:"The key that seals the secrets in the database."`
-	Doctor    doctorCommand    `cmd:"" help:"Check configuration, database, plugins, disk and endpoints, and say what to do."`
-	Listen    listenCommand    `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
-	Simulate  simulateCommand  `cmd:"" help:"Play the customers of a business: orders, riders, cancellations, edits, a rush, faults."`
-	Simulator simulatorCommand `cmd:"" help:"Play aggregators A, B and C beside a hub."`
-	Plugin    pluginCommand    `cmd:"" help:"Make, check and try plugins of aggregators."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Serve     serveCommand     `cmd:"" group:"Run:" help:"Run the hub."`
+	Simulator simulatorCommand `cmd:"" group:"Run:" help:"Run simulated aggregators for a hub."`
+	Listen    listenCommand    `cmd:"" group:"Run:" help:"Run a receiver that shows webhooks."`
+
+	Business businessCommand `cmd:"" group:"Set up:" help:"Create and configure businesses, the tenants."`
+	Platform platformCommand `cmd:"" group:"Set up:" help:"List and configure the platforms of a business."`
+	Key      keyCommand      `cmd:"" group:"Set up:" help:"Create and revoke API keys."`
+	Callback callbackCommand `cmd:"" group:"Set up:" help:"Create callback keys for aggregators."`
+	User     userCommand     `cmd:"" group:"Set up:" help:"Create users of the console."`
+
+	Doctor   doctorCommand   `cmd:"" group:"Operate:" help:"Check the environment and suggest remedies."`
+	Migrate  migrateCommand  `cmd:"" group:"Operate:" help:"Apply, roll back and list schema migrations."`
+	Secrets  secretsCommand  `cmd:"" group:"Operate:" help:"Rotate the key that encrypts stored secrets."`
+	Simulate simulateCommand `cmd:"" group:"Operate:" help:"Send simulated orders, and inject faults."`
+	Version  versionCommand  `cmd:"" group:"Operate:" help:"Print the version."`
+
+	Plugin pluginCommand `cmd:"" group:"Plugins:" help:"Create, test, install and inspect aggregator plugins."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // output is where commands print.
-type output struct {
-	stdout, stderr io.Writer
+type output struct{ stdout, stderr io.Writer }
+
+// show prints a value as JSON, or else the text.
+func (o output) show(asJSON bool, value any, format string, args ...any) error {
+	if asJSON {
+		encoder := json.NewEncoder(o.stdout)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(value)
+	}
+	_, err := fmt.Fprintf(o.stdout, format, args...)
+	return err
+}
+
+// listed bounds the lists that commands print.
+const listed = 10_000
+
+// newParser returns the parser of the command line.
+func newParser(commands *cli, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(commands, append([]kong.Option{kong.Name("servery"),
+		kong.Description("Servery connects a merchant's POS or ERP with its ordering channels."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true}),
+		kong.Vars{"version": "servery " + version()}, kong.PostBuild(describe)}, options...)...)
 }
 
 // run runs one command and returns the exit status.
 func run(ctx context.Context, args []string, out output) int {
 	var commands cli
 	status := -1
-	parser, err := kong.New(&commands, kong.Name("servery"),
-		kong.Description("Servery stands between a merchant's POS or ERP and its ordering channels."),
-		kong.Vars{"version": "servery " + version()}, kong.UsageOnError(), kong.Writers(out.stdout, out.stderr),
+	parser, err := newParser(&commands, kong.Writers(out.stdout, out.stderr),
 		kong.Exit(func(code int) { status = code }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(out))
 	if err != nil {
 		fmt.Fprintln(out.stderr, "servery:", err)
 		return 1
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
 	}
 	mistakes := append(environ.Unknown(parser, os.Environ()), environ.Invalid(parser, args)...)
 	parsed, err := parser.Parse(args)
 	if status >= 0 { // help was printed
 		return status
 	}
-	if err == nil {
-		err = environ.Validate(parsed, mistakes)
+	if err != nil {
+		fmt.Fprintf(out.stderr, "servery: %v\n%s", err, helpHint(err))
+		return 1
 	}
-	if err == nil {
+	if err = environ.Validate(parsed, mistakes); err == nil {
 		err = parsed.Run()
 	}
 	switch {
@@ -67,17 +92,7 @@ func run(ctx context.Context, args []string, out output) int {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return 130
 	default:
-		fmt.Fprintln(out.stderr, "servery:", err)
+		fmt.Fprintf(out.stderr, "servery: %v\n%s", err, remedy(err))
 		return 1
 	}
-}
-
-// printJSON prints a value as JSON, or returns the error.
-func printJSON(out output, value any, err error) error {
-	if err != nil {
-		return err
-	}
-	encoder := json.NewEncoder(out.stdout)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }

@@ -2,43 +2,52 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 
-	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
 // databaseFlags select the database. Every command that needs it has them.
 type databaseFlags struct {
-	DatabaseURL string `name:"database-url" env:"SERVERY_DATABASE_URL" help:"PostgreSQL to use: postgres://USER:PASSWORD@HOST:5432/DATABASE. Without it a private one runs in the data directory."`
-	DataDir     string `name:"data-dir" env:"SERVERY_DATA_DIR" default:".servery" help:"Directory of the private PostgreSQL, the secret key and the demo's credentials."`
-	SecretKey   string `name:"secret-key" env:"SERVERY_SECRET_KEY" help:"32 bytes in hexadecimal or base64 that seal the secrets in the database. Without it, that of the data directory, where the beginning of a hub makes one."`
+	DatabaseURL         string   `env:"*" group:"Database:" placeholder:"URL" help:"PostgreSQL, private if empty."`
+	DatabaseConnections int      `env:"*" group:"Database:" help:"Maximum connections, 8 a processor by default."`
+	DataDir             string   `env:"*" group:"Database:" default:".servery" help:"Private PostgreSQL and keys."`
+	SecretKey           string   `env:"*" group:"Database:" help:"Key of stored secrets, 32 bytes in hex or base64."`
+	SecretKeyPrevious   []string `env:"*" group:"Database:" help:"Earlier keys, during a rotation."`
 
-	Connections int `name:"database-connections" env:"SERVERY_DATABASE_CONNECTIONS" help:"Connections to the database at most; 8 for each processor, at least 16."`
-
-	SecretKeyPrevious []string `name:"secret-key-previous" env:"SERVERY_SECRET_KEY_PREVIOUS" help:"Keys that secrets in the database may still be sealed with, while the key is being changed."`
-
-	begins bool // the command may create a hub
+	creates bool // the command may create a hub
 }
 
-// open opens the database, ready to seal and open secrets.
-func (f databaseFlags) open(ctx context.Context, log *slog.Logger) (*hub.Database, error) {
-	return hub.OpenDatabase(ctx, f.config(), log)
+// businessFlag selects a business.
+type businessFlag struct {
+	Business core.BusinessID `required:"" help:"Id of the business."`
+}
+
+// Check returns all mistakes in the flags.
+func (f databaseFlags) Check() error {
+	err := f.config().Validate()
+	if _, set := os.LookupEnv("SERVERY_DATABASE_URL"); set && f.DatabaseURL == "" {
+		err = errors.Join(err,
+			errors.New("SERVERY_DATABASE_URL: must not be empty: unset it for the private PostgreSQL"))
+	}
+	return err
 }
 
 // config converts the flags.
 func (f databaseFlags) config() hub.DatabaseConfig {
 	return hub.DatabaseConfig{URL: f.DatabaseURL, DataDir: f.DataDir, SecretKey: f.SecretKey,
-		PreviousKeys: f.SecretKeyPrevious, Connections: f.Connections, Create: f.begins}
+		PreviousKeys: f.SecretKeyPrevious, Connections: f.DatabaseConnections, Create: f.creates}
 }
 
 // with opens the database for one command and closes it again.
 func (f databaseFlags) with(ctx context.Context, out output, do func(*postgres.DB) error) error {
 	log := slog.New(slog.NewTextHandler(out.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	db, err := f.open(ctx, log)
+	db, err := hub.OpenDatabase(ctx, f.config(), log)
 	if err != nil {
 		return err
 	}
@@ -47,7 +56,7 @@ func (f databaseFlags) with(ctx context.Context, out output, do func(*postgres.D
 }
 
 // withSchema opens the database for a command that needs the schema and the sealer.
-func (f databaseFlags) withSchema(ctx context.Context, out output, do func(access.Access, *postgres.DB) error) error {
+func (f databaseFlags) withSchema(ctx context.Context, out output, do func(*postgres.DB) error) error {
 	return f.with(ctx, out, func(db *postgres.DB) error {
 		if _, err := schema.MigrateUp(ctx, db); err != nil {
 			return err
@@ -55,6 +64,6 @@ func (f databaseFlags) withSchema(ctx context.Context, out output, do func(acces
 		if err := db.CheckSeal(ctx); err != nil {
 			return err
 		}
-		return do(access.Access{Records: accessdb.New(db), Clock: db.Clock()}, db)
+		return do(db)
 	})
 }

@@ -62,7 +62,7 @@ func TestEveryDeployYAMLFileParses(t *testing.T) {
 }
 
 func TestDeployFilesNameOnlyKnownVariables(t *testing.T) {
-	parser, err := kong.New(&cli{})
+	parser, err := newParser(&cli{})
 	require.NoError(t, err)
 	known := map[string]bool{}
 	require.NoError(t, kong.Visit(parser.Model.Node, func(node kong.Visitable, next kong.Next) error {

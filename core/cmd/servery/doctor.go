@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/doctor"
@@ -21,14 +20,14 @@ type doctorCommand struct {
 // Examine receives the mistakes in the environment.
 func (c *doctorCommand) Examine(mistakes error) { c.mistakes = mistakes }
 
-var errFailed = errors.New("something is broken; see above")
+var errFailed = errors.New("some checks failed")
 
 // Run makes every check, prints the results, and fails if something is broken.
 func (c *doctorCommand) Run(ctx context.Context, out output) error {
 	d := &doctor.Doctor{Log: slog.New(slog.DiscardHandler)}
 	c.examine(ctx, d)
 	if c.JSON {
-		if err := printJSON(out, d.Results, nil); err != nil {
+		if err := out.show(true, d.Results, ""); err != nil {
 			return err
 		}
 	} else {
@@ -41,18 +40,10 @@ func (c *doctorCommand) Run(ctx context.Context, out output) error {
 }
 
 func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
-	config, err := c.config()
-	if err = errors.Join(c.mistakes, err, c.databaseFlags.Check()); err != nil {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			d.Add("configuration", doctor.Fail, line, "correct the variable; `servery serve --help` says what it takes")
-		}
-	} else {
-		d.Add("configuration", doctor.OK, "every variable can be read", "")
-	}
+	d.Configuration(errors.Join(c.mistakes, c.Check()))
 	d.Disk("data directory", c.DataDir, c.DatabaseURL == "" || c.SecretKey == "")
 	if c.databaseFlags.Check() != nil {
-		d.Add("database", doctor.Fail, "not looked at: its configuration is wrong",
-			"correct what is said of the configuration first")
+		d.Add("database", doctor.Fail, "not checked", "correct its configuration first")
 		return
 	}
 	db, err := c.openSoon(ctx, d.Log)
@@ -67,7 +58,8 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 	d.RowSecurity(ctx, db.DB)
 	d.Secrets(ctx, db.DB)
 	d.Plugins(ctx, db.DB, doctor.PluginDirs{Plugins: c.dir(), Data: c.DataDir, Hidden: db.SecretDirs(c.DataDir)})
-	d.Endpoints(ctx, db.DB, config.Allow)
+	options, _ := c.options()
+	d.Endpoints(ctx, db.DB, options.Allow)
 }
 
 // databaseWithin bounds the wait for a database server.
@@ -80,5 +72,5 @@ func (f databaseFlags) openSoon(ctx context.Context, log *slog.Logger) (*hub.Dat
 		ctx, cancel = context.WithTimeout(ctx, databaseWithin)
 		defer cancel()
 	}
-	return f.open(ctx, log)
+	return hub.OpenDatabase(ctx, f.config(), log)
 }

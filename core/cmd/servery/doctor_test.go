@@ -55,7 +55,7 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 
 	status, found := diagnoses(t, env)
 	for check, words := range map[string]string{
-		"configuration": "every variable can be read", "clock": "from the database's", "migrations": "all are applied",
+		"configuration": "every variable can be read", "clock": "from the clock of the database", "migrations": "all are applied",
 		"partitions": "6 days ahead", "row-level security": "sees that one alone", "secret key": "opens all 5 secrets",
 		"plugins": "none are installed", "webhooks": "1 of 2 servers",
 	} {
@@ -148,7 +148,7 @@ func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, found := diagnoses(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
-	require.True(t, says(found, "data directory", doctor.Fail, "is no directory"), found["data directory"])
+	require.True(t, says(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
 }
 
 func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
@@ -174,7 +174,7 @@ func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 		}))
 	_, found := diagnoses(t, onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
 	require.True(t, says(found, "plugin aggregator-a", doctor.Fail,
-		`it does not take the settings of platform "tasty"`),
+		`it rejects the settings of platform "tasty"`),
 		found["plugin aggregator-a"])
 }
 
@@ -192,7 +192,7 @@ func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 	for _, variable := range []string{
 		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL",
 		"SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
-		"SERVERY_RETENTON: there is no such variable; is SERVERY_RETENTION meant?", "SERVERY_PLUGIN_DIR:",
+		"SERVERY_RETENTON: there is no such variable, did you mean SERVERY_RETENTION?", "SERVERY_PLUGIN_DIR:",
 		"OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
 	} {
 		require.True(t, says(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)

@@ -177,7 +177,7 @@ func TestMigrateCommandAppliesAndReverts(t *testing.T) {
 	require.Zero(t, down.status, down.stderr)
 	names := migrations(t, env, false)
 	for _, name := range names {
-		require.Contains(t, down.stdout, "taken back "+name)
+		require.Contains(t, down.stdout, "rolled back "+name)
 	}
 	text := servery(t, env, "migrate", "status")
 	require.Zero(t, text.status, text.stderr)

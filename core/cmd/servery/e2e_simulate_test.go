@@ -155,7 +155,7 @@ func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
 	require.Contains(t, said, "secrets access_token, callback_token")
 
 	for args, says := range map[string]string{
-		"simulator --simulator nowhere": "SERVERY_SIMULATOR: must be an address",
+		"simulator --simulator nowhere": "SERVERY_SIMULATOR: must be a URL",
 		"simulator --simulator http://sim.example.com": "SERVERY_SIMULATOR_TOKEN is required where others " +
 			"can reach the simulator (sim.example.com:http)",
 		"simulator --listen 0.0.0.0:1":                                                                        "SERVERY_SIMULATOR_TOKEN is required",

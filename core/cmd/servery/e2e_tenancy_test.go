@@ -46,11 +46,11 @@ func TestBusinessesNeverSeeEachOther(t *testing.T) {
 
 	second, key := newKey(t, env, other.business, "pos"), strconv.FormatInt(other.keyID, 10)
 	disable := func(of int64) ended {
-		return servery(t, env, "key", "disable", "--business", strconv.FormatInt(of, 10), key)
+		return servery(t, env, "key", "revoke", "--business", strconv.FormatInt(of, 10), key)
 	}
 	require.NotZero(t, disable(mine.business).status)
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Status)
-	require.Equal(t, ended{stdout: "key " + key + " is disabled\n"}, disable(other.business))
+	require.Equal(t, ended{stdout: "key " + key + " is revoked\n"}, disable(other.business))
 	require.Equal(t, http.StatusForbidden, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Status)
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+storesPath, second.authorization, nil).Status)
 }

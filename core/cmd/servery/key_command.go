@@ -11,52 +11,83 @@ import (
 )
 
 type keyCommand struct {
-	Create  keyCreate  `cmd:"" help:"Make an API key; it is shown once."`
-	Disable keyDisable `cmd:"" help:"Make an API key useless from now on."`
+	Create keyCreate `cmd:"" help:"Create an API key, shown once."`
+	List   keyList   `cmd:"" help:"List the API keys of a business."`
+	Revoke keyRevoke `cmd:"" help:"Revoke an API key."`
 }
 
 type keyCreate struct {
 	databaseFlags
-	Business int64  `required:"" help:"Id of the business."`
-	Username string `required:"" help:"Name under which the key is used. Several keys may share one, for rotation."`
-	Scope    string `default:"pos" enum:"pos,channel" help:"What the key may do: pos or channel."`
-	Platform string `help:"Of a channel key: the platform whose orders it brings."`
+	businessFlag
+	Username string `required:"" help:"Name of the client. Keys may share one, for rotation."`
+	Scope    string `default:"pos" enum:"pos,channel" help:"Calls of a POS, or of a channel."`
+	Platform string `help:"Only for the scope channel: its platform."`
 	JSON     bool   `help:"Print JSON."`
 }
 
 // Run creates a key and prints it.
 func (c keyCreate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(a access.Access, _ *postgres.DB) error {
-		key, secret, err := a.CreateKey(ctx, access.Key{
-			Business: core.BusinessID(c.Business), Username: c.Username, Scope: core.Scope(c.Scope),
-			Platform: c.Platform,
-		})
-		if err != nil || c.JSON {
-			return printJSON(out, struct {
-				ID       int64  `json:"id"`
-				Username string `json:"username"`
-				APIKey   string `json:"api_key"`
-			}{key.ID, key.Username, secret}, err)
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		key, secret, err := accountsOf(db).CreateKey(ctx, access.Key{
+			Business: c.Business, Username: c.Username, Scope: core.Scope(c.Scope), Platform: c.Platform})
+		if err != nil {
+			return err
 		}
-		_, err = fmt.Fprintf(out.stdout, "key %d (shown once)\nAuthorization: apikey %s:%s\n", key.ID, key.Username,
+		return out.show(c.JSON, struct {
+			ID       int64  `json:"id"`
+			Username string `json:"username"`
+			APIKey   string `json:"api_key"`
+		}{key.ID, key.Username, secret}, "key %d (shown once)\nAuthorization: apikey %s:%s\n", key.ID, key.Username,
 			secret)
-		return err
 	})
 }
 
-type keyDisable struct {
+type keyList struct {
 	databaseFlags
-	Business int64 `required:"" help:"Id of the business."`
-	ID       int64 `arg:"" help:"Id of the key."`
+	businessFlag
+	JSON bool `help:"Print JSON."`
+}
+
+// listedKey is a key in the list.
+type listedKey struct {
+	ID       int64      `json:"id"`
+	Username string     `json:"username"`
+	Prefix   string     `json:"prefix"`
+	Scope    core.Scope `json:"scope"`
+	Platform string     `json:"platform,omitzero"`
+	Revoked  bool       `json:"revoked"`
+}
+
+// Run lists the keys, the newest first.
+func (c keyList) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		keys, err := accessdb.New(db).ListKeys(ctx, c.Business, 0, listed)
+		if err != nil {
+			return err
+		}
+		list, text := make([]listedKey, len(keys)), ""
+		for i, k := range keys {
+			list[i] = listedKey{k.ID, k.Username, k.Prefix, k.Scope, k.Platform, !k.DisabledAt.IsZero()}
+			state := map[bool]string{true: "revoked", false: "active"}[list[i].Revoked]
+			text += fmt.Sprintf("%6d  %s:%s…  %s  %s\n", k.ID, k.Username, k.Prefix, k.Scope, state)
+		}
+		return out.show(c.JSON, list, "%s", text)
+	})
+}
+
+type keyRevoke struct {
+	databaseFlags
+	businessFlag
+	ID int64 `arg:"" help:"Id of the key."`
 }
 
 // Run disables a key.
-func (c keyDisable) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
-		if err := (accessdb.New(db)).DisableKey(ctx, core.BusinessID(c.Business), c.ID); err != nil {
+func (c keyRevoke) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		if err := (accessdb.New(db)).DisableKey(ctx, c.Business, c.ID); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(out.stdout, "key %d is disabled\n", c.ID)
+		_, err := fmt.Fprintf(out.stdout, "key %d is revoked\n", c.ID)
 		return err
 	})
 }

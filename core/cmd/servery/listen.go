@@ -16,27 +16,27 @@ import (
 // configured.
 type listenCommand struct {
 	Listen string   `env:"SERVERY_LISTEN_ADDRESS" default:"127.0.0.1:9000" help:"Address to listen on."`
-	Secret []string `env:"SERVERY_LISTEN_SECRET" placeholder:"WHSEC" help:"Signing secret (whsec_…) that signatures are checked with; give several for several webhooks. It is never printed."`
-	Body   bool     `env:"SERVERY_LISTEN_BODY" help:"Print the bodies too, up to 64 KiB of each."`
+	Secret []string `env:"SERVERY_LISTEN_SECRET" placeholder:"WHSEC" help:"Signing secrets to verify with."`
+	Body   bool     `env:"SERVERY_LISTEN_BODY" help:"Print up to 64 KiB of each body."`
 	JSON   bool     `env:"SERVERY_LISTEN_JSON" help:"Print one line of JSON for each delivery."`
 
-	Status   *int   `env:"SERVERY_LISTEN_STATUS" placeholder:"200" help:"Answer with this status."`
-	Hang     bool   `env:"SERVERY_LISTEN_HANG" help:"Never answer: wait until the client gives up."`
-	Drop     bool   `env:"SERVERY_LISTEN_DROP" help:"Close the connection without an answer."`
-	Redirect string `env:"SERVERY_LISTEN_REDIRECT" placeholder:"URL" help:"Answer 302, to this address."`
-	Forward  string `env:"SERVERY_LISTEN_FORWARD" placeholder:"URL" help:"Post the delivery to this address too, and answer what it answers."`
+	Status   *int   `env:"SERVERY_LISTEN_STATUS" placeholder:"200" help:"Return this status."`
+	Hang     bool   `env:"SERVERY_LISTEN_HANG" help:"Never respond."`
+	Drop     bool   `env:"SERVERY_LISTEN_DROP" help:"Close the connection without a response."`
+	Redirect string `env:"SERVERY_LISTEN_REDIRECT" placeholder:"URL" help:"Return 302 to this URL."`
+	Forward  string `env:"SERVERY_LISTEN_FORWARD" placeholder:"URL" help:"Forward to this URL and return its response."`
 
-	ForwardTimeout time.Duration `name:"forward-timeout" env:"SERVERY_LISTEN_FORWARD_TIMEOUT" default:"10s" help:"How long the address of --forward may take."`
-	Delay          time.Duration `env:"SERVERY_LISTEN_DELAY" help:"Wait this long before answering, such as 2s."`
-	FailFirst      int           `name:"fail-first" env:"SERVERY_LISTEN_FAIL_FIRST" placeholder:"N" help:"Fail the first N attempts of each webhook-id, to watch the retries."`
-	FailStatus     *int          `name:"fail-status" env:"SERVERY_LISTEN_FAIL_STATUS" placeholder:"500" help:"What --fail-first answers."`
+	ForwardTimeout time.Duration `env:"SERVERY_LISTEN_FORWARD_TIMEOUT" default:"10s" help:"Timeout of --forward."`
+	Delay          time.Duration `env:"SERVERY_LISTEN_DELAY" help:"Time before each response, such as 2s."`
+	FailFirst      int           `env:"SERVERY_LISTEN_FAIL_FIRST" placeholder:"N" help:"Attempts that fail first."`
+	FailStatus     *int          `env:"SERVERY_LISTEN_FAIL_STATUS" placeholder:"500" help:"Status of --fail-first."`
 }
 
 // Run listens until the context ends, and prints a summary.
 func (c listenCommand) Run(ctx context.Context, out output) error {
 	socket, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use: stop what listens there, or choose another address with --listen HOST:PORT",
+		return fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT",
 			c.Listen)
 	}
 	if err != nil {

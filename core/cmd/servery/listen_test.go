@@ -51,7 +51,7 @@ func TestListenCanDropOrHang(t *testing.T) {
 	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, webhook.NewSecret(),
 		core.NewID(time.Now()), time.Now(), "{}"))
 	require.ErrorIs(t, err, io.EOF)
-	require.Contains(t, dropping.stdout.String(), "connection closed without an answer")
+	require.Contains(t, dropping.stdout.String(), "connection closed without a response")
 
 	hanging := startListen(t, "--hang")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -71,7 +71,7 @@ func TestListenCanDropOrHang(t *testing.T) {
 		waiting <- err
 	}()
 	eventually(t, patience, func() error {
-		if n := strings.Count(hanging.stdout.String(), "no answer until the client gives up"); n < 2 {
+		if n := strings.Count(hanging.stdout.String(), "no response until the client disconnects"); n < 2 {
 			return fmt.Errorf("%d printed", n)
 		}
 		return nil
@@ -95,11 +95,11 @@ func TestListenChecksSignatures(t *testing.T) {
 		{known, now, func(r *http.Request) {
 			r.Header.Set(webhook.HeaderSignature, "v1,AAAA "+r.Header.Get(webhook.HeaderSignature))
 		}, "verified by secret 2"},
-		{webhook.NewSecret(), now, nil, "NOT VERIFIED: no known secret made the signature"},
+		{webhook.NewSecret(), now, nil, "NOT VERIFIED: the signature matches no known secret"},
 		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 },
-			"NOT VERIFIED: no known secret"},
+			"NOT VERIFIED: the signature matches no known secret"},
 		{known, now.Add(-6 * time.Minute), nil, "NOT VERIFIED: the timestamp is more than 5 minutes off"},
-		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: it is not signed"},
+		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: not signed"},
 	} {
 		id := core.NewID(now)
 		request := signedRequest(t, l.url, row.secret, id, row.at, `{"reference":"r"}`)
@@ -173,7 +173,7 @@ func TestListenPrintsJSON(t *testing.T) {
 		EventType: "order_placed", WebhookID: id.String(), Attempt: 2, Repeated: true, Size: len(body),
 		Signature: "verified", Secret: 1, Status: 200,
 	}, second)
-	require.Equal(t, []any{"refused", "no known secret made the signature", 500, "no\x1bJSON\uFFFD", false},
+	require.Equal(t, []any{"refused", "the signature matches no known secret", 500, "no\x1bJSON\uFFFD", false},
 		[]any{third.Signature, third.Reason, third.Status, third.BodyText, third.Clipped})
 	require.Contains(t, lines[0], `"status":500`)
 }

@@ -13,7 +13,7 @@ import (
 // migrateCommand changes the schema manually. The serve command does it automatically.
 type migrateCommand struct {
 	Up     migrateUp     `cmd:"" help:"Apply every missing migration."`
-	Down   migrateDown   `cmd:"" help:"Take the last group of migrations back. Data of the dropped tables is lost."`
+	Down   migrateDown   `cmd:"" help:"Roll back the last group of migrations, with their data."`
 	Status migrateStatus `cmd:"" help:"List the migrations."`
 }
 
@@ -21,7 +21,7 @@ type migrateUp struct{ databaseFlags }
 
 // Run applies the missing migrations.
 func (c migrateUp) Run(ctx context.Context, out output) error {
-	c.begins = true
+	c.creates = true
 	return c.with(ctx, out, func(db *postgres.DB) error {
 		names, err := schema.MigrateUp(ctx, db)
 		return report(out, "applied", names, err)
@@ -30,19 +30,18 @@ func (c migrateUp) Run(ctx context.Context, out output) error {
 
 type migrateDown struct {
 	databaseFlags
-	Yes bool `help:"Yes, also where businesses lose their data."`
+	Yes bool `help:"Confirm the loss of the data of businesses."`
 }
 
 // Run rolls back the last group of migrations.
 func (c migrateDown) Run(ctx context.Context, out output) error {
 	return c.with(ctx, out, func(db *postgres.DB) error {
 		if used, err := schema.Used(ctx, db); err != nil || used && !c.Yes && c.DatabaseURL != "" {
-			return cmp.Or(err,
-				errors.New("there are businesses, whose data would be lost; earlier programs work on the schema as "+
-					"it is: add --yes if it is to be lost all the same"))
+			return cmp.Or(err, errors.New("the data of businesses would be lost: add --yes to confirm "+
+				"(an earlier program works on this schema)"))
 		}
 		names, err := schema.MigrateDown(ctx, db)
-		return report(out, "taken back", names, err)
+		return report(out, "rolled back", names, err)
 	})
 }
 
@@ -65,16 +64,13 @@ type migrateStatus struct {
 func (c migrateStatus) Run(ctx context.Context, out output) error {
 	return c.with(ctx, out, func(db *postgres.DB) error {
 		list, err := schema.Migrations(ctx, db)
-		if err != nil || c.JSON {
-			return printJSON(out, list, err)
+		if err != nil {
+			return err
 		}
+		text := ""
 		for _, m := range list {
-			state := "missing"
-			if m.Applied {
-				state = "applied"
-			}
-			fmt.Fprintln(out.stdout, state, m.Name)
+			text += map[bool]string{true: "applied ", false: "missing "}[m.Applied] + m.Name + "\n"
 		}
-		return nil
+		return out.show(c.JSON, list, "%s", text)
 	})
 }

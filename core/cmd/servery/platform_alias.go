@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
@@ -13,26 +12,25 @@ import (
 
 // platformAlias manages the aliases of platforms.
 type platformAlias struct {
-	Add    aliasAdd    `cmd:"" default:"withargs" help:"Give a platform another name, which clients of the business have fixed in their code."`
-	Set    aliasSet    `cmd:"" help:"Say whether events name the platform by an alias."`
+	Add    aliasAdd    `cmd:"" default:"withargs" help:"Add an alias of a platform."`
+	Set    aliasSet    `cmd:"" help:"Set whether events contain an alias."`
 	List   aliasList   `cmd:"" help:"List the aliases of the platforms of a business."`
 	Remove aliasRemove `cmd:"" help:"Remove an alias."`
 }
 
 type aliasAdd struct {
 	databaseFlags
-	Business int64  `required:"" help:"Id of the business."`
-	Alias    string `arg:"" help:"The alias: the name that clients send."`
+	businessFlag
+	Alias    string `arg:"" help:"The name that clients send."`
 	Platform string `arg:"" help:"Name of the platform."`
-	Sent     *bool  `negatable:"" help:"Events name the platform by this alias; at first yes for the first alias of a platform, and no for others."`
+	Sent     *bool  `negatable:"" help:"Events contain this alias. Default: yes for the first alias of a platform."`
 }
 
 // Run adds an alias.
 func (c aliasAdd) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		business := core.BusinessID(c.Business)
-		err := aliases.New(db).AddAlias(ctx, business, c.Alias, c.Platform, c.Sent,
-			accessdb.ByCommand(business, "platform.alias"))
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		err := aliases.New(db).AddAlias(ctx, c.Business, c.Alias, c.Platform, c.Sent,
+			accessdb.ByCommand(c.Business, "platform.alias"))
 		if err != nil {
 			return err
 		}
@@ -44,17 +42,16 @@ func (c aliasAdd) Run(ctx context.Context, out output) error {
 
 type aliasSet struct {
 	databaseFlags
-	Business int64  `required:"" help:"Id of the business."`
-	Alias    string `arg:"" help:"The alias."`
-	Sent     *bool  `required:"" negatable:"" help:"Events name the platform by this alias, and by no other; --no-sent: by its own name."`
+	businessFlag
+	Alias string `arg:"" help:"The alias."`
+	Sent  *bool  `required:"" negatable:"" help:"Events contain this alias instead of the name."`
 }
 
 // Run sets whether events use an alias.
 func (c aliasSet) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		business := core.BusinessID(c.Business)
-		err := aliases.New(db).SendAlias(ctx, business, c.Alias, *c.Sent,
-			accessdb.ByCommand(business, "platform.send_alias"))
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		err := aliases.New(db).SendAlias(ctx, c.Business, c.Alias, *c.Sent,
+			accessdb.ByCommand(c.Business, "platform.send_alias"))
 		if err != nil {
 			return err
 		}
@@ -69,16 +66,19 @@ func (c aliasSet) Run(ctx context.Context, out output) error {
 
 type aliasList struct {
 	databaseFlags
-	Business int64 `required:"" help:"Id of the business."`
-	JSON     bool  `help:"Print JSON."`
+	businessFlag
+	JSON bool `help:"Print JSON."`
 }
 
 // Run lists the aliases, sorted by platform.
 func (c aliasList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		list, err := aliases.New(db).ListAliases(ctx, core.BusinessID(c.Business))
-		if err != nil || c.JSON {
-			return printJSON(out, list, err)
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		list, err := aliases.New(db).ListAliases(ctx, c.Business)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return out.show(true, list, "")
 		}
 		for _, a := range list {
 			fmt.Fprintf(out.stdout, "%-20s %s\n", a.Platform, aliasText(a))
@@ -97,15 +97,14 @@ func aliasText(a core.PlatformAlias) string {
 
 type aliasRemove struct {
 	databaseFlags
-	Business int64  `required:"" help:"Id of the business."`
-	Alias    string `arg:"" help:"The alias."`
+	businessFlag
+	Alias string `arg:"" help:"The alias."`
 }
 
 // Run removes an alias.
 func (c aliasRemove) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		business := core.BusinessID(c.Business)
-		err := aliases.New(db).RemoveAlias(ctx, business, c.Alias, accessdb.ByCommand(business, "platform.unalias"))
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		err := aliases.New(db).RemoveAlias(ctx, c.Business, c.Alias, accessdb.ByCommand(c.Business, "platform.unalias"))
 		if err != nil {
 			return err
 		}

@@ -58,12 +58,12 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 		"a new business has a platform for each plugin")
 
 	for complaint, args := range map[string][]string{
-		`endpoint "moon": plugin aggregator-b has none of that name`: {"--endpoint=moon=https://api.aggregator-b.example"},
-		"host evil.example is not allowed":                           {"--endpoint=delivery_api=https://evil.example"},
-		`secret "x": plugin aggregator-b has none of that name`:      {"--secret=x=1"},
-		"settings: must be a JSON object":                            {"--settings={"},
-		"settings":                                                   {"--settings=[]"},
-		`there is no plugin "nosuch"; there are: aggregator-b`:       {"--plugin=nosuch"},
+		`endpoint "moon": plugin aggregator-b has no endpoint of that name`: {"--endpoint=moon=https://api.aggregator-b.example"},
+		"host evil.example is not allowed":                                  {"--endpoint=delivery_api=https://evil.example"},
+		`secret "x": plugin aggregator-b has no secret of that name`:        {"--secret=x=1"},
+		"settings: must be a JSON object":                                   {"--settings={"},
+		"settings":                                                          {"--settings=[]"},
+		`there is no plugin "nosuch", only: aggregator-b`:                   {"--plugin=nosuch"},
 	} {
 		_, complaints := o.run(append([]string{"platform", "set", business, "aggregator-b"}, args...)...)
 		require.Contains(t, complaints, complaint)
@@ -91,7 +91,7 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 	require.NotContains(t, said, "s3cret")
 
 	_, complaints = o.run("platform", "set", business, "web", "--accept=pos")
-	require.Contains(t, complaints, "platform web is served by own, which tells nobody that an order is accepted")
+	require.Contains(t, complaints, "platform web has the plugin own, which sends no acceptance of orders")
 	_, complaints = o.run("platform", "set", business, "tasty", "--accept=nobody")
 	require.Contains(t, complaints, "--accept")
 	said, complaints = o.run("platform", "set", business, "tasty", "--accept=pos")
@@ -218,7 +218,7 @@ func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 		`UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
 	said, complaints = o.run("plugin", "upgrade", built)
 	require.Contains(t, said,
-		fmt.Sprintf(`it does not take the settings of platform "tasty" of business %d: settings.brand `, made.ID),
+		fmt.Sprintf(`it rejects the settings of platform "tasty" of business %d: settings.brand `, made.ID),
 		complaints)
 }
 

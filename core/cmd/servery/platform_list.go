@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
@@ -16,47 +16,48 @@ import (
 
 type platformList struct {
 	databaseFlags
-	Business int64 `required:"" help:"Id of the business."`
-	JSON     bool  `help:"Print JSON."`
+	businessFlag
+	JSON bool `help:"Print JSON."`
 }
 
 // Run lists the platforms, with the names of their secrets.
 func (c platformList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		list, err := platforms.New(db).List(ctx, core.BusinessID(c.Business))
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		list, err := platforms.New(db).List(ctx, c.Business)
 		if err != nil {
 			return err
 		}
-		known, err := aliases.New(db).ListAliases(ctx, core.BusinessID(c.Business))
+		known, err := aliases.New(db).ListAliases(ctx, c.Business)
 		if err != nil {
 			return err
-		}
-		for _, p := range list {
-			if c.JSON {
-				break
-			}
-			fmt.Fprintf(out.stdout, "%-20s served by %s\n", p.Name, p.ServedBy)
-			if also := aliasesOf(p.Name, known); len(also) > 0 {
-				fmt.Fprintf(out.stdout, "%20s aliases %s\n", "", strings.Join(texts(also), ", "))
-			}
-			if p.ServedBy != core.ServedByOwn {
-				fmt.Fprintf(out.stdout, "%20s orders accepted by %s\n", "", p.Accept)
-			}
-			if len(p.Settings) > 0 {
-				fmt.Fprintf(out.stdout, "%20s settings %s\n", "", p.Settings)
-			}
-			for _, endpoint := range slices.Sorted(maps.Keys(p.Addresses)) {
-				fmt.Fprintf(out.stdout, "%20s endpoint %s at %s\n", "", endpoint, p.Addresses[endpoint])
-			}
-			if len(p.Secrets) > 0 {
-				fmt.Fprintf(out.stdout, "%20s secrets %s\n", "", strings.Join(p.Secrets, ", "))
-			}
 		}
 		if c.JSON {
-			return printJSON(out, listedPlatforms(list, known), nil)
+			return out.show(true, listedPlatforms(list, known), "")
+		}
+		for _, p := range list {
+			printPlatform(out.stdout, p, aliasesOf(p.Name, known))
 		}
 		return nil
 	})
+}
+
+func printPlatform(to io.Writer, p platforms.Platform, known []core.PlatformAlias) {
+	fmt.Fprintf(to, "%-20s served by %s\n", p.Name, p.ServedBy)
+	if len(known) > 0 {
+		fmt.Fprintf(to, "%20s aliases %s\n", "", strings.Join(texts(known), ", "))
+	}
+	if p.ServedBy != core.ServedByOwn {
+		fmt.Fprintf(to, "%20s orders accepted by %s\n", "", p.Accept)
+	}
+	if len(p.Settings) > 0 {
+		fmt.Fprintf(to, "%20s settings %s\n", "", p.Settings)
+	}
+	for _, endpoint := range slices.Sorted(maps.Keys(p.Addresses)) {
+		fmt.Fprintf(to, "%20s endpoint %s at %s\n", "", endpoint, p.Addresses[endpoint])
+	}
+	if len(p.Secrets) > 0 {
+		fmt.Fprintf(to, "%20s secrets %s\n", "", strings.Join(p.Secrets, ", "))
+	}
 }
 
 // aliasesOf returns the aliases of one platform.

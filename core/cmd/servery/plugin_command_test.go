@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -30,27 +31,27 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 
 func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
 	var out bytes.Buffer
-	printPlugins(&out, []listedPlugin{{Enabled: true, Status: pluginhost.Status{
+	printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: pluginhost.Status{
 		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded,
-		Health: "it says that it is degraded: the cache is cold"}}})
+		Health: "it reports that it is degraded: the cache is cold"}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
 }
 
 func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
-	hub := func(version string, state pluginhost.State) listedHub {
-		return listedHub{Version: version, State: state}
+	in := func(version string, state pluginhost.State) hub.ListedHub {
+		return hub.ListedHub{Version: version, State: state}
 	}
 	last := pluginhost.Status{ID: "tasty", Version: "2.1.0", State: pluginhost.Ready}
-	for said, hubs := range map[string][]listedHub{
-		"tasty                2.1.0      ready\n": {hub("2.1.0", pluginhost.Ready), hub("2.1.0", pluginhost.Ready)},
-		"tasty                -          not the same in all hubs\n" +
+	for said, hubs := range map[string][]hub.ListedHub{
+		"tasty                2.1.0      ready\n": {in("2.1.0", pluginhost.Ready), in("2.1.0", pluginhost.Ready)},
+		"tasty                -          differs between hubs\n" +
 			"                     2.0.0      quarantined in 1 of 3 hubs\n" +
-			"                     2.1.0      ready in 2 of 3 hubs\n": {hub("2.1.0", pluginhost.Ready),
-			hub("2.0.0", pluginhost.Quarantined), hub("2.1.0", pluginhost.Ready)},
+			"                     2.1.0      ready in 2 of 3 hubs\n": {in("2.1.0", pluginhost.Ready),
+			in("2.0.0", pluginhost.Quarantined), in("2.1.0", pluginhost.Ready)},
 	} {
 		var out bytes.Buffer
-		printPlugins(&out, []listedPlugin{{Enabled: true, Status: last, Hubs: hubs}})
+		printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: last, Hubs: hubs})
 		require.Equal(t, said, out.String())
 	}
 }
@@ -128,7 +129,7 @@ func TestPluginTestFailsOnAManifestMismatch(t *testing.T) {
 	require.Contains(t, said,
 		"FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says "+
 			"[other_key shop_token]")
-	require.Regexp(t, `FAIL  memory stays within its limit\n      it took \d+ MB of memory, and its manifest allows 1`,
+	require.Regexp(t, `FAIL  memory stays within its limit\n      it used \d+ MB of memory, and its manifest allows 1`,
 		said)
 	require.Contains(t, complaints, "2 of 18 checks failed")
 }
@@ -159,7 +160,7 @@ func TestNewPluginPassesItsTestsOutsideTheRepository(t *testing.T) {
 
 	_, complaints, status = pluginKit(t, "new", "tasty-eats", "--dir", dir)
 	require.NotZero(t, status)
-	require.Contains(t, complaints, "is there already, and not empty")
+	require.Contains(t, complaints, "already exists and is not empty")
 }
 
 func TestNewPluginNameIsValidated(t *testing.T) {

@@ -2,113 +2,84 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/hub"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-type pluginList struct {
-	pluginOperation
-}
-
-// listedPlugin is a plugin in the list.
-type listedPlugin struct {
-	pluginhost.Status
-	Enabled   bool        `json:"enabled"`
-	Installed string      `json:"installed,omitzero"` // version in the directory
-	ToldAt    *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
-	Hubs      []listedHub `json:"hubs"`               // running hubs that know it
-}
-
-// listedHub is a plugin in one hub.
-type listedHub struct {
-	Hub     core.ID          `json:"hub"`
-	Version string           `json:"version"`
-	State   pluginhost.State `json:"state"`
-	ToldAt  time.Time        `json:"told_at"`
-}
+type pluginList struct{ pluginOperation }
 
 // Run lists the plugins.
 func (c pluginList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		installed, err := pluginhost.Installed(c.dir())
+	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+		list, err := plugins.List(ctx)
 		if err != nil {
 			return err
-		}
-		records := calls.NewPlugins(db)
-		if err := records.Add(ctx, installed); err != nil {
-			return err
-		}
-		plugins, err := records.List(ctx)
-		if err != nil {
-			return err
-		}
-		hubs, err := records.Hubs(ctx)
-		if err != nil {
-			return err
-		}
-		list := make([]listedPlugin, 0, len(plugins))
-		for _, p := range plugins {
-			one := listedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Hubs: []listedHub{}}
-			if p.Status != "" {
-				if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
-					return fmt.Errorf("the status of plugin %s: %w", p.ID, err)
-				}
-				one.ToldAt = &p.ReportedAt
-			}
-			for _, h := range hubs {
-				if h.Plugin == p.ID {
-					one.Hubs = append(one.Hubs, listedHub{h.Hub, h.Version, pluginhost.State(h.State), h.At})
-				}
-			}
-			one.Installed = c.installed(p.ID)
-			list = append(list, one)
 		}
 		if c.JSON {
-			return printJSON(out, list, nil)
+			return out.show(true, list, "")
 		}
-		printPlugins(out.stdout, list)
+		for _, p := range list {
+			printPlugin(out.stdout, p)
+		}
 		return nil
 	})
 }
 
-func printPlugins(to io.Writer, list []listedPlugin) {
-	for _, p := range list {
-		state, version := string(p.State), p.Version
-		if state == "" {
-			state, version = "not run yet", p.Installed
-		}
-		hubs := map[string]int{} // by version and state
-		for _, h := range p.Hubs {
-			hubs[fmt.Sprintf("%-10s %s", h.Version, h.State)]++
-		}
+func printPlugin(to io.Writer, p hub.ListedPlugin) {
+	state, version := string(p.State), p.Version
+	if state == "" {
+		state, version = "not run yet", p.Installed
+	}
+	hubs := map[string]int{} // by version and state
+	for _, h := range p.Hubs {
+		hubs[fmt.Sprintf("%-10s %s", h.Version, h.State)]++
+	}
+	if len(hubs) > 1 {
+		state, version = "differs between hubs", "-"
+	}
+	if !p.Enabled {
+		state += ", disabled"
+	}
+	fmt.Fprintf(to, "%-20s %-10s %s\n", p.ID, version, state)
+	for _, how := range slices.Sorted(maps.Keys(hubs)) {
 		if len(hubs) > 1 {
-			state, version = "not the same in all hubs", "-"
-		}
-		if !p.Enabled {
-			state += ", disabled"
-		}
-		fmt.Fprintf(to, "%-20s %-10s %s\n", p.ID, version, state)
-		for _, how := range slices.Sorted(maps.Keys(hubs)) {
-			if len(hubs) > 1 {
-				fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", how, hubs[how], len(p.Hubs))
-			}
-		}
-		if p.Health != "" {
-			fmt.Fprintf(to, "%20s %s\n", "", p.Health)
-		}
-		// past faults: see its page
-		if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) {
-			fmt.Fprintf(to, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
+			fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", how, hubs[how], len(p.Hubs))
 		}
 	}
+	if p.Health != "" {
+		fmt.Fprintf(to, "%20s %s\n", "", p.Health)
+	}
+	// past faults: see its page
+	if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) {
+		fmt.Fprintf(to, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
+	}
+}
+
+type pluginLogs struct{ pluginOf }
+
+// Run prints the last reported log of a plugin.
+func (c pluginLogs) Run(ctx context.Context, out output) error {
+	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+		report, err := plugins.Report(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		text := ""
+		for _, fault := range slices.Backward(report.Faults) {
+			text += fmt.Sprintf("%s fault: %s\n", fault.At.Format(time.RFC3339), fault.Text)
+		}
+		for _, line := range report.Log {
+			text += line + "\n"
+		}
+		return out.show(c.JSON, struct {
+			Faults []pluginhost.Fault `json:"faults"` // newest first
+			Log    []string           `json:"log"`
+		}{append([]pluginhost.Fault{}, report.Faults...), append([]string{}, report.Log...)}, "%s", text)
+	})
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,22 +13,17 @@ import (
 
 type pluginNew struct {
 	Name       string `arg:"" help:"Id of the plugin: lower-case letters, digits and hyphens."`
-	Dir        string `placeholder:"DIR" help:"Where to write it; a new directory of the plugin's name."`
-	Module     string `placeholder:"PATH" help:"Path of its Go module; example.com/NAME."`
-	Source     string `env:"SERVERY_SOURCE" placeholder:"DIR" help:"A checkout of the hub to build with; found by itself above this directory or the program."`
-	HubVersion string `name:"hub-version" placeholder:"VERSION" help:"A released version of the hub to build with, instead of a checkout."`
+	Dir        string `placeholder:"DIR" help:"New directory, by default named as the plugin."`
+	Module     string `placeholder:"PATH" help:"Go module path, by default example.com/NAME."`
+	Source     string `env:"*" placeholder:"DIR" help:"Checkout of the hub, by default above this directory."`
+	HubVersion string `placeholder:"VERSION" help:"Released version of the hub, instead of a checkout."`
 	JSON       bool   `help:"Print JSON."`
 }
 
 // Run writes the module.
 func (c pluginNew) Run(out output) error {
-	plan := scaffold.Plan{ID: c.Name, Dir: c.Dir, Module: c.Module, Source: c.Source, Version: c.HubVersion}
-	if plan.Dir == "" {
-		plan.Dir = c.Name
-	}
-	if plan.Module == "" {
-		plan.Module = "example.com/" + c.Name
-	}
+	plan := scaffold.Plan{ID: c.Name, Dir: cmp.Or(c.Dir, c.Name), Module: cmp.Or(c.Module, "example.com/"+c.Name),
+		Source: c.Source, Version: c.HubVersion}
 	if plan.Source == "" && plan.Version == "" {
 		plan.Source, plan.Version = hubSource(), releasedVersion()
 	}
@@ -37,19 +32,14 @@ func (c pluginNew) Run(out output) error {
 		return err
 	}
 	slices.Sort(files)
-	if c.JSON {
-		return printJSON(out, struct {
-			Dir   string   `json:"dir"`
-			Files []string `json:"files"`
-		}{plan.Dir, files}, nil)
-	}
 	next := "go test ./..."
 	if plan.Source == "" {
 		next = "go mod tidy && " + next
 	}
-	_, err = fmt.Fprintf(out.stdout, "wrote %d files to %s; next:\n\n    cd %s && %s\n", len(files), plan.Dir, plan.Dir,
-		next)
-	return err
+	return out.show(c.JSON, struct {
+		Dir   string   `json:"dir"`
+		Files []string `json:"files"`
+	}{plan.Dir, files}, "wrote %d files to %s; next:\n\n    cd %s && %s\n", len(files), plan.Dir, plan.Dir, next)
 }
 
 // hubSource returns a checkout of the hub above this directory or the program, or "" if there is none.

@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-// secretsCommand manages the key that seals the secrets in the database.
+// secretsCommand manages the key that encrypts the secrets in the database.
 type secretsCommand struct {
-	Rotate secretsRotate `cmd:"" help:"Seal every secret in the database with SERVERY_SECRET_KEY, while hubs run. They need the old key as SERVERY_SECRET_KEY_PREVIOUS until it is done."`
+	Rotate secretsRotate `cmd:"" help:"Re-encrypt all secrets with SERVERY_SECRET_KEY."`
 }
 
 type secretsRotate struct {
 	databaseFlags
-	DryRun bool `name:"dry-run" help:"Only count what is sealed with which key."`
+	DryRun bool `help:"Only count the secrets by key."`
 	JSON   bool `help:"Print JSON."`
 }
 
@@ -27,56 +27,51 @@ type secretsRotate struct {
 func (c secretsRotate) Check() error {
 	err := c.databaseFlags.Check()
 	if c.DatabaseURL != "" && c.SecretKey == "" {
-		err = errors.Join(err,
-			errors.New("SERVERY_SECRET_KEY: is needed: everything is sealed with it from now on, by the hubs too"))
+		err = errors.Join(err, errors.New("SERVERY_SECRET_KEY: is required, as the new key of all hubs"))
 	}
 	return err
 }
 
-// Run seals every secret with the current key, or counts them.
+// Run encrypts every secret with the current key, or counts them.
 func (c secretsRotate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		if c.DryRun {
 			sealed, err := schema.Sealed(ctx, db)
-			if err != nil || c.JSON {
-				return printJSON(out, sealed, err)
+			if err != nil {
+				return err
 			}
-			printSealed(out, sealed, schema.SealKey(db))
-			return nil
+			return out.show(c.JSON, sealed, "%s", sealedText(sealed, schema.SealKey(db)))
 		}
 		done, err := schema.RotateSeal(ctx, db, "cli")
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			err = printJSON(out, done, nil)
-		} else {
-			fmt.Fprintf(out.stdout, "%d values are now sealed with key %s\n", done.Resealed, done.Key)
-		}
+		err = out.show(c.JSON, done, "%d values are now encrypted with key %s\n", done.Resealed, done.Key)
 		if len(done.Unreadable) > 0 {
-			return fmt.Errorf("none of the keys opens %d values, which stay as they are: add their key to "+
-				"SERVERY_SECRET_KEY_PREVIOUS and run this again; the first is %s",
-				len(done.Unreadable), done.Unreadable[0])
+			return fmt.Errorf("%d values are unreadable, the first %s: add their key to "+
+				"SERVERY_SECRET_KEY_PREVIOUS, then rerun", len(done.Unreadable), done.Unreadable[0])
 		}
 		return err
 	})
 }
 
-func printSealed(out output, sealed []schema.SealedBy, present string) {
+func sealedText(sealed []schema.SealedBy, present string) string {
+	var b strings.Builder
 	for _, column := range sealed {
 		for _, key := range slices.Sorted(maps.Keys(column.Keys)) {
-			note := "to be sealed anew"
+			note := "to be re-encrypted"
 			if key == present {
 				note = "SERVERY_SECRET_KEY"
 			}
-			fmt.Fprintf(out.stdout, "%-28s key %s (%s): %d\n", column.Column, key, note, column.Keys[key])
+			fmt.Fprintf(&b, "%-28s key %s (%s): %d\n", column.Column, key, note, column.Keys[key])
 		}
 		for _, key := range slices.Sorted(maps.Keys(column.Unnamed)) {
-			fmt.Fprintf(out.stdout, "%-28s key %s, not named in the value (to be sealed anew): %d\n", column.Column,
-				key, column.Unnamed[key])
+			fmt.Fprintf(&b, "%-28s key %s, not named in the value (to be re-encrypted): %d\n", column.Column, key,
+				column.Unnamed[key])
 		}
 		if column.Unreadable > 0 {
-			fmt.Fprintf(out.stdout, "%-28s none of the keys: %d\n", column.Column, column.Unreadable)
+			fmt.Fprintf(&b, "%-28s unknown key: %d\n", column.Column, column.Unreadable)
 		}
 	}
+	return b.String()
 }

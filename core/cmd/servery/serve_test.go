@@ -10,15 +10,6 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-func TestWildcardListenAddressIsShownAsLoopback(t *testing.T) {
-	for listens, reached := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080", "[::]:8080": "http://127.0.0.1:8080",
-		"0.0.0.0:8080": "http://127.0.0.1:8080", "[::1]:8080": "http://[::1]:8080",
-	} {
-		require.Equal(t, reached, addressHere(listens))
-	}
-}
-
 func TestGuidesUseTheConfiguredBaseURL(t *testing.T) {
 	hub := startHub(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_BASE_URL", "https://hub.example.com/",
 		"SERVERY_PLUGIN_DIR", openDir(t)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/servery-hub/servery/core/internal/environ"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
@@ -12,32 +13,36 @@ import (
 // simulateCommand simulates the customers of a business, and its POS.
 type simulateCommand struct {
 	Order  simulateOrder  `cmd:"" help:"Place orders."`
-	Rider  simulateRider  `cmd:"" help:"Place self-delivery orders and move their riders from the store to the door."`
-	Cancel simulateCancel `cmd:"" help:"Place orders and cancel some of them, whatever their state."`
-	Edit   simulateEdit   `cmd:"" help:"Place orders that their customers change afterwards."`
+	Rider  simulateRider  `cmd:"" help:"Place self-delivery orders and move their riders."`
+	Cancel simulateCancel `cmd:"" help:"Place orders and cancel some of them."`
+	Edit   simulateEdit   `cmd:"" help:"Place orders that their customers change."`
 	Rush   simulateRush   `cmd:"" help:"Place many orders at a rate."`
-	Faults simulateFaults `cmd:"" help:"Show and switch the faults of the simulated aggregators."`
+	Faults simulateFaults `cmd:"" help:"List and set faults of simulated aggregators."`
 }
 
 // simulateFlags are common to all scenarios.
 type simulateFlags struct {
 	databaseFlags
-	BaseURL  string   `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub."`
-	Token    string   `env:"SERVERY_SIMULATOR_TOKEN" help:"Of the simulator, where it asks for one."`
-	Business int64    `help:"Id of the business; the demo's unless it is given."`
-	Store    string   `required:"" help:"ref_id of the store."`
-	Platform []string `help:"Platforms of the orders, in turn; all on which the store is listed unless given."`
-	Seed     uint64   `help:"The same seed places the same orders again, which the hub knows already; drawn by lot unless given."`
-	JSON     bool     `help:"Print JSON."`
+	BaseURL  environ.BaseURL `env:"*" default:"http://127.0.0.1:8080" help:"URL of the hub."`
+	Token    string          `env:"SERVERY_SIMULATOR_TOKEN" help:"Token of the simulator."`
+	Business int64           `help:"Id of the business, by default that of the demo."`
+	Store    string          `required:"" help:"ref_id of the store."`
+	Platform []string        `help:"Platforms of the orders, by default all of the store."`
+	Seed     uint64          `help:"Seed of the random choices, to repeat the same orders."`
+	Await    time.Duration   `default:"10s" help:"How long to wait for order_placed webhooks at the end."`
+	JSON     bool            `help:"Print JSON."`
+}
 
-	Await time.Duration `default:"10s" help:"How long to wait, before the report, for order_placed webhooks that are under way."`
+// placeFlags are common to the scenarios that place a number of orders.
+type placeFlags struct {
+	Count int     `default:"1" help:"Number of orders."`
+	Rate  float64 `help:"Orders a second, or 0 for one after the other."`
 }
 
 type simulateOrder struct {
 	simulateFlags
-	Count int     `default:"1" help:"How many."`
-	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
-	Bulk  bool    `help:"Bulk orders."`
+	placeFlags
+	Bulk bool `help:"Place bulk orders."`
 }
 
 // Run places orders.
@@ -49,16 +54,15 @@ func (c simulateOrder) Run(ctx context.Context, out output) error {
 
 type simulateRush struct {
 	simulateFlags
-	Rate float64       `default:"50" help:"Orders a second."`
-	For  time.Duration `default:"10s" help:"How long; --count goes before it."`
-
-	Count int `help:"How many orders."`
+	Rate  float64       `default:"50" help:"Orders a second."`
+	For   time.Duration `default:"10s" help:"Duration, unless --count is set."`
+	Count int           `help:"Number of orders."`
 }
 
 // Run places orders at a rate.
 func (c simulateRush) Run(ctx context.Context, out output) error {
 	if c.Rate <= 0 {
-		return errors.New("--rate: must be more than 0")
+		return errors.New("--rate: must be above 0")
 	}
 	if c.Count == 0 {
 		c.Count = max(1, int(c.Rate*c.For.Seconds()))
@@ -68,11 +72,10 @@ func (c simulateRush) Run(ctx context.Context, out output) error {
 
 type simulateRider struct {
 	simulateFlags
-	Count  int           `default:"1" help:"How many orders."`
-	Rate   float64       `help:"Orders a second; 0: each as soon as the one before was answered."`
-	Order  []int64       `help:"Move the riders of these orders of the hub instead of placing some."`
+	placeFlags
+	Order  []int64       `help:"Move the riders of these orders of the hub, and place none."`
 	Step   time.Duration `default:"500ms" help:"Time between two moves of a rider."`
-	Places int           `default:"5" help:"Places that are told on the way."`
+	Places int           `default:"5" help:"Number of locations that a rider sends."`
 }
 
 // Run places orders and moves their riders.
@@ -89,16 +92,15 @@ func (c simulateRider) Run(ctx context.Context, out output) error {
 
 type simulateCancel struct {
 	simulateFlags
-	Count int     `default:"1" help:"How many orders."`
-	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
-	Order []int64 `help:"Cancel these orders of the hub, as they are, instead of placing some."`
-	Share float64 `default:"1" help:"Part of the placed orders that is cancelled, up to 1, each in a state drawn by lot."`
+	placeFlags
+	Order []int64 `help:"Cancel these orders of the hub, and place none."`
+	Share float64 `default:"1" help:"Share of the placed orders that is cancelled, up to 1."`
 }
 
 // Run places orders and cancels some of them.
 func (c simulateCancel) Run(ctx context.Context, out output) error {
 	if !(c.Share > 0 && c.Share <= 1) {
-		return errors.New("--share: must be above 0, up to 1")
+		return errors.New("--share: must be above 0 and at most 1")
 	}
 	return c.play(ctx, out, func(s *sandbox.Scenario) {
 		for _, o := range existing(c.Order) {
@@ -112,8 +114,7 @@ func (c simulateCancel) Run(ctx context.Context, out output) error {
 
 type simulateEdit struct {
 	simulateFlags
-	Count int     `default:"1" help:"How many orders."`
-	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
+	placeFlags
 }
 
 // Run places orders and changes them.

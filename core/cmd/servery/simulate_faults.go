@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -14,15 +15,15 @@ import (
 
 // simulateFaults manages the faults of a business's simulated aggregators.
 type simulateFaults struct {
-	List faultsList `cmd:"" default:"withargs" help:"Show the faults that are on."`
-	On   faultsOn   `cmd:"" help:"Switch faults on."`
-	Off  faultsOff  `cmd:"" help:"Switch all faults of the business off."`
+	List faultsList `cmd:"" default:"withargs" help:"List the active faults."`
+	On   faultsOn   `cmd:"" help:"Activate faults."`
+	Off  faultsOff  `cmd:"" help:"Deactivate all faults of the business."`
 }
 
 type faultFlags struct {
 	databaseFlags
-	Token    string `env:"SERVERY_SIMULATOR_TOKEN" help:"Of the simulator, where it asks for one."`
-	Business int64  `help:"Id of the business; the demo's unless it is given."`
+	Token    string `env:"SERVERY_SIMULATOR_TOKEN" help:"Token of the simulator."`
+	Business int64  `help:"Id of the business, by default that of the demo."`
 	JSON     bool   `help:"Print JSON."`
 }
 
@@ -35,7 +36,7 @@ func (c faultsList) Run(ctx context.Context, out output) error {
 
 type faultsOn struct {
 	faultFlags
-	Fault []string `arg:"" help:"KIND:NAME=VALUE,… such as fail:platform=aggregator-b,call=rider_status,status=500,for=5m; as servery simulator --fault."`
+	Fault []string `arg:"" help:"KIND:NAME=VALUE,… as for servery simulator --fault."`
 }
 
 // Run enables all of the faults, or none if one is not valid.
@@ -45,7 +46,7 @@ func (c faultsOn) Run(ctx context.Context, out output) error {
 		for _, text := range c.Fault {
 			f, err := simulator.ParseFault(text)
 			if err == nil && f.Space != "" {
-				err = fmt.Errorf("fault %q: space: name the business by --business", text)
+				err = fmt.Errorf("fault %q: space is not allowed: use --business", text)
 			}
 			if err == nil {
 				err = client.Check(ctx, business, f)
@@ -89,7 +90,7 @@ func (f faultFlags) switched(ctx context.Context, out output,
 	if err != nil {
 		return err
 	}
-	return f.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+	return f.withSchema(ctx, out, func(db *postgres.DB) error {
 		client := sandbox.NewFaultClient(db, f.Token)
 		if err := do(db, client, business); err != nil {
 			return err
@@ -98,15 +99,10 @@ func (f faultFlags) switched(ctx context.Context, out output,
 		if err != nil {
 			return err
 		}
-		if f.JSON {
-			return printJSON(out, append([]simulator.Fault{}, list...), nil)
-		}
-		if len(list) == 0 {
-			fmt.Fprintln(out.stdout, "no faults are on")
-		}
+		text := ""
 		for _, l := range list {
-			fmt.Fprintln(out.stdout, l)
+			text += fmt.Sprintln(l)
 		}
-		return nil
+		return out.show(f.JSON, append([]simulator.Fault{}, list...), "%s", cmp.Or(text, "no faults are active\n"))
 	})
 }

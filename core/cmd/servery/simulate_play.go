@@ -2,31 +2,25 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 )
-
-// options converts the flags.
-func (f simulateFlags) options() sandbox.Options {
-	return sandbox.Options{BaseURL: f.BaseURL, DataDir: f.DataDir, Token: f.Token, Business: f.Business, Store: f.Store,
-		Platforms: f.Platform, Seed: f.Seed}
-}
 
 // play opens the scenario, runs it and prints the report.
 func (f simulateFlags) play(ctx context.Context, out output, scenario func(*sandbox.Scenario)) error {
 	if f.Seed == 0 {
 		f.Seed = rand.Uint64() >> 11 // exact in every JSON parser
 	}
-	return f.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
-		s, err := sandbox.Open(ctx, f.options(), a, db)
+	options := sandbox.Options{BaseURL: string(f.BaseURL), DataDir: f.DataDir, Token: f.Token, Business: f.Business,
+		Store: f.Store, Platforms: f.Platform, Seed: f.Seed}
+	return f.withSchema(ctx, out, func(db *postgres.DB) error {
+		s, err := sandbox.Open(ctx, options, accountsOf(db), db)
 		if err != nil {
 			return err
 		}
@@ -51,9 +45,4 @@ func existing(ids []int64) (orders []sandbox.PlacedOrder) {
 		orders = append(orders, sandbox.PlacedOrder{OrderID: id, Status: 200})
 	}
 	return orders
-}
-
-// Check returns all mistakes in the flags.
-func (f simulateFlags) Check() error {
-	return errors.Join(f.databaseFlags.Check(), wrongBase(f.BaseURL))
 }

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/environ"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/sandbox"
@@ -19,31 +18,18 @@ import (
 
 // simulatorFlags select the simulator.
 type simulatorFlags struct {
-	Simulator string `env:"SERVERY_SIMULATOR" default:"http://127.0.0.1:8090" placeholder:"URL" help:"Address of the simulated aggregators."`
-}
-
-// wrong returns the mistakes in the flags.
-func (f simulatorFlags) wrong() error {
-	if environ.IsURL(f.Simulator) {
-		return nil
-	}
-	return errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090")
+	Simulator environ.URL `env:"*" default:"http://127.0.0.1:8090" placeholder:"URL" help:"URL of the simulator."`
 }
 
 // simulatorCommand simulates the aggregators of a hub.
 type simulatorCommand struct {
 	databaseFlags
 	simulatorFlags
-	Listen        string        `name:"listen" env:"SERVERY_SIMULATOR_LISTEN" placeholder:"HOST:PORT" help:"Address to listen on, where it is not that of --simulator."`
-	BaseURL       string        `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub, for orders and callbacks."`
-	Token         string        `env:"SERVERY_SIMULATOR_TOKEN" help:"What its pages and admin API ask for; needed where others can reach it."`
-	CallbackAfter time.Duration `name:"callback-after" env:"SERVERY_SIMULATOR_CALLBACK_AFTER" default:"1s" help:"How long a customer's contact takes."`
-	Fault         []string      `sep:"none" env:"SERVERY_SIMULATOR_FAULT" placeholder:"KIND:NAME=VALUE,…" help:"A fault from the start, such as fail:platform=aggregator-a,call=menu,status=500,times=2; repeatable. Kinds: fail, delay, hang, reset, refuse, duplicate."`
-}
-
-// Check returns the mistakes in the flags of URLs and of the database.
-func (c simulatorCommand) Check() error {
-	return errors.Join(c.databaseFlags.Check(), c.simulatorFlags.wrong(), wrongBase(c.BaseURL))
+	BaseURL       environ.BaseURL `env:"*" default:"http://127.0.0.1:8080" help:"URL of the hub."`
+	Listen        string          `env:"SERVERY_SIMULATOR_LISTEN" help:"HOST:PORT, by default of --simulator."`
+	Token         string          `env:"SERVERY_SIMULATOR_TOKEN" help:"Token of its pages and admin API."`
+	CallbackAfter time.Duration   `env:"SERVERY_SIMULATOR_CALLBACK_AFTER" default:"1s" help:"Delay of a contact."`
+	Fault         []string        `env:"SERVERY_SIMULATOR_FAULT" sep:"none" help:"KIND:NAME=VALUE,…, repeatable."`
 }
 
 // Run runs the simulator until the context ends.
@@ -56,7 +42,7 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 		}
 		config.Faults = append(config.Faults, fault)
 	}
-	address, err := url.Parse(c.Simulator)
+	address, err := url.Parse(string(c.Simulator))
 	if err != nil {
 		return err
 	}
@@ -66,26 +52,23 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 	}
 	host, _, _ := net.SplitHostPort(c.Listen)
 	if ip := net.ParseIP(host); c.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("SERVERY_SIMULATOR_TOKEN is required where others can reach the simulator (%s)", c.Listen)
+		return fmt.Errorf("SERVERY_SIMULATOR_TOKEN: is required, because others can reach %s", c.Listen)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use, perhaps by another simulator: stop it, or choose another address with "+
-			"--listen HOST:PORT", c.Listen)
+		return fmt.Errorf("%s is in use: stop the other program, or set --listen HOST:PORT", c.Listen)
 	}
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		config.Directory = sandbox.NewAccounts(db, c.Simulator, c.BaseURL)
+	return c.withSchema(ctx, out, func(db *postgres.DB) error {
+		config.Directory = sandbox.NewAccounts(db, string(c.Simulator), string(c.BaseURL))
 		s, err := simulator.New(config)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out.stdout,
-			"aggregators A, B and C are played at %s, for the businesses whose platforms are reached there\n",
-			c.Simulator)
+		fmt.Fprintf(out.stdout, "simulating aggregators A, B and C at %s, for businesses with its URLs\n", c.Simulator)
 		return s.Serve(ctx, listener)
 	})
 }

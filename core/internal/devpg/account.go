@@ -38,8 +38,7 @@ func serviceAccount() (account, error) {
 		return account{name: name, uid: int(uid), gid: int(gid), switched: true}, nil
 	}
 	return account{},
-		errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody: run as " +
-			"an ordinary user")
+		errors.New("PostgreSQL cannot run as root without a system user postgres: run as an ordinary user")
 }
 
 // ownerAccount is the account of an existing cluster: it stays with the user
@@ -54,14 +53,14 @@ func ownerAccount(cluster string) (account, error) {
 	switch {
 	case uid == 0:
 		return account{},
-			fmt.Errorf("cluster %s belongs to root, and PostgreSQL does not run as root: give it to another user "+
-				"(chown -R postgres %s)", cluster, cluster)
+			fmt.Errorf("cluster %s belongs to root, but PostgreSQL cannot "+
+				"run as root: run chown -R postgres %s", cluster, cluster)
 	case uid == own.uid:
 		return own, nil
 	case own.uid != 0:
 		return account{},
-			fmt.Errorf("cluster %s belongs to uid %d, this process runs as uid %d: run as that user or choose "+
-				"another data directory", cluster, uid, own.uid)
+			fmt.Errorf("cluster %s belongs to uid %d, not to %d: "+
+				"run as that user, or set another data directory", cluster, uid, own.uid)
 	}
 	return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: gid, switched: true}, nil
 }
@@ -114,7 +113,7 @@ func (a account) own(path string) error {
 		return nil
 	}
 	if err := os.Lchown(path, a.uid, a.gid); err != nil {
-		return fmt.Errorf("hand over to %s: %w", a.name, err)
+		return fmt.Errorf("changing the owner to %s: %w", a.name, err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (c *child) death(logPath string) error {
 	if c.status != nil {
 		status = c.status.Error()
 	}
-	return fmt.Errorf("PostgreSQL died while starting (%s); the end of %s:\n%s",
+	return fmt.Errorf("PostgreSQL died while starting (%s), with the end of %s:\n%s",
 		status, logPath, logTail(logPath, c.logBegin))
 }
 

@@ -107,11 +107,11 @@ func setAside(log *slog.Logger, cluster string) error {
 		err = os.Remove(cluster)
 	} else {
 		aside := cluster + ".broken-" + time.Now().UTC().Format("20060102T150405.000")
-		log.Warn("not a complete database cluster, moved away", "dir", cluster, "to", aside)
+		log.Warn("moved away an incomplete database cluster", "dir", cluster, "to", aside)
 		err = os.Rename(cluster, aside)
 	}
 	if err != nil {
-		return fmt.Errorf("clear the way for a cluster: %w", err)
+		return fmt.Errorf("moving an incomplete cluster away: %w", err)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func sweep(log *slog.Logger, cluster string) {
 	left, _ := filepath.Glob(cluster + ".init-*")
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {
-			log.Warn("remains of an unfinished initdb", "error", err)
+			log.Warn("removing an unfinished initdb failed", "error", err)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func download(ctx context.Context, log *slog.Logger, at place, major int) error 
 	}
 	target := filepath.Join(at.binaries(), strconv.Itoa(major))
 	if err := os.MkdirAll(target, 0o755); err != nil {
-		return fmt.Errorf("directory for binaries: %w", err)
+		return fmt.Errorf("creating the directory for binaries: %w", err)
 	}
 	log.Info("downloading PostgreSQL", "version", string(version), "into", target)
 	done := make(chan error, 1)
@@ -110,7 +110,7 @@ func openTree(root string) error {
 		return os.Chmod(path, mode)
 	})
 	if err != nil {
-		return fmt.Errorf("open binaries to all users: %w", err)
+		return fmt.Errorf("making binaries readable: %w", err)
 	}
 	return nil
 }

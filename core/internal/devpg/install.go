@@ -32,7 +32,7 @@ func provide(ctx context.Context, cfg Config, at place) (binaries, error) {
 	defer cancel()
 	var failures []error
 	for _, in := range cfg.machine.installers {
-		cfg.Log.Info("PostgreSQL is missing, installing it", "by", in.name)
+		cfg.Log.Info("installing PostgreSQL", "by", in.name)
 		if err := in.install(ctx, cfg.Log, at, major); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", in.name, err))
 		}
@@ -56,8 +56,8 @@ func missing(at place, major int, found []binaries, cause error) error {
 		which = fmt.Sprintf("PostgreSQL %d (or move the cluster away to begin with an empty one)", major)
 	}
 	err :=
-		fmt.Errorf("%s; do one of: install %s, set SERVERY_DATABASE_URL to a database of yours, or allow network "+
-			"access so that it can be installed", what, which)
+		fmt.Errorf(
+			"%s: install %s, set SERVERY_DATABASE_URL, or allow network access for the installation", what, which)
 	if cause != nil {
 		err = fmt.Errorf("%w\ntried: %w", err, cause)
 	}
@@ -87,7 +87,7 @@ var aptNeeds = []string{"HOME", "http_proxy", "https_proxy", "ftp_proxy", "all_p
 // a sudo that asks nothing.
 func aptInstall(ctx context.Context, log *slog.Logger, _ place, major int) error {
 	if major != 0 {
-		return fmt.Errorf("the distribution decides the version, %d is needed", major)
+		return fmt.Errorf("the distribution has another version than %d", major)
 	}
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return errors.New("not a Debian or Ubuntu system")

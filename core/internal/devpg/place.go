@@ -37,8 +37,8 @@ func locate(data, fallbackRoot string) (place, error) {
 		}
 		if !owner.reaches(p.base) {
 			return place{},
-				fmt.Errorf("cluster %s cannot be reached by its owner %s: allow it to pass through the parent "+
-					"directories (chmod o+x)", p.cluster(), owner.name)
+				fmt.Errorf("cluster %s cannot be reached by its owner "+
+					"%s: run chmod o+x on its parent directories", p.cluster(), owner.name)
 		}
 		p.owner = owner
 		return p, nil

@@ -56,7 +56,7 @@ func probe(ctx context.Context, socket string) (answer, error) {
 	case "53300": // too many connections: others are being served
 		return answerReady, nil
 	}
-	return answerRefused, fmt.Errorf("private PostgreSQL at %s refuses the role %s: %w", socket, roleName, refusal)
+	return answerRefused, fmt.Errorf("private PostgreSQL at %s rejects the role %s: %w", socket, roleName, refusal)
 }
 
 // session is as much of the PostgreSQL protocol as is needed to see that a

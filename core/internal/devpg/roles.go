@@ -97,8 +97,8 @@ func scramSecret(password string) (string, error) {
 func (p place) readPassword() (string, error) {
 	password, err := os.ReadFile(filepath.Join(p.cluster(), passwordFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the database in %s has no %s: an earlier version made it, or the file was deleted; "+
-			"move the directory away to begin with an empty database", p.cluster(), passwordFile)
+		return "", fmt.Errorf("the database in %s has no %s: restore the file, or move the directory away to create "+
+			"a new database", p.cluster(), passwordFile)
 	}
 	if err != nil {
 		return "", fmt.Errorf("password of the private PostgreSQL: %w", err)

@@ -225,7 +225,7 @@ func usersPath(data string) string { return filepath.Join(data, "postgres.users.
 // its path that every process agrees on.
 func resolveDataDir(dir string) (string, error) {
 	if dir == "" {
-		return "", errors.New("private PostgreSQL: no data directory given")
+		return "", errors.New("the private PostgreSQL needs a data directory")
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -182,10 +182,10 @@ func (s *Server) unreachable(ctx context.Context, w *watch, pid int) error {
 		return fmt.Errorf("look for other users of private PostgreSQL: %w", err)
 	}
 	if !alone {
-		return fmt.Errorf("private PostgreSQL (pid %d) lost its socket and is still in use: end the processes that "+
-			"use %s and start again", pid, s.at.data)
+		return fmt.Errorf(
+			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart", pid, s.at.data)
 	}
-	s.log.Warn("PostgreSQL lost its socket, restarting it", "pid", pid)
+	s.log.Warn("restarting PostgreSQL without socket", "pid", pid)
 	if err := s.stop(ctx, pid); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (s *Server) foreign(ctx context.Context, w *watch, pid int, socket string) 
 	}
 	w.foreign = time.Time{}
 	if !serves(pid, s.at.cluster()) {
-		return fmt.Errorf("another server (pid %d) answers at %s: stop it", pid, socket)
+		return fmt.Errorf("another server (pid %d) listens at %s: stop it", pid, socket)
 	}
 	s.log.Warn("stopping the PostgreSQL of a deleted data directory", "pid", pid)
 	return evict(ctx, pid, s.at.cluster())

@@ -39,7 +39,7 @@ func (s *Server) stop(ctx context.Context, pid int) error {
 			// It finishes by itself; an immediate shutdown would gain nothing.
 			return fmt.Errorf("private PostgreSQL (pid %d) is still shutting down: %w", pid, ctx.Err())
 		}
-		s.log.Warn("PostgreSQL did not shut down in time, stopping it at once", "pid", pid)
+		s.log.Warn("stopping PostgreSQL with SIGQUIT", "pid", pid)
 		if err := signal(pid, cluster, syscall.SIGQUIT); err != nil {
 			return err
 		}

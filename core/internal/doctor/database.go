@@ -12,34 +12,31 @@ import (
 
 // connectionRemedies maps connection errors to their remedies. The codes are PostgreSQL's.
 var connectionRemedies = []struct{ said, do string }{
-	{"3D000", "make the database: CREATE DATABASE … OWNER …; or correct its name in SERVERY_DATABASE_URL"},
+	{"3D000", "create the database (CREATE DATABASE … OWNER …), or correct its name in SERVERY_DATABASE_URL"},
 	{"28000",
-		"make the role, or let it in from this machine (pg_hba.conf); or correct the user in SERVERY_DATABASE_URL"},
+		"create the role, allow this machine in pg_hba.conf, or correct the user in SERVERY_DATABASE_URL"},
 	{"28P01",
-		"correct the user or the password in SERVERY_DATABASE_URL; what is no letter or digit in it must be " +
-			"percent-encoded"},
-	{"53300", "raise max_connections of the server, or end what holds its connections"},
-	{"is a standby", "let SERVERY_DATABASE_URL name the primary, or wait until this server has become it"},
+		"correct the user or the password in SERVERY_DATABASE_URL, with special characters percent-encoded"},
+	{"53300", "raise max_connections of the server, or close other connections"},
+	{"is a standby", "point SERVERY_DATABASE_URL at the primary, or wait for the failover"},
 	{"default_transaction_read_only",
-		"mend what it was set for, such as a full disk; then set default_transaction_read_only = off for server, " +
-			"database and role"},
+		"fix its cause, such as a full disk, then set default_transaction_read_only = off for server, database and " +
+			"role"},
 	{"must be in UTF8",
-		"make the database by CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, and set no client_encoding for " +
-			"it or its role"},
-	{"57P03", "wait until the server has started; its log says how far it is"},
+		"create the database with ENCODING 'UTF8' TEMPLATE template0, and without client_encoding"},
+	{"57P03", "wait until the server has started: its log shows the progress"},
 	{"SSL is not enabled",
-		"set ssl = on at the server, or sslmode=disable in SERVERY_DATABASE_URL where nobody can listen in on the way"},
+		"set ssl = on at the server, or sslmode=disable in SERVERY_DATABASE_URL on a trusted network"},
 	{"certificate",
-		"let sslrootcert in SERVERY_DATABASE_URL name the file of the authority that signed the server's " +
-			"certificate, for the host as it is written there"},
-	{"connection refused", "start PostgreSQL, or correct host and port in SERVERY_DATABASE_URL: nothing listens there"},
-	{"no such file", "start PostgreSQL, or correct the directory of its socket in SERVERY_DATABASE_URL"},
-	{"lookup ", "correct the host in SERVERY_DATABASE_URL, or the name service: the name leads nowhere from here"},
-	{"there is no hub", "run the doctor with the hub's own settings; where there is to be one, start it"},
+		"set sslrootcert in SERVERY_DATABASE_URL to the CA of the server's certificate, for the same host name"},
+	{"connection refused", "start PostgreSQL, or correct host and port in SERVERY_DATABASE_URL"},
+	{"no such file", "start PostgreSQL, or correct the socket directory in SERVERY_DATABASE_URL"},
+	{"lookup ", "correct the host in SERVERY_DATABASE_URL, or the DNS of this machine"},
+	{"there is no hub", "run the doctor with the settings of the hub, or create one with servery serve"},
 	{"SERVERY_SECRET_KEY",
-		"set SERVERY_SECRET_KEY as the hubs have it; for the first one `openssl rand -hex 32` makes it"},
-	{"secret key", "make SERVERY_DATA_DIR a directory that the hub may write to, or set SERVERY_SECRET_KEY"},
-	{"data directory", "make SERVERY_DATA_DIR a directory that the hub may write to"},
+		"set SERVERY_SECRET_KEY as for the hubs, or create one with `openssl rand -hex 32`"},
+	{"secret key", "set SERVERY_DATA_DIR to a writable directory, or set SERVERY_SECRET_KEY"},
+	{"data directory", "set SERVERY_DATA_DIR to a writable directory"},
 }
 
 // ConnectionRemedy returns what to do about an error of connecting.
@@ -49,8 +46,7 @@ func ConnectionRemedy(err error) string {
 			return one.do
 		}
 	}
-	return "make sure that SERVERY_DATABASE_URL is right, and that no firewall stands between this machine and the " +
-		"server"
+	return "check SERVERY_DATABASE_URL, and that no firewall blocks the server"
 }
 
 // Thresholds of the doctor's warnings.
@@ -77,36 +73,37 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 	}{
 		{condition.Version < oldestVersion, Fail, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
 		{!condition.Stages, Fail,
-			"the hub's role may not make temporary tables: no request for stores or menus can be carried out",
+			"the hub's role may not create temporary tables, so store and menu requests fail",
 			"GRANT TEMPORARY ON DATABASE … TO the role of the hub"},
-		{condition.Superuser, Warn, "the hub's role is a superuser: whoever takes over the hub takes over the server",
+		{condition.Superuser, Warn, "the hub's role is a superuser",
 			"ALTER ROLE … NOSUPERUSER; the role must own the database"},
 		{!condition.Fsync, Fail, "fsync is off: a crash of the machine may destroy the database", "set fsync = on"},
 		{!condition.FullPageWrites, Fail, "full_page_writes is off: a crash of the machine may destroy the database",
 			"set full_page_writes = on"},
 		{condition.SynchronousCommit == "off", Fail,
-			"synchronous_commit is off: what was accepted may be lost in a crash",
+			"synchronous_commit is off: accepted requests may be lost in a crash",
 			"set synchronous_commit = on, also of the role and the database"},
-		{condition.Spare < spareConns, Warn, fmt.Sprintf("only %d of max_connections are left", condition.Spare),
+		{condition.Spare < spareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.Spare),
 			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
 		{condition.TimeZone != "UTC", Fail,
-			"sessions have the time zone " + condition.TimeZone + " although they ask for UTC",
-			"let hubs connect without a pooler, or with one that passes settings of the session on"},
+			"sessions have the time zone " + condition.TimeZone + " instead of UTC",
+			"connect without a pooler, or with one that forwards session settings"},
 		{condition.Unarchived, Warn,
-			"the server cannot archive its WAL: its own disk fills with it, and no backup comes to an end",
-			"see the log of PostgreSQL for what archive_command says, mostly that the disk of the archive is full"},
-		{!condition.Checksums, Warn, "the data has no checksums: a disk that changes it is not noticed",
-			"make the cluster with initdb --data-checksums, or run pg_checksums --enable"},
+			"the server cannot archive its WAL, so its disk fills and backups fail",
+			"see archive_command in the log of PostgreSQL: often the disk of the archive is full"},
+		{!condition.Checksums, Warn, "the data has no checksums, so damage by the disk is not detected",
+			"create the cluster with initdb --data-checksums, or run pg_checksums --enable"},
 	} {
 		if row.wrong {
 			d.Add("database", row.how, row.found, row.do)
 		}
 	}
 	if off := db.ClockDifference(); off.Abs() > clockDifference {
-		d.Add("clock", Warn, fmt.Sprintf("this machine and the database are %v apart; hubs go by the database's",
-			off.Round(time.Millisecond)), "keep both right by NTP")
+		d.Add("clock", Warn, fmt.Sprintf(
+			"this machine and the database are %v apart, and hubs use the clock of the database",
+			off.Round(time.Millisecond)), "synchronise both clocks with NTP")
 	} else {
-		d.Add("clock", OK, fmt.Sprintf("%v from the database's", off.Round(time.Millisecond)), "")
+		d.Add("clock", OK, fmt.Sprintf("%v from the clock of the database", off.Round(time.Millisecond)), "")
 	}
 	return d.schema(ctx, db, condition)
 }
@@ -120,12 +117,12 @@ func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.C
 	case len(condition.Missing) > 0:
 		d.Add("migrations", Fail,
 			fmt.Sprintf("%d are missing, the first is %s", len(condition.Missing), condition.Missing[0]),
-			"run `servery migrate up`, or start a hub, which does it")
+			"run `servery migrate up`, or start a hub")
 		return false
 	case len(condition.Unknown) > 0:
 		d.Add("migrations", Warn,
-			fmt.Sprintf("the database has %d that this program does not know: it is the older one",
-				len(condition.Unknown)), "go on with this version for no longer than a rollback needs")
+			fmt.Sprintf("the database has %d migrations of a newer program",
+				len(condition.Unknown)), "use this version only for a rollback")
 	default:
 		d.Add("migrations", OK, "all are applied", "")
 	}
@@ -135,16 +132,14 @@ func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.C
 		d.Add("partitions", Fail, err.Error(), "see the log of PostgreSQL")
 	case stray > 0:
 		d.Add("partitions", Warn,
-			fmt.Sprintf("%d rows of today or later are in the default partitions: the clock was set, or partitions "+
-				"were not made", stray),
-			"nothing is lost, and they are deleted by age; keep the database's clock right, and let a hub run: its "+
-				"log says what keeps it from making partitions")
+			fmt.Sprintf(
+				"%d current rows are in the default partitions: the clock was set, or partitions are missing", stray),
+			"keep a hub running and the clock of the database right: the log of the hub has the cause")
 	case ahead < partitionsAhead:
-		d.Add("partitions", Warn, fmt.Sprintf("there are some for %d days ahead", ahead),
-			"start a hub: it makes those of the coming week; if one runs, its log says what keeps it from it, such "+
-				"as a transaction that has been open for long")
+		d.Add("partitions", Warn, fmt.Sprintf("partitions exist for %d days ahead", ahead),
+			"start a hub, which creates them: the log of a running hub has the cause")
 	default:
-		d.Add("partitions", OK, fmt.Sprintf("made for %d days ahead", ahead), "")
+		d.Add("partitions", OK, fmt.Sprintf("partitions exist for %d days ahead", ahead), "")
 	}
 	return true
 }
@@ -158,7 +153,7 @@ func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
 		d.Add("row-level security", Warn, rowSecurityOff, rowSecurityRemedy)
 	default:
 		d.Add("row-level security", OK,
-			"what answers a business is read as servery_tenant, which sees that one alone", "")
+			"queries of a business run as servery_tenant, which sees only its rows", "")
 	}
 }
 
@@ -172,7 +167,7 @@ const (
 func (d *Doctor) Secrets(ctx context.Context, db *postgres.DB) {
 	state, err := schema.SealState(ctx, db)
 	if err != nil {
-		d.Add("secret key", Fail, err.Error(), "give this hub the key that the others have")
+		d.Add("secret key", Fail, err.Error(), "set the same SERVERY_SECRET_KEY as the other hubs")
 		return
 	}
 	sealed, err := schema.Sealed(ctx, db)
@@ -196,12 +191,12 @@ func (d *Doctor) Secrets(ctx context.Context, db *postgres.DB) {
 	}
 	switch {
 	case unreadable > 0:
-		d.Add("secret key", Fail, fmt.Sprintf("%d stored secrets are sealed with a key that is not here", unreadable),
+		d.Add("secret key", Fail, fmt.Sprintf("%d stored secrets are encrypted with an unknown key", unreadable),
 			"add that key to SERVERY_SECRET_KEY_PREVIOUS, then run `servery secrets rotate`")
 	case others > 0 || state != "" && state != schema.SealKey(db):
-		d.Add("secret key", Warn, fmt.Sprintf("%d of %d secrets are sealed with an earlier key", others, total),
-			"once every hub has both keys, run `servery secrets rotate`; then take SERVERY_SECRET_KEY_PREVIOUS away")
+		d.Add("secret key", Warn, fmt.Sprintf("%d of %d secrets are encrypted with an earlier key", others, total),
+			"when every hub has both keys, run `servery secrets rotate`, then remove SERVERY_SECRET_KEY_PREVIOUS")
 	default:
-		d.Add("secret key", OK, fmt.Sprintf("key %s opens all %d secrets", schema.SealKey(db), total), "")
+		d.Add("secret key", OK, fmt.Sprintf("key %s decrypts all %d secrets", schema.SealKey(db), total), "")
 	}
 }

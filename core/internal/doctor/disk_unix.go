@@ -33,17 +33,16 @@ func (d *Doctor) Disk(check, dir string, needed bool) {
 	info, _ := os.Stat(dir)
 	switch found := fmt.Sprintf("%s has %d MiB free", dir, free>>20); {
 	case err != nil:
-		d.Add(check, Warn, fmt.Sprintf("%s: %v", dir, err), "make SERVERY_DATA_DIR a directory that the hub may use")
+		d.Add(check, Warn, fmt.Sprintf("%s: %v", dir, err), "set SERVERY_DATA_DIR to a directory that the hub may use")
 	case info != nil && !info.IsDir():
-		d.Add(check, Fail, dir+" is no directory", "let SERVERY_DATA_DIR name another")
+		d.Add(check, Fail, dir+" is not a directory", "set SERVERY_DATA_DIR to another directory")
 	case needed && syscall.Access(dir, canWrite) != nil:
 		d.Add(check, Fail, "the hub may not write to "+dir,
-			"give it to the user that runs the hub, or set SERVERY_DATABASE_URL and SERVERY_SECRET_KEY, with which "+
-				"nothing is kept there")
+			"change its owner to the user of the hub, or set SERVERY_DATABASE_URL and SERVERY_SECRET_KEY")
 	case free < noSpace:
-		d.Add(check, Fail, found, "make room")
+		d.Add(check, Fail, found, "free disk space")
 	case free < littleSpace:
-		d.Add(check, Warn, found, "make room")
+		d.Add(check, Warn, found, "free disk space")
 	default:
 		d.Add(check, OK, found, "")
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 )
 
 // Verdict is the result of a check.
@@ -51,4 +52,15 @@ func (d *Doctor) Print(out io.Writer) {
 // Failed reports whether a check failed.
 func (d *Doctor) Failed() bool {
 	return slices.ContainsFunc(d.Results, func(r Result) bool { return r.Verdict == Fail })
+}
+
+// Configuration reports the mistakes in the configuration, one a line.
+func (d *Doctor) Configuration(mistakes error) {
+	if mistakes == nil {
+		d.Add("configuration", OK, "every variable is valid", "")
+		return
+	}
+	for line := range strings.SplitSeq(mistakes.Error(), "\n") {
+		d.Add("configuration", Fail, line, "correct the variable (see `servery serve --help`)")
+	}
 }

@@ -28,7 +28,7 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 	}
 	if len(servers) > endpointsLookedAt {
 		servers = servers[:endpointsLookedAt]
-		d.Add("webhooks", Warn, fmt.Sprintf("only the first %d servers are looked at", endpointsLookedAt), "")
+		d.Add("webhooks", Warn, fmt.Sprintf("only the first %d servers are checked", endpointsLookedAt), "")
 	}
 	ctx, cancel := context.WithTimeout(ctx, endpointsWithin)
 	defer cancel()
@@ -52,7 +52,7 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 			continue
 		}
 		d.Add("webhooks", Warn, servers[i]+": "+problem,
-			"ask whoever runs it; an address inside needs SERVERY_WEBHOOK_ALLOW")
+			"ask its operator: a private address needs SERVERY_WEBHOOK_ALLOW")
 	}
-	d.Add("webhooks", OK, fmt.Sprintf("%d of %d servers take connections", reached, len(servers)), "")
+	d.Add("webhooks", OK, fmt.Sprintf("%d of %d servers accept connections", reached, len(servers)), "")
 }

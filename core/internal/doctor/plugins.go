@@ -39,14 +39,14 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 	}
 	for _, id := range enabled {
 		if !slices.Contains(installed, id) {
-			d.Add("plugin "+id, Warn, "hubs are to run it, but it is not in "+dir,
+			d.Add("plugin "+id, Warn, "it is enabled, but not in "+dir,
 				"install it here, or run `servery plugin disable "+id+"`")
 		}
 	}
 	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Hidden: dirs.Hidden, Clock: db.Clock(),
 		Observer: aggregator.Unobserved{}, Log: d.Log})
 	if err != nil {
-		d.Add("plugins", Fail, err.Error(), "let TMPDIR name a directory that allows programs to be run")
+		d.Add("plugins", Fail, err.Error(), "set TMPDIR to a directory that is not mounted with noexec")
 		return
 	}
 	defer host.Close()
@@ -54,7 +54,7 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 	for _, id := range installed {
 		switch err := checkInstalled(dir, id); {
 		case err != nil:
-			d.Add("plugin "+id, Fail, err.Error(), "install it again: servery plugin install DIR")
+			d.Add("plugin "+id, Fail, err.Error(), "reinstall it with `servery plugin install DIR`")
 		case !slices.Contains(enabled, id):
 			d.Add("plugin "+id, OK, "disabled", "")
 		default:
@@ -65,14 +65,14 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 	for _, status := range host.Status() {
 		switch {
 		case status.State == pluginhost.Ready:
-			d.Add("plugin "+status.ID, OK, status.Version+" starts and answers", "")
+			d.Add("plugin "+status.ID, OK, status.Version+" starts and responds", "")
 			d.settings(ctx, db, host.Plugin(status.ID))
 		case len(status.Faults) > 0 && strings.Contains(status.Faults[0].Text, "permission denied"):
-			d.Add("plugin "+status.ID, Fail, "it may not be run: "+status.Faults[0].Text,
-				"let TMPDIR name a directory that allows programs to be run, not one that is mounted with noexec")
+			d.Add("plugin "+status.ID, Fail, "it may not be executed: "+status.Faults[0].Text,
+				"set TMPDIR to a directory that is not mounted with noexec")
 		case len(status.Faults) > 0:
 			d.Add("plugin "+status.ID, Fail, "it does not start: "+status.Faults[0].Text,
-				"see `servery plugin logs "+status.ID+"`; try it alone by `servery plugin test`")
+				"see `servery plugin logs "+status.ID+"`, and run `servery plugin test`")
 		default:
 			d.Add("plugin "+status.ID, Warn, fmt.Sprintf("it is not ready within %v", aggregator.ReadyWithin),
 				"see `servery plugin logs "+status.ID+"`")
@@ -89,14 +89,13 @@ func (d *Doctor) isolation(host *pluginhost.Host, data string) {
 	switch why := host.Isolation(); {
 	case why != "":
 		d.Add(check, Warn,
-			fmt.Sprintf("plugins run with all rights of this user: they could read %s and the password of the "+
-				"private PostgreSQL, and use the network (%s)",
+			fmt.Sprintf(
+				"plugins run without isolation: they could read %s and the database password, and use the network (%s)",
 				filepath.Join(data, "secret.key"), why),
-			"run plugins that you trust alone, or allow namespaces of users (kernel, container, systemd unit); give "+
-				"the hub its key by SERVERY_SECRET_KEY")
+			"allow user namespaces, or run only trusted plugins, with the key in SERVERY_SECRET_KEY")
 	case os.Geteuid() == 0:
 		d.Add(check, Warn, "plugins see neither "+data+
-			" nor the network, but run as root: they could change files of root elsewhere",
+			" nor the network, but run as root and could change its files",
 			"run the hub as an ordinary user")
 	default:
 		d.Add(check, OK, "plugins see neither "+data+" nor the network nor other processes", "")
@@ -111,12 +110,12 @@ func (d *Doctor) settings(ctx context.Context, db *postgres.DB, plugin pluginhos
 		found, err = aggregator.SettingsErrors(ctx, plugin, bound)
 	}
 	if err != nil {
-		d.Add("plugin "+plugin.ID(), Fail, "the settings of platforms could not be checked: "+err.Error(),
+		d.Add("plugin "+plugin.ID(), Fail, "checking the settings of platforms failed: "+err.Error(),
 			"see `servery plugin logs "+plugin.ID()+"`")
 	}
 	for _, unfit := range found {
-		d.Add("plugin "+plugin.ID(), Fail, "it does not take the settings of "+unfit,
-			"give the platform others: `servery platform set`")
+		d.Add("plugin "+plugin.ID(), Fail, "it rejects the settings of "+unfit,
+			"correct them with `servery platform set`")
 	}
 }
 

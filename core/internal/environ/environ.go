@@ -51,7 +51,7 @@ func Unknown(parser *kong.Kong, environ []string) (mistakes []error) {
 		}
 		near := slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
 		if distance(name, near) <= 2 {
-			mistakes = append(mistakes, fmt.Errorf("%s: there is no such variable; is %s meant?", name, near))
+			mistakes = append(mistakes, fmt.Errorf("%s: there is no such variable, did you mean %s?", name, near))
 		}
 	}
 	return mistakes
@@ -81,7 +81,7 @@ func distance(a, b string) int {
 func readable(flag *kong.Flag, text string) error {
 	value := reflect.New(flag.Target.Type()).Elem()
 	if err := flag.Parse(kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: text}), value); err != nil {
-		return err
+		return errors.New(strings.TrimPrefix(err.Error(), "--"+flag.Name+": "))
 	}
 	if flag.Enum == "" {
 		return nil
@@ -92,7 +92,7 @@ func readable(flag *kong.Flag, text string) error {
 	}
 	for _, one := range chosen {
 		if !slices.Contains(flag.EnumSlice(), one) {
-			return fmt.Errorf("must be of %v, not %q", flag.EnumSlice(), one)
+			return fmt.Errorf("must be one of: %s, not %q", strings.Join(flag.EnumSlice(), ", "), one)
 		}
 	}
 	return nil

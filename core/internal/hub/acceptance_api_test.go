@@ -103,12 +103,12 @@ func TestChangedPreparationTimeIsASeparateStatusUpdate(t *testing.T) {
 	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_status_update","url":%q}`, updates.URL))
 	id := f.order("web", "W-1", "")
 	f.move(id, `{"new_status":"Acknowledged","extra":{"prep_time_mins":20}}`)
-	for _, c := range []struct{ minutes, says string }{{"20", "it is prepared in 20 minutes"},
-		{"35", "it is prepared in 35 minutes"}, {"35", "35 minutes"}} {
+	for _, c := range []struct{ minutes, says string }{{"20", "a preparation time of 20 minutes"},
+		{"35", "a preparation time of 35 minutes"}, {"35", "35 minutes"}} {
 		require.Contains(t, f.move(id,
 			fmt.Sprintf(`{"new_status":"Acknowledged","extra":{"prep_time_mins":%s}}`, c.minutes)).message(), c.says)
 	}
-	require.Contains(t, f.move(id, `{"new_status":"Acknowledged"}`).message(), "nothing was done")
+	require.Contains(t, f.move(id, `{"new_status":"Acknowledged"}`).message(), "nothing changed")
 	history := f.ok("GET", oneOrder(id), "").body["history"].([]any)
 	require.Len(t, history, 3)
 	require.Equal(t, []any{20.0, 35.0},

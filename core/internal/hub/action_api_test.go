@@ -113,9 +113,9 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 		require.Equal(t, "+14155550199", f.became(asked.body["reference"], "done").body["customer_phone"])
 	}
 	require.Len(t, f.events.Arrivals(), 2)
-	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "answers no action")
+	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "belongs to no action")
 	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.key("b"), `{"orderId":"880142173","phone":"1"}`), 404,
-		"answers no action")
+		"belongs to no action")
 }
 
 func TestFailedContactRequestIsReported(t *testing.T) {
@@ -177,7 +177,7 @@ func TestPluginCannotAffectAnotherPlatform(t *testing.T) {
 	for name, outcome := range map[string]string{"by its order": `{"orderId":"A-1","phone":"1"}`,
 		"by its reference": fmt.Sprintf(`{"request":%q,"phone":"1"}`, asked.body["reference"])} {
 		t.Run(name, func(t *testing.T) {
-			requireEnvelope(t, f.callBack("b", "action", key, outcome), 404, "answers no action")
+			requireEnvelope(t, f.callBack("b", "action", key, outcome), 404, "belongs to no action")
 		})
 	}
 	f.became(asked.body["reference"], "pending")
@@ -219,14 +219,14 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 		{mask(selfish, `,"phone":"41555"`), of(selfish, "phone must be 10 digits")},
 		{fmt.Sprintf(`{"action":"rider_body_temp","temp":"98","order_id":%d}`, partner),
 			of(partner, "temp must be a number")},
-		{mask(own, ""), of(own, "order_id names an order of the platform web, not of a")},
+		{mask(own, ""), of(own, "order_id is an order of the platform web, not of a")},
 	} {
 		requireEnvelope(t, f.ask("a", c.body), 400, c.says)
 	}
 	requireEnvelope(t, f.ask("mars", mask(partner, "")), 404, `no platform "mars"`)
 	requireEnvelope(t, f.ask("a", mask(99, "")), 404, "no order")
-	requireEnvelope(t, f.ask("web", mask(own, "")), 400, "offers no actions")
-	requireEnvelope(t, f.ask("b", mask(f.order("b", "B-1", ""), "")), 400, "offers no actions")
+	requireEnvelope(t, f.ask("web", mask(own, "")), 400, "has no actions")
+	requireEnvelope(t, f.ask("b", mask(f.order("b", "B-1", ""), "")), 400, "has no actions")
 	requireEnvelope(t, f.ask("c", mask(f.order("c", "C-1", ""), "")), 503, "not running")
 	require.Empty(t, f.aggregator.Arrivals())
 
@@ -272,7 +272,7 @@ func TestOrderInPlatformFormatIsAccepted(t *testing.T) {
 	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{`), 400, "order:")
 	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-10","dish":"unknown"}`), 400,
 		"price is required")
-	requireEnvelope(t, f.callBack("b", "weather", "Bearer "+key, `{}`), 404, "reads nothing of the kind")
+	requireEnvelope(t, f.callBack("b", "weather", "Bearer "+key, `{}`), 404, "has no callback of the kind")
 	for _, wrong := range []string{"", "Bearer", "Bearer " + strings.ToUpper(key), "Basic " + key,
 		f.tenant.Authorization} {
 		requireEnvelope(t, f.callBack("b", "order", wrong, sent), 401, "callback key")

@@ -80,7 +80,7 @@ func TestInvalidBodiesAreRejected(t *testing.T) {
 		"form": {`a=b`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415,
 			"Content-Type: application/json"},
 		"Latin 1": {oneStore, map[string]string{"Content-Type": "application/json; charset=ISO-8859-1"}, 415,
-			`the charset of the Content-Type must be utf-8; "iso-8859-1" was sent`},
+			`the charset of the Content-Type must be utf-8, not "iso-8859-1"`},
 		"unknown encoding": {oneStore, map[string]string{"Content-Encoding": "br"}, 415, "gzip"},
 		"broken gzip":      {oneStore, map[string]string{"Content-Encoding": "gzip"}, 400, "gzip"},
 		"gzip bomb": {gzipped(`{"stores":"` + strings.Repeat("x", 2<<20) + `"}`),
@@ -120,10 +120,10 @@ func TestAtMostHundredErrorsAreListed(t *testing.T) {
 	tenant := hubtest.Business(t, a.hub.db)
 	r := a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization,
 		body: `{"stores":[` + strings.TrimSuffix(strings.Repeat(`{"name":5},`, 300), ",") + `]}`})
-	requireEnvelope(t, r, 400, "stores[0]: name must be a string (and 299 more)")
+	requireEnvelope(t, r, 400, "stores[0]: name must be a string, not 5 (and 299 more)")
 	require.Len(t, r.body["errors"], 100)
 	require.Equal(t, map[string]any{"path": "stores[1].name", "code": "type",
-		"message": "stores[1]: name must be a string"}, r.body["errors"].([]any)[1])
+		"message": "stores[1]: name must be a string, not 5"}, r.body["errors"].([]any)[1])
 }
 
 func TestUnknownPathsAndMethodsAreRejected(t *testing.T) {
@@ -135,7 +135,7 @@ func TestUnknownPathsAndMethodsAreRejected(t *testing.T) {
 	}
 	requireEnvelope(t, a.do(t,
 		request{method: "GET", path: "/external/api/v2/stores/", authorization: tenant.Authorization}), 404,
-		"nothing at this address")
+		"unknown path")
 	r := a.do(t, request{method: "DELETE", path: storesRoute, authorization: tenant.Authorization})
 	requireEnvelope(t, r, 405, "method")
 	require.Contains(t, r.header.Get("Allow"), "POST")

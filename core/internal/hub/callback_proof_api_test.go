@@ -46,7 +46,7 @@ func TestSignedAggregatorRequestNeedsNoKey(t *testing.T) {
 	require.Equal(t, 200, taken.status, taken.text)
 	require.Equal(t, "order accepted", taken.message())
 
-	const refusal = "does not show that it comes from this platform"
+	const refusal = "does not prove that it comes from this platform"
 	requireEnvelope(t, call(d.tenant.ID, "tasty", ""), 401, refusal)
 	requireEnvelope(t, call(d.tenant.ID, "tasty", sign("theirs")), 401, refusal)
 	requireEnvelope(t, call(neighbour.ID, "tasty", sign("ours")), 401, refusal)

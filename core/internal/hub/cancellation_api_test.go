@@ -25,7 +25,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 		require.Equal(t, []any{200, "the order was Acknowledged and is Cancelled", id},
 			[]any{sent.Status, sent.Message, sent.HubOrder}, platform)
 		sent = cancel(platform, its)
-		require.Equal(t, []any{200, "the order is Cancelled already; nothing was done"},
+		require.Equal(t, []any{200, "the order is Cancelled already, nothing changed"},
 			[]any{sent.Status, sent.Message})
 		events += 3
 		told := s.awaitOrderEvents(events)[events-1]
@@ -42,7 +42,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 	basket, err := s.shelf().Basket(toTheDoor, 1, 7)
 	require.NoError(t, err)
 	sent := cancel("aggregator-b", "B-"+basket.Number)
-	require.Equal(t, []any{200, "the order is not here yet; it is cancelled when it comes", int64(0)},
+	require.Equal(t, []any{200, "the order is unknown so far, and is cancelled when it arrives", int64(0)},
 		[]any{sent.Status, sent.Message, sent.HubOrder})
 	id, _ := s.places("aggregator-b", 7, toTheDoor)
 	all := s.awaitOrderEvents(events + 2)

@@ -70,7 +70,7 @@ func Defaults() Config {
 	return Config{
 		Roles: []string{RoleAPI, RoleWorker, RoleConsole}, Limits: limits, MaxBody: 64 << 20,
 		Connections: Connections{HeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
-			Limits: inbound.Config{Max: MaxConnections(), PerAddress: 256, Trusted: local, Stall: 10 * time.Second,
+			Limits: inbound.Config{PerAddress: 256, Trusted: local, Stall: 10 * time.Second,
 				MinRate: 4096}},
 		Retention: 720 * time.Hour, DeliveryLease: 20 * time.Second, JobLease: 15 * time.Second,
 		ActionWithin: time.Hour, AckWithin: 5 * time.Minute, SilentAfter: 30 * time.Minute,
@@ -78,12 +78,6 @@ func Defaults() Config {
 		Debounce: publish.Debounce{Quiet: 2 * time.Second, Most: 15 * time.Second},
 	}
 }
-
-// sensibleConnections is the default bound of connections. A hostile request can take about 100 MiB on each.
-const sensibleConnections = 2048
-
-// MaxConnections returns the default bound of client connections of this process.
-func MaxConnections() int { return min(sensibleConnections, inbound.OpenFiles()/2) }
 
 // Throttles parses the rules of throttles, such as 20/1m. It returns an error for each invalid one, which names its
 // environment variable.
@@ -111,7 +105,7 @@ func (c Config) Validate() (mistakes []error) {
 		broken  bool
 		message string
 	}{
-		{len(c.Roles) == 0, "SERVERY_ROLES: is empty: a hub does at least one of api, worker, console"},
+		{len(c.Roles) == 0, "SERVERY_ROLES: must have at least one of api, worker, console"},
 		{c.Rulebook.FlushGuard < 0 ||
 			c.Rulebook.FlushGuard > 100, "SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"},
 		{c.MaxBody < 1<<10 || c.MaxBody > 1<<30, "SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"},
@@ -125,6 +119,7 @@ func (c Config) Validate() (mistakes []error) {
 		{c.DeliveryLease < 10*time.Second || c.DeliveryLease > longestLease,
 			"SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange, and at most 10m"},
 		{c.JobLease < time.Second || c.JobLease > longestLease, "SERVERY_JOB_LEASE: must be from 1s to 10m"},
+		{CheckOverlap(c.SecretOverlap) != nil, "SERVERY_SECRET_OVERLAP: must be from 0 to 720h"},
 	} {
 		if rule.broken {
 			mistakes = append(mistakes, errors.New(rule.message))
@@ -133,5 +128,14 @@ func (c Config) Validate() (mistakes []error) {
 	if err := web.CheckOrigins(c.CORSOrigins); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("SERVERY_CORS_ORIGINS: %w", err))
 	}
-	return mistakes
+	mistakes = append(mistakes, c.Identity.validate()...)
+	return append(mistakes, c.Connections.validate(inbound.OpenFiles())...)
+}
+
+// CheckOverlap checks how long a replaced signing secret also signs.
+func CheckOverlap(overlap time.Duration) error {
+	if overlap < 0 || overlap > 30*24*time.Hour {
+		return errors.New("SERVERY_SECRET_OVERLAP: must be from 0 to 720h")
+	}
+	return nil
 }

@@ -121,7 +121,7 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	job := shell.BusinessLink(tenant.ID, "jobs/"+sent.body["reference"].(string)+"/")
 	early := sam.post(t, job+"again/", because(nil))
 	require.Equal(t, http.StatusConflict, early.status)
-	require.Contains(t, early.text, "has not ended yet")
+	require.Contains(t, early.text, "has not finished")
 	require.Equal(t, http.StatusNotFound,
 		sam.post(t, shell.BusinessLink(stranger.ID, "jobs/"+sent.body["reference"].(string)+"/again/"),
 			because(nil)).status)

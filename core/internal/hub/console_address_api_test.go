@@ -23,7 +23,7 @@ func TestSignInLimitUsesTheForwardedClientIP(t *testing.T) {
 		// App.Test comes from 0.0.0.0
 		c.Identity.Proxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32"), netip.MustParsePrefix("10.0.0.0/8")}
 	})
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	a.user(t, "sam@example.com", access.Admin)
 	tried := func(address string, times int) {
 		for range times {

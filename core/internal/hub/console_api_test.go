@@ -35,7 +35,7 @@ const consolePassword = "correct horse battery"
 func consoleHub(t *testing.T) *api {
 	t.Helper()
 	a := newAPI(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) })
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	return a
 }
 

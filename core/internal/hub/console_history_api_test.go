@@ -29,7 +29,7 @@ type archive struct {
 func newArchive(t *testing.T) *archive {
 	t.Helper()
 	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
-	d.hub.MountPages("http://example.com", 0)
+	d.hub.mountPages("http://example.com", 0)
 	r := &archive{diner: d, sam: d.user(t, "sam@example.com", access.Support, d.tenant.ID)}
 	r.change("s1", lunch)
 	r.change("s1", `{"items":[{"ref_id":"dal","price":110.50,"title":"Dear Dal"}]}`)

@@ -65,7 +65,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 		c.Identity = Identity{BaseURL: "https://hub.example", Domains: []string{"@Partner.example"},
 			Provider: oidc.Config{Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret}}
 	})
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
 	kim := a.user(t, "kim@example.com", access.Admin)
 	require.Contains(t, kim.get(t, shell.SignInPath+"?next=/console/users/").text,
@@ -123,7 +123,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	} {
 		t.Run(name+" lets nobody in", func(t *testing.T) {
 			s := as(claims)
-			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "does not vouch for your e-mail address")
+			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "has not verified your e-mail address")
 		})
 	}
 	for name, claims := range map[string]map[string]any{
@@ -132,20 +132,20 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	} {
 		t.Run("a token of "+name+" is refused", func(t *testing.T) {
 			s := as(claims)
-			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "not a proper identity")
+			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "an invalid identity")
 		})
 	}
 	t.Run("a token for another sign-in is refused", func(t *testing.T) {
 		s := as(map[string]any{"nonce": "other"})
-		refused(t, s, s.begin(t, shell.Root), http.StatusUnauthorized, "was not begun in this browser")
+		refused(t, s, s.begin(t, shell.Root), http.StatusUnauthorized, "started in another browser")
 	})
 	t.Run("nobody is signed in by a link that another browser began", func(t *testing.T) {
 		s := as(nil)
 		back := s.begin(t, shell.Root)
-		refused(t, as(nil), back, http.StatusUnauthorized, "was not begun in this browser")
+		refused(t, as(nil), back, http.StatusUnauthorized, "started in another browser")
 		victim := as(nil)
 		victim.begin(t, shell.Root)
-		refused(t, victim, back, http.StatusUnauthorized, "was not begun in this browser")
+		refused(t, victim, back, http.StatusUnauthorized, "started in another browser")
 	})
 	t.Run("a code works once, and not without the verifier", func(t *testing.T) {
 		s := as(nil)
@@ -182,9 +182,9 @@ func TestUnavailableIdentityProviderIsReported(t *testing.T) {
 		c.Roles = append(c.Roles, RoleConsole)
 		c.Identity = Identity{Provider: oidc.Config{Issuer: p.URL, ClientID: providerClient}}
 	})
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	r := (&stranger{api: a}).open(t, shell.ProviderPath)
 	require.Equal(t, http.StatusServiceUnavailable, r.status)
-	require.Contains(t, r.text, "cannot be reached")
+	require.Contains(t, r.text, "is unreachable")
 	require.Contains(t, r.text, `name="password"`)
 }

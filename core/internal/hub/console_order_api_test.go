@@ -18,7 +18,7 @@ import (
 func consoleFleet(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) (*fleet, *browser) {
 	t.Helper()
 	f := newFleetWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, answer)
-	f.hub.MountPages("http://example.com", 0)
+	f.hub.mountPages("http://example.com", 0)
 	return f, f.user(t, "sam@example.com", access.Admin)
 }
 
@@ -52,7 +52,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		return strings.Contains(sam.get(t, page).text, "12.9716, 77.5946; the platform has this location")
 	})
 	asked := f.ask("b", fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
-	require.Equal(t, 400, asked.status, "the platform offers no actions")
+	require.Equal(t, 400, asked.status, "the platform has no actions")
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, id),
 		`{"new_status":"Acknowledged","message":"seen <b>","extra":{"prep_time_mins":20}}`)
 

@@ -28,7 +28,7 @@ func TestConsoleControlsPlugins(t *testing.T) {
 	a := newPluginAPI(t, dir, unlimited)
 	host := a.hub.config.Host
 	a.hub.console = a.hub.newConsole()
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	mine, theirs := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
 	for business, name := range map[core.BusinessID]string{mine.ID: "tasty-of-mine", theirs.ID: "tasty-of-theirs"} {
 		require.NoError(t, platforms.New(a.hub.db).Set(t.Context(), business,

@@ -44,7 +44,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 			[]string{"not valid JSON"}},
 		{f.bring("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"W-NONE","store_ref_id":"s1","items":[]}`), 400, "W-NONE",
-			[]string{"items must hold at least one item"}},
+			[]string{"items must have at least one item"}},
 		{f.do(t, request{method: "POST", path: channelOrdersRoute, authorization: f.channel,
 			body: orderOf("W-TEXT", ""), headers: map[string]string{"Content-Type": "text/html"}}), 415, "W-TEXT",
 			[]string{"send the body as JSON"}},
@@ -100,7 +100,7 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 		}))
 	requireEnvelope(t, s.do(t,
 		request{method: "POST", path: strings.TrimPrefix(address, "http://example.com"), body: `{}`,
-			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not show")
+			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not prove")
 	page = s.kim.get(t, s.page(oddName)).text
 	for _, words := range []string{"verified by the secret webhook_secret, in the header x-signature",
 		"not needed: a secret verifies its calls", "the header x-signature is not right"} {

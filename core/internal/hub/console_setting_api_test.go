@@ -33,7 +33,7 @@ func newSetUp(t *testing.T) setUp {
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	a := newPluginAPI(t, dir, unlimited)
 	a.hub.console = a.hub.newConsole()
-	a.hub.MountPages("http://example.com", 0)
+	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
 	return setUp{a, a.user(t, "kim@example.com", access.Support, tenant.ID), tenant}
 }
@@ -84,8 +84,8 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 	for says, fields := range map[string]url.Values{
 		"must be a JSON object":                            {"settings": {`[1]`}},
 		"settings.nutrition":                               {"settings": {`{"nutrition":"sometimes"}`}},
-		"its plugin has the settings: brand, nutrition":    {"settings": {`{"longest_titel":1}`}},
-		"is not allowed; the plugin&#39;s manifest allows": {"endpoint-partner_api": {"https://evil.example"}},
+		"the settings of the plugin are: brand, nutrition": {"settings": {`{"longest_titel":1}`}},
+		"is not allowed by the plugin&#39;s manifest":      {"endpoint-partner_api": {"https://evil.example"}},
 		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
 		"&#34;nobody&#34; must be hub or pos":              {"accept": {"nobody"}},
 		"This platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},

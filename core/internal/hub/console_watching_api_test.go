@@ -49,7 +49,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	n := newNewspaper(t, "a")
 	n.hub.console = n.hub.newConsole()
-	n.hub.MountPages("http://example.com", 0)
+	n.hub.mountPages("http://example.com", 0)
 	kim, vera := n.user(t, "kim@example.com", access.Support, n.tenant.ID),
 		n.user(t, "vera@example.com", access.Viewer, n.tenant.ID)
 	n.menu("s1", soup)
@@ -89,5 +89,5 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 	nowhere := kim.post(t, shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/publish/", stores[0].ID)),
 		because(nil))
 	require.Equal(t, http.StatusConflict, nowhere.status)
-	require.Contains(t, nowhere.text, "nowhere to publish it")
+	require.Contains(t, nowhere.text, "is listed on no platform of an aggregator")
 }

@@ -60,8 +60,8 @@ type Database struct {
 func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Database, error) {
 	if c.URL == "" && !c.Create && !devpg.Exists(c.DataDir) {
 		return nil,
-			fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as the hub has them "+
-				"(servery serve begins a new one)", c.DataDir)
+			fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as for the hub, or "+
+				"create one with servery serve", c.DataDir)
 	}
 	key, err := c.secretKey(log)
 	if err != nil {
@@ -129,7 +129,7 @@ func (d *Database) CloseAll(log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := d.private.Close(ctx); err != nil {
-		log.Warn("the private PostgreSQL did not stop cleanly", "error", err)
+		log.Warn("stopping the private PostgreSQL failed", "error", err)
 	}
 }
 
@@ -148,19 +148,19 @@ func (c DatabaseConfig) secretKey(log *slog.Logger) (string, error) {
 		return "", fmt.Errorf("reading the secret key: %w", err)
 	}
 	if !c.Create {
-		return "", fmt.Errorf("SERVERY_SECRET_KEY is not set, and there is no %s: set it as the hubs have it", file)
+		return "", fmt.Errorf("SERVERY_SECRET_KEY is not set and %s does not exist: set the key of the hubs", file)
 	}
 	if err := os.MkdirAll(c.DataDir, 0o755); err != nil {
-		return "", fmt.Errorf("making the data directory: %w", err)
+		return "", fmt.Errorf("creating the data directory: %w", err)
 	}
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // never fails (crypto/rand)
 	if err := atomicfile.Create(file, []byte(hex.EncodeToString(random)+"\n")); err != nil {
-		return "", fmt.Errorf("keeping the secret key: %w", err)
+		return "", fmt.Errorf("storing the secret key: %w", err)
 	}
 	if c.URL != "" {
-		log.Warn("a secret key was made, without which the secrets in the database cannot be read: keep it, and give "+
-			"it to every hub as SERVERY_SECRET_KEY", "file", file)
+		log.Warn("secret key created", "file", file,
+			"remedy", "back it up, and set it as SERVERY_SECRET_KEY of every hub")
 	}
 	key, err = os.ReadFile(file) // ours, or that of a faster process
 	return string(key), err

@@ -72,7 +72,7 @@ func TestDeliveriesAreReadAndResentThroughTheAPI(t *testing.T) {
 	}
 
 	d.ok("PUT", webhooksRoute+webhookID, `{"active":false}`)
-	requireEnvelope(t, d.send("POST", deliveriesRoute+id+"/retry/", ""), 409, "switched off")
+	requireEnvelope(t, d.send("POST", deliveriesRoute+id+"/retry/", ""), 409, "is disabled")
 	stranger := hubtest.Business(t, a.hub.db)
 	foreign := func(method, path string) answered {
 		return a.do(t, request{method: method, path: path, authorization: stranger.Authorization})

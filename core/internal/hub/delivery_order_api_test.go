@@ -56,6 +56,6 @@ func TestDeliveriesAreFoundByOrderAndTime(t *testing.T) {
 	for _, path := range []string{deliveriesRoute + "?from", ordersRoute + "?to", revisionsRoute + "?from",
 		"/external/api/v1/inventory/locations/s1/items/dal/at/?platform=web&time"} {
 		requireEnvelope(t, c.send("GET", fmt.Sprintf("%s=%d", path, between.Unix()), ""), 400,
-			"must be a moment in epoch milliseconds")
+			"must be a time in epoch milliseconds")
 	}
 }

@@ -17,13 +17,13 @@ func TestUnsupportedDryRunIsRejected(t *testing.T) {
 		{method: "PUT", path: "/external/api/v1/orders/10001/", body: `{}`},
 	} {
 		refused := d.send(call.method, call.path+"?dry_run=true", call.body)
-		requireEnvelope(t, refused, 400, "dry_run is not offered by this call; nothing was done")
+		requireEnvelope(t, refused, 400, "dry_run is not supported by this call")
 		require.NotContains(t, refused.header, "Ratelimit-Remaining", "it takes no place of the throttle")
 	}
 	requireEnvelope(t, d.send("GET", storesRoute+"tried/", ""), 404, "")
 	for _, unclear := range []string{"?dry_run", "?dry_run=", "?dry_run=1", "?dry_run=True"} {
 		requireEnvelope(t, d.send("POST", menuRoute+"-1/"+unclear, `{"items":[]}`), 400,
-			"dry_run must be true or false")
+			"dry_run must be one of: true, false")
 	}
 	d.ok("GET", storesRoute+"?dry_run=true", "")
 	d.ok("POST", storesRoute+"?dry_run=false", oneStore)

@@ -215,7 +215,7 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	}
 	_, again := h.maintain(ctx)
 	if there, err := h.db.Walled(ctx); err == nil && !there {
-		h.log.Warn("row-level security is off: only the queries keep businesses apart", "do", "run servery doctor")
+		h.log.Warn("row-level security is off", "remedy", "run servery doctor")
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
@@ -227,7 +227,7 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 		h.log.Info("stopping")
 		defer time.AfterFunc(stopTime, func() {
-			h.log.Warn("cutting off the database, which does not answer in time")
+			h.log.Warn("closing database connections at shutdown")
 			h.db.CutOff()
 		}).Stop()
 		h.server.Drain()
@@ -237,7 +237,7 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 		}
 		<-time.After(refuseTime)
 		if err = h.server.App.ShutdownWithTimeout(drainTime); errors.Is(err, context.DeadlineExceeded) {
-			h.log.Warn("cutting off requests that did not end in time")
+			h.log.Warn("cancelling requests at shutdown")
 			err = nil
 		}
 		<-served

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 
@@ -14,6 +15,18 @@ type Identity struct {
 	Proxies  []netip.Prefix // whose X-Forwarded-For is trusted
 	Provider oidc.Config    // without an issuer there is none
 	Domains  []string       // of email addresses whose users need not exist before
+}
+
+// validate returns the mistakes.
+func (i Identity) validate() (mistakes []error) {
+	if (i.Provider.Issuer == "") != (i.Provider.ClientID == "") {
+		mistakes = append(mistakes,
+			errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: set both or neither"))
+	}
+	if i.Provider.Issuer == "" && len(i.Domains) > 0 {
+		mistakes = append(mistakes, errors.New("SERVERY_OIDC_DOMAINS: requires SERVERY_OIDC_ISSUER"))
+	}
+	return mistakes
 }
 
 // configure sets the identity in the console's configuration.

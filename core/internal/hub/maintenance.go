@@ -17,13 +17,12 @@ import (
 func (h *Hub) reportUnreadable(ctx context.Context) {
 	sealed, err := schema.Sealed(ctx, h.db)
 	if err != nil && ctx.Err() == nil {
-		h.log.Warn("the stored secrets could not be looked at", "error", err)
+		h.log.Warn("checking stored secrets failed", "error", err)
 	}
 	for _, column := range sealed {
 		if column.Unreadable > 0 {
-			h.log.Error("stored secrets cannot be opened: what needs them fails; add the key that sealed them to "+
-				"SERVERY_SECRET_KEY_PREVIOUS, or set them anew",
-				"kept_in", column.Column, "secrets", column.Unreadable)
+			h.log.Error("stored secrets cannot be decrypted", "column", column.Column, "secrets", column.Unreadable,
+				"remedy", "add their key to SERVERY_SECRET_KEY_PREVIOUS")
 		}
 	}
 }
@@ -37,14 +36,13 @@ func (h *Hub) maintain(ctx context.Context) (retention, again time.Duration) {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			h.log.Warn("partitions could not be made or dropped; meanwhile the default ones take the rows", "error",
-				err)
+			h.log.Warn("partition maintenance failed", "error", err)
 		}
 		return retention, 5 * time.Minute
 	}
 	if retention > h.config.Retention {
-		h.log.Warn("SERVERY_RETENTION is longer at another hub, or was within a day: that counts, for all", "here",
-			h.config.Retention.String(), "counts", retention.String())
+		h.log.Warn("SERVERY_RETENTION differs between hubs", "here", h.config.Retention.String(),
+			"applied", retention.String())
 	}
 	return retention, time.Hour
 }
@@ -71,7 +69,7 @@ func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
 			err = errors.Join(err, h.riders.Sweep(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
-			h.log.Warn("housekeeping failed; it is tried again", "error", err)
+			h.log.Warn("maintenance failed", "error", err)
 		}
 	}
 }
@@ -86,7 +84,7 @@ const (
 func (h *Hub) keepCounts(ctx context.Context) {
 	records := consoleview.New(h.db)
 	forgot := time.Now()
-	h.keep(ctx, "counts of attempts", tallyEvery, func(ctx context.Context) error {
+	h.keep(ctx, "attempt counts", tallyEvery, func(ctx context.Context) error {
 		err := records.AddSums(ctx, h.tally.Take())
 		if time.Since(forgot) >= forgetEvery {
 			forgot = time.Now()
@@ -101,7 +99,7 @@ const notesEvery = time.Minute
 
 // keepNotes stores the records for the console until the context ends, and then once more.
 func (h *Hub) keepNotes(ctx context.Context) {
-	h.keep(ctx, "notes for the console", notesEvery, h.storeNotes)
+	h.keep(ctx, "console notes", notesEvery, h.storeNotes)
 }
 
 func (h *Hub) storeNotes(ctx context.Context) error {
@@ -118,12 +116,12 @@ func (h *Hub) keep(ctx context.Context, what string, every time.Duration, store 
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			if err := store(last); err != nil {
-				h.log.Warn("the last "+what+" are lost", "error", err)
+				h.log.Warn("storing records failed at shutdown", "records", what, "error", err)
 			}
 			return
 		case <-tick.C:
 			if err := store(ctx); err != nil && ctx.Err() == nil {
-				h.log.Warn(what+" could not be stored", "error", err)
+				h.log.Warn("storing records failed", "records", what, "error", err)
 			}
 		}
 	}

@@ -18,16 +18,16 @@ import (
 
 // Bounds of the memory budget for bodies, in bytes.
 const (
-	// LeastMemory is the least budget.
-	LeastMemory    = 64 << 20
+	// leastMemory is the least budget.
+	leastMemory    = 64 << 20
 	usualMemory    = 512 << 20 // if the process has no known limit
 	plugInShare    = 5         // a fifth of a control group's memory is for plugins
 	bodiesOfMemory = 2         // half of the memory is for bodies
 )
 
-// BodyMemory returns the configured budget for bodies, or else half of the memory that the process may use. It also
+// bodyMemory returns the configured budget for bodies, or else half of the memory that the process may use. It also
 // sets the Go runtime's memory limit from the control group, which the runtime does not read.
-func BodyMemory(asked int64) int64 {
+func bodyMemory(asked int64) int64 {
 	if asked > 0 {
 		return asked
 	}
@@ -40,7 +40,7 @@ func BodyMemory(asked int64) int64 {
 		most = group - group/plugInShare
 		debug.SetMemoryLimit(most)
 	}
-	return max(most/bodiesOfMemory, LeastMemory)
+	return max(most/bodiesOfMemory, leastMemory)
 }
 
 // groupMemory returns the memory limit of the process's control group or its ancestors (cgroups v2), or 0 if there is

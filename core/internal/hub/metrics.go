@@ -49,7 +49,7 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 			Help: "How long after it was due an attempt began.", Buckets: buckets}),
 	}
 	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_relay_call_duration_seconds",
-		Help:    "Time of one call to an aggregator, by what came of it: done, pending, waiting, failed, skipped.",
+		Help:    "Time of one aggregator call, by what came of it: done, pending, waiting, failed, skipped.",
 		Buckets: buckets}, []string{"kind", "state"})
 	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
 		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, " +
@@ -163,7 +163,7 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	defer cancel()
 	waiting, err := schema.ReadBacklog(ctx, b.db)
 	if err != nil {
-		b.log.Warn("the backlog could not be counted", "error", err)
+		b.log.Warn("counting the backlog failed", "error", err)
 		return
 	}
 	gauge(queueDepth, float64(waiting.Jobs), "jobs", "waiting")

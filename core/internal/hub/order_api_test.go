@@ -95,20 +95,20 @@ func TestOrderLifecycleThroughTheAPI(t *testing.T) {
 	again := s.bring("POST", strings.TrimSuffix(channelOrdersRoute, "/"), orderOf("W-1", `,"coupon":"other"`))
 	require.Equal(t, 200, again.status)
 	require.Equal(t, id, again.body["order_id"])
-	require.Contains(t, again.message(), "known already")
+	require.Contains(t, again.message(), "already exists")
 
 	one := fmt.Sprintf("%s%d/", ordersRoute, int64(id))
 	move := func(to string) answered {
 		return s.send("PUT", one+"status/", fmt.Sprintf(`{"new_status":%q,"message":"m"}`, to))
 	}
 	require.Equal(t, 200, move("food ready").status)
-	require.Contains(t, move("Food Ready").message(), "nothing was done")
+	require.Contains(t, move("Food Ready").message(), "nothing changed")
 	requireEnvelope(t, move("Acknowledged"), 409,
-		"the order is Food Ready and cannot become Acknowledged; it can become: Dispatched, Completed, Cancelled")
+		"the order is Food Ready and cannot become Acknowledged, only Dispatched, Completed, Cancelled")
 	mine := fmt.Sprintf("%s%d/", channelOrdersRoute, int64(id))
 	requireEnvelope(t, s.bring("PUT", mine+"status/", `{"new_status":"Dispatched"}`), 403, "complete or cancel")
 	require.Equal(t, 200, s.bring("PUT", mine+"status/", `{"new_status":"Completed"}`).status)
-	requireEnvelope(t, move("Cancelled"), 409, "nothing follows Completed")
+	requireEnvelope(t, move("Cancelled"), 409, "Completed is final")
 
 	events := s.awaitOrderEvents(3)
 	require.Len(t, events, 3)
@@ -193,15 +193,15 @@ func TestInvalidOrdersAreRejected(t *testing.T) {
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "dal", "x", 1)), 400,
 		`items[0] (ref_id "x"): price is required: the store's menu has no such item`)
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, orderOf("1", `,"x":"`+strings.Repeat("x", 1<<20)+`"`)), 413,
-		"at most 1048576 bytes")
-	requireEnvelope(t, s.send("POST", channelOrdersRoute, orderOf("1", "")), 403, "needs channel")
-	requireEnvelope(t, s.bring("GET", ordersRoute, ""), 403, "needs pos")
+		"larger than 1048576 bytes")
+	requireEnvelope(t, s.send("POST", channelOrdersRoute, orderOf("1", "")), 403, "requires channel")
+	requireEnvelope(t, s.bring("GET", ordersRoute, ""), 403, "requires pos")
 	require.Empty(t, s.ok("GET", ordersRoute, "").body["orders"], "nothing of it was kept")
 
 	app := hubtest.ChannelKey(t, s.hub.db, s.tenant.ID, "app")
 	requireEnvelope(t, s.do(t,
 		request{method: "POST", path: channelOrdersRoute, authorization: app, body: orderOf("1", "")}), 403,
-		`"app" alone`)
+		`platform "app"`)
 	id := int64(s.bring("POST", channelOrdersRoute, orderOf("1", "")).body["order_id"].(float64))
 	status := fmt.Sprintf("%s%d/status/", channelOrdersRoute, id)
 	foreign := func(method, path, authorization, body string) {

@@ -49,7 +49,7 @@ func TestOrderIsFoundByItsPOSReference(t *testing.T) {
 	requireEnvelope(t, s.do(t,
 		request{method: "PUT", path: oneOrder(first), authorization: stranger.Authorization,
 			body: `{"reference_id":"P"}`}), 404, "no order")
-	requireEnvelope(t, s.bring("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "needs pos")
+	requireEnvelope(t, s.bring("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "requires pos")
 }
 
 // shortages subscribes to the answers to reports and waits for the first n.
@@ -201,7 +201,7 @@ func TestUnacknowledgedOrderIsEscalatedOnce(t *testing.T) {
 		return found
 	}
 	require.ElementsMatch(t, []float64{float64(ids[1]), float64(ids[2])}, list())
-	requireEnvelope(t, s.send("GET", ordersRoute+"?escalated=yes", ""), 400, "must be true or false")
+	requireEnvelope(t, s.send("GET", ordersRoute+"?escalated=yes", ""), 400, "must be one of: true, false")
 	stillWaiting := func() []any {
 		return s.ok("GET", ordersRoute+"?escalated=true&state=Placed", "").body["orders"].([]any)
 	}

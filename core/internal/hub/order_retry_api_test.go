@@ -223,9 +223,9 @@ func TestOrderRetryIsLimitedToTheCurrentDay(t *testing.T) {
 	now := c.clock.Now()
 	clipped := c.retry(now.Add(-48*time.Hour), now)
 	require.Equal(t, 200, clipped.status, clipped.text)
-	require.Contains(t, clipped.message(), "the window was clipped: only orders of the present day, since ")
+	require.Contains(t, clipped.message(), "the window was clipped: only orders of the current day, since ")
 	requireEnvelope(t, c.retry(now.Add(-48*time.Hour), now.Add(-30*time.Hour)), 400,
-		"end_time must be later than the beginning of the present day")
+		"end_time must be after the start of the current day")
 	requireEnvelope(t, c.send("POST", retryRoute, `{"event_type":18}`), 429, "at most 2")
 	c.clock.Advance(time.Hour - time.Second)
 	requireEnvelope(t, c.retry(now, c.clock.Now()), 429, "try again in 1 s")

@@ -18,9 +18,9 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// MountPages serves the pages: the reference and, for a demo, the webhook receiver. The parameter base is the hub's
+// mountPages serves the pages: the reference and, for a demo, the webhook receiver. The parameter base is the hub's
 // URL, for the commands on the pages.
-func (h *Hub) MountPages(base string, demo core.BusinessID) {
+func (h *Hub) mountPages(base string, demo core.BusinessID) {
 	links := []ui.Link{{Href: reference.Path, Label: "Docs"}}
 	if h.console != nil {
 		links = append(links, ui.Link{Href: shell.Root, Label: "Console"})

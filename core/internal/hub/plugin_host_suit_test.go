@@ -40,6 +40,6 @@ func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
 	require.NoError(t, next.Refresh(t.Context(), false))
 	host = next
 	require.Contains(t, fmt.Sprint(host.Status()[0].Faults),
-		fmt.Sprintf(`does not take the settings of 1 platform(s): platform "tasty" of business %d: settings.brand`,
+		fmt.Sprintf(`rejects the settings of 1 platforms: platform "tasty" of business %d: settings.brand`,
 			d.tenant.ID))
 }

@@ -63,7 +63,7 @@ func TestSampleEventIsSentOnlyToItsWebhook(t *testing.T) {
 
 	otherID := fmt.Sprint(int64(other.body["webhook_id"].(float64)))
 	d.ok("PUT", webhooksRoute+otherID, `{"active":false}`)
-	requireEnvelope(t, d.send("POST", webhooksRoute+otherID+"/test/", ""), 409, "switched off")
+	requireEnvelope(t, d.send("POST", webhooksRoute+otherID+"/test/", ""), 409, "is disabled")
 	requireEnvelope(t, d.send("POST", webhooksRoute+"99999/test/", ""), 404, "no webhook")
 	stranger := hubtest.Business(t, d.hub.db)
 	requireEnvelope(t, d.do(t,

@@ -68,7 +68,7 @@ func toldPlugin(p aggregator.Plugin) (console.Plugin, error) {
 	if p.Status != "" {
 		var status aggregator.StatusReport
 		if err := json.Unmarshal([]byte(p.Status), &status); err != nil {
-			return one, fmt.Errorf("the status of plugin %s: %w", p.ID, err)
+			return one, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
 		}
 		one.Version, one.Digest, one.State, one.Since, one.Starts = status.Version, status.Digest, string(status.State),
 			status.Since, status.Starts
@@ -79,7 +79,7 @@ func toldPlugin(p aggregator.Plugin) (console.Plugin, error) {
 	}
 	about := &sdk.Description{}
 	if err := proto.Unmarshal(p.Description, about); err != nil {
-		return one, fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
+		return one, fmt.Errorf("reading the stored description of plugin %s: %w", p.ID, err)
 	}
 	one.About = aboutOf(about)
 	return one, nil

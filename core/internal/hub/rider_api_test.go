@@ -21,7 +21,7 @@ func TestRiderLifecycleThroughTheAPI(t *testing.T) {
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
 	require.Equal(t, map[string]any{"status": "success", "message": "rider status ASSIGNED enqueued"},
 		f.rider(id, "ASSIGNED", asha).body)
-	require.Contains(t, f.rider(id, "ASSIGNED", asha).message(), "nothing was done")
+	require.Contains(t, f.rider(id, "ASSIGNED", asha).message(), "nothing changed")
 	requireEnvelope(t, f.rider(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`), 400,
 		"send UNASSIGNED first")
 	require.Equal(t, 200, f.rider(id, "UNASSIGNED", `{}`).status)
@@ -29,7 +29,7 @@ func TestRiderLifecycleThroughTheAPI(t *testing.T) {
 	for _, status := range []string{"AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED", "DELIVERED"} {
 		require.Equal(t, 200, f.rider(id, status, "null").status)
 	}
-	requireEnvelope(t, f.rider(id, "UNASSIGNED", "{}"), 409, "DELIVERED already")
+	requireEnvelope(t, f.rider(id, "UNASSIGNED", "{}"), 409, "already DELIVERED")
 
 	told := []string{}
 	for n := 1; n <= 7; n++ {
@@ -68,7 +68,7 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 		`{"order_id":1.5}`:                   "order_id must be a positive whole number",
 		`{"order_id":1}`:                     "status is required",
 		`{"order_id":1,"status":"assigned"}`: "status must be one of: ASSIGNED",
-		fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED"}`, partner):        "not self-delivery",
+		fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED"}`, partner):        "not a self-delivery",
 		`{"order_id":1,"status":"ASSIGNED","rider_data":{"rider_name":7}}`: "rider_data.rider_name must be a string",
 	} {
 		requireEnvelope(t, f.send("POST", riderStatusRoute, body), 400, says)
@@ -82,9 +82,9 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 	for _, kind := range []string{"pickup", "dine_in"} {
 		id := f.order("web", kind, `,"order_type":"`+kind+`","delivery_type":"self"`)
 		requireEnvelope(t, f.rider(id, "ASSIGNED", asha), 400,
-			fmt.Sprintf("order %d: order_id names an order that nobody brings: it is not for delivery", id))
+			fmt.Sprintf("order %d: order_id is not a delivery order, so it has no rider", id))
 		place := fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, id)
-		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "names an order that nobody brings")
+		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "is not a delivery order")
 	}
 	stranger := hubtest.Business(t, f.hub.db)
 	foreign := request{method: "POST", path: riderStatusRoute, authorization: stranger.Authorization,
@@ -97,7 +97,7 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 			"must be between -180 and 180",
 		`{"order_id":1,"location":{"latitude":"north","longitude":"0"}}`: "location.latitude must " +
 			"be a decimal number",
-		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, partner): "not self-delivery",
+		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, partner): "not a self-delivery",
 	} {
 		requireEnvelope(t, f.send("POST", riderLocationRoute, body), 400, says)
 	}
@@ -203,7 +203,7 @@ func TestCallFailsAfterRepeatedPluginErrors(t *testing.T) {
 	if told["status"] == nil { // that of the rider
 		told = f.event(1)
 	}
-	require.Equal(t, []any{"failed", "the plugin did not plan the call: plugin aggregator-a: it failed: a mistake"},
+	require.Equal(t, []any{"failed", "planning the call failed: plugin aggregator-a: failed: a mistake"},
 		[]any{told["status"], told["message"]})
 	f.became(reference, "failed")
 	require.Len(t, f.aggregator.Arrivals(), 1)

@@ -46,7 +46,7 @@ func (a *agent) Plan(_ context.Context, c relay.Call, settings []byte) (relay.De
 	case a.down:
 		return relay.Decision{}, core.Errorf(core.Unavailable, "plugin %s is not running", c.Plugin)
 	case a.faulty == c.Kind:
-		return relay.Decision{}, core.Errorf(core.Internal, "plugin %s: it failed: a mistake", c.Plugin)
+		return relay.Decision{}, core.Errorf(core.Internal, "plugin %s: failed: a mistake", c.Plugin)
 	case !a.orders && (c.Kind == relay.OrderAcknowledge || c.Kind == relay.OrderStatus):
 		return relay.Decision{Skip: "the aggregator is not told of orders"}, nil
 	case c.Plugin == "aggregator-c":
@@ -117,7 +117,7 @@ func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
 	case "ping":
 		return relay.Message{Ignored: "a ping"}, nil
 	}
-	return relay.Message{}, core.Errorf(core.NotFound, "plugin %s reads nothing of the kind %q", in.Plugin, in.Kind)
+	return relay.Message{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", in.Plugin, in.Kind)
 }
 
 // reached says that every platform is at one address.

@@ -107,7 +107,7 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	other := hubtest.Business(t, s.hub.db).ID
 	for says, f := range map[string]console.Fault{
 		"kind": {Kind: "eat"}, "status must be": {Kind: "fail", Status: 200},
-		`platform "web" is not simulated; these are: aggregator-a,`: {Kind: "hang", Platform: "web"},
+		`platform "web" is not simulated, only: aggregator-a,`: {Kind: "hang", Platform: "web"},
 		"lasts_ms must be": {Kind: "hang", Lasts: 48 * time.Hour}, "delay_ms must be": {Kind: "delay"},
 	} {
 		err := on(s.tenant.ID, f)

@@ -142,7 +142,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	require.NoError(t, err)
 	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
 	require.NoError(t, err)
-	require.Contains(t, edited.Message, "stays as it was first placed",
+	require.Contains(t, edited.Message, "was not changed",
 		"an aggregator that sends a changed order is told")
 	s.awaitOrderEvents(5)
 	require.Len(t, s.orders.Arrivals(), 5)

@@ -10,9 +10,9 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// RespondStarting responds to requests at the listener that the hub is starting. It stops when done is called, or at
+// respondStarting responds to requests at the listener that the hub is starting. It stops when done is called, or at
 // the first Accept of the returned listener, which also calls ready.
-func RespondStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
+func respondStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
 	server := &http.Server{Handler: web.Starting(), ReadHeaderTimeout: time.Second}
 	ended := make(chan struct{})
 	go func() {

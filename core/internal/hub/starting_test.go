@@ -16,7 +16,7 @@ func TestStartingHubRejectsRequestsImmediately(t *testing.T) {
 	require.NoError(t, err)
 	defer bound.Close()
 	ready := make(chan struct{})
-	listener, done := RespondStarting(bound, func() { close(ready) })
+	listener, done := respondStarting(bound, func() { close(ready) })
 	defer done()
 	base := "http://" + listener.Addr().String()
 	ask := func(method, path string) *http.Response {

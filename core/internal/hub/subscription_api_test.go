@@ -38,7 +38,7 @@ func TestResubscribingEnablesAnAutomaticallyDisabledWebhook(t *testing.T) {
 	status.Store(http.StatusOK)
 	again := subscribe("")
 	require.Equal(t, []any{true, made.body["webhook_id"]}, []any{again.body["active"], again.body["webhook_id"]})
-	require.Regexp(t, "existed for this event_type and url; it is on again, .* 410 Gone", again.message())
+	require.Regexp(t, "existed for this event_type and url, enabled after .* 410 Gone", again.message())
 	require.NotContains(t, read(), "disabled_reason")
 	n := len(sink.Arrivals())
 	d.ok("POST", storesRoute, oneStore)
@@ -48,7 +48,7 @@ func TestResubscribingEnablesAnAutomaticallyDisabledWebhook(t *testing.T) {
 	d.ok("PUT", webhook, `{"active":false}`)
 	off := subscribe(`,"active":null`)
 	require.Equal(t, false, off.body["active"], "who switched it off is who switches it on")
-	require.Contains(t, off.message(), "switched off, and gets nothing before active is true")
+	require.Contains(t, off.message(), "disabled until active is true")
 	require.Equal(t, false, read()["active"])
 	require.Equal(t, true, subscribe(`,"active":true`).body["active"])
 

@@ -116,10 +116,10 @@ func TestCategoryTimingsAreSeparatePerBusiness(t *testing.T) {
 	const never = `[{"title":"Night","category_ref_ids":["mains"],"day_slots":[{"day":"sunday","slots":null}]}]`
 	outcome := s.set(never)
 	require.Equal(t, []any{map[string]any{"path": "timing_groups[0].day_slots",
-		"message": `"Night" has no slot on any day: by this group its categories are never on sale`}},
+		"message": `"Night" has no slot on any day, so its categories are never on sale`}},
 		outcome["warnings"])
 	require.Contains(t, s.ok("POST", timingsRoute, `{"timing_groups":`+never+`}`).message(),
-		"; warning: timing_groups[0].day_slots: \"Night\" has no slot on any day")
+		", warning: timing_groups[0].day_slots: \"Night\" has no slot on any day")
 	theirs := s.do(t, request{method: "GET", path: timingsRoute, authorization: stranger.Authorization})
 	require.Empty(t, theirs.body["timing_groups"])
 	requireEnvelope(t, s.send("POST", timingsRoute,

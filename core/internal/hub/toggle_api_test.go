@@ -162,7 +162,7 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 			hubtest.At(standing["outcomes"].([]any)[0], "body.platform"),
 			standing["waiting"]})
 	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404,
-		`reference "nothing": there is no switch with this reference`)
+		`reference "nothing": there is no availability change with this reference`)
 	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1},
 		simulator.Store{Open: s.at("aggregator-a").Open, Menus: s.at("aggregator-a").Menus}, "a menu does not open it")
 
@@ -237,7 +237,7 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 			callbacks)
 	}
 	requireEnvelope(t, s.send("POST", itemsRoute, `{"location_ref_id":"s1","action":"enable"}`), 400,
-		"item_ref_ids or option_ref_ids must name at least one")
+		"item_ref_ids or option_ref_ids must have at least one")
 }
 
 // TestRacingSwitchesAndMenusReachTheLatestState: whatever comes
@@ -318,10 +318,10 @@ func TestSwitchOfAnUnlistedStoreReportsMissingTargets(t *testing.T) {
 	hubtest.WaitUntil(t, "the store", func() bool { return d.send("GET", storesRoute+"S-9/", "").status == 200 })
 	stranger := hubtest.Business(t, d.hub.db)
 	for body, says := range map[string]string{
-		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `nobody is told; ` +
+		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `is listed on no platform; ` +
 			`"ghost": there is no item with this ref_id (and 1 more)`,
-		`{"location_ref_id":"S-9","action":"disable"}`: "nobody is told",
-		`{"location_ref_id":"S-9","action":"publish"}`: "nobody is told",
+		`{"location_ref_id":"S-9","action":"disable"}`: "is listed on no platform",
+		`{"location_ref_id":"S-9","action":"publish"}`: "no platform that receives menus",
 	} {
 		route := locationRoute
 		if strings.Contains(body, "item_ref_ids") {

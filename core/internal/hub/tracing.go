@@ -23,17 +23,17 @@ import (
 // tracesWithin bounds the final export at a stop.
 const tracesWithin = 5 * time.Second
 
-// OpenTracing returns the tracer that OpenTelemetry's standard variables configure, or nil if they configure none. An
+// openTracing returns the tracer that OpenTelemetry's standard variables configure, or nil if they configure none. An
 // OTLP endpoint or OTEL_TRACES_EXPORTER=otlp enables it. Spans are exported in batches from a bounded queue, and
 // dropped if the endpoint is unavailable. The function stop exports the remaining spans.
-func OpenTracing(ctx context.Context, version string, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
-	wanted, err := TracingWanted(os.Getenv)
+func openTracing(ctx context.Context, version string, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
+	wanted, err := tracingWanted(os.Getenv)
 	if err != nil || !wanted {
 		return nil, func() {}, err
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("traces: %w", err)
+		return nil, nil, fmt.Errorf("configuring traces: %w", err)
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
 		resource.WithAttributes(attribute.String("service.name", "servery"),
@@ -42,19 +42,19 @@ func OpenTracing(ctx context.Context, version string, log *slog.Logger) (tracer 
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces could not be sent", "error", err) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("sending traces failed", "error", err) }))
 	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
 	return core.NewTracer(provider.Tracer("servery")), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tracesWithin)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
-			log.Warn("the last traces were not sent", "error", err)
+			log.Warn("sending the last traces failed", "error", err)
 		}
 	}, nil
 }
 
-// TracingWanted reports whether traces are to be exported. It returns an error for an unsupported configuration.
-func TracingWanted(env func(string) string) (bool, error) {
+// tracingWanted reports whether traces are to be exported. It returns an error for an unsupported configuration.
+func tracingWanted(env func(string) string) (bool, error) {
 	exporter := env("OTEL_TRACES_EXPORTER")
 	protocol := env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
 	if protocol == "" {
@@ -66,7 +66,7 @@ func TracingWanted(env func(string) string) (bool, error) {
 			addressed = true
 			if !environ.IsURL(at) {
 				unaddressed = append(unaddressed,
-					fmt.Errorf("%s: must be an address such as http://127.0.0.1:4318", name))
+					fmt.Errorf("%s: must be a URL such as http://127.0.0.1:4318", name))
 			}
 		}
 	}
@@ -74,9 +74,9 @@ func TracingWanted(env func(string) string) (bool, error) {
 	case strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || exporter == "none" || exporter == "" && !addressed:
 		return false, nil
 	case exporter != "" && exporter != "otlp":
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not known; otlp and none are", exporter)
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: must be otlp or none, not %q", exporter)
 	case protocol != "" && protocol != "http/protobuf":
-		return false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not spoken; http/protobuf is", protocol)
+		return false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf, not %q", protocol)
 	}
 	return true, errors.Join(unaddressed...)
 }

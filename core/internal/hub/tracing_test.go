@@ -159,14 +159,14 @@ func TestStandardVariablesEnableTracing(t *testing.T) {
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, true, ""},
 		{map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:4318/v1/traces"}, true, ""},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "garbage"}, true,
-			"OTEL_EXPORTER_OTLP_ENDPOINT: must be an address"},
+			"OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL"},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": "true"}, false, ""},
-		{map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER: "zipkin" is not known`},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER: must be otlp or none, not "zipkin"`},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false,
-			`OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not spoken`},
+			`OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf, not "grpc"`},
 	} {
-		wanted, err := TracingWanted(func(name string) string { return c.env[name] })
+		wanted, err := tracingWanted(func(name string) string { return c.env[name] })
 		require.Equal(t, c.wanted, wanted, c.env)
 		if c.refused == "" {
 			require.NoError(t, err)

@@ -51,7 +51,7 @@ func serveOn(t *testing.T, a *api) string {
 
 func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
-	d.hub.MountPages("http://example.com", 0)
+	d.hub.mountPages("http://example.com", 0)
 	address := serveOn(t, d.api)
 	long := fmt.Sprintf("Content-Length: %d", unreadAtMost+1)
 	start := strings.Repeat(" ", body.Prefetched) // the server reads so much before it looks at a request
@@ -72,7 +72,7 @@ func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 		{shell.SignInPath, long, start, 413, "larger than 65536 bytes"},
 		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, start, 413,
 			"larger than 65536 bytes"},
-		{"/nowhere/", long, start, 404, "nothing at this address"},
+		{"/nowhere/", long, start, 404, "unknown path"},
 	} {
 		status, text := begin(t, address, c.path, c.headers, c.body)
 		require.Equal(t, c.status, status, "%s %s: %s", c.path, c.headers, text)
@@ -101,9 +101,9 @@ func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
 			headers: headers})
 	}
 	requireEnvelope(t, send(storesRoute, objects("stores")), 400,
-		"stores must hold at most 5000 objects; more than 20000")
+		"stores must have at most 5000 objects, not more than 20000")
 	requireEnvelope(t, send("/external/api/v1/inventory/locations/-1/", objects("items")), 400,
-		"items must hold at most 2000 objects; more than 8000")
+		"items must have at most 2000 objects, not more than 8000")
 	requireEnvelope(t, send("/external/api/v1/webhooks/", objects("x")), 413, "larger than 524288 bytes")
 }
 

@@ -75,7 +75,7 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			if err := w.presence.Store(last); err != nil {
-				w.log.Warn("what was last heard of stores is lost", "error", err)
+				w.log.Warn("storing store heartbeats failed at shutdown", "error", err)
 			}
 			return
 		case <-look.C:
@@ -88,7 +88,7 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			w.log.Warn("looking for what waits or is silent failed; it is tried again", "error", err)
+			w.log.Warn("monitoring failed", "error", err)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (w *monitor) lookAtOrders(ctx context.Context) error {
 	n, err := w.orders.Escalate(ctx, w.ackWithin)
 	if n > 0 {
 		w.escalated.Add(float64(n))
-		w.log.Warn("orders wait too long for their acknowledgement", "orders", n)
+		w.log.Warn("orders escalated", "orders", n)
 	}
 	return err
 }
@@ -108,7 +108,7 @@ func (w *monitor) lookAtActions(ctx context.Context) error {
 	}
 	n, err := w.actions.Expire(ctx, w.actionWithin)
 	if n > 0 {
-		w.log.Warn("aggregators owe the outcomes of actions for too long; they are given up", "actions", n)
+		w.log.Warn("actions timed out", "actions", n)
 	}
 	return err
 }
@@ -117,11 +117,11 @@ func (w *monitor) lookAtStores(ctx context.Context) error {
 	changes, err := w.presence.Look(ctx)
 	for _, c := range changes {
 		if !c.Silent {
-			w.log.Info("the POS of a store is heard of again", "business", c.Business, "store", c.RefID)
+			w.log.Info("POS of a store is active again", "business", c.Business, "store", c.RefID)
 			continue
 		}
 		w.silenced.Inc()
-		w.log.Warn("the POS of a store is silent", "business", c.Business, "store", c.RefID, "since", c.SilentSince)
+		w.log.Warn("POS of a store is silent", "business", c.Business, "store", c.RefID, "since", c.SilentSince)
 	}
 	return err
 }

@@ -26,11 +26,11 @@ func TestInvalidUTF8PathIsRejected(t *testing.T) {
 	} {
 		r := d.do(t, request{method: "GET", path: path, authorization: who})
 		requireEnvelope(t, r, map[bool]int{true: 400, false: 404}[strings.Contains(path, "?") &&
-			!strings.Contains(path, "dal")], "no text")
+			!strings.Contains(path, "dal")], "UTF-8")
 	}
 	require.Equal(t, 200, d.ok("GET", storesRoute+"?after=%20%C3%A9%zz", "").status, "a percent may stand for itself")
 	callback := "/channel/api/v1/aggregator-%00b/callback/order/?business=1"
-	requireEnvelope(t, d.do(t, request{method: "POST", path: callback, body: "{}"}), 404, "no text")
+	requireEnvelope(t, d.do(t, request{method: "POST", path: callback, body: "{}"}), 404, "UTF-8")
 }
 
 func TestAmbiguousRequestFramingIsRejectedAndClosed(t *testing.T) {

@@ -89,12 +89,12 @@ func (a response) give(w http.ResponseWriter, r *http.Request, delay time.Durati
 
 // String describes the response for people.
 func (a response) String() string {
-	text := fmt.Sprintf("answered %d", a.status)
+	text := fmt.Sprintf("returned %d", a.status)
 	switch a.silence {
 	case hanging:
-		text = "no answer until the client gives up"
+		text = "no response until the client disconnects"
 	case dropping:
-		text = "connection closed without an answer"
+		text = "connection closed without a response"
 	}
 	if a.remark != "" {
 		text += " (" + a.remark + ")"

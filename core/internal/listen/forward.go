@@ -42,14 +42,14 @@ func newForwarder(address string, timeout time.Duration) *forwarder {
 // contains the URL, because it may contain credentials.
 func (f *forwarder) post(ctx context.Context, d delivery) response {
 	if slices.Contains(d.header.Values("Via"), f.via) {
-		return failedForward(http.StatusLoopDetected, "--forward leads back to this address")
+		return failedForward(http.StatusLoopDetected, "--forward leads back to this receiver")
 	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(d.body))
 	if err != nil {
-		return failedForward(http.StatusBadGateway, "the address of --forward cannot be used")
+		return failedForward(http.StatusBadGateway, "the URL of --forward cannot be used")
 	}
 	f.copyHeaders(request.Header, d.header)
 	upstream, err := f.client.Do(request)
@@ -59,7 +59,7 @@ func (f *forwarder) post(ctx context.Context, d delivery) response {
 	defer upstream.Body.Close()
 	if upstream.StatusCode < 200 || upstream.StatusCode > 599 {
 		return failedForward(http.StatusBadGateway,
-			fmt.Sprintf("the address of --forward answered %d, which is no final status", upstream.StatusCode))
+			fmt.Sprintf("the URL of --forward returned %d, which is not a final status", upstream.StatusCode))
 	}
 	answer := response{status: upstream.StatusCode, header: http.Header{}}
 	for _, name := range []string{"Content-Type", "Content-Encoding", "Location", "Retry-After"} {
@@ -106,9 +106,10 @@ func (f *forwarder) failed(err error) response {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return failedForward(http.StatusGatewayTimeout,
-			fmt.Sprintf("the address of --forward did not answer within %s", f.timeout))
+			fmt.Sprintf("the URL of --forward did not respond within %s", f.timeout))
 	case errors.Is(err, context.Canceled):
-		return failedForward(http.StatusBadGateway, "the client gave up before the address of --forward had answered")
+		return failedForward(http.StatusBadGateway,
+			"the client closed the connection before the URL of --forward responded")
 	}
 	return failedForward(http.StatusBadGateway, "forwarding failed: "+err.Error())
 }

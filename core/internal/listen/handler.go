@@ -69,7 +69,7 @@ func newHandler(config Config, screen *screen) *handler {
 // ServeHTTP responds to one attempt.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		h.screen.note("%s %s answered 405: deliveries are posted", r.Method, shortly(r.URL.Path))
+		h.screen.note("%s %s returned 405: deliveries are posted", r.Method, shortly(r.URL.Path))
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "servery listen takes deliveries, which are posted", http.StatusMethodNotAllowed)
 		return

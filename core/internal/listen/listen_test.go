@@ -111,6 +111,6 @@ func TestForwardingLoopIsDetected(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 	server.Close()
 	require.Equal(t, http.StatusLoopDetected, response.StatusCode)
-	require.Contains(t, printed.String(), "leads back to this address")
+	require.Contains(t, printed.String(), "leads back to this receiver")
 	require.Equal(t, 2, h.tally.deliveries)
 }

@@ -19,16 +19,16 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.Status != nil && (*c.Status < 200 || *c.Status > 599) {
-		wrong("--status: must be from 200 to 599; what begins with 1 is no final answer")
+		wrong("--status: must be from 200 to 599")
 	}
 	if c.FailStatus != nil && (*c.FailStatus < 300 || *c.FailStatus > 599) {
-		wrong("--fail-status: must be from 300 to 599, or it is no failure")
+		wrong("--fail-status: must be from 300 to 599")
 	}
 	if c.Redirect != "" && !environ.IsURL(c.Redirect) {
-		wrong("--redirect: must be an address such as https://pos.example.com/hooks")
+		wrong("--redirect: must be a URL such as https://pos.example.com/hooks")
 	}
 	if c.Forward != "" && !environ.IsURL(c.Forward) {
-		wrong("--forward: must be an address such as http://127.0.0.1:3000/hooks")
+		wrong("--forward: must be a URL such as http://127.0.0.1:3000/hooks")
 	}
 	if c.ForwardTimeout <= 0 {
 		wrong("--forward-timeout: must be longer than 0")
@@ -55,19 +55,18 @@ func (c Config) conflicts() (mistakes []error) {
 	}
 	if len(chosen) > 1 {
 		mistakes = append(mistakes,
-			fmt.Errorf("%s are different answers: give one of them", strings.Join(chosen, " and ")))
+			fmt.Errorf("%s cannot be combined: use one of them", strings.Join(chosen, " and ")))
 	}
 	if c.Hang && c.Delay > 0 {
 		mistakes = append(mistakes,
-			errors.New("--delay waits before an answer, and --hang gives none: give one of them"))
+			errors.New("--delay and --hang cannot be combined: use one of them"))
 	}
 	if c.FailFirst > 0 && (c.Hang || c.Drop || c.Redirect != "") {
 		mistakes = append(mistakes,
-			errors.New("--fail-first fails and then accepts: it goes with --status or --forward, not with --hang, "+
-				"--drop or --redirect"))
+			errors.New("--fail-first cannot be combined with --hang, --drop or --redirect"))
 	}
 	if c.FailStatus != nil && c.FailFirst == 0 {
-		mistakes = append(mistakes, errors.New("--fail-status says what --fail-first answers: give --fail-first too"))
+		mistakes = append(mistakes, errors.New("--fail-status requires --fail-first"))
 	}
 	return mistakes
 }

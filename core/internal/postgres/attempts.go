@@ -30,7 +30,7 @@ func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, made [
 		WHERE NOT EXISTS (SELECT 1 FROM ? a WHERE a.business_id = r.business_id AND a.? = r.id AND a.started_at = r.at)`,
 			Array(businesses), Array(ids), Array(starts), bun.Ident(table), bun.Ident(key)).Scan(ctx,
 			&missing); err != nil {
-		return nil, fmt.Errorf("looking up what is in %s: %w", table, err)
+		return nil, fmt.Errorf("looking up rows of %s: %w", table, err)
 	}
 	return missing, nil
 }

@@ -51,7 +51,7 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, value Q) (A, error) {
 	r := &request[Q, A]{value: value, result: make(chan Result[A], 1)}
 	var none A
 	if !b.join(r) {
-		return none, &core.Error{Code: core.Unavailable, Message: "the hub is busy; send the request again",
+		return none, &core.Error{Code: core.Unavailable, Message: "the hub is busy: resend the request",
 			RetryAfter: time.Second}
 	}
 	select {
@@ -65,7 +65,7 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, value Q) (A, error) {
 		return none, ctx.Err()
 	}
 	r.canceled = true
-	return none, &core.Error{Code: core.Unavailable, Message: "the hub is busy; send the request again",
+	return none, &core.Error{Code: core.Unavailable, Message: "the hub is busy: resend the request",
 		RetryAfter: time.Second, Cause: ctx.Err()}
 }
 

@@ -131,13 +131,13 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 	var epoch int64
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		if err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`+lock).Scan(&epoch); err != nil {
-			return fmt.Errorf("reading how often the clock was set: %w", err)
+			return fmt.Errorf("reading the clock epoch: %w", err)
 		}
 		from := db.clock.Now() // the earlier of the old and the new time
 		var err error
 		switch {
 		case wasSet && epoch == known:
-			db.log.Warn("the database's clock was set; what waits is moved along", "by", off)
+			db.log.Warn("clock of the database was set", "by", off)
 			epoch++
 			if err = moveQueues(ctx, tx, from, off); err == nil {
 				// Rate limits start counting from zero.
@@ -147,7 +147,7 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 			err = moveQueues(ctx, tx, from.Add(longestWait), db.time.back)
 		}
 		if err != nil {
-			return fmt.Errorf("following the database's clock: %w", err)
+			return fmt.Errorf("adjusting to the database's clock: %w", err)
 		}
 		return nil
 	})

@@ -35,7 +35,7 @@ const lockTime = 10 * time.Second
 func newConnector(config Config) (driver.Connector, error) {
 	u, err := url.Parse(config.URL)
 	if err != nil {
-		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not an address")
+		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not a URL")
 	}
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
@@ -102,19 +102,18 @@ func newConnector(config Config) (driver.Connector, error) {
 func parameters(u *url.URL) (url.Values, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, errors.New("SERVERY_DATABASE_URL: what stands after its ? cannot be read")
+		return nil, errors.New("SERVERY_DATABASE_URL: the query string is malformed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains([]string{"sslmode", "sslrootcert", "host", "port"}, name) {
 			return nil,
-				fmt.Errorf("SERVERY_DATABASE_URL has a parameter %q, which the hub does not know; it knows sslmode, "+
-					"sslrootcert, and host and port of a socket", name)
+				fmt.Errorf("SERVERY_DATABASE_URL has the unknown parameter %q: known are sslmode, sslrootcert, host "+
+					"and port", name)
 		}
 	}
 	if (query.Has("host") || query.Has("port")) && (u.Scheme == "unix" || !strings.HasPrefix(query.Get("host"), "/")) {
 		return nil,
-			errors.New("SERVERY_DATABASE_URL: host as a parameter must be the directory of a socket, and port goes " +
-				"with it; those of a server stand before the database")
+			errors.New("SERVERY_DATABASE_URL: the parameters host and port are only for a socket directory")
 	}
 	return query, nil
 }
@@ -135,7 +134,7 @@ func tlsFor(host string, query url.Values) (*tls.Config, error) {
 		}
 		security.RootCAs = x509.NewCertPool()
 		if !security.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("sslrootcert of SERVERY_DATABASE_URL: %s holds no certificate", file)
+			return nil, fmt.Errorf("sslrootcert of SERVERY_DATABASE_URL: %s has no certificate", file)
 		}
 	}
 	switch mode := query.Get("sslmode"); mode {

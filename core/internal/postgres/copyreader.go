@@ -57,7 +57,7 @@ func CopyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit
 // area follows it; the format defines no extension yet.
 const copyHeader = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00"
 
-var errCopyForm = errors.New("what COPY sent is not in its binary format")
+var errCopyForm = errors.New("COPY returned invalid binary data")
 
 // copiedRows parses a binary COPY that arrives in pieces of any size.
 type copiedRows struct {

@@ -181,7 +181,7 @@ func copyEnded(conn bun.Conn, err error) error {
 func (c *CopyWriter) Stage(ctx context.Context, tx bun.Conn, table, definition, columns string) error {
 	if _, err := tx.ExecContext(ctx,
 		"CREATE TEMP TABLE IF NOT EXISTS "+table+" ("+definition+") ON COMMIT DELETE ROWS"); err != nil {
-		return fmt.Errorf("making %s: %w", table, err)
+		return fmt.Errorf("creating %s: %w", table, err)
 	}
 	return c.CopyInto(ctx, tx, table, columns)
 }

@@ -45,7 +45,7 @@ func (db *DB) NextDue(ctx context.Context, table string, busy Busy) (time.Time, 
 		"table": bun.Ident(table), "endpoints": Endpoints(table, DueWaits), "has_capacity": busy.hasCapacity(),
 	})).Scan(&next, &epoch)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("looking for the next of %s: %w", table, err)
+		return time.Time{}, fmt.Errorf("finding the next of %s: %w", table, err)
 	}
 	return next.Time, db.FollowClock(ctx, epoch)
 }

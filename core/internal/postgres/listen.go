@@ -19,7 +19,7 @@ import (
 func (db *DB) Listen(ctx context.Context, channels map[string]func(payload string)) {
 	for ctx.Err() == nil {
 		if err := db.listenOnce(ctx, channels); err != nil && ctx.Err() == nil {
-			db.log.Warn("listening for work broke off; connecting again", "error", err)
+			db.log.Warn("LISTEN connection lost", "error", err)
 		}
 		_ = Pause(ctx, time.Second)
 	}

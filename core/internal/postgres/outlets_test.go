@@ -30,8 +30,8 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 		told(`{"ref_id":"s2","name":"Renamed","platform_data":[{"name":"a","platform_store_id":"R-1"}]},` +
 			`{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"b","platform_store_id":"s2"}]}`)
 	require.Contains(t, body, `"errors":2`)
-	require.Contains(t, body, `platform_data: the platform \"a\" knows store \"s1\" by \"R-1\" already`)
-	require.Contains(t, body, `platform_data: the platform \"b\" knows store \"s2\" by \"s2\" already`)
+	require.Contains(t, body, `platform_data: platform \"a\" already has store \"s1\" under the id \"R-1\"`)
+	require.Contains(t, body, `platform_data: platform \"b\" already has store \"s2\" under the id \"s2\"`)
 	require.Contains(t,
 		told(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b",`+
 			`"platform_store_id":"R-1"}]}`), `"errors":0`, "other platforms have ids of their own")

@@ -69,7 +69,8 @@ const (
 	errReadOnly = readOnly("the database takes no changes: default_transaction_read_only is on")
 )
 
-var errEncoding = errors.New("the database must be in UTF8: its sessions have to begin with client_encoding = UTF8 and standard_conforming_strings = on")
+var errEncoding = errors.New(
+	"the database must be in UTF8: sessions need client_encoding = UTF8 and standard_conforming_strings = on")
 
 // takesChanges returns an error if the server of a connection accepts no writes.
 func takesChanges(ctx context.Context, conn driver.QueryerContext) error {

@@ -64,7 +64,7 @@ func (q Queries) read(name, text string) error {
 			return nil // the comment at the head of a file
 		}
 		if q[name] != nil {
-			return fmt.Errorf("there are two statements %s", name)
+			return fmt.Errorf("statement %s is defined twice", name)
 		}
 		query, err := newQuery(name, types, strings.Join(lines, "\n"))
 		q[name], types, lines = query, nil, nil
@@ -84,7 +84,7 @@ func (q Queries) read(name, text string) error {
 		case isComment && isTypes:
 			types = append(types, strings.Split(declared, ", ")...)
 		case strings.Contains(line, "--") && !isComment:
-			return fmt.Errorf("the comment needs a line of its own: %s", line)
+			return fmt.Errorf("the comment must be on a separate line: %s", line)
 		case !isComment && strings.TrimSpace(line) != "":
 			lines = append(lines, line)
 		}

@@ -56,7 +56,7 @@ func newSealKey(text string) (sealKey, error) {
 	}
 	if err != nil || len(raw) != 32 {
 		return sealKey{},
-			errors.New("the secret key must be 32 bytes in hexadecimal or base64, as `openssl rand -hex 32` makes one")
+			errors.New("the secret key must be 32 bytes in hexadecimal or base64, such as from openssl rand -hex 32")
 	}
 	block, err := aes.NewCipher(raw)
 	if err != nil {
@@ -83,7 +83,7 @@ func (k sealKey) sealAs(prefix []byte, place string, plain []byte) []byte {
 }
 
 // ErrSeal is returned for a value that none of the keys opens.
-var ErrSeal = errors.New("a stored secret cannot be opened: it was sealed with another key, or is damaged")
+var ErrSeal = errors.New("a stored secret cannot be decrypted: it was encrypted with another key or is damaged")
 
 // Open opens a value that was sealed for a location.
 func (s *Sealer) Open(place string, sealed []byte) ([]byte, error) {
@@ -117,14 +117,14 @@ const (
 )
 
 // ErrOtherKey is returned if none of the keys is that of the database.
-var ErrOtherKey = errors.New("SERVERY_SECRET_KEY is not the key that seals the secrets of this database, and none of SERVERY_SECRET_KEY_PREVIOUS is")
+var ErrOtherKey = errors.New("neither SERVERY_SECRET_KEY nor SERVERY_SECRET_KEY_PREVIOUS has the key of this database")
 
 // SealIn seals a value in the transaction that stores it, with the database's key and format.
 // The shared lock makes key rotation and such transactions wait for each other.
 func (db *DB) SealIn(ctx context.Context, tx bun.IDB, place string, plain []byte) ([]byte, error) {
 	var checks [][]byte
 	if err := tx.NewRaw(`SELECT sealed FROM seal_check FOR SHARE`).Scan(ctx, &checks); err != nil {
-		return nil, fmt.Errorf("reading which key seals: %w", err)
+		return nil, fmt.Errorf("reading the current encryption key: %w", err)
 	}
 	if len(checks) == 0 {
 		return db.sealer.Keys[0].Seal(place, plain), nil

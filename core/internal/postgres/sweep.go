@@ -22,7 +22,7 @@ func (db *DB) Sweep(ctx context.Context, name string,
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading how far the look at %s has gone: %w", name, err)
+			return fmt.Errorf("reading the sweep cursor of %s: %w", name, err)
 		}
 		to, err := look(tx, from)
 		if err != nil || to.Equal(from) {
@@ -30,7 +30,7 @@ func (db *DB) Sweep(ctx context.Context, name string,
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE sweep_cursors SET checked_until = ? WHERE name = ?`, to,
 			name); err != nil {
-			return fmt.Errorf("keeping how far the look at %s has gone: %w", name, err)
+			return fmt.Errorf("storing the sweep cursor of %s: %w", name, err)
 		}
 		return nil
 	})

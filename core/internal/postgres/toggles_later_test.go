@@ -40,7 +40,7 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 		thenOnAgain bool
 	}{
 		"it is switched off": {before: []string{on}, want: false,
-			warns: "available has no effect on \"curry\": it was switched to false after the request was accepted"},
+			warns: "available has no effect on \"curry\": it was set to false after this request was accepted"},
 		"it is switched on": {before: []string{off}, enable: true, want: true,
 			warns: "it was switched to true"},
 		"the request says the same":      {before: []string{off}, want: false},

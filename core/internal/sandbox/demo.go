@@ -122,7 +122,7 @@ func BusinessOrDemo(named int64, dir string) (core.BusinessID, error) {
 	var demo Credentials
 	text, err := os.ReadFile(filepath.Join(dir, demoFile))
 	if err != nil || json.Unmarshal(text, &demo) != nil {
-		return 0, fmt.Errorf("--business: name the business; there is no demo in %s", dir)
+		return 0, fmt.Errorf("--business is required, because there is no demo in %s", dir)
 	}
 	return demo.Business, nil
 }
@@ -164,7 +164,7 @@ func demoSimulator(ctx context.Context, config DemoConfig) (address string, run 
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", wanted.Host)
 	if err != nil {
-		config.Log.Info("the simulator takes a free port", "wanted", wanted.Host, "error", err)
+		config.Log.Info("simulator uses another port", "wanted", wanted.Host, "error", err)
 		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
 			return "", nil, err
 		}
@@ -176,7 +176,7 @@ func demoSimulator(ctx context.Context, config DemoConfig) (address string, run 
 	}
 	return address, func(ctx context.Context) {
 		if err := s.Serve(ctx, listener); err != nil {
-			config.Log.Error("the simulator ended", "error", err)
+			config.Log.Error("simulator stopped", "error", err)
 		}
 	}, nil
 }

@@ -90,7 +90,7 @@ func (d FaultClient) Check(ctx context.Context, business core.BusinessID, f simu
 		return err
 	}
 	if f.Platform != "" && played[f.Platform] == "" {
-		return core.Errorf(core.Invalid, "platform %q is not simulated; these are: %s", f.Platform,
+		return core.Errorf(core.Invalid, "platform %q is not simulated, only: %s", f.Platform,
 			strings.Join(slices.Sorted(maps.Keys(played)), ", "))
 	}
 	if err := f.Check(); err != nil {
@@ -156,7 +156,8 @@ func (d FaultClient) ask(ctx context.Context, method, base, path string, body, i
 	request.Header.Set("Authorization", "Bearer "+d.token)
 	response, err := simulatorClient.Do(request)
 	if err != nil {
-		return core.Errorf(core.Unavailable, "the simulator at %s does not answer; servery simulator starts one", base)
+		return core.Errorf(core.Unavailable,
+			"the simulator at %s does not respond: start one with servery simulator", base)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
@@ -172,11 +173,11 @@ func (d FaultClient) ask(ctx context.Context, method, base, path string, body, i
 	case response.StatusCode == http.StatusBadRequest:
 		return core.Errorf(core.Invalid, "%s", said.Message)
 	case response.StatusCode == http.StatusUnauthorized:
-		return core.Errorf(core.Unavailable, "the simulator at %s asks for its token: set SERVERY_SIMULATOR_TOKEN",
+		return core.Errorf(core.Unavailable, "the simulator at %s requires its token: set SERVERY_SIMULATOR_TOKEN",
 			base)
 	}
 	if err != nil || response.StatusCode != http.StatusOK {
-		return core.Errorf(core.Unavailable, "what answers at %s is no simulator: %s", base,
+		return core.Errorf(core.Unavailable, "the server at %s is not a simulator: %s", base,
 			fmt.Sprint(response.StatusCode))
 	}
 	return nil

@@ -129,8 +129,8 @@ func (s *Scenario) findPlatforms(ctx context.Context, db *postgres.DB) error {
 			return fmt.Errorf("--platform: business %d has no platform %q", s.Business, name)
 		}
 		if _, played := s.accounts[name]; !played {
-			return fmt.Errorf("--platform: %s is not reached at a simulator; `servery business create --sandbox` "+
-				"makes a business whose platforms are", name)
+			return fmt.Errorf(
+				"--platform: %s is not simulated: create a business with servery business create --sandbox", name)
 		}
 	}
 	if err := s.findStore(ctx); err != nil {
@@ -143,7 +143,7 @@ func (s *Scenario) findPlatforms(ctx context.Context, db *postgres.DB) error {
 		}
 	}
 	if len(s.platforms) == 0 {
-		return fmt.Errorf("store %q is listed on no platform that can be played", s.Store)
+		return fmt.Errorf("store %q is listed on no platform that can be simulated", s.Store)
 	}
 	return nil
 }

@@ -288,7 +288,7 @@ func (s *Scenario) once(ctx context.Context, method, address, authorization stri
 	begun := time.Now()
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, fmt.Sprintf("nothing answers at %s://%s: %v", request.URL.Scheme, request.URL.Host,
+		return 0, fmt.Sprintf("no response from %s://%s: %v", request.URL.Scheme, request.URL.Host,
 			errors.Unwrap(err)), milliseconds(time.Since(begun)), 0
 	}
 	defer response.Body.Close()
@@ -302,7 +302,7 @@ func (s *Scenario) once(ctx context.Context, method, address, authorization stri
 		err = errors.Join(err, json.Unmarshal(text, into))
 	}
 	if err != nil {
-		return 0, "the answer cannot be read: " + err.Error(), took, 0
+		return 0, "the response cannot be read: " + err.Error(), took, 0
 	}
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 	return response.StatusCode, told.Message, took, time.Duration(max(1, min(seconds, 60))) * time.Second

@@ -92,7 +92,7 @@ func (r *Report) Failure() error {
 	if failed == 0 && r.first == "" {
 		return nil
 	}
-	return fmt.Errorf("%d of %d calls failed; the first: %s", failed, all, r.first)
+	return fmt.Errorf("%d of %d calls failed, the first with: %s", failed, all, r.first)
 }
 
 // ReportedCall is a line of the report.

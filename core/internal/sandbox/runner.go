@@ -110,7 +110,7 @@ func (p *Runner) reserve(business core.BusinessID, g *run) (context.Context, err
 		return nil, core.Errorf(core.Unavailable, "the hub is starting or stopping")
 	}
 	if before := p.runs[business]; before != nil && before.Ended.IsZero() {
-		return nil, core.Errorf(core.Conflict, "a scenario is being played already")
+		return nil, core.Errorf(core.Conflict, "a scenario is already running")
 	}
 	if p.runs == nil {
 		p.runs = map[core.BusinessID]*run{}

@@ -121,5 +121,5 @@ func TestSimulationReportsAnUnreachableHub(t *testing.T) {
 	server.Close()
 	s := &Scenario{Options: Options{BaseURL: server.URL}, client: server.Client()}
 	require.ErrorContains(t, s.read(t.Context(), "/channel/api/v1/stores/", nil),
-		"nothing answers at "+server.URL+": dial tcp")
+		"no response from "+server.URL+": dial tcp")
 }

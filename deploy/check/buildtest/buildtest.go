@@ -79,7 +79,7 @@ func dependOn(source string) error {
 	list.Env = append(os.Environ(), "CGO_ENABLED=0")
 	dirs, err := list.Output()
 	if err != nil {
-		return fmt.Errorf("what %s is made of: %w", source, err)
+		return fmt.Errorf("listing the sources of %s: %w", source, err)
 	}
 	for line := range strings.Lines(string(dirs)) {
 		dir, module, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +44,9 @@ func lint(root fs.FS, sources []Source, rules []Rule) ([]Finding, error) {
 func check(block Block, rules []Rule) []Finding {
 	var list []Finding
 	most := cmp.Or(block.Most, maxWords)
+	if block.Style != nil {
+		most, rules = block.Style.MaxWords, slices.Concat(rules, block.Style.Rules)
+	}
 	for _, sentence := range sentences(block.Text) {
 		if n := count(sentence.s); n > most && !block.Fragment {
 			text := fmt.Sprintf("a sentence of %d words", n)

@@ -8,8 +8,9 @@ import (
 // Block is one paragraph, list item, heading or table cell.
 type Block struct {
 	Text
-	Fragment bool // a heading or a table cell: its length is not judged
-	Most     int  // how many words a sentence of it may have; 0: maxWords
+	Fragment bool   // a heading or a table cell: its length is not judged
+	Most     int    // how many words a sentence of it may have; 0: maxWords
+	Style    *Style // nil for a paragraph
 }
 
 var (
@@ -158,11 +159,8 @@ var markup = regexp.MustCompile("(``+.+?``+|`[^`]+`|<?https?://[^\\s<>)\\]]*[^\\
 
 // inline drops the markup inside a paragraph.
 func inline(text Text) Text {
-	var out Text
-	last := 0
-	add := func(t Text) {
-		out = Text{text.file, out.s + t.s, append(out.at, t.at...)}
-	}
+	out, last := Text{file: text.file}, 0
+	add := func(t Text) { out = out.append(t) }
 	for _, m := range markup.FindAllStringSubmatchIndex(text.s, -1) {
 		add(text.cut(last, m[0]))
 		switch last = m[1]; {

@@ -59,7 +59,7 @@ func (r *Rule) set(key, value string) (err error) {
 	case "good":
 		r.Good = append(r.Good, value)
 	default:
-		err = fmt.Errorf("%q is unknown; there are say, unless, bad and good", key)
+		err = fmt.Errorf("%q is unknown, must be one of say, unless, bad, good", key)
 	}
 	return err
 }

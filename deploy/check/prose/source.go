@@ -28,6 +28,7 @@ var sources = []Source{
 	}},
 	GoText{Dirs: []string{"adminui/text"}, Labels: true, Most: consoleWords},
 	GoText{Dirs: []string{"adminui/cause", "core/checklist"}, Most: consoleWords},
+	GoMessages{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}},
 }
 
 // consoleWords is how long a sentence of the console may be.

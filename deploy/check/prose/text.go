@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // File is a file of the repository.
 type File struct {
@@ -37,6 +40,11 @@ func span(file *File, from, to int) Text {
 }
 
 func (t Text) cut(from, to int) Text { return Text{t.file, t.s[from:to], t.at[from:to]} }
+
+// append adds another piece.
+func (t Text) append(other Text) Text {
+	return Text{other.file, t.s + other.s, append(slices.Clip(t.at), other.at...)}
+}
 
 // join adds another piece, separated by a space.
 func (t Text) join(other Text) Text {

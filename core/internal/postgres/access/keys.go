@@ -84,7 +84,7 @@ func (a Store) RevokeKey(ctx context.Context, business core.BusinessID, id int64
 			return postgres.NotFound(err, "the business has no key %d", id)
 		}
 		if disabled.Valid {
-			return core.Errorf(core.Conflict, "the key has been revoked already")
+			return core.Errorf(core.Conflict, "the key is already revoked")
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE api_keys SET disabled_at = ? WHERE business_id = ? AND id = ?`,
 			a.db.Clock().Now(), business, id); err != nil {

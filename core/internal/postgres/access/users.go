@@ -69,7 +69,7 @@ func (a Store) CreateUser(ctx context.Context, user access.User, change access.C
 		err := tx.QueryRowContext(ctx, `INSERT INTO users (email, role, created_at) VALUES (?, ?, ?) RETURNING id`,
 			user.Email, user.Role, user.CreatedAt).Scan(&user.ID)
 		if postgres.IsCode(err, "23505") {
-			return core.Errorf(core.Conflict, "there is a user with this address already")
+			return core.Errorf(core.Conflict, "a user with this e-mail address already exists")
 		}
 		if err != nil {
 			return fmt.Errorf("storing the user: %w", err)

@@ -42,7 +42,7 @@ func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 		}
 		t := told{call: c}
 		if err := json.Unmarshal([]byte(c.Payload), &t.payload); err != nil {
-			return nil, fmt.Errorf("a stored call cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored call: %w", err)
 		}
 		now := db.Clock().Now().Add(time.Duration(2*len(list)) * time.Microsecond) // so that ids sort by arrival
 		more, err := t.events(now)
@@ -67,7 +67,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 	var refused []relay.Refusal
 	if t.call.Result != "" {
 		if err := json.Unmarshal([]byte(t.call.Result), &refused); err != nil {
-			return nil, fmt.Errorf("what a platform refused cannot be read: %w", err)
+			return nil, fmt.Errorf("reading the rejections of a platform: %w", err)
 		}
 	}
 	for _, r := range refused {

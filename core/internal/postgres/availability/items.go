@@ -78,7 +78,7 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 		SELECT ?, ?, n.kind, n.name, ?, ?, ? FROM unnest(?::smallint[], ?::text[]) AS n (kind, name)`,
 		s.business, s.storeID, s.reference, s.actor, s.turnOnAt, postgres.Array(kinds), postgres.Array(names))
 	if err != nil {
-		return fmt.Errorf("storing what is to be turned on: %w", err)
+		return fmt.Errorf("storing timed availability changes: %w", err)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items,
 		"kinds": postgres.Array(kinds), "names": postgres.Array(names),
 	}))
 	if err != nil {
-		return fmt.Errorf("noting what was switched: %w", err)
+		return fmt.Errorf("recording availability changes: %w", err)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
 			VALUES (?, ?, ?, 'switch', ?, ?, ?)`,
 		s.business, revision, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
-		return fmt.Errorf("keeping a revision: %w", err)
+		return fmt.Errorf("storing a revision: %w", err)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) e
 		"orders": postgres.Array(orders), "at": postgres.Array(at), "step_seconds": int(presenceStep / time.Second),
 	}))
 	if err != nil {
-		return fmt.Errorf("storing when stores were heard of: %w", err)
+		return fmt.Errorf("storing store heartbeats: %w", err)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 		for _, s := range list {
 			judged, err := judge(s)
 			if err != nil {
-				return now, fmt.Errorf("judging the presence of store %d: %w", s.ID, err)
+				return now, fmt.Errorf("checking the presence of store %d: %w", s.ID, err)
 			}
 			if judged.Equal(s.SilentSince) {
 				continue
@@ -116,7 +116,7 @@ func (p Presence) Settle(ctx context.Context, s presence.Store, closed bool, rea
 				AND closed_for_silence <> ?0
 			AND (NOT ?0 OR silent_since IS NOT NULL)`, closed, s.Business, s.ID)
 		if err != nil {
-			return fmt.Errorf("keeping that a silent store is closed: %w", err)
+			return fmt.Errorf("recording that a silent store is closed: %w", err)
 		}
 		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return err
@@ -131,7 +131,7 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, w
 		"after_seconds": int(after / time.Second), "which": bun.SafeQuery(which, args...),
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("reading when stores were heard of: %w", err)
+		return nil, fmt.Errorf("reading store heartbeats: %w", err)
 	}
 	defer rows.Close()
 	list := []presence.Store{}
@@ -143,7 +143,7 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, w
 		var seconds int
 		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.TakesOrder, &zone,
 			&seconds, &s.Closes); err != nil {
-			return nil, fmt.Errorf("reading when stores were heard of: %w", err)
+			return nil, fmt.Errorf("reading store heartbeats: %w", err)
 		}
 		place, err := time.LoadLocation(zone)
 		if err != nil {

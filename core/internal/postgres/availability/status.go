@@ -45,7 +45,8 @@ func (t Store) Standing(ctx context.Context, business core.BusinessID,
 			reference).Scan(&known)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return s, core.NoSuch("reference", strconv.Quote(reference.String()), "there is no switch with this reference")
+		return s, core.NoSuch("reference", strconv.Quote(reference.String()),
+			"there is no availability change with this reference")
 	}
 	return s, err
 }
@@ -58,14 +59,14 @@ func (t Store) told(ctx context.Context, business core.BusinessID, reference cor
 		postgres.Array([]core.EventType{core.StoreAction, core.ItemStateToggle, core.OptionStateToggle,
 			core.HubMenuPublish}), standingMost)
 	if err != nil {
-		return nil, fmt.Errorf("reading the outcomes of a switch: %w", err)
+		return nil, fmt.Errorf("reading the results of an availability change: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var e core.Event
 		var packed []byte
 		if err := rows.Scan(&e.Type, &packed); err != nil {
-			return nil, fmt.Errorf("reading the outcomes of a switch: %w", err)
+			return nil, fmt.Errorf("reading the results of an availability change: %w", err)
 		}
 		if e.Body, err = t.db.Unpack(packed); err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ func (t Store) TurnOn(ctx context.Context, limit int) (turned int, next time.Tim
 		`SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at)
 			FROM item_timers))`).
 		Scan(&due); err != nil {
-		return 0, next, fmt.Errorf("looking for what is to be turned on: %w", err)
+		return 0, next, fmt.Errorf("reading timed availability changes: %w", err)
 	}
 	if !due.Valid || due.Time.After(t.db.Clock().Now()) {
 		return 0, due.Time, nil
@@ -35,7 +35,7 @@ func (t Store) TurnOn(ctx context.Context, limit int) (turned int, next time.Tim
 		NewRaw(`SELECT business_id FROM store_switches WHERE turn_on_at <= ?0 UNION SELECT business_id
 			FROM item_timers WHERE turn_on_at <= ?0`,
 			t.db.Clock().Now()).Scan(ctx, &businesses); err != nil {
-		return 0, due.Time, fmt.Errorf("looking for what is to be turned on: %w", err)
+		return 0, due.Time, fmt.Errorf("reading timed availability changes: %w", err)
 	}
 	var failures []error
 	for _, business := range businesses {
@@ -70,7 +70,7 @@ func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit 
 		NewRaw(`SELECT store_id FROM item_timers WHERE business_id = ? AND turn_on_at <= ? GROUP BY 1
 			ORDER BY min(turn_on_at) LIMIT ?`,
 			business, t.db.Clock().Now(), limit).Scan(ctx, &stores); err != nil {
-		return 0, fmt.Errorf("looking for what is to be turned on: %w", err)
+		return 0, fmt.Errorf("reading timed availability changes: %w", err)
 	}
 	var failures []error
 	for _, store := range stores {
@@ -116,7 +116,7 @@ func (t Store) takeDue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		ORDER BY due.reference, due.kind, due.name`,
 		business, store, t.db.Clock().Now())
 	if err != nil {
-		return nil, fmt.Errorf("taking what is to be turned on: %w", err)
+		return nil, fmt.Errorf("claiming timed availability changes: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -124,7 +124,7 @@ func (t Store) takeDue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		var kind menu.Kind
 		var name string
 		if err := rows.Scan(&s.storeRef, &kind, &name, &s.reference, &s.actor); err != nil {
-			return nil, fmt.Errorf("taking what is to be turned on: %w", err)
+			return nil, fmt.Errorf("claiming timed availability changes: %w", err)
 		}
 		if last := len(list) - 1; last >= 0 && list[last].reference == s.reference {
 			s = list[last]

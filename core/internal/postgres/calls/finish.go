@@ -42,7 +42,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 				FROM unnest(?::bigint[], ?::text[]))
 			ORDER BY business_id, ordering_key FOR UPDATE`, postgres.Array(businesses),
 			postgres.Array(lines)); err != nil {
-			return fmt.Errorf("locking lines of calls: %w", err)
+			return fmt.Errorf("locking the ordering keys of calls: %w", err)
 		}
 		results, err := unrecordedCalls(ctx, tx, results)
 		if err != nil {
@@ -214,7 +214,7 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 		"notes": postgres.Array(notes), "location_states": postgres.Array(told), "owner": owner,
 		"location": relay.RiderLocation,
 	})); err != nil {
-		return fmt.Errorf("letting lines of calls go on: %w", err)
+		return fmt.Errorf("unblocking calls: %w", err)
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
 	}))
 	if err != nil {
-		return fmt.Errorf("giving calls back: %w", err)
+		return fmt.Errorf("releasing calls: %w", err)
 	}
 	return nil
 }

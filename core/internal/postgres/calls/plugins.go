@@ -79,7 +79,7 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 		return aggregator.Plugin{ID: id, Enabled: true}, nil
 	}
 	slices.Sort(installed)
-	return aggregator.Plugin{}, core.Errorf(core.NotFound, "there is no plugin %q; there are: %s", id,
+	return aggregator.Plugin{}, core.Errorf(core.NotFound, "there is no plugin %q, only: %s", id,
 		strings.Join(slices.Compact(installed), ", "))
 }
 
@@ -92,7 +92,7 @@ func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
 			ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1, removed = false,
 				registered_at = CASE WHEN p.removed THEN excluded.registered_at ELSE p.registered_at END`, id, enabled,
 			p.db.Clock().Now()); err != nil {
-			return fmt.Errorf("recording what is wanted of plugin %s: %w", id, err)
+			return fmt.Errorf("storing the desired state of plugin %s: %w", id, err)
 		}
 		change := accessdb.ByCommand(0, "plugin.disable")
 		if enabled {
@@ -130,7 +130,7 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 			return stillBound(id, bound)
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE plugin_id = ?`, id); err != nil {
-			return fmt.Errorf("forgetting plugin %s: %w", id, err)
+			return fmt.Errorf("deleting plugin %s: %w", id, err)
 		}
 		change := accessdb.ByCommand(0, "plugin.remove")
 		change.Object = "plugin/" + id
@@ -147,8 +147,8 @@ func stillBound(id string, bound []aggregator.Binding) error {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return core.Errorf(core.Conflict,
-		"plugin %s serves platforms: %s; have each served by own, or by another plugin, first: servery platform set "+
-			"--business %d %q --plugin own",
+		"plugin %s serves the platforms %s: set another plugin first, with servery platform set --business %d %q "+
+			"--plugin own",
 		id, strings.Join(names, ", "), bound[0].Business, bound[0].Platform)
 }
 
@@ -173,7 +173,7 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading how plugin %s was: %w", id, err)
+			return fmt.Errorf("reading the earlier status of plugin %s: %w", id, err)
 		}
 		if told.State == "ready" && others || readTold(before).Renderer == nil {
 			published = "" // each hub renders its own claims, also one of an earlier release
@@ -218,7 +218,7 @@ func (t toldStatus) renderer() string {
 func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) error {
 	if _, err := p.db.Bun().ExecContext(ctx, `UPDATE plugins SET worker_seen_at = ? WHERE id = ANY (?::text[])`, at,
 		postgres.Array(ids)); err != nil {
-		return fmt.Errorf("recording which plugins serve: %w", err)
+		return fmt.Errorf("storing which plugins serve: %w", err)
 	}
 	return nil
 }
@@ -248,13 +248,13 @@ func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) err
 				"plugin": h.Plugin, "hub": h.Hub, "now": now, "version": h.Version, "state": h.State,
 				"in_flight": h.InFlight, "memory": h.Memory, "calls": string(calls), "description_digest": h.Renderer,
 			})); err != nil {
-				return fmt.Errorf("recording how plugin %s fares: %w", h.Plugin, err)
+				return fmt.Errorf("storing reading the status of plugin %s: %w", h.Plugin, err)
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE (plugin_id, hub) IN (
 			SELECT plugin_id, hub FROM plugin_hubs WHERE reported_at < ? FOR UPDATE SKIP LOCKED)`,
 			now.Add(-hubLife)); err != nil {
-			return fmt.Errorf("forgetting hubs that have stopped: %w", err)
+			return fmt.Errorf("deleting stopped hubs: %w", err)
 		}
 		return nil
 	})
@@ -266,7 +266,7 @@ func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 		`SELECT plugin_id, hub, reported_at, version, state, in_flight, memory, calls FROM plugin_hubs
 		WHERE reported_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubLife))
 	if err != nil {
-		return nil, fmt.Errorf("reading how plugins fare: %w", err)
+		return nil, fmt.Errorf("reading the status of plugins: %w", err)
 	}
 	defer rows.Close()
 	var list []console.PluginHub
@@ -275,10 +275,10 @@ func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 		var calls []byte
 		if err := rows.Scan(&h.Plugin, &h.Hub, &h.At, &h.Version, &h.State, &h.InFlight, &h.Memory,
 			&calls); err != nil {
-			return nil, fmt.Errorf("reading how plugins fare: %w", err)
+			return nil, fmt.Errorf("reading the status of plugins: %w", err)
 		}
 		if err := json.Unmarshal(calls, &h.Calls); err != nil {
-			return nil, fmt.Errorf("reading how plugin %s fares: %w", h.Plugin, err)
+			return nil, fmt.Errorf("reading the status of plugin %s: %w", h.Plugin, err)
 		}
 		list = append(list, h)
 	}

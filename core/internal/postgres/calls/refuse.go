@@ -34,7 +34,7 @@ func (q Store) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 		}})
 	})
 	if err != nil {
-		return fmt.Errorf("telling that an order was refused: %w", err)
+		return fmt.Errorf("queueing the rejection of an order: %w", err)
 	}
 	return nil
 }

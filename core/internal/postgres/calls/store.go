@@ -156,7 +156,7 @@ func (q Store) readOrder(record []byte, into *relay.Order) error {
 		} `json:"order"`
 	}
 	if err := json.Unmarshal(unpacked, &stored); err != nil {
-		return fmt.Errorf("a stored order cannot be read: %w", err)
+		return fmt.Errorf("reading a stored order: %w", err)
 	}
 	into.Kind = string(stored.Order.Details.Kind)
 	for _, platform := range stored.Order.Details.Platforms {

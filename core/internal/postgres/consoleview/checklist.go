@@ -44,7 +44,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 		&f.Action, &f.Requests,
 		&wrong, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
 	if err != nil {
-		return f, fmt.Errorf("reading how far an integration is: %w", err)
+		return f, fmt.Errorf("reading the progress of an integration: %w", err)
 	}
 	week, err := refusedWeek(ctx, c.db, business)
 	if err != nil {

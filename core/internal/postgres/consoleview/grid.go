@@ -91,10 +91,10 @@ func (c Store) PublishedAt(ctx context.Context, business core.BusinessID,
 		one.PublishedAt, one.DueAt = unlessEpoch(one.PublishedAt), unlessEpoch(one.DueAt)
 		told := publish.Result{State: one.State, Message: one.Message}
 		if err := json.Unmarshal(leftOut, &told.LeftOut); err != nil {
-			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		if err := json.Unmarshal(problems, &told.Problems); err != nil {
-			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		one.Errors = told.Errors()
 		if all[store] == nil {

@@ -34,7 +34,7 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 		WHERE business_id = ANY (?) AND escalated_at IS NOT NULL AND state = ? AND created_at > ? GROUP BY business_id
 			ORDER BY 3 LIMIT ?`,
 		postgres.Array(businesses), order.Placed, since, noticesShown).Scan(ctx, &n.Waiting); err != nil {
-		return n, fmt.Errorf("reading orders that wait: %w", err)
+		return n, fmt.Errorf("reading unacknowledged orders: %w", err)
 	}
 	if err := c.db.Bun().NewRaw(queries.With("silent_stores", postgres.Args{
 		"businesses": postgres.Array(businesses), "limit": noticesShown,
@@ -44,7 +44,7 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 	if err := c.db.Bun().NewRaw(queries.With("failed_menus", postgres.Args{
 		"businesses": postgres.Array(businesses), "own": core.ServedByOwn, "limit": noticesShown,
 	})).Scan(ctx, &n.Menus); err != nil {
-		return n, fmt.Errorf("reading menus that were refused: %w", err)
+		return n, fmt.Errorf("reading rejected menus: %w", err)
 	}
 	if err := c.db.Bun().NewRaw(queries.With("closed_stores", postgres.Args{
 		"businesses": postgres.Array(businesses), "listed_on": bun.Safe(publications.ListedOn), "limit": noticesShown,

@@ -89,7 +89,7 @@ func (c Store) CallsOfStore(ctx context.Context, business core.BusinessID, store
 func (c Store) calls(ctx context.Context, business core.BusinessID, query string) ([]console.Call, error) {
 	rows, err := c.db.Tenant(business).QueryContext(ctx, query)
 	if err != nil {
-		return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
+		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
 	}
 	defer rows.Close()
 	var list []console.Call
@@ -99,14 +99,14 @@ func (c Store) calls(ctx context.Context, business core.BusinessID, query string
 		if err := rows.Scan(&call.ID, &call.Kind, &call.Platform, &payload, &call.Actor, &call.State, &call.Message,
 			&call.Result,
 			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
-			return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
+			return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
 		}
 		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), unlessEpoch(call.FinishedAt),
 			unlessEpoch(call.NextAt)
 		list = append(list, call)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
+		return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
 	}
 	return list, c.callAttempts(ctx, business, list)
 }

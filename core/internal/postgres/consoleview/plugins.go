@@ -23,7 +23,7 @@ func (c Store) Serving(ctx context.Context, businesses []core.BusinessID,
 		FROM platforms p JOIN businesses b ON b.id = p.business_id WHERE `+only.Text+
 		` ORDER BY lower(b.name), b.id, p.name LIMIT ?`, append(only.Args, limit)...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading what plugins serve: %w", err)
+		return nil, nil, fmt.Errorf("reading the platforms of plugins: %w", err)
 	}
 	defer rows.Close()
 	served, findings = map[string][]console.Served{}, map[string]int{}
@@ -32,7 +32,7 @@ func (c Store) Serving(ctx context.Context, businesses []core.BusinessID,
 		var one console.Served
 		var found int
 		if err := rows.Scan(&plugin, &one.Business, &one.Name, &one.Platform, &found); err != nil {
-			return nil, nil, fmt.Errorf("reading what plugins serve: %w", err)
+			return nil, nil, fmt.Errorf("reading the platforms of plugins: %w", err)
 		}
 		served[plugin] = append(served[plugin], one)
 		findings[plugin] += found
@@ -57,17 +57,17 @@ func (c Store) WantPlugin(ctx context.Context, id string, wish console.PluginWis
 		case wish == console.DisablePlugin:
 			after = false
 			if !before {
-				return core.Errorf(core.Conflict, "the plugin is switched off already; this page shows how it is now")
+				return core.Errorf(core.Conflict, "the plugin is already disabled: this page shows its current state")
 			}
 		case wish != console.EnablePlugin && !before:
-			return core.Errorf(core.Conflict, "the plugin is switched off; enable it first")
+			return core.Errorf(core.Conflict, "the plugin is disabled: enable it first")
 		case wish == console.RestartPlugin:
 			restarts = 1
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE plugins SET enabled = ?, revision = revision + 1, restarts = restarts + ? WHERE id = ?`, after,
 			restarts, id); err != nil {
-			return fmt.Errorf("recording what is wanted of plugin %s: %w", id, err)
+			return fmt.Errorf("storing the desired state of plugin %s: %w", id, err)
 		}
 		change.Object = "plugin/" + id
 		if before != after {

@@ -32,7 +32,7 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 			AND length(body) < ?5) e ON true ORDER BY d.id DESC`,
 		business, d.WebhookID, d.ID, d.EventType, previousRows, previousSize, d.EventID)
 	if err != nil {
-		return core.ID{}, nil, fmt.Errorf("looking for the delivery before: %w", err)
+		return core.ID{}, nil, fmt.Errorf("finding the previous delivery: %w", err)
 	}
 	defer rows.Close()
 	subject := console.SubjectOf(present)
@@ -40,7 +40,7 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 		var id core.ID
 		var packed []byte
 		if err := rows.Scan(&id, &packed); err != nil {
-			return core.ID{}, nil, fmt.Errorf("looking for the delivery before: %w", err)
+			return core.ID{}, nil, fmt.Errorf("finding the previous delivery: %w", err)
 		}
 		body, err := c.db.Unpack(packed)
 		if err != nil {
@@ -53,5 +53,5 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 	if err := rows.Err(); err != nil {
 		return core.ID{}, nil, err
 	}
-	return core.ID{}, nil, core.Errorf(core.NotFound, "there is no earlier delivery about the same")
+	return core.ID{}, nil, core.Errorf(core.NotFound, "there is no earlier delivery for the same object")
 }

@@ -28,7 +28,7 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 		}
 		if n == 0 {
 			return core.Errorf(core.Conflict,
-				"the store is listed on no platform of an aggregator: there is nowhere to publish it")
+				"the store is listed on no platform of an aggregator")
 		}
 		change.Object = "store/" + storeRef
 		change.After = map[string]any{"reference": reference.String(), "platforms": n}
@@ -56,18 +56,18 @@ func (c Store) itemRefusals(ctx context.Context, business core.BusinessID, refID
 			ORDER BY platform, settled_at DESC LIMIT ?3`,
 		business, part(string(quoted)), store, refusalsRead)
 	if err != nil {
-		return nil, fmt.Errorf("reading where the item was refused: %w", err)
+		return nil, fmt.Errorf("reading where the item was rejected: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var platform string
 		var raw []byte
 		if err := rows.Scan(&platform, &raw); err != nil {
-			return nil, fmt.Errorf("reading where the item was refused: %w", err)
+			return nil, fmt.Errorf("reading where the item was rejected: %w", err)
 		}
 		var problems []publish.Problem
 		if err := json.Unmarshal(raw, &problems); err != nil {
-			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		at := slices.IndexFunc(problems, func(p publish.Problem) bool { return p.Entity == "item" && p.RefID == refID })
 		switch last := len(list) - 1; {

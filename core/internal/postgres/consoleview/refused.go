@@ -23,14 +23,14 @@ func (c Store) RefusedOrders(ctx context.Context, business core.BusinessID,
 		"business": business, "only": only, "limit": f.Limit,
 	}))
 	if err != nil {
-		return nil, 0, fmt.Errorf("reading orders that were not taken: %w", err)
+		return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
 	}
 	defer rows.Close()
 	for list = []console.RefusedOrder{}; rows.Next(); {
 		var r console.RefusedOrder
 		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.Times, &r.First, &r.Last,
 			&r.OrderID, &all); err != nil {
-			return nil, 0, fmt.Errorf("reading orders that were not taken: %w", err)
+			return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
 		}
 		list = append(list, r)
 	}
@@ -43,7 +43,7 @@ func (c Store) notTaken(ctx context.Context, businesses []core.BusinessID) (orde
 	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
 		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,
 	})).Scan(ctx, &orders); err != nil {
-		return nil, fmt.Errorf("reading orders that were not taken: %w", err)
+		return nil, fmt.Errorf("reading rejected orders: %w", err)
 	}
 	return orders, nil
 }

@@ -24,7 +24,7 @@ func (c Store) Arrivals(ctx context.Context, business core.BusinessID, ids []int
 	})).
 		Scan(&a.Orders, &a.Arrived, &a.Failed, &a.Waiting, &a.Retried, &p50, &p99)
 	if err != nil {
-		return a, fmt.Errorf("counting what arrived: %w", err)
+		return a, fmt.Errorf("counting arrivals: %w", err)
 	}
 	a.Known = len(ids) - a.Orders
 	a.P50, a.P99 = time.Duration(p50*float64(time.Second)), time.Duration(p99*float64(time.Second))

@@ -58,7 +58,7 @@ func (c Store) Figures(ctx context.Context, businesses []core.BusinessID, since 
 	})).Scan(&f.Waiting, &f.Held,
 		&f.GivenUp, &f.FailedJobs, &f.OpenJobs)
 	if err != nil {
-		return f, fmt.Errorf("counting what waits: %w", err)
+		return f, fmt.Errorf("counting pending work: %w", err)
 	}
 	return f, nil
 }

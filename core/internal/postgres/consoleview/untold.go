@@ -31,7 +31,7 @@ func (c Store) refusedCalls(ctx context.Context, businesses []core.BusinessID,
 		"businesses": postgres.Array(businesses), "since": since, "most": console.Many,
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("reading what platforms did not take: %w", err)
+		return nil, fmt.Errorf("reading rejections of platforms: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -39,7 +39,7 @@ func (c Store) refusedCalls(ctx context.Context, businesses []core.BusinessID,
 		var kind console.CallCount
 		if err := rows.Scan(&one.Business, &one.Platform, &one.ServedBy, &kind.Kind, &kind.Count, &one.Orders, &one.At,
 			&one.Message); err != nil {
-			return nil, fmt.Errorf("reading what platforms did not take: %w", err)
+			return nil, fmt.Errorf("reading rejections of platforms: %w", err)
 		}
 		if last := len(list) - 1; last < 0 || list[last].Business != one.Business ||
 			list[last].Platform != one.Platform {

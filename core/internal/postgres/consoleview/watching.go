@@ -31,7 +31,7 @@ func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set fu
 			return core.Errorf(core.NotFound, "there is no business %d", business)
 		}
 		if err != nil {
-			return fmt.Errorf("storing how a business is watched over: %w", err)
+			return fmt.Errorf("storing the monitoring of a business: %w", err)
 		}
 		w, err := c.watching(ctx, tx, business, "FOR UPDATE")
 		if err != nil {
@@ -46,7 +46,7 @@ func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set fu
 			`UPDATE presence_rules SET ack_within_s = ?, silent_after_s = ?, close_silent_stores = ?
 				WHERE business_id = ?`,
 			seconds(w.AckWithin), seconds(w.SilentAfter), w.CloseSilent, business); err != nil {
-			return fmt.Errorf("storing how a business is watched over: %w", err)
+			return fmt.Errorf("storing the monitoring of a business: %w", err)
 		}
 		return c.db.RecordAudit(ctx, tx, change)
 	})
@@ -59,12 +59,12 @@ func (c Store) watching(ctx context.Context, in bun.IDB, business core.BusinessI
 		`SELECT ack_within_s, silent_after_s, close_silent_stores FROM presence_rules WHERE business_id = ? `+lock,
 		business)
 	if err != nil {
-		return w, fmt.Errorf("reading how a business is watched over: %w", err)
+		return w, fmt.Errorf("reading the monitoring of a business: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := rows.Scan(&ack, &silent, &w.CloseSilent); err != nil {
-			return w, fmt.Errorf("reading how a business is watched over: %w", err)
+			return w, fmt.Errorf("reading the monitoring of a business: %w", err)
 		}
 	}
 	w.AckWithin, w.SilentAfter = spanOf(ack), spanOf(silent)

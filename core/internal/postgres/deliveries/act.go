@@ -26,7 +26,7 @@ func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, i
 			return err
 		}
 		if row.Active == active {
-			return core.Errorf(core.Conflict, "the webhook has been switched already; this page shows how it is now")
+			return core.Errorf(core.Conflict, "the webhook has changed: this page shows its current state")
 		}
 		sub, err := subscription(w.db, row)
 		if err != nil {

@@ -195,7 +195,7 @@ func (q Store) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID, resu
 		"attempts": pgdialect.Array(before), "owner": owner,
 	}))
 	if err != nil {
-		return 0, fmt.Errorf("setting retries: %w", err)
+		return 0, fmt.Errorf("scheduling retries: %w", err)
 	}
 	return done.RowsAffected()
 }
@@ -209,7 +209,7 @@ func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error
 		WHERE business_id = ? AND id = ? AND active AND version = ?`, r.Attempt.Error, q.db.Clock().Now(), d.Business,
 		d.WebhookID, d.Version)
 	if err != nil {
-		return fmt.Errorf("switching webhook %d off: %w", d.WebhookID, err)
+		return fmt.Errorf("disabling webhook %d: %w", d.WebhookID, err)
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
 		return nil // already switched off, or changed since the attempt was prepared

@@ -120,7 +120,7 @@ func (q Store) startHealth(ctx context.Context, tx bun.Conn, endpoints []int64, 
 		SELECT business_id, endpoint, 0, ?0, ?0, 0, ''
 		FROM unnest(?1::bigint[], ?2::bigint[]) AS r (business_id, endpoint) ON CONFLICT DO NOTHING`,
 		now, pgdialect.Array(businesses), pgdialect.Array(endpoints)); err != nil {
-		return fmt.Errorf("recording unwell endpoints: %w", err)
+		return fmt.Errorf("recording failing endpoints: %w", err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, chan
 	if len(well) > 0 {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE endpoint = ANY (?)`,
 			pgdialect.Array(well)); err != nil {
-			return fmt.Errorf("recording that endpoints are well: %w", err)
+			return fmt.Errorf("recording recovered endpoints: %w", err)
 		}
 	}
 	if len(changed) == 0 {
@@ -156,7 +156,7 @@ func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, chan
 		"since": pgdialect.Array(since), "probing": pgdialect.Array(probing), "next": pgdialect.Array(next),
 	}))
 	if err != nil {
-		return fmt.Errorf("recording unwell endpoints: %w", err)
+		return fmt.Errorf("recording failing endpoints: %w", err)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (q Store) probeAtOnce(ctx context.Context, endpoints []int64) error {
 		`UPDATE endpoint_circuits SET next_probe = ? WHERE endpoint = ANY (?) AND probing_since IS NOT NULL`,
 		q.db.Clock().Now(), pgdialect.Array(endpoints))
 	if err != nil {
-		return fmt.Errorf("giving back probes: %w", err)
+		return fmt.Errorf("releasing probes: %w", err)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func forgetHealth(ctx context.Context, tx bun.Conn, business core.BusinessID, en
 	_, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE business_id = ? AND endpoint = ?`, business,
 		endpoint)
 	if err != nil {
-		return fmt.Errorf("forgetting the health of webhook %d: %w", endpoint, err)
+		return fmt.Errorf("deleting the health of webhook %d: %w", endpoint, err)
 	}
 	return nil
 }

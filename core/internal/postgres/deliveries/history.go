@@ -127,7 +127,7 @@ func (q Store) answering(ctx context.Context, db bun.IDB, business core.Business
 	var ids []core.ID
 	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
 		business, reference).Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("looking for the events of a request: %w", err)
+		return "", fmt.Errorf("finding the events of a request: %w", err)
 	}
 	if len(ids) == 0 {
 		return "false", nil
@@ -146,7 +146,7 @@ func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID
 	if err := db.NewRaw(queries.With("events_of_order", postgres.Args{
 		"business": business, "order": order,
 	})).Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("looking for the events of an order: %w", err)
+		return "", fmt.Errorf("finding the events of an order: %w", err)
 	}
 	var near []string
 	for i := 0; i < len(ids); {
@@ -317,7 +317,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		`SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`,
 		postgres.PackedHead, row.EventID, business).Scan(&head, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
-		return core.Errorf(core.Conflict, "the event of this delivery is no longer kept")
+		return core.Errorf(core.Conflict, "the event of this delivery is past its retention")
 	}
 	if err == nil {
 		_, err = tx.ExecContext(ctx, queries.With("requeue", postgres.Args{
@@ -327,7 +327,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		}))
 	}
 	if err != nil {
-		return fmt.Errorf("queueing the delivery again: %w", err)
+		return fmt.Errorf("requeueing the delivery: %w", err)
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (q Store) mustBeOn(ctx context.Context, tx bun.Conn, business core.Business
 	err := tx.QueryRowContext(ctx, `SELECT active FROM webhooks WHERE business_id = ? AND id = ? FOR SHARE`, business,
 		webhookID).Scan(&active)
 	if err == nil && !active {
-		return core.Errorf(core.Conflict, "the webhook is switched off; switch it on to have its deliveries sent")
+		return core.Errorf(core.Conflict, "the webhook is disabled: enable it to send its deliveries")
 	}
 	return err
 }

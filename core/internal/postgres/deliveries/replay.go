@@ -90,7 +90,7 @@ func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (replayCu
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, `SELECT cursor FROM jobs WHERE business_id = ? AND id = ?`, work.Business,
 		work.ID).Scan(&stored); err != nil {
-		return replayCursor{}, fmt.Errorf("reading how far job %s is: %w", work.ID, err)
+		return replayCursor{}, fmt.Errorf("reading the progress of job %s: %w", work.ID, err)
 	}
 	var at replayCursor
 	if stored == nil {
@@ -113,7 +113,7 @@ func (q Store) Again(ctx context.Context, work core.Job, c webhook.Choice,
 		}
 		var ids []string
 		if err := tx.NewRaw(`? ORDER BY id LIMIT ?`, rows, limit).Scan(ctx, &ids); err != nil {
-			return fmt.Errorf("choosing deliveries: %w", err)
+			return fmt.Errorf("selecting deliveries: %w", err)
 		}
 		if len(ids) > 0 {
 			resent, err := q.resend(ctx, tx, work.Business, ids, "", false)
@@ -136,7 +136,7 @@ func (q Store) Again(ctx context.Context, work core.Job, c webhook.Choice,
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET cursor = ? WHERE business_id = ? AND id = ?`, string(stored),
 			work.Business, work.ID); err != nil {
-			return fmt.Errorf("remembering how far job %s is: %w", work.ID, err)
+			return fmt.Errorf("storing the progress of job %s: %w", work.ID, err)
 		}
 		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
 	})
@@ -164,7 +164,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 		"business": business, "first": ids[0], "last": ids[len(ids)-1], "ids": postgres.Array(ids), "state": end,
 		"head": postgres.PackedHead, "is_switched_off": isSwitchedOff,
 	})).Scan(ctx, &ended); err != nil {
-		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
+		return 0, fmt.Errorf("requeueing deliveries: %w", err)
 	}
 	now, sent := q.db.Clock().Now(), len(ended)
 	if sent < len(ids) {
@@ -173,7 +173,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 			"is_switched_off": isSwitchedOff,
 		}))
 		if err != nil {
-			return 0, fmt.Errorf("hastening deliveries: %w", err)
+			return 0, fmt.Errorf("retrying deliveries now: %w", err)
 		}
 		n, err := hastened.RowsAffected()
 		if err != nil {

@@ -44,7 +44,7 @@ func (r Resends) Choose(ctx context.Context, work core.Job, window webhook.Windo
 		}
 		// Without statistics the planner underestimates these rows; hash joins read each once.
 		if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = off`); err != nil {
-			return fmt.Errorf("choosing what to send again: %w", err)
+			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
 		var unheard []core.ID
 		err := tx.NewRaw(queries.With("choose_resends", postgres.Args{
@@ -52,7 +52,7 @@ func (r Resends) Choose(ctx context.Context, work core.Job, window webhook.Windo
 			"first": core.FirstID(window.From.Add(-time.Minute)), "reference": work.ID, "chosen": resendChosen,
 		})).Scan(ctx, &unheard)
 		if err != nil {
-			return fmt.Errorf("choosing what to send again: %w", err)
+			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
 		return r.chooseAnew(ctx, tx, work, window, unheard)
 	})
@@ -70,7 +70,7 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, win
 	if err := tx.NewRaw(`SELECT id, url FROM webhooks WHERE business_id = ? AND event_type = ? AND active ORDER BY id`,
 		work.Business, core.OrderPlaced).
 		Scan(ctx, &receivers); err != nil {
-		return fmt.Errorf("looking for the webhooks of orders: %w", err)
+		return fmt.Errorf("finding the webhooks of orders: %w", err)
 	}
 	if len(receivers) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, win
 			AND created_at < ?
 			AND placed_event = ANY (?::uuid[])`,
 		work.Business, window.From, window.To, postgres.Array(events)); err != nil {
-		return fmt.Errorf("choosing what to send again: %w", err)
+		return fmt.Errorf("selecting orders to resend: %w", err)
 	}
 	now := r.db.Clock().Now()
 	var deliveries, resends postgres.CopyWriter
@@ -127,7 +127,7 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 			tx.NewRaw(`SELECT delivery_id FROM order_resends WHERE business_id = ? AND reference = ? AND state = ?
 				ORDER BY delivery_id LIMIT ?`,
 				work.Business, work.ID, resendChosen, limit).Scan(ctx, &ids); err != nil {
-			return fmt.Errorf("reading what to send again: %w", err)
+			return fmt.Errorf("reading orders to resend: %w", err)
 		}
 		if n = len(ids); n == 0 {
 			return nil
@@ -140,7 +140,7 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 			"first": ids[0], "last": ids[n-1], "is_switched_off": isSwitchedOff,
 		}))
 		if err != nil {
-			return fmt.Errorf("sending orders again: %w", err)
+			return fmt.Errorf("resending orders: %w", err)
 		}
 		if sent, err := marked.RowsAffected(); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 			if _, err := tx.ExecContext(ctx, `DELETE FROM order_resends WHERE business_id = ? AND reference = ?
 				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
 				ids[n-1]); err != nil {
-				return fmt.Errorf("sending orders again: %w", err)
+				return fmt.Errorf("resending orders: %w", err)
 			}
 		}
 		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
@@ -171,14 +171,14 @@ func (r Resends) Tally(ctx context.Context, work core.Job) (tally webhook.Tally,
 			"business": work.Business, "reference": work.ID, "sent": resendSent, "accepted": resendAccepted,
 			"failed": resendFailed, "is_switched_off": isSwitchedOff,
 		})); err != nil {
-			return fmt.Errorf("looking for answers: %w", err)
+			return fmt.Errorf("finding responses: %w", err)
 		}
 		err := tx.QueryRowContext(ctx, queries.With("tally_resends", postgres.Args{
 			"business": work.Business, "reference": work.ID, "sent": resendSent, "failed": resendFailed,
 		})).
 			Scan(&tally.Chosen, &tally.Sent, &tally.Answered, &tally.Failed)
 		if err != nil {
-			return fmt.Errorf("counting answers: %w", err)
+			return fmt.Errorf("counting responses: %w", err)
 		}
 		return nil
 	})
@@ -196,7 +196,7 @@ func (r Resends) End(ctx context.Context, work core.Job, event core.Event, tally
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM order_resends WHERE business_id = ? AND reference = ?`,
 			work.Business, work.ID); err != nil {
-			return fmt.Errorf("forgetting what was sent again: %w", err)
+			return fmt.Errorf("deleting order retries: %w", err)
 		}
 		result := fmt.Appendf(nil, `{"retried":%d,"failed":%d}`, tally.Sent, tally.Failed)
 		return jobs.Finish(ctx, r.db, tx, work,

@@ -105,7 +105,7 @@ func (q Store) nextDue(ctx context.Context, busy []int64, largest int) (time.Tim
 	if err := q.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{
 		"endpoints": Endpoints, "busy": postgres.Array(busy), "largest": largest,
 	})).Scan(&next, &epoch); err != nil {
-		return time.Time{}, fmt.Errorf("looking for the next delivery: %w", err)
+		return time.Time{}, fmt.Errorf("finding the next delivery: %w", err)
 	}
 	return next.Time, q.db.FollowClock(ctx, epoch)
 }
@@ -297,7 +297,7 @@ func giveBack(ctx context.Context, in bun.IDB, owner core.ID, rows []outbox.Queu
 		WHERE queue.business_id = given.business_id AND queue.id = given.id AND queue.owner = ?1`,
 		outbox.PlacesOf(rows), owner)
 	if err != nil {
-		return fmt.Errorf("giving deliveries back: %w", err)
+		return fmt.Errorf("releasing deliveries: %w", err)
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 		if _, err := tx.ExecContext(ctx, queries.With("reset_health", postgres.Args{
 			"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
 		})); err != nil {
-			return fmt.Errorf("forgetting what the attempts of webhook %d said: %w", sub.ID, err)
+			return fmt.Errorf("resetting the last error of webhook %d: %w", sub.ID, err)
 		}
 	}
 	if moved || before.Units != sub.Units || before.Active != sub.Active {
@@ -219,7 +219,7 @@ func (w Webhooks) reschedule_retries(ctx context.Context, tx bun.Conn, before, s
 		"difference": int64((is - was) / time.Second),
 	}))
 	if err != nil {
-		return fmt.Errorf("setting the retries of webhook %d by its units: %w", sub.ID, err)
+		return fmt.Errorf("rescheduling the retries of webhook %d: %w", sub.ID, err)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func mayBeActive(ctx context.Context, tx bun.Conn, before, sub webhook.Subscript
 	}
 	if others >= webhook.MaxActive {
 		return core.Errorf(core.Conflict,
-			"the business has %d active webhooks of the event_type %s, and there may be no more; switch one off first",
+			"the business has %d active webhooks of the event_type %s, the maximum: disable one first",
 			others, sub.EventType)
 	}
 	return nil

@@ -42,11 +42,11 @@ func (j Store) RunAgain(ctx context.Context, business core.BusinessID, reference
 		}
 		switch {
 		case again.Kind != core.StoreJob && again.Kind != core.MenuJob:
-			return core.Errorf(core.Conflict, "only requests of stores and menus can be run again")
+			return core.Errorf(core.Conflict, "only store and menu requests can be rerun")
 		case state != string(job.Done) && state != string(job.Failed):
-			return core.Errorf(core.Conflict, "the job has not ended yet")
+			return core.Errorf(core.Conflict, "the job has not finished")
 		case running:
-			return core.Errorf(core.Conflict, "the job is being run again already; its page leads there")
+			return core.Errorf(core.Conflict, "the job is already being rerun: its page links to the new job")
 		}
 		var err error
 		if again.Body, err = j.db.Unpack(again.Body); err != nil {

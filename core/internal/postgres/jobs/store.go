@@ -106,7 +106,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 	var next sql.NullTime
 	if err := j.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{"heads": Heads})).
 		Scan(&next, &epoch); err != nil {
-		return nil, time.Time{}, fmt.Errorf("looking for the next job: %w", err)
+		return nil, time.Time{}, fmt.Errorf("finding the next job: %w", err)
 	}
 	return nil, next.Time, j.db.FollowClock(ctx, epoch)
 }
@@ -154,7 +154,7 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 		"uncounted": uncounted, "cause": clip(cause, 4000),
 	}))
 	if err != nil {
-		return fmt.Errorf("giving job %s back: %w", work.ID, err)
+		return fmt.Errorf("releasing job %s: %w", work.ID, err)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func KeepLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job)
 		`SELECT 1 FROM job_queue WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? FOR UPDATE`,
 		work.Business, work.Kind, work.Seq, work.Owner).Scan(&one)
 	if err := postgres.NotFound(err, "no lease"); core.CodeOf(err) == core.NotFound {
-		return core.Errorf(core.Conflict, "the lease of job %s is held by another", work.ID)
+		return core.Errorf(core.Conflict, "another replica has the lease of job %s", work.ID)
 	}
 	return err
 }

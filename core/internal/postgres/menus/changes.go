@@ -65,7 +65,7 @@ func (m Store) countRows(ctx context.Context, business core.BusinessID, list []m
 		WHERE p.business_id = ? AND p.revision_id = ANY (?::uuid[]) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, business,
 		postgres.Array(ids))
 	if err != nil {
-		return fmt.Errorf("reading what revisions changed: %w", err)
+		return fmt.Errorf("reading the changes of revisions: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -74,7 +74,7 @@ func (m Store) countRows(ctx context.Context, business core.BusinessID, list []m
 		var kind int
 		var t menu.Touchings
 		if err := rows.Scan(&id, &table, &kind, &t.Location, &t.Rows); err != nil {
-			return fmt.Errorf("reading what revisions changed: %w", err)
+			return fmt.Errorf("reading the changes of revisions: %w", err)
 		}
 		t.Entity, _ = entityOf(table, kind)
 		byID[id].Touched = append(byID[id].Touched, t)
@@ -133,7 +133,7 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 		changed.Objects = []int64{}
 		which, args := objectIDs(business, f)
 		if err := db.NewRaw(which, args...).Scan(ctx, &changed.Objects); err != nil {
-			return nil, fmt.Errorf("looking for an object of revisions: %w", err)
+			return nil, fmt.Errorf("finding an object of revisions: %w", err)
 		}
 	}
 	byAge := slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return bytes.Compare(a[:], b[:]) })

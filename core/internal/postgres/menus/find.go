@@ -71,7 +71,7 @@ func (m Store) touching(ctx context.Context, business core.BusinessID, f menu.Re
 		WHERE part.business_id = ? ? ? ORDER BY part.revision_id DESC LIMIT ?`,
 		business, parts, span, f.Limit).Scan(ctx, &ids)
 	if err != nil {
-		return nil, fmt.Errorf("looking for revisions: %w", err)
+		return nil, fmt.Errorf("finding revisions: %w", err)
 	}
 	return ids, nil
 }

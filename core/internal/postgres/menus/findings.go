@@ -32,7 +32,7 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 			return nil, fmt.Errorf("reading items: %w", err)
 		}
 		if err := menu.Unpack(record, &one.Item); err != nil {
-			return nil, fmt.Errorf("the stored item %d cannot be read: %w", ref.ID, err)
+			return nil, fmt.Errorf("reading stored item %d: %w", ref.ID, err)
 		}
 		one.Item.Ref = ref
 		list = append(list, one)
@@ -80,7 +80,7 @@ func (m Store) KeepFindings(ctx context.Context, work core.Job, platform string,
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Pack(body),
 			work.Business, work.ID); err != nil {
-			return fmt.Errorf("keeping how far the recheck is: %w", err)
+			return fmt.Errorf("storing the progress of the recheck: %w", err)
 		}
 		return nil
 	})

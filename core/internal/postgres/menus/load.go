@@ -79,7 +79,7 @@ func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
 	records := make([]R, len(rows))
 	for i, row := range rows {
 		if err := menu.Unpack(row.record, &records[i]); err != nil {
-			return nil, fmt.Errorf("the stored record %d cannot be read: %w", row.ref.ID, err)
+			return nil, fmt.Errorf("reading stored record %d: %w", row.ref.ID, err)
 		}
 		settle(&records[i], row)
 	}
@@ -179,7 +179,7 @@ func values[V any](l *MenuLoader, into *[]menu.AtStore[V], kind menu.Kind, condi
 		for i, content := range contents {
 			list[i].ID = ids[i]
 			if err := menu.Unpack(content, &list[i].Values); err != nil {
-				return fmt.Errorf("the stored values of %s %d cannot be read: %w", kind, ids[i], err)
+				return fmt.Errorf("reading stored values of %s %d: %w", kind, ids[i], err)
 			}
 		}
 		*into = list

@@ -59,7 +59,7 @@ func ForgetTurnOns(ctx context.Context, tx bun.IDB, business core.BusinessID, st
 		`DELETE FROM item_timers t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
 		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, postgres.Array(kinds),
 		postgres.Array(names), business, store); err != nil {
-		return fmt.Errorf("forgetting what was to be turned on: %w", err)
+		return fmt.Errorf("deleting timed availability changes: %w", err)
 	}
 	return nil
 }

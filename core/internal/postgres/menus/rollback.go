@@ -25,7 +25,7 @@ func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []c
 		"ids": revisions.NamedIDs, "owners": postgres.Array(revisions.Owners()),
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("reading what revisions changed: %w", err)
+		return nil, fmt.Errorf("reading the changes of revisions: %w", err)
 	}
 	defer rows.Close()
 	names := map[core.ID][]string{}
@@ -33,7 +33,7 @@ func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []c
 		var id core.ID
 		var name string
 		if err := rows.Scan(&id, &name); err != nil {
-			return nil, fmt.Errorf("reading what revisions changed: %w", err)
+			return nil, fmt.Errorf("reading the changes of revisions: %w", err)
 		}
 		if !slices.Contains(names[id], name) {
 			names[id] = append(names[id], name)
@@ -53,14 +53,14 @@ func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID
 		"timing": int(revisions.TimingKind),
 	}))
 	if err != nil {
-		return u, fmt.Errorf("counting what came after a revision: %w", err)
+		return u, fmt.Errorf("counting changes after a revision: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var kind *menu.Kind
 		var objects int
 		if err := rows.Scan(&u.Latest, &kind, &objects); err != nil {
-			return u, fmt.Errorf("counting what came after a revision: %w", err)
+			return u, fmt.Errorf("counting changes after a revision: %w", err)
 		}
 		switch {
 		case kind == nil:
@@ -123,7 +123,7 @@ func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID)
 	if _, err := tx.ExecContext(ctx, queries.With("forget_timers", postgres.Args{
 		"business": business, "revision": to, "first": core.FirstID(core.TimeOf(to).Add(time.Millisecond)),
 	})); err != nil {
-		return undone, fmt.Errorf("forgetting what was to be turned on: %w", err)
+		return undone, fmt.Errorf("deleting timed availability changes: %w", err)
 	}
 	const since = `p.n > ?1 AND p.n <= ?2`
 	var stores []int64
@@ -166,13 +166,13 @@ func (m Store) touched(ctx context.Context, tx bun.Conn, t revisions.VersionedTa
 	statement string, args ...any) error {
 	rows, err := tx.QueryContext(ctx, statement+` SELECT DISTINCT `+t.Kind+`, `+t.ID+` FROM changed`, args...)
 	if err != nil {
-		return fmt.Errorf("going back to a revision: %w", err)
+		return fmt.Errorf("rolling back to a revision: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var n revisions.Change
 		if err := rows.Scan(&n.Kind, &n.ID); err != nil {
-			return fmt.Errorf("going back to a revision: %w", err)
+			return fmt.Errorf("rolling back to a revision: %w", err)
 		}
 		if t == revisions.KeptLinks {
 			n.Kind = menu.Relation(n.Kind).Owner()

@@ -76,14 +76,14 @@ func valuesThen[V any](p past, store int64, kind menu.Kind, ids ...int64) (list 
 			`) x ORDER BY id`,
 		p.business, p.after, int(kind), store, postgres.Array(ids))
 	if err != nil {
-		return nil, fmt.Errorf("reading what was: %w", err)
+		return nil, fmt.Errorf("reading a snapshot: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var here menu.AtStore[V]
 		var content string
 		if err := rows.Scan(&here.ID, &content); err != nil {
-			return nil, fmt.Errorf("reading what was: %w", err)
+			return nil, fmt.Errorf("reading a snapshot: %w", err)
 		}
 		if err := menu.Unpack(content, &here.Values); err != nil {
 			return nil, err

@@ -119,7 +119,7 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM (?) platform_store WHERE platform = ? AND listed AND store_id <> ?)`,
 		platforms.Outlets(business, []string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
-		return fmt.Errorf("reading the outlets of stores: %w", err)
+		return fmt.Errorf("reading platform stores: %w", err)
 	}
 	if others {
 		s.OnSale = ""

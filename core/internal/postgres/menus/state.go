@@ -175,7 +175,7 @@ func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
 		`SELECT kind, name, available FROM item_switches WHERE business_id = ? AND store_id = ? AND at > ?`,
 		l.Business, l.Store, since)
 	if err != nil {
-		return fmt.Errorf("reading what was switched: %w", err)
+		return fmt.Errorf("reading availability changes: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -183,7 +183,7 @@ func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
 		var name string
 		var available bool
 		if err := rows.Scan(&kind, &name, &available); err != nil {
-			return fmt.Errorf("reading what was switched: %w", err)
+			return fmt.Errorf("reading availability changes: %w", err)
 		}
 		if s.Switched[kind] == nil {
 			s.Switched[kind] = map[string]bool{}

@@ -146,7 +146,7 @@ func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, kept
 			return nil, nil, fmt.Errorf("reading category timings: %w", err)
 		}
 		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
-			return nil, nil, fmt.Errorf("the stored timings %q cannot be read: %w", t.Title, err)
+			return nil, nil, fmt.Errorf("reading stored timings %q: %w", t.Title, err)
 		}
 		list = append(list, t)
 	}

@@ -35,7 +35,7 @@ var ErrMenuHeld = errors.New("the menu is being changed")
 
 // errMenuBusy reports that nothing was changed.
 var errMenuBusy = &core.Error{Code: core.Unavailable,
-	Message: "the menu of the business is being changed by others; send the request again", RetryAfter: time.Second}
+	Message: "the menu of the business is being changed by others: resend the request", RetryAfter: time.Second}
 
 // Do runs change while it holds the mutex of a business, and retries it while it returns
 // ErrMenuHeld. It returns Unavailable if the menu stays locked until the context ends.

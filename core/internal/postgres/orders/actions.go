@@ -126,12 +126,12 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 func actionOf(payload string) (string, error) {
 	var sent relay.ActionPayload
 	if err := json.Unmarshal([]byte(payload), &sent); err != nil {
-		return "", fmt.Errorf("a stored action cannot be read: %w", err)
+		return "", fmt.Errorf("reading a stored action: %w", err)
 	}
 	return sent.Action, nil
 }
 
-var errNoAction = core.Errorf(core.NotFound, "the callback answers no action that the hub has sent")
+var errNoAction = core.Errorf(core.NotFound, "the callback belongs to no action that the hub has sent")
 
 // Settle records the outcome that an aggregator reports for an action, and publishes it once.
 // It returns NotFound if the platform has no such action.
@@ -154,7 +154,7 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 			return errNoAction
 		}
 		if err != nil {
-			return fmt.Errorf("looking for the action that a callback answers: %w", err)
+			return fmt.Errorf("finding the action of a callback: %w", err)
 		}
 		now := a.db.Clock().Now()
 		ended, err := calls.EndBy(ctx, tx, queries.With("settle_action", postgres.Args{
@@ -195,7 +195,7 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 			return box.Publish(ctx, tx, events...)
 		})
 		if err != nil {
-			return n, fmt.Errorf("giving up actions: %w", err)
+			return n, fmt.Errorf("failing late actions: %w", err)
 		}
 	}
 	return n, nil
@@ -229,7 +229,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 		}
 		body, err := action.Ended(r)
 		if err != nil {
-			return nil, fmt.Errorf("writing the event: %w", err)
+			return nil, fmt.Errorf("encoding the event: %w", err)
 		}
 		at := now.Add(time.Duration(len(events)) * time.Microsecond)
 		events = append(events, core.Event{ID: core.NewID(at), Business: c.Business, Type: core.FeatureAction, At: now,

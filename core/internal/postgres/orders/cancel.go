@@ -31,7 +31,7 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 			from, err = o.Change(ctx, business, id, c.Change())
 			return id, from, err
 		case !errors.Is(err, sql.ErrNoRows):
-			return 0, "", fmt.Errorf("looking for a cancelled order: %w", err)
+			return 0, "", fmt.Errorf("finding a cancelled order: %w", err)
 		case kept:
 			return 0, "", nil
 		}
@@ -41,7 +41,7 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 				VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT DO NOTHING`, business, c.Platform, c.PlatformOrderID, c.Reason,
 			o.db.Clock().Now()); err != nil {
-			return 0, "", fmt.Errorf("keeping a cancellation: %w", err)
+			return 0, "", fmt.Errorf("storing a cancellation: %w", err)
 		}
 		kept = true
 	}

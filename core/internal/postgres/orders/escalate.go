@@ -33,7 +33,7 @@ func (o Store) Escalate(ctx context.Context, within time.Duration) (n int, err e
 			"now": now, "within_seconds": int(within / time.Second),
 		}))
 		if err != nil {
-			return from, fmt.Errorf("keeping which orders were looked at: %w", err)
+			return from, fmt.Errorf("storing the sweep cursor of orders: %w", err)
 		}
 		return to, nil
 	})
@@ -48,14 +48,14 @@ func (o Store) escalate(ctx context.Context, tx bun.Conn, now, from time.Time, w
 		"back_seconds": int(EscalateBack / time.Second), "placed": order.Placed,
 	}))
 	if err != nil {
-		return 0, fmt.Errorf("looking for orders that wait: %w", err)
+		return 0, fmt.Errorf("finding unacknowledged orders: %w", err)
 	}
 	defer rows.Close()
 	var businesses, ids []int64
 	for rows.Next() {
 		var business, id int64
 		if err := rows.Scan(&business, &id); err != nil {
-			return 0, fmt.Errorf("looking for orders that wait: %w", err)
+			return 0, fmt.Errorf("finding unacknowledged orders: %w", err)
 		}
 		businesses, ids = append(businesses, business), append(ids, id)
 	}

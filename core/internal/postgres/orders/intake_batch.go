@@ -191,7 +191,7 @@ func (b *intakeBatch) settle() error {
 			p.id = known[p.key]
 		}
 		if p.id == 0 {
-			return fmt.Errorf("order %v is neither stored nor known", p.key)
+			return fmt.Errorf("order %v was not stored", p.key)
 		}
 		for n, i := range p.arrivals {
 			b.verdicts[i].Value = order.Receipt{OrderID: p.id, Known: p.lost || n > 0}
@@ -242,14 +242,14 @@ func knownOrders(ctx context.Context, tx bun.Conn, keys []orderKey) (map[orderKe
 		JOIN orders o ON o.business_id = q.business AND o.platform = q.platform AND o.platform_order_id = q.ref`,
 		postgres.Array(businesses), postgres.Array(platforms), postgres.Array(refs))
 	if err != nil {
-		return nil, fmt.Errorf("looking for known orders: %w", err)
+		return nil, fmt.Errorf("finding existing orders: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var key orderKey
 		var id int64
 		if err := rows.Scan(&key.business, &key.platform, &key.ref, &id); err != nil {
-			return nil, fmt.Errorf("looking for known orders: %w", err)
+			return nil, fmt.Errorf("finding existing orders: %w", err)
 		}
 		known[key] = id
 	}

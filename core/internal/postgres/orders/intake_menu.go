@@ -52,7 +52,7 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 		for _, s := range named[key] {
 			d, err := stored.on(s.Platform, key.option)
 			if err != nil {
-				return fmt.Errorf("the stored record %d cannot be read: %w", stored.id, err)
+				return fmt.Errorf("reading stored record %d: %w", stored.id, err)
 			}
 			s.shelf.put(key.dishName, d)
 			s.serve(key.dishName, d)
@@ -190,7 +190,7 @@ func (b *intakeBatch) readLevies(of map[core.BusinessID]*levies) error {
 			err = of[business].addCharge(id, record, all, naming)
 		}
 		if err != nil {
-			return fmt.Errorf("the stored record %d cannot be read: %w", id, err)
+			return fmt.Errorf("reading stored record %d: %w", id, err)
 		}
 	}
 	return rows.Err()

@@ -76,7 +76,7 @@ func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Refused)
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("keeping %d orders that were not taken: %w", len(refusals), err)
+		err = fmt.Errorf("storing %d rejected orders: %w", len(refusals), err)
 	}
 	return postgres.FailAll[struct{}](len(refusals), err)
 }

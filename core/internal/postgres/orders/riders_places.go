@@ -22,7 +22,7 @@ func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) 
 		b := &placeBatch{db: r.db, places: places, verdicts: make([]postgres.Result[struct{}], len(places))}
 		if err := outbox.Run(ctx, r.db,
 			func(tx bun.Conn, box *outbox.Outbox) error { return b.store(ctx, tx, box) }); err != nil {
-			return nil, fmt.Errorf("storing %d places of riders: %w", len(places), err)
+			return nil, fmt.Errorf("storing %d rider locations: %w", len(places), err)
 		}
 		return b.verdicts, nil
 	})
@@ -139,7 +139,7 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, query); err != nil {
-		return fmt.Errorf("queueing places of riders: %w", err)
+		return fmt.Errorf("queueing rider locations: %w", err)
 	}
 	return box.WakeRelays(ctx, tx)
 }
@@ -154,7 +154,7 @@ func (r *Riders) Sweep(ctx context.Context) error {
 		`DELETE FROM call_queue WHERE kind = ? AND available_at = 'infinity' AND received_at < ?`,
 		relay.RiderLocation, r.db.Clock().Now().Add(-placeKept))
 	if err != nil {
-		return fmt.Errorf("forgetting places of riders: %w", err)
+		return fmt.Errorf("deleting rider locations: %w", err)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (o Store) shortages(ctx context.Context, db bun.IDB, business core.Business
 			return nil, fmt.Errorf("reading reports of items out of stock: %w", err)
 		}
 		if err := json.Unmarshal([]byte(items), &s.Items); err != nil {
-			return nil, fmt.Errorf("a stored report cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored report: %w", err)
 		}
 		s.At = at.UnixMilli()
 		list = append(list, s)
@@ -190,7 +190,7 @@ func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ende
 	}
 	body, err := o.Event()
 	if err != nil {
-		return core.Event{}, fmt.Errorf("writing the event: %w", err)
+		return core.Event{}, fmt.Errorf("encoding the event: %w", err)
 	}
 	return core.Event{ID: core.NewID(now), Business: c.Business, Type: core.OrderItemsOOSProcessed, At: now, Body: body,
 		Reference: c.ID.String(), Order: c.Order}, nil

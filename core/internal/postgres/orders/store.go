@@ -117,12 +117,12 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 		now := o.db.Clock().Now()
 		body, err := order.StatusUpdate(subject, from, change, now)
 		if err != nil {
-			return fmt.Errorf("writing the event: %w", err)
+			return fmt.Errorf("encoding the event: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE orders SET state = ?, events = ?, updated_at = ? WHERE business_id = ? AND id = ?`,
 			change.To, events+1, now, business, id); err != nil {
-			return fmt.Errorf("moving the order: %w", err)
+			return fmt.Errorf("updating the order: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code, prep_time_mins, actor)
@@ -130,7 +130,7 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 			AND order_id = ?1`,
 			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes,
 			change.Actor); err != nil {
-			return fmt.Errorf("keeping the order's history: %w", err)
+			return fmt.Errorf("storing the order's history: %w", err)
 		}
 		if err := relayOrderStatus(ctx, o.db, tx, box, business, subject, from, change); err != nil {
 			return err
@@ -228,7 +228,7 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 		if _, err := o.db.Bun().ExecContext(ctx,
 			`DELETE FROM calls WHERE business_id = ? AND order_id = 0 AND state <> 'waiting' AND created_at < ?`,
 			business, before); err != nil {
-			return fmt.Errorf("deleting old refusals of orders: %w", err)
+			return fmt.Errorf("deleting old rejections of orders: %w", err)
 		}
 		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM pending_cancellations WHERE business_id = ? AND at < ?`,
 			business, before); err != nil {
@@ -236,12 +236,12 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 		}
 		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM rejected_orders WHERE business_id = ? AND last_at < ?`,
 			business, before); err != nil {
-			return fmt.Errorf("deleting old orders that were not taken: %w", err)
+			return fmt.Errorf("deleting old rejected orders: %w", err)
 		}
 		if _, err := o.db.Bun().ExecContext(ctx,
 			`DELETE FROM unnotified_switches WHERE business_id = ? AND reference < ?`,
 			business, core.FirstID(before)); err != nil {
-			return fmt.Errorf("deleting old references of switches: %w", err)
+			return fmt.Errorf("deleting old references of availability changes: %w", err)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 		WHERE o.business_id = t.business AND o.id = t.id RETURNING o.id, o.events - t.n`, postgres.Array(businesses),
 		postgres.Array(orders))
 	if err != nil {
-		return fmt.Errorf("counting the events of orders: %w", err)
+		return fmt.Errorf("assigning sequences: %w", err)
 	}
 	defer rows.Close()
 	had := map[int64]int{}
@@ -52,7 +52,7 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 		var order int64
 		var events int
 		if err := rows.Scan(&order, &events); err != nil {
-			return fmt.Errorf("counting the events of orders: %w", err)
+			return fmt.Errorf("assigning sequences: %w", err)
 		}
 		had[order] = events
 	}
@@ -97,7 +97,7 @@ func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, 
 	if err := tx.NewRaw(queries.With("blocked", postgres.Args{
 		"rows": PlacesOf(later), "is_before": isBefore,
 	})).Scan(ctx, &found); err != nil {
-		return nil, fmt.Errorf("looking for earlier deliveries of the order: %w", err)
+		return nil, fmt.Errorf("finding earlier deliveries of the order: %w", err)
 	}
 	for _, row := range found {
 		waits[row.ID] = true
@@ -139,7 +139,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 	if err := db.Bun().NewRaw(queries.With("blocked", postgres.Args{
 		"rows": PlacesOf(later), "is_before": isBefore,
 	})).Scan(ctx, &behind); err != nil {
-		return nil, fmt.Errorf("looking for earlier deliveries of the orders: %w", err)
+		return nil, fmt.Errorf("finding earlier deliveries of the orders: %w", err)
 	}
 	if len(behind) == 0 {
 		return claimed, nil
@@ -159,7 +159,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 		})).Scan(ctx, &back)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("keeping the order of deliveries: %w", err)
+		return nil, fmt.Errorf("storing the sequence of deliveries: %w", err)
 	}
 	return without(claimed, back), nil
 }
@@ -196,7 +196,7 @@ func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.S
 	// Sorted, so that concurrent calls do not deadlock.
 	if err := tx.NewRaw(queries.With("blocked_of_ordering_keys", postgres.Args{"ordering_keys": lines})).
 		Scan(ctx, &waiting); err != nil {
-		return 0, fmt.Errorf("looking for the next deliveries of the orders: %w", err)
+		return 0, fmt.Errorf("finding the next deliveries of orders: %w", err)
 	}
 	if len(waiting) == 0 {
 		return 0, nil
@@ -215,7 +215,7 @@ func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.S
 		"rows": next, "is_before": isBefore, "now": db.Clock().Now(),
 	}))
 	if err != nil {
-		return 0, fmt.Errorf("letting the next deliveries of the orders go: %w", err)
+		return 0, fmt.Errorf("unblocking the next deliveries of orders: %w", err)
 	}
 	n, err := result.RowsAffected()
 	return int(n), err
@@ -255,7 +255,7 @@ func Sweep(ctx context.Context, db *postgres.DB) error {
 			AND NOT EXISTS (SELECT 1 FROM delivery_queue WHERE endpoint = h.endpoint)`,
 		db.Clock().Now().Add(-time.Hour))
 	if err != nil {
-		return fmt.Errorf("forgetting the health of endpoints: %w", err)
+		return fmt.Errorf("deleting the health of endpoints: %w", err)
 	}
 	return nil
 }

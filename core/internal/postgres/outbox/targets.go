@@ -150,7 +150,7 @@ type foundTarget struct {
 func readTargets(ctx context.Context, db *postgres.DB, tx bun.Conn, query string) ([]foundTarget, error) {
 	var rows []foundTarget
 	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("looking for the receivers of events: %w", err)
+		return nil, fmt.Errorf("finding the receivers of events: %w", err)
 	}
 	for i := range rows {
 		Ready(db, rows[i].Business, &rows[i].Target)

@@ -50,7 +50,7 @@ func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, plat
 		AND (callback_rejected_at IS NULL OR callback_rejected_at <= ?4)`, now, why, business, platform,
 		now.Add(-time.Second))
 	if err != nil {
-		return fmt.Errorf("keeping that a call was refused: %w", err)
+		return fmt.Errorf("recording a rejected call: %w", err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func CheckOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID, pla
 func LockOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('servery outlets ' || ?, 0))`,
 		int64(business)); err != nil {
-		return fmt.Errorf("locking the outlets of stores: %w", err)
+		return fmt.Errorf("locking platform stores: %w", err)
 	}
 	return nil
 }
@@ -59,14 +59,14 @@ func OutletsBy(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []
 	rows, err := tx.QueryContext(ctx, `SELECT platform, id, ref_id FROM (?) platform_store ORDER BY store_id`,
 		Outlets(business, ids))
 	if err != nil {
-		return nil, fmt.Errorf("reading the outlets of stores: %w", err)
+		return nil, fmt.Errorf("reading platform stores: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var outlet store.Outlet
 		var ref string
 		if err := rows.Scan(&outlet.Platform, &outlet.ID, &ref); err != nil {
-			return nil, fmt.Errorf("reading the outlets of stores: %w", err)
+			return nil, fmt.Errorf("reading platform stores: %w", err)
 		}
 		if _, is := except[ref]; !is {
 			found[outlet] = ref

@@ -32,12 +32,12 @@ func (p Store) SetPlatform(ctx context.Context, business core.BusinessID, platfo
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("reading the platform: %w", err)
 		case err == nil && update.Version == "":
-			return core.Errorf(core.Conflict, "the business has a platform %q already", platform.Name)
+			return core.Errorf(core.Conflict, "the business already has a platform %q", platform.Name)
 		case err != nil && update.Version != "":
 			return core.Errorf(core.NotFound, "the business has no platform %q", platform.Name)
 		case present != update.Version:
 			return core.Errorf(core.Conflict,
-				"the platform was changed meanwhile; nothing was stored. Load the page again to see how it is now")
+				"the platform has changed meanwhile: reload the page to see its current state")
 		}
 		if change.Before, change.After, err = p.set(ctx, tx, business, platform, update.Set); err != nil {
 			return err

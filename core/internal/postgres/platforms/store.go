@@ -77,7 +77,7 @@ func (p Store) opened(business core.BusinessID, row platformRow) (access relay.A
 		err = json.Unmarshal(plain, &access.Secrets)
 	}
 	if err != nil {
-		err = fmt.Errorf("the secrets of platform %s: %w", row.Name, err)
+		err = fmt.Errorf("decrypting the secrets of platform %s: %w", row.Name, err)
 	}
 	return access, err
 }
@@ -259,7 +259,7 @@ func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.Busi
 			WHERE business_id = ?
 			AND name = ?`,
 		postgres.Array(gone), string(encoded), business, platform); err != nil {
-		return fmt.Errorf("keeping when secrets were set: %w", err)
+		return fmt.Errorf("storing when secrets were set: %w", err)
 	}
 	return nil
 }

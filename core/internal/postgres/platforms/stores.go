@@ -57,7 +57,7 @@ func (p Store) nameStore(ctx context.Context, tx bun.Conn, business core.Busines
 		return postgres.NotFound(err, "business %d has no store %q", business, ref)
 	}
 	if wrong := store.CheckID(id); wrong != "" {
-		return core.Errorf(core.Invalid, "store %q: the id that a platform has for it %s", ref, wrong)
+		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, wrong)
 	}
 	outlet := store.Outlet{Platform: platform, ID: cmp.Or(id, ref)}
 	taken, err := OutletsBy(ctx, tx, business, []string{outlet.ID}, map[string]store.Present{ref: {}})
@@ -65,7 +65,7 @@ func (p Store) nameStore(ctx context.Context, tx bun.Conn, business core.Busines
 		return err
 	}
 	if other, is := taken[outlet]; is {
-		return core.Errorf(core.Conflict, "store %q: the platform %s knows store %q by %q already", ref, platform,
+		return core.Errorf(core.Conflict, "store %q: platform %s already has store %q under the id %q", ref, platform,
 			other, outlet.ID)
 	}
 	var data []store.PlatformData

@@ -61,7 +61,7 @@ func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error
 		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`, w.Digest,
 		w.Business, w.StoreID, w.Platform, owner, w.LeasedTo)
 	if err != nil {
-		return fmt.Errorf("giving a publication back: %w", err)
+		return fmt.Errorf("releasing a publication: %w", err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 		told := publish.Result{State: one.State, Message: one.Message}
 		if err := errors.Join(json.Unmarshal([]byte(leftOut), &told.LeftOut),
 			json.Unmarshal([]byte(problems), &told.Problems)); err != nil {
-			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		one.Errors, one.Reference = told.Errors(), reference.UUID
 		one.PublishedAt, one.SettledAt, one.DueAt = published.Time, settled.Time, due.Time

@@ -78,7 +78,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 		})),
 	}))
 	if err != nil {
-		return 0, fmt.Errorf("marking menus to be published: %w", err)
+		return 0, fmt.Errorf("marking menus for publication: %w", err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil || n == 0 || !postgres.AllowNotify(&paceOf(db).told) {
@@ -214,8 +214,8 @@ func fewWait(ctx context.Context, tx bun.Conn, business core.BusinessID, store i
 	}
 	if len(platforms) > 0 {
 		return core.Errorf(core.Conflict,
-			"%d requests to publish the menu of %q on %q wait already; send this one again when one of them has been "+
-				"told of", maxAsking, storeRef, platforms[0])
+			"%d requests to publish the menu of %q on "+
+				"%q are pending: resend this one when one has finished", maxAsking, storeRef, platforms[0])
 	}
 	return nil
 }

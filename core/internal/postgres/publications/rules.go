@@ -54,7 +54,7 @@ func ForgetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 		"business": business, "platform": platform,
 	}))
 	if err != nil {
-		return fmt.Errorf("forgetting what the platform holds: %w", err)
+		return fmt.Errorf("resetting the published state of a platform: %w", err)
 	}
 	return nil
 }

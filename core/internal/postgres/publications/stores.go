@@ -30,7 +30,7 @@ func KeepUnnotified(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO unnotified_switches (business_id, reference) VALUES (?, ?)`, business,
 		reference); err != nil {
-		return fmt.Errorf("keeping the reference of a switch: %w", err)
+		return fmt.Errorf("storing the reference of an availability change: %w", err)
 	}
 	return nil
 }

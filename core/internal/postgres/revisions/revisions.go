@@ -19,7 +19,7 @@ import (
 func Begin(ctx context.Context, db *postgres.DB, tx bun.Conn) (id core.ID, err error) {
 	id = core.NewID(db.Clock().Now())
 	if _, err = tx.ExecContext(ctx, `SELECT set_config('servery.revision', ?, true)`, id.String()); err != nil {
-		err = fmt.Errorf("beginning a revision: %w", err)
+		err = fmt.Errorf("starting a revision: %w", err)
 	}
 	return id, err
 }
@@ -36,7 +36,7 @@ func End(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, id co
 			AND EXISTS (SELECT 1 FROM revision_parts WHERE business_id = ?4 AND revision_id = ?0)`,
 		id, kind, undoes, db.Clock().Now(), work.Business, work.ID)
 	if err != nil {
-		return fmt.Errorf("keeping a revision: %w", err)
+		return fmt.Errorf("storing a revision: %w", err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ type Change struct {
 
 // ErrNoRevision is returned for an unknown revision id.
 var ErrNoRevision = core.Errorf(core.NotFound,
-	"there is no revision with this id; revisions are kept as long as events")
+	"there is no revision with this id, or it is past its retention")
 
 // RollbackStats counts the entities of a rollback: restored ones as created, removed ones
 // as deleted, others as updated.

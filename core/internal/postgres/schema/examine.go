@@ -36,7 +36,7 @@ func Examine(ctx context.Context, db *postgres.DB) (Condition, error) {
 		Scan(&c.Version, &c.Size, &c.Stages, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums,
 			&c.TimeZone, &c.Spare, &c.Unarchived, &c.Superuser)
 	if err != nil {
-		return c, fmt.Errorf("asking the database how it is: %w", err)
+		return c, fmt.Errorf("querying the state of the database: %w", err)
 	}
 	list, err := Migrations(ctx, db)
 	if err != nil {
@@ -71,7 +71,7 @@ func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err
 		var n int
 		if err := db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM ? WHERE ? >= ? LIMIT 100000) x`,
 			bun.Ident(t.other()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
-			return 0, 0, fmt.Errorf("looking for rows outside the partitions: %w", err)
+			return 0, 0, fmt.Errorf("counting rows outside the partitions: %w", err)
 		}
 		stray += n
 	}

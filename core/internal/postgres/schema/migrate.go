@@ -60,8 +60,8 @@ func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 		unknown, err := unknownTo(ctx, m)
 		if len(unknown) > 0 {
 			err =
-				fmt.Errorf("the database has %d that this program does not know, the first is %s: only a program "+
-					"that has them takes them back", len(unknown), unknown[0])
+				fmt.Errorf("the database has %d unknown migrations, the first %s: roll them back with the program "+
+					"that applied them", len(unknown), unknown[0])
 		}
 		if err != nil {
 			return &migrate.MigrationGroup{}, err

@@ -86,7 +86,7 @@ func Retention(ctx context.Context, db *postgres.DB, own time.Duration) (time.Du
 		`INSERT INTO retentions (seconds, seen_at) VALUES (?, ?) ON CONFLICT (seconds) DO UPDATE
 			SET seen_at = excluded.seen_at`,
 		seconds, now); err != nil {
-		return 0, fmt.Errorf("telling the retention: %w", err)
+		return 0, fmt.Errorf("storing the retention: %w", err)
 	}
 	if err := db.Bun().QueryRowContext(ctx, `SELECT max(seconds) FROM retentions WHERE seen_at > ?`,
 		now.Add(-retentionsOfLate)).Scan(&seconds); err != nil {
@@ -141,7 +141,7 @@ func makePartitions(ctx context.Context, db *postgres.DB, t dated, today time.Ti
 		}
 		if err := alterPartitions(ctx, db,
 			func(tx bun.Conn) error { return t.makeDay(ctx, tx, day, n == 0) }); err != nil {
-			return fmt.Errorf("making the partition %s: %w", t.of(day), err)
+			return fmt.Errorf("creating the partition %s: %w", t.of(day), err)
 		}
 	}
 	return nil

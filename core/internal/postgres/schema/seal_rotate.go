@@ -148,7 +148,7 @@ func eachOther(ctx context.Context, db *postgres.DB, in bun.IDB, column sealedCo
 func turnKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (turned bool, err error) {
 	var sealed []byte
 	if err := tx.QueryRowContext(ctx, `SELECT sealed FROM seal_check FOR UPDATE`).Scan(&sealed); err != nil {
-		return false, fmt.Errorf("reading which key seals: %w", err)
+		return false, fmt.Errorf("reading the current encryption key: %w", err)
 	}
 	for _, column := range sealedColumns {
 		again := false
@@ -173,7 +173,7 @@ func turnKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (t
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE seal_check SET sealed = ?`,
 		key.Seal(postgres.SealPlace, []byte(postgres.SealWord))); err != nil {
-		return false, fmt.Errorf("changing the key that seals: %w", err)
+		return false, fmt.Errorf("changing the encryption key: %w", err)
 	}
 	return true, db.RecordAudit(ctx, tx, access.Change{
 		Actor: actor, Action: "secrets.rotate", Object: "key/" + key.ID(),

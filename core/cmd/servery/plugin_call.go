@@ -13,8 +13,8 @@ import (
 
 type pluginRun struct {
 	pluginProgram
-	File string `arg:"" help:"The question: {\"method\": \"Riders.PlanStatus\", \"request\": {…}}; - for standard input."`
-	JSON bool   `help:"Print the answer on one line."`
+	File string `arg:"" help:"File with {\"method\": …, \"request\": …}, or - for standard input."`
+	JSON bool   `help:"Print the response on one line."`
 }
 
 // Run makes one call and prints the result.
@@ -29,11 +29,10 @@ func (c pluginRun) Run(ctx context.Context, out output) error {
 	}
 	return c.with(func(_ string, running *plugintest.Running) error {
 		answer, err := question.Answer(ctx, running.Client)
-		if err != nil || c.JSON {
-			return printJSON(out, json.RawMessage(answer), err)
+		if err != nil {
+			return err
 		}
-		_, err = out.stdout.Write(answer)
-		return err
+		return out.show(c.JSON, json.RawMessage(answer), "%s", answer)
 	})
 }
 
@@ -46,7 +45,7 @@ func readFile(name string) ([]byte, error) {
 
 type pluginDescribe struct {
 	pluginProgram
-	JSON     bool `help:"Print everything, as JSON." xor:"form"`
+	JSON     bool `help:"Print the whole description as JSON." xor:"form"`
 	Manifest bool `help:"Print a plugin.yaml for the program on this system." xor:"form"`
 }
 
@@ -54,43 +53,23 @@ type pluginDescribe struct {
 func (c pluginDescribe) Run(ctx context.Context, out output) error {
 	if c.Manifest { // an existing manifest may belong to an earlier build
 		if isDir(c.Path) {
-			return fmt.Errorf("%s is a directory; --manifest needs the program", c.Path)
+			return fmt.Errorf("%s is a directory: --manifest needs the program", c.Path)
 		}
-		return c.manifest(ctx, out)
+		text, err := plugintest.ManifestOf(ctx, c.Path, c.Transport)
+		if err != nil {
+			return err
+		}
+		return out.show(false, nil, "%s", text)
 	}
 	return c.with(func(_ string, running *plugintest.Running) error {
 		about, err := running.Client.Describe(ctx)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			text, err := sdk.ToJSON(about)
-			return printJSON(out, json.RawMessage(text), err)
+		text, err := sdk.ToJSON(about)
+		if err != nil {
+			return err
 		}
-		_, err = io.WriteString(out.stdout, sdk.Summary(about))
-		return err
+		return out.show(c.JSON, json.RawMessage(text), "%s", sdk.Summary(about))
 	})
-}
-
-func (c pluginDescribe) manifest(ctx context.Context, out output) error {
-	running, err := plugintest.Subprocess(c.Path, c.Transport).Start()
-	if err != nil {
-		return err
-	}
-	about, err := running.Client.Describe(ctx)
-	if stopped := running.Stop(); err == nil {
-		err = stopped
-	}
-	if err != nil {
-		return err
-	}
-	binary, err := sdk.BinaryOf(c.Path)
-	if err != nil {
-		return err
-	}
-	text, err := sdk.ManifestOf(about, c.Transport, binary).YAML()
-	if err == nil {
-		_, err = out.stdout.Write(text)
-	}
-	return err
 }

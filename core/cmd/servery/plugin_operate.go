@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// pluginFlags select the directory of plugins.
+type pluginFlags struct {
+	PluginDir string `env:"*" help:"Directory of plugins, by default plugins beside the program."`
+}
+
+// dir returns the directory of plugins.
+func (f pluginFlags) dir() string {
+	if f.PluginDir != "" {
+		return f.PluginDir
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "plugins"
+	}
+	return filepath.Join(filepath.Dir(program), "plugins")
+}
+
+// in returns the plugins in the directory and in the hubs of a database.
+func (f pluginFlags) in(db *postgres.DB) hub.PluginDir { return hub.PluginDir{Dir: f.dir(), DB: db} }
+
+// pluginOperation is a command about the plugins of a hub.
+type pluginOperation struct {
+	databaseFlags
+	pluginFlags
+	JSON bool `help:"Print JSON."`
+}
+
+// pluginOf is a command about one plugin of a hub.
+type pluginOf struct {
+	pluginOperation
+	ID string `arg:"" help:"Id of the plugin."`
+}
+
+// operate opens the database and calls do.
+func (c pluginOperation) operate(ctx context.Context, out output, do func(hub.PluginDir) error) error {
+	return c.withSchema(ctx, out, func(db *postgres.DB) error { return do(c.in(db)) })
+}
+
+type pluginEnable struct{ pluginOf }
+
+// Run enables a plugin.
+func (c pluginEnable) Run(ctx context.Context, out output) error {
+	return c.enable(ctx, out, true, "enabled")
+}
+
+type pluginDisable struct{ pluginOf }
+
+// Run disables a plugin.
+func (c pluginDisable) Run(ctx context.Context, out output) error {
+	return c.enable(ctx, out, false, "disabled")
+}
+
+func (c pluginOf) enable(ctx context.Context, out output, enabled bool, done string) error {
+	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+		desired, err := plugins.Enable(ctx, c.ID, enabled)
+		if err != nil {
+			return err
+		}
+		return out.show(c.JSON, desired, "plugin %s is %s\n", c.ID, done)
+	})
+}
+
+type pluginRemove struct{ pluginOf }
+
+// Run removes a plugin. Hubs with their own directories stop it too.
+func (c pluginRemove) Run(ctx context.Context, out output) error {
+	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+		files, err := plugins.Remove(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return out.show(c.JSON, map[string]any{"id": c.ID, "removed": true}, "plugin %s is removed, and %s deleted\n",
+			c.ID, files)
+	})
+}
+
+// pluginPlace installs a version of a plugin in the hub's directory.
+type pluginPlace struct {
+	pluginOperation
+	Unchecked bool   `help:"Do not start the program first, where only the hubs can run it."`
+	From      string `arg:"" help:"Directory with manifest and program."`
+}
+
+type pluginInstall struct{ pluginPlace }
+
+// Run installs a plugin.
+func (c pluginInstall) Run(ctx context.Context, out output) error {
+	return c.place(ctx, out, false, "installed")
+}
+
+type pluginUpgrade struct{ pluginPlace }
+
+// Run replaces a plugin. A disabled one stays disabled.
+func (c pluginUpgrade) Run(ctx context.Context, out output) error {
+	return c.place(ctx, out, true, "upgraded, and running hubs switch to it")
+}
+
+func (c pluginPlace) place(ctx context.Context, out output, upgrade bool, done string) error {
+	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
+		desired, err := plugins.Install(ctx, c.From, upgrade, c.Unchecked)
+		if err != nil {
+			return err
+		}
+		if !desired.Enabled {
+			done += ", but it stays disabled"
+		}
+		text := fmt.Sprintf("plugin %s %s is %s\n", desired.ID, desired.Installed, done)
+		for _, unfit := range desired.Unfit {
+			text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", unfit)
+		}
+		return out.show(c.JSON, desired, "%s", text)
+	})
+}

@@ -1,0 +1,85 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// PlatformSetup is the outcome of SetPlatform.
+type PlatformSetup struct {
+	ServedBy string
+	Former   string   // what served the platform before; ServedBy if the platform is new
+	Missing  []string // what the plugin still requires
+}
+
+// SetPlatform creates or changes a platform of a business: its plugin ("" is the present one, or that of the same
+// name), how the plugin reaches it, and the platform's ids of stores.
+func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, plugin string,
+	change aggregator.PlatformChange, stores map[string]string) (s PlatformSetup, err error) {
+	if s.ServedBy, s.Former, err = d.servedBy(ctx, business, change.Platform, plugin); err != nil {
+		return s, err
+	}
+	var about *sdk.Description
+	if s.ServedBy != core.ServedByOwn {
+		if about, err = d.About(ctx, s.ServedBy); err != nil {
+			return s, err
+		}
+	}
+	if err = change.Check(about); err == nil && change.Settings != nil {
+		err = d.checkSettings(ctx, business, s.ServedBy, change)
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, platforms.New(d.DB).SetWithStores(ctx, business,
+		core.Platform{Name: change.Platform, ServedBy: s.ServedBy}, func(a *relay.Access) error {
+			s.Missing, err = change.Apply(a, about)
+			return err
+		}, stores)
+}
+
+// servedBy returns the new and the former plugin of the platform, which are equal for a new platform.
+func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name, plugin string) (served, former string,
+	err error) {
+	if name == "" || len(name) > 255 {
+		return "", "", core.Errorf(core.Invalid, "the name of a platform must have 1 to 255 characters")
+	}
+	former, _, err = platforms.New(d.DB).Of(ctx, business, name)
+	if core.CodeOf(err) == core.NotFound {
+		served = cmp.Or(plugin, name)
+		return served, served, nil
+	}
+	return cmp.Or(plugin, former), former, err
+}
+
+func (d PluginDir) checkSettings(ctx context.Context, business core.BusinessID, served string,
+	change aggregator.PlatformChange) error {
+	if served == core.ServedByOwn {
+		return core.Errorf(core.Invalid, "settings are only for plugins, and platform %s is served by %s",
+			change.Platform, served)
+	}
+	if !json.Valid(change.Settings) {
+		return core.Errorf(core.Invalid, "settings: must be a JSON object")
+	}
+	tenant, err := accessdb.New(d.DB).Business(ctx, business)
+	if err != nil {
+		return err
+	}
+	return aggregator.Standalone(ctx, d.Dir, served, func(plugin pluginhost.Plugin) error {
+		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: tenant.ID, Platform: change.Platform,
+			Settings: change.Settings, Currency: tenant.Currency})
+		if err != nil {
+			return err
+		}
+		return aggregator.InvalidSettings(change.Platform, plugin.About(), problems)
+	})
+}

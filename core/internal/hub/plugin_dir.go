@@ -1,0 +1,215 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// PluginDir operates the plugins in a directory and those that the hubs of a database run. It reaches running hubs
+// through the database.
+type PluginDir struct {
+	Dir string
+	DB  *postgres.DB
+}
+
+// ListedPlugin is a plugin with its state in the hubs.
+type ListedPlugin struct {
+	pluginhost.Status
+	Enabled   bool        `json:"enabled"`
+	Installed string      `json:"installed,omitzero"` // version in the directory
+	ToldAt    *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
+	Hubs      []ListedHub `json:"hubs"`               // running hubs that know it
+}
+
+// ListedHub is a plugin in one hub.
+type ListedHub struct {
+	Hub     core.ID          `json:"hub"`
+	Version string           `json:"version"`
+	State   pluginhost.State `json:"state"`
+	ToldAt  time.Time        `json:"told_at"`
+}
+
+// DesiredPlugin is the desired state of a plugin.
+type DesiredPlugin struct {
+	ID        string   `json:"id"`
+	Enabled   bool     `json:"enabled"`
+	Installed string   `json:"installed,omitzero"` // version in the directory
+	Unfit     []string `json:"unfit,omitzero"`     // platforms whose settings it rejects
+}
+
+// Running returns the plugins that hubs run, installed here or elsewhere.
+func (d PluginDir) Running(ctx context.Context) ([]string, error) {
+	installed, err := pluginhost.Installed(d.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return calls.NewPlugins(d.DB).Running(ctx, installed)
+}
+
+// Find returns a plugin that is installed here or known to a hub.
+func (d PluginDir) Find(ctx context.Context, id string) (aggregator.Plugin, error) {
+	installed, err := pluginhost.Installed(d.Dir)
+	if err != nil {
+		return aggregator.Plugin{}, err
+	}
+	return calls.NewPlugins(d.DB).Find(ctx, installed, id)
+}
+
+// About returns the plugin's description: the stored one, or that of a test start.
+func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, error) {
+	p, err := d.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	about := &sdk.Description{}
+	if len(p.Description) > 0 {
+		return about, proto.Unmarshal(p.Description, about)
+	}
+	err = aggregator.Standalone(ctx, d.Dir, id, func(plugin pluginhost.Plugin) error {
+		about = plugin.About()
+		return nil
+	})
+	return about, err
+}
+
+// List returns all plugins.
+func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
+	installed, err := pluginhost.Installed(d.Dir)
+	if err != nil {
+		return nil, err
+	}
+	records := calls.NewPlugins(d.DB)
+	if err := records.Add(ctx, installed); err != nil {
+		return nil, err
+	}
+	plugins, err := records.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hubs, err := records.Hubs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]ListedPlugin, 0, len(plugins))
+	for _, p := range plugins {
+		one := ListedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Installed: d.version(p.ID),
+			Hubs: []ListedHub{}}
+		if p.Status != "" {
+			if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
+				return nil, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
+			}
+			one.ToldAt = &p.ReportedAt
+		}
+		for _, h := range hubs {
+			if h.Plugin == p.ID {
+				one.Hubs = append(one.Hubs, ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.At})
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// Report returns the last reported status of a plugin, with its log.
+func (d PluginDir) Report(ctx context.Context, id string) (report aggregator.StatusReport, err error) {
+	p, err := d.Find(ctx, id)
+	if err != nil || p.Status == "" {
+		return report, err
+	}
+	if err := json.Unmarshal([]byte(p.Status), &report); err != nil {
+		return report, fmt.Errorf("reading the status of plugin %s: %w", id, err)
+	}
+	return report, nil
+}
+
+// Enable enables or disables a plugin.
+func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (DesiredPlugin, error) {
+	desired := DesiredPlugin{ID: id, Enabled: enabled, Installed: d.version(id)}
+	if _, err := d.Find(ctx, id); err != nil {
+		return desired, err
+	}
+	return desired, calls.NewPlugins(d.DB).Want(ctx, id, enabled)
+}
+
+// Install verifies the plugin in a directory, starts it once as a hub would unless it is unchecked, copies it, and
+// notifies the hubs. If the version does not start, the installed one stays. An upgrade leaves a disabled plugin
+// disabled.
+func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked bool) (DesiredPlugin, error) {
+	manifest, err := sdk.ReadManifest(filepath.Join(from, sdk.ManifestName))
+	if err != nil {
+		return DesiredPlugin{}, err
+	}
+	desired := DesiredPlugin{ID: manifest.ID, Enabled: true, Installed: manifest.Version}
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err == nil {
+		err = binary.VerifyIn(from)
+	}
+	if err == nil && !unchecked {
+		desired.Unfit, err = d.try(ctx, from, manifest.ID)
+	}
+	if err == nil {
+		err = pluginhost.Install(d.Dir, from, manifest.ID, binary.Path)
+	}
+	if err != nil {
+		return desired, err
+	}
+	p, err := d.Find(ctx, manifest.ID)
+	if err != nil {
+		return desired, err
+	}
+	desired.Enabled = p.Enabled || !upgrade
+	return desired, calls.NewPlugins(d.DB).Want(ctx, manifest.ID, desired.Enabled)
+}
+
+// try starts the version to install, and returns the platforms whose settings it rejects. These settings can be fixed
+// only after the installation.
+func (d PluginDir) try(ctx context.Context, from, id string) (unfit []string, err error) {
+	bound, err := calls.NewPlugins(d.DB).InUse(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return unfit, aggregator.TryOut(ctx, from, id, func(plugin pluginhost.Plugin) error {
+		unfit, err = aggregator.SettingsErrors(ctx, plugin, bound)
+		return err
+	})
+}
+
+// Remove removes a plugin from every hub, and deletes its files here. It returns their directory.
+func (d PluginDir) Remove(ctx context.Context, id string) (string, error) {
+	files := filepath.Join(d.Dir, id)
+	if _, err := d.Find(ctx, id); err != nil {
+		return files, err
+	}
+	records := calls.NewPlugins(d.DB)
+	if err := errors.Join(records.Add(ctx, []string{id}), records.Remove(ctx, id)); err != nil {
+		return files, err
+	}
+	if err := os.RemoveAll(files); err != nil {
+		return files, fmt.Errorf("plugin %s is removed, but deleting its files failed: %w", id, err)
+	}
+	return files, nil
+}
+
+// version returns the version of a plugin in the directory, or "" if there is none.
+func (d PluginDir) version(id string) string {
+	manifest, err := sdk.ReadManifest(filepath.Join(d.Dir, id, sdk.ManifestName))
+	if err != nil {
+		return ""
+	}
+	return manifest.Version
+}
