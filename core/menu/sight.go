@@ -110,7 +110,7 @@ func (s *sight) choosable(row int, why Reason) bool {
 		g := &s.menu.OptionGroups[group]
 		s.leftOut = append(s.leftOut, LeftOut{
 			RefID: s.menu.Items[row].RefID,
-			Message: fmt.Sprintf("at least %d of the option group %s must be chosen, and %d can be ordered here",
+			Message: fmt.Sprintf("at least %d of the option group %s must be chosen, but only %d can be ordered here",
 				g.MinSelectable, quote(g.RefID), g.MinSelectable-s.shortOf(int(group))),
 		})
 	}

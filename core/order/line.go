@@ -96,7 +96,7 @@ func (t *till) price(sent, listed *core.Amount, p spot, path, noun string) core.
 	case sent == nil:
 		return *listed
 	case listed != nil:
-		t.compare(path+".price", "the menu has another price", sent.Decimal, listed.Decimal)
+		t.compare(path+".price", "the menu has a different price", sent.Decimal, listed.Decimal)
 	}
 	return *sent
 }
