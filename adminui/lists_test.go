@@ -82,7 +82,7 @@ func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
 		assert.False(t, seen[name[1]], name[1])
 		seen[name[1]] = true
 	}
-	assert.True(t, seen["order_placed, Order 10412, made 21 Nov 2026 05:49:00 CST"], "%v", seen)
+	assert.True(t, seen["order_placed, Order 10412, created 21 Nov 2026 05:49:00 CST"], "%v", seen)
 }
 
 func TestCSVFileContainsTheWholeList(t *testing.T) {

@@ -128,7 +128,7 @@ func TestWebhooksFailingAlikeShareOneCause(t *testing.T) {
 			"1 event_8 webhook 8 is paused, so its events are not sent."}, names)
 	require.Equal(t,
 		"These events do not reach this server. Pending: 4 event deliveries. Failed in the last 24 hours: 2 event "+
-			"deliveries. The operator of the server must fix this. View the attempt to see the response.",
+			"deliveries. The operator of the server must fix this. The last attempt shows its response.",
 		list[0].Detail)
 }
 

@@ -76,20 +76,20 @@ const (
 	ActSeeJob         = "View job"
 	ActSeeJobs        = "View menu requests"
 	ActSeeResends     = "View bulk resends"
-	RemedyStatus      = "The operator of the server must fix this. View the attempt to see the response."
+	RemedyStatus      = "The operator of the server must fix this. The last attempt shows its response."
 	RemedyLogin       = "Check the login in the headers of the webhook, and the signing secret at the server."
 	RemedyPath        = "Check the path in the URL of the webhook: the server does not know it."
 	RemedyRefused     = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
 	RemedyDNS         = "Check the URL of the webhook, and the DNS entry of the server. For a private IP address, " +
 		"the operator of the hub must set SERVERY_WEBHOOK_ALLOW."
-	RemedyTLS = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3. View the attempt to see what " +
+	RemedyTLS = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3. The last attempt shows what " +
 		"is wrong."
 	RemedyConnect  = "Check that the server runs, and that its firewall lets the hub through."
 	RemedyBroken   = "Check the server and its proxy for crashes, restarts and idle timeouts."
-	RemedyProtocol = "Check that the URL leads to a web server. View the attempt to see what is wrong."
+	RemedyProtocol = "Check that the URL leads to a web server. The last attempt shows what is wrong."
 	RemedyTimeout  = "The server must accept the connection within 3 seconds and respond within 5. It can process " +
 		"the event afterwards."
-	RemedyRedirect = "Change the URL of the webhook to the new one. View the attempt to see it."
+	RemedyRedirect = "Change the URL of the webhook to the new one. The last attempt shows it."
 	RemedyGone     = "Resume it when the receiver wants events again. Waiting deliveries are then sent."
 	RemedyPaused   = "Resume it to send them."
 )

@@ -53,12 +53,12 @@ func TestConsoleManagesAliasesOfPlatforms(t *testing.T) {
 	for _, address := range []string{page, list} {
 		require.Contains(t, vera.get(t, address).text, "shop, site")
 	}
-	require.Contains(t, vera.get(t, page).text, "events name it shop")
+	require.Contains(t, vera.get(t, page).text, "named shop in events")
 
 	require.Equal(t, http.StatusSeeOther, post("sent/", "site", "was", "shop").status)
-	require.Contains(t, vera.get(t, page).text, "events name it site")
+	require.Contains(t, vera.get(t, page).text, "named site in events")
 	require.Equal(t, http.StatusSeeOther, post("sent/", "", "was", "site").status)
-	require.Contains(t, vera.get(t, page).text, "events name it web", "its own name")
+	require.Contains(t, vera.get(t, page).text, "named web in events", "its own name")
 	require.Equal(t, http.StatusSeeOther, post("sent/", "", "was", "").status, "as it is already")
 	require.Equal(t, http.StatusSeeOther, post("remove/", "site").status)
 	require.Equal(t, http.StatusNotFound, post("remove/", "site").status)

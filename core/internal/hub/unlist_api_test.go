@@ -116,7 +116,7 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 	require.Equal(t, []any{"store", "s1", "former_id"},
 		[]any{hubtest.At(event["errors"].([]any)[0], "entity"), hubtest.At(event["errors"].([]any)[0], "ref_id"),
 			hubtest.At(event["errors"].([]any)[0], "code")})
-	require.Contains(t, hubtest.At(event["errors"].([]any)[0], "message"), `under the former id "R-35"`)
+	require.Contains(t, hubtest.At(event["errors"].([]any)[0], "message"), `under the previous id "R-35"`)
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
 }
 
