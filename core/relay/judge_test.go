@@ -126,16 +126,16 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 	require.Equal(t, map[string]string{"Authorization": "Bearer s3{secret}"}, r.Secrets)
 
 	for says, spoil := range map[string]func(*Plan, *Access){
-		`no address for the endpoint "x"`: func(p *Plan, _ *Access) { p.Endpoint = "x" },
+		`no URL for the endpoint "x"`:     func(p *Plan, _ *Access) { p.Endpoint = "x" },
 		"must begin with https://":        func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
-		"host agg.example is none":        func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
+		"host agg.example is not allowed": func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
 		"host evilagg.example is not allowed": func(_ *Plan,
 			a *Access) {
 			a.Addresses["api"] = "https://evilagg.example"
 		},
-		"host 10.0.0.1 is none": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
-		`has no secret "token"`: func(_ *Plan, a *Access) { a.Secrets = nil },
-		`secret "token" has a line break`: func(_ *Plan,
+		"host 10.0.0.1 is not allowed": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
+		`has no secret "token"`:        func(_ *Plan, a *Access) { a.Secrets = nil },
+		`secret "token" has a character`: func(_ *Plan,
 			a *Access) {
 			a.Secrets = map[string]string{"token": "s3\n"}
 		},
