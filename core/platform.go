@@ -102,7 +102,7 @@ func UnknownPlatforms(field string, names []string) []Warning {
 		noun = "platforms "
 	}
 	return []Warning{{field, field + " names " + noun + QuoteSome(names) +
-		", which this business does not have: without effect until it does"}}
+		", which this business does not have yet"}}
 }
 
 // maxQuoted bounds the names in one message.

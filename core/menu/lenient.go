@@ -106,7 +106,7 @@ func withoutOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []re
 	for _, field := range optionalTexts {
 		if members[field].Kind() == 'f' {
 			members[field] = jsontext.Value(`""`)
-			replaced = append(replaced, replacement{field, "is false, which counts as empty"})
+			replaced = append(replaced, replacement{field, "is false, and is read as empty"})
 		}
 	}
 	var elements []jsontext.Value

@@ -46,7 +46,7 @@ func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
 		"an empty array for tags": {tea(`"tags":[ ]`), Items,
 			[]Warning{{"tags", "tags is an array, which counts as an empty object"}},
 			func(t *testing.T, h *hub) { require.JSONEq(t, `{}`, string(h.item("tea").Tags)) }},
-		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, which counts as not sent"}},
+		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, and is read as absent"}},
 			func(t *testing.T, h *hub) { require.Nil(t, h.item("tea").Serves) }},
 		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
 			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references, which are ignored"}},

@@ -24,7 +24,7 @@ func leftOut(field string, kind Kind, unknown []string) []Warning {
 	case 1:
 		return []Warning{{field, unknownRef(field, kind, unknown[0]) + ", and is ignored"}}
 	}
-	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist; they are left out: %s", field, len(unknown),
+	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist, which are ignored: %s", field, len(unknown),
 		plural[kind], core.QuoteSome(unknown))}}
 }
 

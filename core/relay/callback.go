@@ -138,7 +138,7 @@ func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 	}
 	if err != nil {
 		refused := &core.Error{Code: core.Unauthenticated,
-			Message: "the request does not show that it comes from this platform of the business", Cause: err}
+			Message: "the request does not prove that it comes from this platform", Cause: err}
 		return Caller{}, errors.Join(refused, c.Records.NoteRefused(ctx, k.Business, platform, err.Error()))
 	}
 	return Caller{Business: k.Business, Platform: platform, Plugin: plugin, Proof: proof.Header}, nil

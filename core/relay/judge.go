@@ -135,7 +135,7 @@ func (s Success) failure(response Response) string {
 		return ""
 	}
 	if found, ok := pointed(response.Body, s.Pointer); !ok || !reflect.DeepEqual(found, read([]byte(s.Equals))) {
-		return fmt.Sprintf("the aggregator responded with %d, but its answer does not say %s at %s", status, s.Equals,
+		return fmt.Sprintf("the aggregator responded with %d, but its response has no %s at %s", status, s.Equals,
 			s.Pointer)
 	}
 	return ""

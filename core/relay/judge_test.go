@@ -135,7 +135,7 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 		},
 		"not call the host 10.0.0.1": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
 		`has no secret "token"`:      func(_ *Plan, a *Access) { a.Secrets = nil },
-		`secret "token" has a line break`: func(_ *Plan,
+		`secret "token" has a character`: func(_ *Plan,
 			a *Access) {
 			a.Secrets = map[string]string{"token": "s3\n"}
 		},

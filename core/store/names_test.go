@@ -24,11 +24,11 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 	require.Equal(t, []Outcome{
 		{"A", 101, "", []core.Warning{
 			{Path: "included_platforms", Message: `included_platforms names the platform "mars", which this business does ` +
-				`not have: without effect until it does`},
+				`not have yet`},
 			{Path: "platform_data",
 				Message: `platform_data names a platform twice; the entry under the alias is left out: "zomato"`}}},
 		{"A", 102, "", nil}, // the list that is not used gets no warning
-		{"A", 0, `platform_data: the platform "a" knows store "s9" by "R-9" already`, nil},
+		{"A", 0, `platform_data: platform "a" already has store "s9" under the id "R-9"`, nil},
 	}, plan.Outcomes)
 	first, second := plan.Changes[0].Object, plan.Changes[1].Object
 	require.Equal(t, []string{"a", "web", "mars"}, first.IncludedPlatforms)
@@ -59,7 +59,7 @@ func TestBusinessDecidesWhereNewStoresAreListed(t *testing.T) {
 	require.Equal(t, all, listing(0).Effective(all), "a new store without lists")
 	require.Equal(t, Listing{}, listing(1), "an update says nothing of its lists")
 	require.Empty(t, listing(2).Effective(all), "an empty list is a list")
-	require.Contains(t, plan.Outcomes[3].Message, `knows store "s9" by "taken" already`)
+	require.Contains(t, plan.Outcomes[3].Message, `already has store "s9" under the id "taken"`)
 	require.Equal(t, []string{"new", "none", "taken"}, request.OutletIDs(known))
 	known.Default = ListNone
 	require.Equal(t, []string{"none"}, request.OutletIDs(known))

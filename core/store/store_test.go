@@ -148,7 +148,7 @@ func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
 			Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}},
 			Names:     core.NewPlatformNames([]string{"web"})})
 	require.Equal(t, Stats{Created: 2, Updated: 2, Errors: 2}, plan.Stats)
-	later := ` names the platform "nowhere", which this business does not have: without effect until it does`
+	later := ` names the platform "nowhere", which this business does not have yet`
 	require.Equal(t, []Outcome{
 		{"A", 101, "", nil}, {"U", 7, "", nil},
 		{"A", 0, "name is required to create a store", nil}, {"A", 0, "city is required to create a store", nil},

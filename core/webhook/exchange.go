@@ -19,7 +19,7 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 	trace := newTrace()
 	request, err := http.NewRequestWithContext(trace.attach(ctx), method, url, bytes.NewReader(body))
 	if err != nil {
-		a.ErrorClass, a.Error = Protocol, "the request could not be built: "+err.Error()
+		a.ErrorClass, a.Error = Protocol, "building the request failed: "+err.Error()
 		return a
 	}
 	request.Header.Set("User-Agent", s.config.UserAgent)

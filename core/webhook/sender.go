@@ -81,7 +81,7 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	a := Attempt{StartedAt: s.clock.Now(), URL: d.URL}
 	if d.Unready != "" {
-		a.ErrorClass, a.Error = Protocol, "the request could not be built: "+d.Unready
+		a.ErrorClass, a.Error = Protocol, "building the request failed: "+d.Unready
 		return a
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
@@ -89,7 +89,7 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	trace := newTrace()
 	request, err := s.request(trace.attach(ctx), d, a.StartedAt)
 	if err != nil {
-		a.ErrorClass, a.Error = Protocol, "the request could not be built: "+err.Error()
+		a.ErrorClass, a.Error = Protocol, "building the request failed: "+err.Error()
 		return a
 	}
 	a.RequestHeaders = shown(request.Header, d.Headers)

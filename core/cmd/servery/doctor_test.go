@@ -55,8 +55,8 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 
 	status, found := diagnoses(t, env)
 	for check, words := range map[string]string{
-		"configuration": "every variable can be read", "clock": "from the clock of the database", "migrations": "all are applied",
-		"partitions": "6 days ahead", "row-level security": "sees that one alone", "secret key": "opens all 5 secrets",
+		"configuration": "every variable is valid", "clock": "from the clock of the database", "migrations": "all are applied",
+		"partitions": "6 days ahead", "row-level security": "sees only its rows", "secret key": "decrypts all 5 secrets",
 		"plugins": "none are installed", "webhooks": "1 of 2 servers",
 	} {
 		require.True(t, says(found, check, doctor.OK, words), "%s: %v", check, found[check])
@@ -70,7 +70,7 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	require.True(t, says(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
 
 	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
-	require.True(t, says(found, "secret key", doctor.Fail, "SERVERY_SECRET_KEY is not the key"), found["secret key"])
+	require.True(t, says(found, "secret key", doctor.Fail, "has the key of this database"), found["secret key"])
 
 	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
 		hubtest.SecretKey))
@@ -100,7 +100,7 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 		"no such host":    {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
 		"no such socket": {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file",
 			"start PostgreSQL"},
-		"no such database": {database.String(), "does not exist", "make the database"},
+		"no such database": {database.String(), "does not exist", "create the database"},
 		"no such role":     {role.String(), "nobody", "correct the user"},
 		"not in UTF8":      {latin.String(), "must be in UTF8", "ENCODING 'UTF8' TEMPLATE template0"},
 		"read-only": {frozen.String(), "default_transaction_read_only is on",
@@ -126,12 +126,12 @@ func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
 	there.User = url.UserPassword(role, "own")
 	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := diagnoses(t, env)
-	require.False(t, says(found, "database", doctor.Fail, "may not make temporary tables"), "every role may: %v",
+	require.False(t, says(found, "database", doctor.Fail, "may not create temporary tables"), "every role may: %v",
 		found["database"])
 
 	server.do(t, `REVOKE TEMPORARY ON DATABASE `+there.Host+` FROM public`, "")
 	_, found = diagnoses(t, env)
-	require.True(t, says(found, "database", doctor.Fail, "may not make temporary tables"), found["database"])
+	require.True(t, says(found, "database", doctor.Fail, "may not create temporary tables"), found["database"])
 }
 
 func TestDoctorWarnsOfASuperuserRole(t *testing.T) {
@@ -159,7 +159,7 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
 	_, found := diagnoses(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
-	require.True(t, says(found, "plugin aggregator-a", doctor.Fail, "the manifest says"), found["plugin aggregator-a"])
+	require.True(t, says(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"), found["plugin aggregator-a"])
 }
 
 func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
@@ -197,7 +197,7 @@ func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 	} {
 		require.True(t, says(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)
 	}
-	require.True(t, says(found, "database", doctor.Fail, "not looked at"), found)
+	require.True(t, says(found, "database", doctor.Fail, "not checked"), found)
 }
 
 func TestUnreadableFlagsAreReportedWithAllOtherErrors(t *testing.T) {
@@ -227,10 +227,10 @@ func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
 	env := onDatabase(address).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
 	counted := servery(t, env, "secrets", "rotate", "--dry-run")
 	require.Zero(t, counted.status, counted.stderr)
-	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be sealed anew\): 1\n`, counted.stdout)
+	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be re-encrypted\): 1\n`, counted.stdout)
 	done := servery(t, env, "secrets", "rotate")
 	require.Zero(t, done.status, done.stderr)
-	require.Regexp(t, `^1 values are now sealed with key [0-9a-f]{8}\n$`, done.stdout)
+	require.Regexp(t, `^1 values are now encrypted with key [0-9a-f]{8}\n$`, done.stdout)
 	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
 	require.Equal(t, 1, servery(t, onDatabase(address), "secrets", "rotate", "--dry-run").status,
 		"the earlier key opens nothing any more")

@@ -66,7 +66,7 @@ func newTown(t *testing.T) *town {
 func (w *town) startSimulator() {
 	w.t.Helper()
 	binary := builtBinary(w.t)
-	said := newTranscript(regexp.MustCompile(`^(aggregators A, B and C are played)`))
+	said := newTranscript(regexp.MustCompile(`^(simulating aggregators A, B and C)`))
 	run := exec.CommandContext(w.t.Context(), binary, "simulator", "--callback-after", "10ms")
 	run.Env, run.Stdout, run.Stderr, run.WaitDelay = w.env.list(), said, said, 5*time.Second
 	require.NoError(w.t, run.Start())

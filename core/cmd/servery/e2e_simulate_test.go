@@ -124,7 +124,7 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 		"the changed ones are orders of their own")
 	for _, o := range edited.Orders[2:] {
 		if o.OrderID == edited.Orders[0].OrderID {
-			require.Contains(t, o.Message, "known already", "the hub says that it keeps the first")
+			require.Contains(t, o.Message, "already exists", "the hub says that it keeps the first")
 		}
 	}
 
@@ -155,16 +155,16 @@ func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
 	require.Contains(t, said, "secrets access_token, callback_token")
 
 	for args, says := range map[string]string{
-		"simulator --simulator nowhere": "SERVERY_SIMULATOR: must be a URL",
-		"simulator --simulator http://sim.example.com": "SERVERY_SIMULATOR_TOKEN is required where others " +
-			"can reach the simulator (sim.example.com:http)",
-		"simulator --listen 0.0.0.0:1":                                                                        "SERVERY_SIMULATOR_TOKEN is required",
+		"simulator --simulator nowhere": "--simulator: must be a URL",
+		"simulator --simulator http://sim.example.com": "SERVERY_SIMULATOR_TOKEN: is required, because " +
+			"others can reach sim.example.com:http",
+		"simulator --listen 0.0.0.0:1":                                                                        "SERVERY_SIMULATOR_TOKEN: is required",
 		"simulator --fault eat":                                                                               "must be one of: fail",
-		"simulator --simulator http://127.0.0.1:1 --fault fail:x":                                             "is none of",
-		"simulator --base-url hub.example.com":                                                                "SERVERY_BASE_URL: must be",
-		"simulate order --store S-1 --base-url http://hub/api":                                                "SERVERY_BASE_URL: must be",
-		"user create --email a@b.example --base-url http://:8080":                                             "SERVERY_BASE_URL: must be",
-		"business create --name N --country US --timezone UTC --currency USD --sandbox --simulator http://:1": "SERVERY_SIMULATOR: must be",
+		"simulator --simulator http://127.0.0.1:1 --fault fail:x":                                             "must be one of",
+		"simulator --base-url hub.example.com":                                                                "--base-url: must be",
+		"simulate order --store S-1 --base-url http://hub/api":                                                "--base-url: must be",
+		"user create --email a@b.example --base-url http://:8080":                                             "--base-url: must be",
+		"business create --name N --country US --timezone UTC --currency USD --sandbox --simulator http://:1": "--simulator: must be",
 	} {
 		_, complaints := o.run(strings.Fields(args)...)
 		require.Contains(t, complaints, says, args)

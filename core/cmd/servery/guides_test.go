@@ -3,11 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 )
@@ -19,19 +19,19 @@ func guideText(t *testing.T, name string) string {
 	return string(text)
 }
 
-// configured is a variable of a command: its flag and its default.
-type configured struct{ flag, value string }
-
-func variablesOf(of reflect.Type) map[string]configured {
-	variables := map[string]configured{}
-	for i := range of.NumField() {
-		field := of.Field(i)
-		if field.Anonymous {
-			for name, each := range variablesOf(field.Type) {
-				variables[name] = each
+// variablesOf returns the flags of a command by their variables.
+func variablesOf(t *testing.T, command string) map[string]*kong.Flag {
+	t.Helper()
+	parser, err := newParser(&cli{})
+	require.NoError(t, err)
+	variables := map[string]*kong.Flag{}
+	for _, node := range parser.Model.Children {
+		for _, flag := range node.Flags {
+			for _, name := range flag.Envs {
+				if node.Name == command {
+					variables[name] = flag
+				}
 			}
-		} else if name := field.Tag.Get("env"); name != "" {
-			variables[name] = configured{field.Tag.Get("name"), field.Tag.Get("default")}
 		}
 	}
 	return variables
@@ -44,18 +44,16 @@ func TestConfigurationGuideListsEachVariableWithItsDefault(t *testing.T) {
 		require.NotContains(t, rows, row[1], "a variable has one row")
 		rows[row[1]] = row[2]
 	}
-	for name, variable := range variablesOf(reflect.TypeFor[serveCommand]()) {
+	for name, variable := range variablesOf(t, "serve") {
 		require.Contains(t, rows, name)
-		if variable.value != "" {
-			require.Equal(t, "`"+variable.value+"`", rows[name], name)
+		if variable.Default != "" {
+			require.Equal(t, "`"+variable.Default+"`", rows[name], name)
 		}
 		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "SERVERY_")), "_", "-")
-		if variable.flag != "" {
-			require.Equal(t, flag, variable.flag, "the guide says that flags are named as their variables")
-		}
+		require.Equal(t, flag, variable.Name, "the guide says that flags are named as their variables")
 		delete(rows, name)
 	}
-	for name := range variablesOf(reflect.TypeFor[simulatorCommand]()) {
+	for name := range variablesOf(t, "simulator") {
 		delete(rows, name)
 	}
 	require.Empty(t, rows, "no command reads these")
@@ -63,7 +61,7 @@ func TestConfigurationGuideListsEachVariableWithItsDefault(t *testing.T) {
 
 func TestSandboxGuideListsEachFlagOfListen(t *testing.T) {
 	text := guideText(t, "sandbox")
-	for name := range variablesOf(reflect.TypeFor[listenCommand]()) {
+	for name := range variablesOf(t, "listen") {
 		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "SERVERY_LISTEN_")), "_", "-")
 		if flag == "address" {
 			flag = "listen"

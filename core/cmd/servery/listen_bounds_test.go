@@ -14,12 +14,12 @@ import (
 func TestListenRejectsConflictingFlags(t *testing.T) {
 	secret := webhook.NewSecret()
 	for flags, messages := range map[string][]string{
-		"--hang --status 200":                             {"--status and --hang are different answers"},
-		"--drop --redirect https://a.example":             {"--drop and --redirect are different answers"},
-		"--forward http://a.example --status 201":         {"--status and --forward are different answers"},
-		"--hang --delay 1s":                               {"--delay waits before an answer"},
-		"--fail-first 2 --drop":                           {"it goes with --status or --forward"},
-		"--fail-status 503":                               {"give --fail-first too"},
+		"--hang --status 200":                             {"--status and --hang cannot be combined"},
+		"--drop --redirect https://a.example":             {"--drop and --redirect cannot be combined"},
+		"--forward http://a.example --status 201":         {"--status and --forward cannot be combined"},
+		"--hang --delay 1s":                               {"--delay and --hang cannot be combined"},
+		"--fail-first 2 --drop":                           {"--fail-first cannot be combined"},
+		"--fail-status 503":                               {"--fail-status requires --fail-first"},
 		"--status 101":                                    {"--status: must be from 200 to 599"},
 		"--status 600":                                    {"--status: must be from 200 to 599"},
 		"--fail-first 1 --fail-status 204":                {"--fail-status: must be from 300"},
@@ -31,7 +31,7 @@ func TestListenRejectsConflictingFlags(t *testing.T) {
 		"--secret hush-hush":                              {"--secret number 1: a signing secret must begin with whsec_"},
 		"--secret " + secret + " --secret " + secret[:30]: {"--secret number 2: "},
 		"--status 99 --hang --drop --forward nowhere": {"--status: ", "--forward: ",
-			"--status and --hang and --drop and --forward are"},
+			"--status and --hang and --drop and --forward cannot"},
 	} {
 		var stdout, stderr bytes.Buffer
 		arguments := append([]string{"listen", "--listen", "127.0.0.1:0"}, strings.Fields(flags)...)
@@ -53,7 +53,7 @@ func TestListenTakesPostsOnly(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, response.StatusCode)
 	require.Equal(t, http.MethodPost, response.Header.Get("Allow"))
 	require.Contains(t, body, "posted")
-	require.Contains(t, l.stderr.String(), "GET /hook answered 405")
+	require.Contains(t, l.stderr.String(), "GET /hook returned 405")
 	require.Zero(t, l.end())
 	require.Contains(t, l.stdout.String(), "0 deliveries, 0 distinct webhook-ids")
 }

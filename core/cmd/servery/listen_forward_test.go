@@ -31,9 +31,9 @@ func TestListenReceivesRealDeliveries(t *testing.T) {
 	printed := l.stdout.String()
 	require.Contains(t, printed,
 		"store_creation        "+delivery.EventID.String()+
-			"  attempt 1  31 B  verified by secret 1  answered 500 (failure 1 of 1)\n")
+			"  attempt 1  31 B  verified by secret 1  returned 500 (failure 1 of 1)\n")
 	require.Contains(t, printed,
-		delivery.EventID.String()+"  attempt 2, repeated  31 B  verified by secret 1  answered 200\n")
+		delivery.EventID.String()+"  attempt 2, repeated  31 B  verified by secret 1  returned 200\n")
 	require.Contains(t, printed, "      \"ü\": [\n        1,\n        2.50\n")
 	require.Contains(t, printed, "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 
@@ -92,7 +92,7 @@ func TestListenForwardsDeliveries(t *testing.T) {
 		require.Equal(t, want, forwarded.header.Get(name), name)
 	}
 	require.Zero(t, l.end())
-	require.Regexp(t, `answered 418 \(forwarded, \d+ ms\)`, l.stdout.String())
+	require.Regexp(t, `returned 418 \(forwarded, \d+ ms\)`, l.stdout.String())
 	require.NotContains(t, l.stdout.String(), "hush")
 }
 
@@ -120,9 +120,9 @@ func TestListenSaysWhyItCouldNotForward(t *testing.T) {
 		status  int
 		printed string
 	}{
-		{silent.URL, http.StatusGatewayTimeout, "did not answer within 50ms"},
+		{silent.URL, http.StatusGatewayTimeout, "did not respond within 50ms"},
 		{"http://me:hush@127.0.0.1:1", http.StatusBadGateway, "forwarding failed: dial tcp"},
-		{"http://" + strange.Addr().String(), http.StatusBadGateway, "answered 999"},
+		{"http://" + strange.Addr().String(), http.StatusBadGateway, "returned 999"},
 	} {
 		timeout := "10s"
 		if row.status == http.StatusGatewayTimeout {

@@ -26,13 +26,13 @@ func TestListenRespondsAsConfigured(t *testing.T) {
 		location string
 		printed  string
 	}{
-		{"", 200, "", "answered 200"},
-		{"--status 204", 204, "", "answered 204"},
-		{"--status 410", 410, "", "answered 410"},
-		{"--status 599", 599, "", "answered 599"},
-		{"--redirect https://pos.example.com/hooks", 302, "https://pos.example.com/hooks", "answered 302"},
-		{"--delay 20ms --status 503", 503, "", "answered 503 after 20ms"},
-		{"--fail-first 1 --fail-status 429", 429, "", "answered 429 (failure 1 of 1)"},
+		{"", 200, "", "returned 200"},
+		{"--status 204", 204, "", "returned 204"},
+		{"--status 410", 410, "", "returned 410"},
+		{"--status 599", 599, "", "returned 599"},
+		{"--redirect https://pos.example.com/hooks", 302, "https://pos.example.com/hooks", "returned 302"},
+		{"--delay 20ms --status 503", 503, "", "returned 503 after 20ms"},
+		{"--fail-first 1 --fail-status 429", 429, "", "returned 429 (failure 1 of 1)"},
 	} {
 		l := startListen(t, strings.Fields(row.flags)...)
 		response, _ := exchange(t,
@@ -107,7 +107,7 @@ func TestListenChecksSignatures(t *testing.T) {
 			row.change(request)
 		}
 		response, _ := exchange(t, request)
-		require.Equal(t, http.StatusOK, response.StatusCode, "what is not verified is answered as told all the same")
+		require.Equal(t, http.StatusOK, response.StatusCode, "what is not verified is returned as told all the same")
 		lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
 		require.Contains(t, lines[len(lines)-1], row.printed)
 		require.Contains(t, lines[len(lines)-1], id.String()+"  attempt 1 ")

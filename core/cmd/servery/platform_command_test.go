@@ -101,7 +101,7 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 		"tasty                served by aggregator-b\n                     orders accepted by pos\n")
 	said, complaints = o.run("platform", "set", business, "tasty", "--plugin=own")
 	require.Contains(t, said,
-		"is served by own\nthe settings, endpoints and secrets it had with aggregator-b are taken away\n", complaints)
+		"is served by own\nits settings, endpoints and secrets of aggregator-b are removed\n", complaints)
 	said, _ = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b")
 	require.Contains(t, said,
 		"is served by aggregator-b\nstill missing: endpoint catalogue_api, endpoint delivery_api, secret "+
@@ -117,9 +117,9 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 	said, _ = o.run("plugin", "list")
 	require.Contains(t, said, "disabled")
 	_, complaints = o.run("plugin", "enable", "nosuch")
-	require.Contains(t, complaints, "there are: aggregator-b")
+	require.Contains(t, complaints, "only: aggregator-b")
 	said, complaints = o.run("plugin", "upgrade", filepath.Join(source, "aggregator-b"))
-	require.Contains(t, said, "running hubs change over; it stays disabled", complaints)
+	require.Contains(t, said, "running hubs switch to it, but it stays disabled", complaints)
 	said, _ = o.run("plugin", "list")
 	require.Contains(t, said, "disabled")
 	for act, says := range map[string]string{
@@ -135,8 +135,8 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 
 	_, complaints = o.run("plugin", "remove", "aggregator-b")
 	require.Contains(t, complaints,
-		fmt.Sprintf(`plugin aggregator-b serves platforms: "aggregator-b" of business %[1]d,`+
-			` "tasty" of business %[1]d; have each`, made.ID))
+		fmt.Sprintf(`plugin aggregator-b serves the platforms "aggregator-b" of business %[1]d,`+
+			` "tasty" of business %[1]d: set another plugin`, made.ID))
 	said, _ = o.run("plugin", "list")
 	require.Contains(t, said, "aggregator-b", "nothing was done")
 	for _, name := range []string{"aggregator-b", "tasty"} {

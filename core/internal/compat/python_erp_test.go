@@ -134,7 +134,7 @@ func TestPythonERPSendsFloatsAndNulls(t *testing.T) {
 		{"ref_id": "pie", "title": "Pie", "price": 1e1, "serves": 2.0, "weight": 250.0}]}`)
 	require.Equal(t, []string{"price: price has digits beyond the currency in 3 cases; they are rounded, " +
 		"such as 6.599999999999999 to 6.6"}, warnings(callback))
-	require.Equal(t, []string{"serves: serves is 0, which counts as not sent"}, warnings(callback.get("items.0")))
+	require.Equal(t, []string{"serves: serves is 0, and is read as absent"}, warnings(callback.get("items.0")))
 	items := c.stored("caf%C3%A9", "items")
 	tea, pie := find(items, "ref_id", "tea"), find(items, "ref_id", "pie")
 	require.Equal(t, []any{"Tê", 6.6, 7.1}, tea.all("title", "price", "external_price"))

@@ -228,7 +228,7 @@ func TestOrderRetryIsLimitedToTheCurrentDay(t *testing.T) {
 		"end_time must be after the start of the current day")
 	requireEnvelope(t, c.send("POST", retryRoute, `{"event_type":18}`), 429, "at most 2")
 	c.clock.Advance(time.Hour - time.Second)
-	requireEnvelope(t, c.retry(now, c.clock.Now()), 429, "try again in 1 s")
+	requireEnvelope(t, c.retry(now, c.clock.Now()), 429, "retry in 1 s")
 	c.clock.Advance(time.Second)
 	require.Equal(t, 200, c.retry(now, c.clock.Now()).status, "the sliding hour has a place again")
 }

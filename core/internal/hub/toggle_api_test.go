@@ -333,6 +333,6 @@ func TestSwitchOfAnUnlistedStoreReportsMissingTargets(t *testing.T) {
 		require.Equal(t, map[string]any{"reference": taken.body["reference"], "outcomes": []any{}, "waiting": []any{}},
 			d.ok("GET", standing, "").body)
 		requireEnvelope(t, d.do(t, request{method: "GET", path: standing, authorization: stranger.Authorization}), 404,
-			"no switch")
+			"no availability change")
 	}
 }

@@ -32,7 +32,7 @@ func TestDamagedJobFailsWithoutBlockingOthers(t *testing.T) {
 		byID[work.ID] = work
 	}
 	require.Len(t, byID, 2)
-	require.Contains(t, byID[damaged].Unready, "cannot be unpacked")
+	require.Contains(t, byID[damaged].Unready, "decompressing a stored body")
 	require.Empty(t, byID[whole].Unready)
 
 	require.NoError(t, jobs.GiveUp(ctx, byID[damaged], byID[damaged].Unready))

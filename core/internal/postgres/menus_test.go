@@ -240,7 +240,7 @@ func TestFlushedOptionsDoNotCauseGroupCycles(t *testing.T) {
 	callback := k.send("-1",
 		`{"options":[{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["B"],"nested_opt_grps":["A"]}]}`)
 	require.Contains(t, callback["warnings"].([]any)[0].(map[string]any)["message"],
-		`nested_opt_grps of "x", which is not active, are cleared`)
+		`nested_opt_grps of "x", which is inactive, are cleared`)
 	nested := map[string]any{}
 	for _, option := range k.read("-1")["options"].([]any) {
 		nested[option.(map[string]any)["ref_id"].(string)] = option.(map[string]any)["nested_opt_grps"]

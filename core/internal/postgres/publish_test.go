@@ -316,7 +316,7 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	for _, platforms := range [][]string{{"a"}, {"a", "b"}, nil} {
 		err := ask(platforms...)
 		require.Equal(t, core.Conflict, core.CodeOf(err), "%v", err)
-		require.ErrorContains(t, err, `100 requests to publish the menu of "s1" on "a" wait already`)
+		require.ErrorContains(t, err, `100 requests to publish the menu of "s1" on "a" are pending`)
 	}
 	work, names := p.claim(core.ID{1})
 	require.Equal(t, []string{"s1/a"}, names, "what is refused marks nothing")

@@ -64,9 +64,9 @@ SELECT ?business, id FROM stores WHERE business_id = ?business AND ref_id = ANY 
 
 func TestInvalidQueryFilesAreRejected(t *testing.T) {
 	for text, problem := range map[string]string{
-		"-- name: a\nSELECT 1\n-- name: a\nSELECT 2": "two statements a",
+		"-- name: a\nSELECT 1\n-- name: a\nSELECT 2": "statement a is defined twice",
 		"SELECT ?":        "an argument without a name",
-		"SELECT 1 -- one": "a line of its own",
+		"SELECT 1 -- one": "a separate line",
 		"-- name: a\n-- prepare: b text\nSELECT ?c":             "declares the arguments",
 		"-- name: a\n-- prepare: b text, c text\nSELECT ?b":     "declares the arguments",
 		"-- name: a\n-- prepare: b text, b text\nSELECT ?b, ?b": "declares the arguments",

@@ -98,7 +98,7 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	subscriptions = append(subscriptions,
 		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late", webhook.Minutes))
 	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
-	require.ErrorContains(t, old.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key")
+	require.ErrorContains(t, old.CheckSeal(ctx), "has the key of this database")
 	require.Equal(t, 2*len(subscriptions)+2, sealedWith(t, hub, schema.SealKey(hub)))
 
 	again, err := schema.RotateSeal(ctx, hub, "cli")
@@ -126,7 +126,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 	sealer, err := postgres.NewSealer(newKey)
 	require.NoError(t, err)
 	alone.UseSealer(sealer)
-	require.ErrorContains(t, alone.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key",
+	require.ErrorContains(t, alone.CheckSeal(ctx), "has the key of this database",
 		"with the new key alone no hub starts before all is sealed with it")
 
 	pgtest.Exec(t, hub, `DROP TRIGGER refuse ON webhooks`)
@@ -208,7 +208,7 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 				require.Equal(t, "delivered", history(t, db, id)[0].State)
 			}
 			for _, id := range []core.ID{lost.ID, again.ID} {
-				require.Contains(t, history(t, db, id)[0].Error, "sealed with another key")
+				require.Contains(t, history(t, db, id)[0].Error, "encrypted with another key")
 			}
 			require.Len(t, sink.Arrivals(), 2)
 		})

@@ -93,13 +93,13 @@ func TestInvalidDatabaseURLErrorsSayWhy(t *testing.T) {
 		"mysql://u:p@h/d":                     "must begin with postgres://",
 		"postgres://h/d":                      "must name user, host and database",
 		"postgres://u:p@h":                    "must name user, host and database",
-		"postgres://u:p@h/d%":                 "is not an address",
-		"postgres://u:p@h/d?ssl_mode=disable": `a parameter "ssl_mode", which the hub does not know; it knows sslmode,`,
-		"postgres://u:p@h/d?sslmode=disable&target_session_attrs=any":   `a parameter "target_session_attrs"`,
-		"unix://u:p@d/run/.s.PGSQL.5432?options=-csearch_path%3Dfoo":    `a parameter "options"`,
-		"postgres://u:p@h/d?host=elsewhere":                             "must be the directory of a socket",
-		"postgres://u:p@h/d?port=5433":                                  "must be the directory of a socket",
-		"postgres://u:p@h/d?sslmode=disable;sslrootcert=/authority.pem": "cannot be read",
+		"postgres://u:p@h/d%":                 "is not a URL",
+		"postgres://u:p@h/d?ssl_mode=disable": `the unknown parameter "ssl_mode": known are sslmode,`,
+		"postgres://u:p@h/d?sslmode=disable&target_session_attrs=any":   `the unknown parameter "target_session_attrs"`,
+		"unix://u:p@d/run/.s.PGSQL.5432?options=-csearch_path%3Dfoo":    `the unknown parameter "options"`,
+		"postgres://u:p@h/d?host=elsewhere":                             "are only for a socket directory",
+		"postgres://u:p@h/d?port=5433":                                  "are only for a socket directory",
+		"postgres://u:p@h/d?sslmode=disable;sslrootcert=/authority.pem": "is malformed",
 	} {
 		_, err := newConnector(Config{URL: address})
 		require.ErrorContains(t, err, message)

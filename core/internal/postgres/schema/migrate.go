@@ -60,7 +60,7 @@ func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 		unknown, err := unknownTo(ctx, m)
 		if len(unknown) > 0 {
 			err =
-				fmt.Errorf("the database has %d unknown migrations, the first %s: roll them back with the program "+
+				fmt.Errorf("the database has unknown migrations (%d, the first %s): roll them back with the program "+
 					"that applied them", len(unknown), unknown[0])
 		}
 		if err != nil {
