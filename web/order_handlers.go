@@ -53,7 +53,7 @@ func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none
 		return none, err
 	}
 	if !own {
-		return none, core.Errorf(core.Forbidden, "this API key brings orders of the platform %q alone", caller.Platform)
+		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q", caller.Platform)
 	}
 	return s.Intake.Place(c.UserContext(),
 		order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})

@@ -117,9 +117,9 @@ func answerSwitch(c *fiber.Ctx, reference core.ID, action, callback string, acce
 	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback +
 		" callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
-		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
+		message = action + " accepted; the store is listed on no platform that receives menus"
 		warnings = append(warnings, core.Warning{Path: "location_ref_id",
-			Message: "the store is listed on no platform that is told of menus, so nothing is published"})
+			Message: "the store is listed on no platform that receives menus, so nothing is published"})
 	} else if platforms == 0 {
 		message = action + " accepted; the store is listed on no platform"
 	}

@@ -117,7 +117,7 @@ func (s *Server) describe(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *
 	defer cancel()
 	status, err := s.Jobs.Status(ctx, ref.Business, ref.ID)
 	if err != nil {
-		s.Log.Warn("the state of a job that a request waited for could not be read", "request", requestID(c), "job",
+		s.Log.Warn("job state could not be read", "request", requestID(c), "job",
 			ref.ID, "error", err)
 		body.Message += "; the hub could not read the state of the job"
 		return

@@ -56,9 +56,9 @@ func createdMessage(made webhook.Created) (message, secret string) {
 	message = "webhook updated: it existed for this event_type and url"
 	switch {
 	case !made.Active:
-		message += "; it is switched off, and gets nothing before active is true"
+		message += ", disabled until active is true"
 	case made.Before.DisabledReason != "":
-		message += "; it is on again, after the hub had switched it off: " + made.Before.DisabledReason
+		message += ", enabled after the hub had disabled it: " + made.Before.DisabledReason
 	}
 	return message, ""
 }

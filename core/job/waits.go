@@ -176,7 +176,7 @@ func (w *Waits) look(ctx context.Context) {
 	defer cancel()
 	found, err := w.ends.Ended(ctx, jobs)
 	if err != nil {
-		w.log.Debug("the ends of jobs could not be looked for; requests that wait for them go on waiting", "error", err)
+		w.log.Debug("ended jobs could not be read", "error", err)
 		return
 	}
 	for _, id := range found {

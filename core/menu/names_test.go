@@ -19,7 +19,7 @@ func TestAliasesInMenusNameThePlatform(t *testing.T) {
 		"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":1},
 			"excluded_platforms":["tasty","web"]}]}`)
 	require.Equal(t, []Warning{{"included_platforms", `included_platforms names the platform "nowhere", which this ` +
-		`business does not have: without effect until it does`}}, plan.Outcomes[Items][0].Warnings)
+		`business does not have yet`}}, plan.Outcomes[Items][0].Warnings)
 	item := plan.Items[0].Record
 	require.JSONEq(t, `{"aggregator-a":["hot"],"default":["x"]}`, string(item.Tags))
 	require.JSONEq(t, `["aggregator-a","tasty-eats","nowhere"]`, string(item.IncludedPlatforms))

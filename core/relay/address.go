@@ -26,7 +26,7 @@ func (p Plan) fillIn(access Access) (Request, error) {
 	}
 	if !p.allows(base.Hostname()) {
 		return Request{},
-			fmt.Errorf("the plugin may not call the host %s for the endpoint %q; allowed are: %s",
+			fmt.Errorf("the plugin may not call the host %s for the endpoint %q, only: %s",
 				base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
 	}
 	whole, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)

@@ -74,7 +74,7 @@ func DecodeBulk(body []byte) ([]Input, error) {
 	case sent.Count == 0:
 		v.AddBody("webhooks", "required", "must hold at least one webhook")
 	case sent.Count > MaxBulk:
-		v.AddBody("webhooks", "limit", fmt.Sprintf("must hold at most %d webhooks; %d were sent", MaxBulk, sent.Count))
+		v.AddBody("webhooks", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxBulk, sent.Count))
 		return nil, v.Err()
 	}
 	raws := root.Webhooks.Of(body)

@@ -62,10 +62,10 @@ type measureCommand struct {
 	Quick  bool     `help:"Fewer and shorter rounds: about four minutes instead of fourteen."`
 	JSON   string   `name:"json" placeholder:"FILE" help:"Write the figures as JSON, too."`
 	Page   string   `name:"markdown" placeholder:"FILE" help:"Write the table into a page, and the chart beside it."`
-	Stores string   `placeholder:"FILE" help:"A request whose stores are posted; otherwise they are generated."`
-	Menu   string   `placeholder:"FILE" help:"A menu request for a business in India; otherwise it is generated."`
+	Stores string   `placeholder:"FILE" help:"A request whose stores are posted. Default: generated stores."`
+	Menu   string   `placeholder:"FILE" help:"A menu request for a business in India. Default: a generated menu."`
 	Hub    string   `default:"bin/servery" placeholder:"FILE" help:"The built hub (${default})."`
-	Data   string   `placeholder:"DIR" help:"Directory for the private PostgreSQL; temporary files by default."`
+	Data   string   `placeholder:"DIR" help:"Directory for the private PostgreSQL. Default: temporary files."`
 	Strict bool     `help:"Fail if a figure misses its target."`
 }
 

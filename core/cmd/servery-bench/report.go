@@ -76,7 +76,7 @@ func capacities(page string, figures []figure) string {
 type compareCommand struct {
 	Before string  `arg:"" placeholder:"FILE" help:"JSON of the earlier run."`
 	After  string  `arg:"" placeholder:"FILE" help:"JSON of the later one."`
-	Within float64 `default:"10" help:"Percentage up to which changes are ignored; runs of one program differ by that."`
+	Within float64 `default:"10" help:"Changes up to this percentage are ignored."`
 	Strict bool    `help:"Fail if a figure is worse."`
 }
 

@@ -26,7 +26,7 @@ type simulateFlags struct {
 	BaseURL  environ.BaseURL `env:"*" default:"http://127.0.0.1:8080" help:"URL of the hub."`
 	Token    string          `env:"SERVERY_SIMULATOR_TOKEN" help:"Token of the simulator."`
 	Business int64           `help:"Id of the business, by default that of the demo."`
-	Store    string          `required:"" help:"ref_id of the store."`
+	Store    string          `required:"" help:"The store, by its ref_id."`
 	Platform []string        `help:"Platforms of the orders, by default all of the store."`
 	Seed     uint64          `help:"Seed of the random choices, to repeat the same orders."`
 	Await    time.Duration   `default:"10s" help:"How long to wait for order_placed webhooks at the end."`

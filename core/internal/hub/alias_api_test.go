@@ -94,9 +94,9 @@ func TestChannelKeyBringsOrdersUnderAnAlias(t *testing.T) {
 		return s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("W-1", ""), `"web"`, `"`+name+`"`, 1))
 	}
 	require.Equal(t, 200, under("shop").status)
-	require.Contains(t, under("web").message(), "known already")
-	requireEnvelope(t, under("phone"), 403, `brings orders of the platform "web" alone`)
-	requireEnvelope(t, under("mars"), 403, `brings orders of the platform "web" alone`)
+	require.Contains(t, under("web").message(), "already exists")
+	requireEnvelope(t, under("phone"), 403, `can only place orders of the platform "web"`)
+	requireEnvelope(t, under("mars"), 403, `can only place orders of the platform "web"`)
 }
 
 func TestStoresAndMenusReadBackByAlias(t *testing.T) {

@@ -176,7 +176,7 @@ func TestDeliveryIsComparedWithItsPredecessor(t *testing.T) {
 	require.Contains(t, latest, `<del class="diff-gone">  &#34;new_state&#34;: &#34;Placed&#34;,</del>`)
 	require.Contains(t, latest, "deliveries/"+sent[2].ID.String()+"/")
 	require.NotContains(t, latest, "<script>alert")
-	require.Contains(t, diff(1), "No earlier delivery about the same")
+	require.Contains(t, diff(1), "have none before it for the same object")
 }
 
 func TestStoreGridShowsProblemsFirst(t *testing.T) {

@@ -96,11 +96,11 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	})
 	t.Run("who has none stays out", func(t *testing.T) {
 		s := as(map[string]any{"email": "eve@example.com"})
-		refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "There is no account with this address")
+		refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "There is no account with this email")
 	})
 	t.Run("who has none but is of a domain comes in, and sees nothing", func(t *testing.T) {
 		b := enters(t, as(map[string]any{"email": "pat@partner.example"}), shell.Root)
-		require.Contains(t, b.get(t, shell.Root).text, "You have not been granted a business yet")
+		require.Contains(t, b.get(t, shell.Root).text, "You have no access to a business yet")
 		require.Equal(t, http.StatusNotFound, b.get(t, shell.BusinessLink(tenant.ID, "")).status)
 		require.Equal(t, http.StatusForbidden, b.get(t, shell.UsersPath).status)
 		made, err := accessdb.New(a.hub.db).UserByEmail(context.Background(), "pat@partner.example")

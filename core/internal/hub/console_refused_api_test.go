@@ -103,7 +103,7 @@ func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
 			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not prove")
 	page = s.kim.get(t, s.page(oddName)).text
 	for _, words := range []string{"verified by the secret webhook_secret, in the header x-signature",
-		"not needed: a secret verifies its calls", "the header x-signature is not right"} {
+		"not needed: a secret verifies its calls", "the header x-signature is wrong"} {
 		require.Contains(t, page, words)
 	}
 	require.NotContains(t, page, "cannot call the hub")

@@ -31,7 +31,7 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 	alone := s.kim.get(t, page)
 	require.Equal(t, 200, alone.status, "a simulator that does not answer keeps nobody from the page")
 	require.Contains(t, alone.text, "Place orders")
-	require.Contains(t, alone.text, "whether faults are active: the simulator at http://127.0.0.1:9 does not answer")
+	require.Contains(t, alone.text, "whether faults are active: the simulator at http://127.0.0.1:9 does not respond")
 	for says, fields := range map[string]url.Values{
 		"Orders must be a number": form("count", "many"),
 		"Orders a second must be": form("rate", "NaN"),
@@ -55,7 +55,7 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 	}
 	for says, fields := range map[string]url.Values{
 		"must be from 400 to 599":                   fault("status", "99"),
-		"is not simulated; these are: aggregator-a": fault("platform", "web"),
+		"is not simulated, only: aggregator-a": fault("platform", "web"),
 		"How often, in percent must be":             fault("probability", "often"),
 		"above 0 and at most 100":                   fault("probability", "0"),
 		"kind &#34;eat&#34; must be":                fault("kind", "eat"),

@@ -104,6 +104,6 @@ func TestPartlyAppliedJobShowsItsWarnings(t *testing.T) {
 	f.await(3)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/"+reference+"/")).text
 	require.Contains(t, shown, "Applied: 1 menu entry. Some parts of the request had no effect.")
-	require.Contains(t, shown, "flush_categories has no effect in a request for one store")
+	require.Contains(t, shown, "flush_categories has no effect in a store request")
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/")).text, "Done, with warnings")
 }

@@ -87,7 +87,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 		"the settings of the plugin are: brand, nutrition": {"settings": {`{"longest_titel":1}`}},
 		"is not allowed by the plugin&#39;s manifest":      {"endpoint-partner_api": {"https://evil.example"}},
 		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
-		"&#34;nobody&#34; must be hub or pos":              {"accept": {"nobody"}},
+		"must be hub or pos, not &#34;nobody&#34;":         {"accept": {"nobody"}},
 		"This platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},
 	} {
 		r := s.save(t, oddName, fields)

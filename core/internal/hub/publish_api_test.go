@@ -166,7 +166,7 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	}
 	problem := lose(func(a *relay.Access) { delete(a.Addresses, "partner_api") })
 	require.Equal(t, "not_published", problem["code"])
-	require.Equal(t, `nothing can be sent to platform "p-a": the platform has no address for the endpoint `+
+	require.Equal(t, `nothing can be sent to platform "p-a": the platform has no URL for the endpoint `+
 		`"partner_api" of its plugin`, problem["message"])
 	one := n.quiet()[0]
 	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.At(one, "status"), hubtest.At(one, "message")})

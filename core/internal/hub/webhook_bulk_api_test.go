@@ -97,7 +97,7 @@ func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
 	}
 	for body, message := range map[string]string{
 		`{}`: "webhooks is required", `{"webhooks":[]}`: "at least one", `{"webhooks":{}}`: "must be an array",
-		`{"webhooks":[` + strings.Repeat(good+",", webhook.MaxBulk) + good + `]}`: "at most 50 webhooks; 51 were sent",
+		`{"webhooks":[` + strings.Repeat(good+",", webhook.MaxBulk) + good + `]}`: "must have at most 50 elements, not 51",
 	} {
 		requireEnvelope(t, a.do(t, request{method: "POST", path: bulkRoute, authorization: tenant.Authorization,
 			body: body}), 400, message)

@@ -288,7 +288,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 	}
 	if waits {
 		return core.Errorf(core.Conflict,
-			"an earlier event of the same order is not delivered yet; this delivery follows it by itself")
+			"an earlier event of the same order is still pending, and this delivery follows it")
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, manual = true
 		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.db.Clock().Now(), business, id)

@@ -67,7 +67,7 @@ func checkName(ctx context.Context, in bun.IDB, business core.BusinessID, name s
 	if err != nil || platform == "" {
 		return err
 	}
-	return core.Errorf(core.Conflict, "%q is an alias of the platform %q; remove the alias before you add a platform "+
+	return core.Errorf(core.Conflict, "%q is an alias of the platform %q: remove the alias before you add a platform "+
 		"with this name", name, platform)
 }
 

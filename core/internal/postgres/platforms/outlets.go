@@ -34,7 +34,7 @@ func CheckOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID, pla
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading the outlets of stores: %w", err)
+		return fmt.Errorf("reading the platform stores: %w", err)
 	}
 	return core.Errorf(core.Conflict, "the platform %q would know the stores %q and %q by %q: correct the "+
 		"platform_store_id in their platform_data first", platform, one, other, id)

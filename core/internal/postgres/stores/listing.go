@@ -34,7 +34,7 @@ func (s Store) SetDefaultListing(ctx context.Context, business core.BusinessID, 
 			return err
 		}
 		if from != "" && from != before {
-			return core.Errorf(core.Conflict, "list-stores was changed meanwhile; nothing was stored")
+			return core.Errorf(core.Conflict, "list-stores was changed meanwhile, and nothing was stored")
 		}
 		if before == to {
 			return nil
