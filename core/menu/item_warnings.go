@@ -81,7 +81,7 @@ func (d *decider) warnOfItemsOf(l levies) {
 			count, lost[at.id] = "all items", 1
 		}
 		if lost[at.id] > 0 {
-			d.warn(l.kind.String(), at.name(), "no longer applies to "+count+" that are not in this request")
+			d.warn(l.kind.String(), at.name(), "no longer applies to "+count+" outside this request")
 		}
 	}
 	for i, sent := range l.sent {

@@ -26,9 +26,9 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 			`{"language":"es_ES","title":"Lenteja"},{"language":"es_MX","title":"Lentejas"},{"language":"ES-es",` +
 			`"title":"Dal"}]}]}`,
 			"items.0", []string{
-				`translations[0].language: translations[0].language has a region: it is kept as "es-ES"`,
-				`translations[1].language: translations[1].language has a region: it is kept as "es-MX"`,
-				`translations[2].language: translations[2].language has a region: it is kept as "es-ES"`,
+				`translations[0].language: translations[0].language has a region, and is stored as "es-ES"`,
+				`translations[1].language: translations[1].language has a region, and is stored as "es-MX"`,
+				`translations[2].language: translations[2].language has a region, and is stored as "es-ES"`,
 				`translations[2].language: translations[2].language is given twice; the first translation counts`}},
 		"codes that are none": {`{"categories":[{"ref_id":"c","name":"C","translations":[{"language":"default",` +
 			`"name":"C"},` +
@@ -38,9 +38,9 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 			`translations[1].language: translations[1].language is no two-letter ISO 639-1 code: "zzz" is ` +
 				`kept as it is`}},
 		"no description": {`{"items":[{"ref_id":"dal","price":9.5,"description":false}]}`, "items.0",
-			[]string{"description: description is false, which counts as empty"}},
+			[]string{"description: description is false, and is read as empty"}},
 		"no minimum": {`{"option_groups":[{"ref_id":"g","title":"G","min_selectable":-1,"max_selectable":-1}]}`,
-			"option_groups.0", []string{"min_selectable: min_selectable is -1, which counts as 0"}},
+			"option_groups.0", []string{"min_selectable: min_selectable is -1, and is read as 0"}},
 		"no category": {`{"items":[{"ref_id":"dal","price":9.5,"category_ref_ids":[""]}]}`, "items.0",
 			[]string{"category_ref_ids: category_ref_ids contains empty references, which are ignored"}},
 		"nobody": {`{"items":[{"ref_id":"dal","price":9.5,"serves":0}]}`, "items.0",
@@ -48,10 +48,10 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 		"a tax twice": {`{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":8},` +
 			`"item_ref_ids":["dal"]},` +
 			`{"code":"ST_P","title":"Sales Tax","structure":{"value":8.0},"item_ref_ids":["pie"]}]}`, "taxes.1",
-			[]string{"code: code and structure.value are the same as in taxes[0]; the two are merged"}},
+			[]string{"code: code and structure.value are the same as in taxes[0], and the two are merged"}},
 		"a group twice": {`{"option_groups":[{"ref_id":"size","title":"Size","item_ref_ids":["dal"]},` +
 			`{"ref_id":"size","title":"Size","item_ref_ids":["pie"]}]}`, "option_groups.1",
-			[]string{"ref_id: ref_id is the same as in option_groups[0]; the two are merged"}},
+			[]string{"ref_id: ref_id is the same as in option_groups[0], and the two are merged"}},
 	} {
 		callback := c.applied("-1", row.body)
 		require.Equal(t, row.want, warnings(callback.get(row.object)), says)

@@ -53,7 +53,7 @@ func TestPythonERPTaxesTheItemsOfOneStore(t *testing.T) {
 	adds := c.applied("south", pythonTax("7.25", "", "soup"))
 	require.Equal(t, map[string][]string{"7.25": {"tea", "pie", "soup"}}, c.taxed())
 	require.Equal(t, []string{"taxes[0].item_ref_ids: item_ref_ids adds to ST_P 7.25, which still applies to 2 items " +
-		"that it does not list; clear_items true takes it from them"}, warnings(adds))
+		"that it does not list: send clear_items true to remove it"}, warnings(adds))
 	require.Empty(t, warnings(c.applied("-1", pythonTax("7.25", "", "tea", "pie", "soup"))))
 
 	other := c.applied("north", pythonTax("9.5", "", "tea"))
@@ -62,19 +62,19 @@ func TestPythonERPTaxesTheItemsOfOneStore(t *testing.T) {
 	require.Empty(t, warnings(other), "the request names what it takes")
 	cleared := c.applied("south", pythonTax("7.25", `, "clear_items": true`, "cake"))
 	require.Equal(t, map[string][]string{"7.25": {"cake"}, "9.5": {"tea"}}, c.taxed())
-	require.Equal(t, []string{"taxes: ST_P 7.25 no longer applies to 2 items that this request does not name"},
+	require.Equal(t, []string{"taxes: ST_P 7.25 no longer applies to 2 items outside this request"},
 		warnings(cleared))
 	off := c.applied("-1", pythonTax("9.5", `, "active": false`))
 	require.Equal(t, map[string][]string{"7.25": {"cake"}}, c.taxed())
-	require.Equal(t, []string{"taxes: ST_P 9.5 no longer applies to 1 item that this request does not name"},
+	require.Equal(t, []string{"taxes: ST_P 9.5 no longer applies to 1 item outside this request"},
 		warnings(off))
 	all := c.applied("-1", pythonTax("8", "", "all"))
 	require.Equal(t, []string{"all"}, c.taxed()["8"])
-	require.Equal(t, []string{"taxes: ST_P 7.25 no longer applies to 1 item that this request does not name"},
+	require.Equal(t, []string{"taxes: ST_P 7.25 no longer applies to 1 item outside this request"},
 		warnings(all), "of 9.5, which was off, nothing is lost")
 	flushed := c.applied("-1", `{"flush_taxes": true, "taxes": []}`)
 	require.Empty(t, c.taxed())
-	require.Equal(t, []string{"taxes: ST_P 8 no longer applies to all items that this request does not name"},
+	require.Equal(t, []string{"taxes: ST_P 8 no longer applies to all items outside this request"},
 		warnings(flushed))
 }
 
@@ -102,7 +102,7 @@ func TestPythonERPChargesTheItemsOfOneStore(t *testing.T) {
 	c.applied("south", charge(`"item_ref_ids": ["pie"]`))
 	require.Equal(t, []float64{1.5, 1.5, 0}, []float64{charged("tea"), charged("pie"), charged("cake")})
 	cleared := c.applied("-1", charge(`"clear_items": true, "item_ref_ids": []`))
-	require.Equal(t, []string{"charges: PC_F 1.5 no longer applies to 2 items that this request does not name"},
+	require.Equal(t, []string{"charges: PC_F 1.5 no longer applies to 2 items outside this request"},
 		warnings(cleared))
 	require.Contains(t, warnings(cleared.get("charges.0"))[0], "applies to no order until the list names items")
 	require.Equal(t, []float64{0, 0}, []float64{charged("tea"), charged("cake")})
@@ -132,7 +132,7 @@ func TestPythonERPSendsFloatsAndNulls(t *testing.T) {
 			"description": null}],
 			"platform_pricing": [{"platform": "web", "price": 6.499999999999999}], "img_url": null, "images": []},
 		{"ref_id": "pie", "title": "Pie", "price": 1e1, "serves": 2.0, "weight": 250.0}]}`)
-	require.Equal(t, []string{"price: price has digits beyond the currency in 3 cases; they are rounded, " +
+	require.Equal(t, []string{"price: price has more decimals than the currency in 3 cases, rounded " +
 		"such as 6.599999999999999 to 6.6"}, warnings(callback))
 	require.Equal(t, []string{"serves: serves is 0, and is read as absent"}, warnings(callback.get("items.0")))
 	items := c.stored("caf%C3%A9", "items")

@@ -24,12 +24,12 @@ func TestTypeScriptPortalSendsFalseForNone(t *testing.T) {
 		`"tags":{"default":["new"],"tasty-eats":["hot"]},"platform_pricing":[{"platform":"tasty-eats","price":11}]}],`+
 		`"option_groups":[{"ref_id":"g1","title":"Side","description":false}],`+
 		`"options":[{"ref_id":"o1","title":"Fries","price":0,"description":false,"img_url":false}]}`)
-	require.Equal(t, []string{"description: description is false, which counts as empty",
-		"img_url: img_url is false, which counts as empty"}, warnings(callback.get("categories.0")))
+	require.Equal(t, []string{"description: description is false, and is read as empty",
+		"img_url: img_url is false, and is read as empty"}, warnings(callback.get("categories.0")))
 	item := warnings(callback.get("items.0"))
-	require.Subset(t, item, []string{"description: description is false, which counts as empty",
-		"ref_title: ref_title is false, which counts as empty", "img_url: img_url has a bare %; it is escaped as %25",
-		"images[0].url: images[0].url has a bare %; it is escaped as %25"})
+	require.Subset(t, item, []string{"description: description is false, and is read as empty",
+		"ref_title: ref_title is false, and is read as empty", "img_url: img_url has an unescaped %, stored as %25",
+		"images[0].url: images[0].url has an unescaped %, stored as %25"})
 	require.Len(t, item, 6, "and the platforms in tags and platform_pricing: %v", item)
 	require.Len(t, warnings(callback.get("option_groups.0")), 1)
 	require.Len(t, warnings(callback.get("options.0")), 2)

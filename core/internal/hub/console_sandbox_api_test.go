@@ -54,12 +54,12 @@ func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
 		return fields
 	}
 	for says, fields := range map[string]url.Values{
-		"must be from 400 to 599":                   fault("status", "99"),
+		"must be from 400 to 599":              fault("status", "99"),
 		"is not simulated, only: aggregator-a": fault("platform", "web"),
-		"How often, in percent must be":             fault("probability", "often"),
-		"above 0 and at most 100":                   fault("probability", "0"),
-		"kind &#34;eat&#34; must be":                fault("kind", "eat"),
-		"lasts_ms must be":                          fault("lasts", "-1"), "Enter a short reason": fault("why", ""),
+		"How often, in percent must be":        fault("probability", "often"),
+		"above 0 and at most 100":              fault("probability", "0"),
+		"kind &#34;eat&#34; must be":           fault("kind", "eat"),
+		"lasts_ms must be":                     fault("lasts", "-1"), "Enter a short reason": fault("why", ""),
 	} {
 		refused := s.kim.post(t, page+"faults/", fields)
 		require.Equal(t, 400, refused.status, says)

@@ -55,7 +55,7 @@ func TestSearchFindsASwitchByItsReference(t *testing.T) {
 	}
 	shown := sam.get(t, page).text
 	require.Contains(t, shown, "Updates to platforms")
-	require.Contains(t, shown, "Store off on b")
+	require.Contains(t, shown, "Store disabled on b")
 
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "grid/")).text, "closed on this platform by API key")
 

@@ -29,7 +29,7 @@ func TestStoresAddTheirItemsToATax(t *testing.T) {
 
 	const flush = `{"flush_taxes":true,"taxes":[]}`
 	lost := k.send("-1", flush)["warnings"].([]any)[0].(map[string]any)
-	require.Equal(t, "ST_P 8 no longer applies to 1 item that are not in this request", lost["message"])
+	require.Equal(t, "ST_P 8 no longer applies to 1 item outside this request", lost["message"])
 }
 
 func itemsOf(k *kitchen, kind string) []any {
