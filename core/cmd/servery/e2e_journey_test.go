@@ -151,13 +151,15 @@ func TestStoreCallbackNamesFailedStores(t *testing.T) {
 	got := j.sink.await(t, j.post(t, `{"stores": [
 		{"ref_id": "good", "city": "Oakland", "name": "Good"},
 		{"ref_id": "nameless", "city": "Oakland"},
-		{"ref_id": "elsewhere", "city": "Oakland", "name": "Elsewhere", "included_platforms": ["web", "nowhere"]}]}`),
+		{"ref_id": "elsewhere", "city": "Oakland", "name": "Elsewhere", "included_platforms": ["web", "nowhere"]},
+		{"ref_id": "homeless", "name": "Homeless"}]}`),
 		"/subscribed", j.secret)
-	require.Equal(t, 1, got.Stats.Created)
+	require.Equal(t, 2, got.Stats.Created)
 	require.Zero(t, got.Stats.Updated)
 	require.Equal(t, 2, got.Stats.Errors)
 	require.False(t, got.Stores[0].Status.Error)
-	for i, message := range map[int]string{1: "name is required", 2: `"nowhere"`} {
+	require.False(t, got.Stores[2].Status.Error, "an unknown platform is kept")
+	for i, message := range map[int]string{1: "name is required", 3: "city is required"} {
 		status := got.Stores[i].Status
 		require.True(t, status.Error)
 		require.Equal(t, "A", status.Action)

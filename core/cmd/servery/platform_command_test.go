@@ -264,7 +264,7 @@ func TestPlatformAliasCommands(t *testing.T) {
 		require.Contains(t, complaints, complaint)
 	}
 	_, complaints = o.run("platform", "set", business, "zomato", "--plugin=own")
-	require.Contains(t, complaints, `"zomato" is an alias of the platform "web"; remove the alias before`)
+	require.Contains(t, complaints, `"zomato" is an alias of the platform "web": remove the alias before`)
 	_, complaints = alias("remove", "zomato")
 	require.Empty(t, complaints)
 	said, complaints = o.run("platform", "set", business, "zomato", "--plugin=own")

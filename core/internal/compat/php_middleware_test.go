@@ -29,14 +29,14 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 				`translations[0].language: translations[0].language has a region, and is stored as "es-ES"`,
 				`translations[1].language: translations[1].language has a region, and is stored as "es-MX"`,
 				`translations[2].language: translations[2].language has a region, and is stored as "es-ES"`,
-				`translations[2].language: translations[2].language is given twice; the first translation counts`}},
+				`translations[2].language: translations[2].language is given twice, and the first translation is used`}},
 		"codes that are none": {`{"categories":[{"ref_id":"c","name":"C","translations":[{"language":"default",` +
 			`"name":"C"},` +
 			`{"language":"zzz","name":"C"}]}]}`, "categories.0", []string{
-			`translations[0].language: translations[0].language is no two-letter ISO 639-1 code: "default" is ` +
-				`kept as it is`,
-			`translations[1].language: translations[1].language is no two-letter ISO 639-1 code: "zzz" is ` +
-				`kept as it is`}},
+			`translations[0].language: translations[0].language is not a two-letter ISO 639-1 code, ` +
+				`and "default" is stored unchanged`,
+			`translations[1].language: translations[1].language is not a two-letter ISO 639-1 code, ` +
+				`and "zzz" is stored unchanged`}},
 		"no description": {`{"items":[{"ref_id":"dal","price":9.5,"description":false}]}`, "items.0",
 			[]string{"description: description is false, and is read as empty"}},
 		"no minimum": {`{"option_groups":[{"ref_id":"g","title":"G","min_selectable":-1,"max_selectable":-1}]}`,

@@ -123,7 +123,7 @@ func (o *Options) openDatabase(ctx context.Context, log *slog.Logger) (*Database
 	}
 	if err != nil {
 		db.CloseAll(log)
-		return nil, err
+		return nil, db.Remedy(err)
 	}
 	o.Platforms = platforms.New(db.DB)
 	return db, nil

@@ -161,7 +161,7 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.Equal(t, core.NotFound, core.CodeOf(aliases.SendAlias(t.Context(), p.business, "two", true, change)))
 	err := platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "one", ServedBy: "own"}, unchanged)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
-	require.ErrorContains(t, err, `"one" is an alias of the platform "a"; remove the alias before you add a platform`)
+	require.ErrorContains(t, err, `"one" is an alias of the platform "a": remove the alias before you add a platform`)
 
 	entries, err := consoleview.New(p.db).Audit(t.Context(), p.business,
 		console.EntryFilter{Object: "platform/a", Limit: 50})
