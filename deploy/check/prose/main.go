@@ -2,7 +2,7 @@
 // the length of its sentences. It prints file:line:column, what it found and what
 // to write instead, and exits with 1 where there is anything.
 //
-//	go run ./deploy/check/prose [-count] [ROOT [PREFIX...]]
+//	go run ./deploy/check/prose [-count] [-comments] [ROOT [PREFIX...]]
 //
 // ROOT is the repository, by default the working directory. Only findings in
 // files whose name begins with a PREFIX are shown.
@@ -19,6 +19,7 @@ import (
 
 func main() {
 	counted := flag.Bool("count", false, "print the number of findings of each file alone")
+	comments := flag.Bool("comments", false, "check the comments of Go and SQL files alone")
 	flag.Parse()
 	root := "."
 	if flag.NArg() > 0 {
@@ -28,7 +29,11 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	findings, err := lint(os.DirFS(root), sources, rules)
+	checked := sources
+	if *comments {
+		checked = []Source{commentSource}
+	}
+	findings, err := lint(os.DirFS(root), checked, rules)
 	if err != nil {
 		fail(err)
 	}

@@ -31,6 +31,9 @@ var sources = []Source{
 	GoMessages{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}},
 }
 
+// commentSource is the comments of all code.
+var commentSource = Comments{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}}
+
 // consoleWords is how long a sentence of the console may be.
 const consoleWords = 20
 
