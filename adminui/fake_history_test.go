@@ -25,15 +25,15 @@ func (p past) all() []menu.Revision {
 	}
 	return []menu.Revision{
 		{ID: revised[0], At: before(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17",
-			Actor: "key:pos", Touched: []menu.Touchings{{Entity: "items", Location: "S-17", Rows: 2},
+			Actor: "key:pos", Changes: []menu.ChangeCount{{Entity: "items", Location: "S-17", Rows: 2},
 				{Entity: "option_groups", Rows: 1200}}},
 		{ID: revised[1], At: before(60).UnixMilli(), Reference: id(61), Kind: "rollback", Location: "-1",
-			Actor: "user:" + hostile, Undoes: &revised[2],
-			Touched: []menu.Touchings{{Entity: "items", Rows: 9}, {Entity: "items", Rows: 9},
+			Actor: "user:" + hostile, RolledBackTo: &revised[2],
+			Changes: []menu.ChangeCount{{Entity: "items", Rows: 9}, {Entity: "items", Rows: 9},
 				{Entity: "items", Location: "S-17", Rows: 9}, {Entity: "items", Location: hostile, Rows: 9},
 				{Entity: "taxes", Rows: 1}, {Entity: "charges", Rows: 1}}},
 		{ID: revised[2], At: before(90).UnixMilli(), Reference: id(91), Kind: "switch", Location: long,
-			Actor: "key:" + long, Touched: []menu.Touchings{{Entity: "stores", Rows: 1}}},
+			Actor: "key:" + long, Changes: []menu.ChangeCount{{Entity: "stores", Rows: 1}}},
 	}
 }
 
@@ -87,7 +87,7 @@ func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID,
 	return found, nil
 }
 
-func (p past) Address(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {
+func (p past) ResolveLocation(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {
 	if location != "S-17" {
 		return core.Business{}, menu.Scope{}, missing()
 	}
@@ -95,15 +95,15 @@ func (p past) Address(_ context.Context, _ core.BusinessID, location string) (co
 }
 
 func (p past) ItemThen(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
-	at time.Time) (menu.ItemThen, error) {
+	at time.Time) (menu.ItemAsOf, error) {
 	price, err := core.ParseAmount("10.25")
-	return menu.ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),
+	return menu.ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),
 		Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID, Title: hostile, Price: price},
-		Record: &menu.ItemReading{}}, err
+		Record: &menu.APIItem{}}, err
 }
 
-func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.Undoing, error) {
-	u := menu.Undoing{Latest: p.all()[0].ID}
+func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.RollbackPreview, error) {
+	u := menu.RollbackPreview{Latest: p.all()[0].ID}
 	if to != u.Latest {
 		u.Objects = menu.PerKind[int]{menu.Items: 2, menu.OptionGroups: 120}
 		u.Timings = 3

@@ -195,7 +195,7 @@ func stocked() shelf {
 			Secrets:   map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)},
 			Version:   strings.Repeat("a", 32),
 			RefusedAt: before(3), Refused: "the header x-signature is not right",
-			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", Sent: true},
+			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", InEvents: true},
 				{Alias: hostile + long, Platform: "tasty-eats"}}},
 		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`),
 			Version: strings.Repeat("b", 32), Aliases: []core.PlatformAlias{{Alias: "gone", Platform: hostile}}},
@@ -220,7 +220,7 @@ func sampleOrder(o console.Order) order.Record {
 	}
 	if o.Rider != "" {
 		rider := order.Rider{Name: "Asha " + strings.ReplaceAll(hostile, `"`, ""), Phone: "5550100"}
-		r.Rides = order.Rides{{Status: order.Assigned, At: before(15).UnixMilli(), Rider: rider, Actor: "key:pos"},
+		r.RiderHistory = order.RiderHistory{{Status: order.Assigned, At: before(15).UnixMilli(), Rider: rider, Actor: "key:pos"},
 			{Status: order.RiderStatus(o.Rider), At: before(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
 	}
 	r.Relay = fmt.Appendf(nil,

@@ -66,9 +66,9 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{parsed}, nil
 }
 
-// OfAnySize returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have more
+// UnboundedAmounts returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have more
 // digits than a single amount that was sent.
-func OfAnySize() json.Options {
+func UnboundedAmounts() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error {
 		value, err := d.ReadValue()
 		if err == nil {

@@ -18,18 +18,18 @@ func AppendText(out []byte, text string) ([]byte, error) {
 
 // The kinds of byte that can need more than quotes.
 const (
-	beyondASCII byte = 1 << iota
-	toEscape
+	nonASCII byte = 1 << iota
+	needsEscape
 )
 
-// special classifies each byte value.
-var special = func() (table [256]byte) {
+// byteClasses classifies each byte value.
+var byteClasses = func() (table [256]byte) {
 	for c := range table {
 		switch {
 		case c < ' ', c == '"', c == '\\':
-			table[c] = toEscape
+			table[c] = needsEscape
 		case c >= utf8.RuneSelf:
-			table[c] = beyondASCII
+			table[c] = nonASCII
 		}
 	}
 	return table
@@ -39,9 +39,9 @@ var special = func() (table [256]byte) {
 func plain(text string) bool {
 	var found byte
 	for i := range len(text) {
-		found |= special[text[i]]
+		found |= byteClasses[text[i]]
 	}
-	return found == 0 || found == beyondASCII && utf8.ValidString(text)
+	return found == 0 || found == nonASCII && utf8.ValidString(text)
 }
 
 // AppendTo appends the amount as a JSON number, the same as String. It formats small amounts without allocating.

@@ -14,16 +14,16 @@ type Array struct {
 	Count int // elements sent
 	Sent  bool
 
-	elements []extent
+	elements []byteRange
 }
 
-// extent is the byte range of an element in the body.
-type extent struct{ start, end int64 }
+// byteRange is the byte range of an element in the body.
+type byteRange struct{ start, end int64 }
 
-// counted bounds how far an oversized array is counted, as a multiple of its limit.
-const counted = 4
+// maxCountFactor bounds how far an oversized array is counted, as a multiple of its limit.
+const maxCountFactor = 4
 
-var errNoArray = &RuleError{"type", "must be an array"}
+var errNotArray = &RuleError{"type", "must be an array"}
 
 // UnmarshalJSONFrom reads an array. A null leaves it unchanged.
 func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -32,14 +32,14 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return d.SkipValue()
 	case '[':
 	default:
-		return errNoArray
+		return errNotArray
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
 	a.Sent = true
 	for d.PeekKind() != ']' {
-		if a.Count >= counted*a.Limit {
+		if a.Count >= maxCountFactor*a.Limit {
 			return &RuleError{"limit",
 				fmt.Sprintf("must have at most %d objects, not more than %d", a.Limit, a.Count)}
 		}
@@ -53,7 +53,7 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 				return err
 			}
 			end := d.InputOffset()
-			a.elements = append(a.elements, extent{end - int64(len(value)), end})
+			a.elements = append(a.elements, byteRange{end - int64(len(value)), end})
 		}
 		a.Count++
 	}
@@ -61,8 +61,8 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// Of returns the kept elements as slices of the body that the array was read from.
-func (a *Array) Of(body []byte) []jsontext.Value {
+// Elements returns the kept elements as slices of the body that the array was read from.
+func (a *Array) Elements(body []byte) []jsontext.Value {
 	if !a.Sent {
 		return nil
 	}

@@ -25,7 +25,7 @@ func TestArrayKeepsItsLimitAndCountsTheRest(t *testing.T) {
 		array, err := arrayOf(n)
 		require.NoError(t, err)
 		require.Equal(t, n, array.Count)
-		require.Len(t, array.Of(make([]byte, 200)), min(n, 10))
+		require.Len(t, array.Elements(make([]byte, 200)), min(n, 10))
 	}
 }
 

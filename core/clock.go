@@ -41,8 +41,8 @@ func (c *SystemClock) At(t time.Time) (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// Pause returns at the given time, or when the context ends.
-func Pause(ctx context.Context, clock Clock, until time.Time) {
+// SleepUntil returns at the given time, or when the context ends.
+func SleepUntil(ctx context.Context, clock Clock, until time.Time) {
 	timer, stop := clock.At(until)
 	defer stop()
 	select {

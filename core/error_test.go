@@ -26,7 +26,7 @@ func TestConnectionErrorsAreCutOffs(t *testing.T) {
 		said("23505"):       false,
 		errors.New("other"): false,
 	} {
-		require.Equal(t, want, core.IsCutOff(err), err)
+		require.Equal(t, want, core.IsDatabaseUnavailable(err), err)
 	}
 }
 

@@ -76,9 +76,9 @@ func CodeOf(err error) Code {
 	}
 }
 
-// IsCutOff reports whether an error means that the database is unavailable. It covers a lost connection, a restart, a
+// IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection, a restart, a
 // timeout, a lack of disk space, memory or connections, and read-only mode.
-func IsCutOff(err error) bool {
+func IsDatabaseUnavailable(err error) bool {
 	var network net.Error // includes deadline errors
 	var said interface{ Field(byte) string }
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) {
@@ -113,7 +113,7 @@ type Object struct {
 	Array string
 	Index int
 	RefID string
-	Named string // the name of the ref_id in this array; "" is ref_id
+	RefIDField string // the name of the ref_id in this array; "" is ref_id
 }
 
 // String returns the form used in messages: stores[3] (ref_id "S-17").
@@ -121,14 +121,14 @@ func (o Object) String() string {
 	if o.RefID == "" {
 		return o.path()
 	}
-	return fmt.Sprintf("%s (%s %q)", o.path(), o.named(), o.RefID)
+	return fmt.Sprintf("%s (%s %q)", o.path(), o.refIDField(), o.RefID)
 }
 
-func (o Object) named() string {
-	if o.Named == "" {
+func (o Object) refIDField() string {
+	if o.RefIDField == "" {
 		return "ref_id"
 	}
-	return o.Named
+	return o.RefIDField
 }
 
 func (o Object) path() string { return fmt.Sprintf("%s[%d]", o.Array, o.Index) }

@@ -13,7 +13,7 @@ func FuzzDecodeJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var sent struct {
-			ID     Whole  `json:"id"`
+			ID     PositiveInt  `json:"id"`
 			Amount Amount `json:"amount"`
 		}
 		if err := DecodeJSON(body, &sent); err != nil {

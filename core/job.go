@@ -6,9 +6,9 @@ import "time"
 // in which they were accepted.
 type JobKind string
 
-// Line returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu creates
+// OrderingKey returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu creates
 // the categories that they refer to. Every other kind has its own key.
-func (k JobKind) Line() JobKind {
+func (k JobKind) OrderingKey() JobKind {
 	if k == TimingJob {
 		return MenuJob
 	}
@@ -46,13 +46,13 @@ type Job struct {
 	Owner       ID     // of the lease
 	Trace       Trace  // of the request
 	Actor       string // who requested it, such as key:pos; set only when it is enqueued
-	Unready     string // why its body cannot be read, in plain words; "" if it can
-	Cause       string // why the previous attempt failed; "" if it did not, or if it left no error
+	BodyError     string // why its body cannot be read, in plain words; "" if it can
+	LastError       string // why the previous attempt failed; "" if it did not, or if it left no error
 }
 
-// Postponed is the error of a job that has to wait. The job is released and continues at the given time. Such an
+// Snooze is the error of a job that has to wait. The job is released and continues at the given time. Such an
 // attempt is not counted.
-type Postponed struct{ Until time.Time }
+type Snooze struct{ Until time.Time }
 
 // Error returns a message with the time.
-func (p Postponed) Error() string { return "the job waits until " + p.Until.Format(time.RFC3339Nano) }
+func (p Snooze) Error() string { return "the job waits until " + p.Until.Format(time.RFC3339Nano) }

@@ -66,7 +66,7 @@ func DecodeObjects(raws []jsontext.Value, into func(i int) any) []error {
 	return failures
 }
 
-var errNoObject = &RuleError{"type", "must be an object"}
+var errNotObject = &RuleError{"type", "must be an object"}
 
 func decodeObject(raw jsontext.Value, into any) (err error) {
 	defer func() { // a panic in a separate goroutine would end the process
@@ -75,9 +75,9 @@ func decodeObject(raw jsontext.Value, into any) (err error) {
 		}
 	}()
 	if raw.Kind() != '{' {
-		return errNoObject
+		return errNotObject
 	}
-	return json.Unmarshal(raw, into, wholeNumbers,
+	return json.Unmarshal(raw, into, integerUnmarshalers,
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // DecodeJSON has checked both
 }
 
@@ -86,11 +86,11 @@ func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	var members map[string]jsontext.Value
 	var named string
 	// ignores its other errors
-	if json.Unmarshal(raw, &members) == nil && json.Unmarshal(members[at.named()], &named) == nil {
+	if json.Unmarshal(raw, &members) == nil && json.Unmarshal(members[at.refIDField()], &named) == nil {
 		at.RefID = named
 	}
-	if failure == errNoObject {
-		v.Add(at, "", errNoObject.Code, errNoObject.Rule+", not "+sent(raw))
+	if failure == errNotObject {
+		v.Add(at, "", errNotObject.Code, errNotObject.Rule+", not "+describeValue(raw))
 		return
 	}
 	path, code, rule := explain(failure, raw)
@@ -127,14 +127,14 @@ func explain(err error, body []byte) (path, code, rule string) {
 	if errors.As(semantic.Err, &ruled) && ruled.Code != "type" {
 		return path, ruled.Code, ruled.Rule
 	}
-	return path, ruled.Code, ruled.Rule + ", not " + sent(valueAt(semantic.JSONPointer, body))
+	return path, ruled.Code, ruled.Rule + ", not " + describeValue(valueAt(semantic.JSONPointer, body))
 }
 
-// maxSent bounds the part of a sent value that a message shows, in characters.
-const maxSent = 40
+// maxShown bounds the part of a sent value that a message shows, in characters.
+const maxShown = 40
 
-// sent describes a value for a message: a number or a string by itself, others by their type.
-func sent(value jsontext.Value) string {
+// describeValue describes a value for a message: a number or a string by itself, others by their type.
+func describeValue(value jsontext.Value) string {
 	switch value.Kind() {
 	case '{':
 		return "an object"
@@ -144,14 +144,14 @@ func sent(value jsontext.Value) string {
 		text, _ := jsontext.AppendUnquote(nil, value)
 		return Quote(string(text))
 	default:
-		return fmt.Sprintf("%.*s", maxSent, value)
+		return fmt.Sprintf("%.*s", maxShown, value)
 	}
 }
 
 // Quote quotes the beginning of a sent text for a message.
 func Quote(text string) string {
-	if utf8.RuneCountInString(text) > maxSent {
-		text = string([]rune(text)[:maxSent]) + "…"
+	if utf8.RuneCountInString(text) > maxShown {
+		text = string([]rune(text)[:maxShown]) + "…"
 	}
 	return strconv.Quote(text)
 }
@@ -183,7 +183,7 @@ const maxPath = 400
 // fieldPath turns a JSON pointer (RFC 6901) into the body into the form stores[3].name.
 func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	var b strings.Builder
-	inArray := arrays(jsonDecoder(body))
+	inArray := pointerWalker(jsonDecoder(body))
 	for token := range pointer.Tokens() {
 		if b.Len() > maxPath {
 			b.WriteString("…")
@@ -207,7 +207,7 @@ func fieldPath(pointer jsontext.Pointer, body []byte) string {
 // valueAt returns the value that a JSON pointer leads to.
 func valueAt(pointer jsontext.Pointer, body []byte) jsontext.Value {
 	d := jsonDecoder(body)
-	step := arrays(d)
+	step := pointerWalker(d)
 	for token := range pointer.Tokens() {
 		step(token)
 	}
@@ -219,9 +219,9 @@ func jsonDecoder(body []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// arrays returns a function that moves a decoder along the tokens of a JSON pointer. For each token it reports
+// pointerWalker returns a function that moves a decoder along the tokens of a JSON pointer. For each token it reports
 // whether the token is an index into an array rather than the name of a member.
-func arrays(d *jsontext.Decoder) (isIndex func(token string) bool) {
+func pointerWalker(d *jsontext.Decoder) (isIndex func(token string) bool) {
 	return func(token string) bool {
 		switch start, err := d.ReadToken(); {
 		case err != nil:

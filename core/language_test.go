@@ -11,12 +11,12 @@ func TestLanguagesHaveOneCodeEach(t *testing.T) {
 		"en": "en", "HI": "hi", "nb": "nb", "no": "no", "tl": "tl",
 		"in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro",
 	} {
-		got, known := Language(code)
+		got, known := NormalizeLanguage(code)
 		require.True(t, known, code)
 		require.Equal(t, present, got)
 	}
 	for _, code := range []string{"", "e", "eng", "qx", "e1", "en-US", "é"} {
-		_, known := Language(code)
+		_, known := NormalizeLanguage(code)
 		require.False(t, known, code)
 	}
 }

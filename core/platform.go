@@ -9,40 +9,40 @@ import (
 	"unicode/utf8"
 )
 
-// ServedByOwn marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
+// ServedByMerchant marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
 // plugin id.
-const ServedByOwn = "own"
+const ServedByMerchant = "own"
 
 // Platform is an ordering channel of a business, under the name that the business chose.
 type Platform struct {
 	Name     string `json:"name"`
 	ServedBy string `json:"served_by"`
-	SentAs   string `json:"-"` // the alias by which events name it; "" if they use Name
+	EventAlias   string `json:"-"` // the alias by which events name it; "" if they use Name
 }
 
-// Sent returns the name by which events name the platform.
-func (p Platform) Sent() string { return cmp.Or(p.SentAs, p.Name) }
+// EventName returns the name by which events name the platform.
+func (p Platform) EventName() string { return cmp.Or(p.EventAlias, p.Name) }
 
 // PlatformAlias is another name of a platform, which a client of the business has fixed in its code.
 type PlatformAlias struct {
 	Alias    string `json:"alias"`
 	Platform string `json:"platform"`
-	Sent     bool   `json:"sent"` // events name the platform by it; at most one alias of a platform
+	InEvents     bool   `json:"sent"` // events name the platform by it; at most one alias of a platform
 }
 
 // PlatformNames are the names and aliases of the platforms of a business.
 type PlatformNames struct {
 	platforms map[string]string // by name and by alias
-	sent      map[string]string // aliases by platform
+	eventAliases      map[string]string // aliases by platform
 }
 
 // NewPlatformNames returns the names of platforms with these aliases.
 func NewPlatformNames(platforms []string, aliases ...PlatformAlias) PlatformNames {
-	n := PlatformNames{platforms: make(map[string]string, len(platforms)+len(aliases)), sent: map[string]string{}}
+	n := PlatformNames{platforms: make(map[string]string, len(platforms)+len(aliases)), eventAliases: map[string]string{}}
 	for _, a := range aliases {
 		n.platforms[a.Alias] = a.Platform
-		if a.Sent {
-			n.sent[a.Platform] = a.Alias
+		if a.InEvents {
+			n.eventAliases[a.Platform] = a.Alias
 		}
 	}
 	for _, name := range platforms { // a name has priority over an alias
@@ -57,11 +57,11 @@ func (n PlatformNames) Resolve(name string) string { return cmp.Or(n.platforms[n
 // Known reports whether the business has a platform with the name or alias.
 func (n PlatformNames) Known(name string) bool { return n.platforms[name] != "" }
 
-// Sent returns the name by which events name a platform.
-func (n PlatformNames) Sent(platform string) string { return cmp.Or(n.sent[platform], platform) }
+// EventName returns the name by which events name a platform.
+func (n PlatformNames) EventName(platform string) string { return cmp.Or(n.eventAliases[platform], platform) }
 
-// SendsAliases reports whether events name any platform by an alias.
-func (n PlatformNames) SendsAliases() bool { return len(n.sent) > 0 }
+// HasEventAliases reports whether events name any platform by an alias.
+func (n PlatformNames) HasEventAliases() bool { return len(n.eventAliases) > 0 }
 
 // maxPlatformName bounds the names of platforms and their aliases, in characters.
 const maxPlatformName = 255
@@ -161,8 +161,8 @@ func ResolveNames(list []string, resolve func(string) string) []string {
 	return resolved
 }
 
-// TwiceNamed returns the warning about entries that name a platform which another entry names too.
-func TwiceNamed(field string, dropped []string) []Warning {
+// DuplicatePlatforms returns the warning about entries that name a platform which another entry names too.
+func DuplicatePlatforms(field string, dropped []string) []Warning {
 	if len(dropped) == 0 {
 		return nil
 	}

@@ -8,16 +8,16 @@ import (
 )
 
 func TestNamesResolveAliasesAndKeepUnknownOnes(t *testing.T) {
-	names := NewPlatformNames([]string{"a", "web"}, PlatformAlias{Alias: "zomato", Platform: "a", Sent: true},
+	names := NewPlatformNames([]string{"a", "web"}, PlatformAlias{Alias: "zomato", Platform: "a", InEvents: true},
 		PlatformAlias{Alias: "z", Platform: "a"}, PlatformAlias{Alias: "web", Platform: "a"})
 	for name, want := range map[string]string{"a": "a", "zomato": "a", "z": "a", "web": "web", "mars": "mars"} {
 		require.Equal(t, want, names.Resolve(name))
 		require.Equal(t, name != "mars", names.Known(name))
 	}
-	require.Equal(t, "zomato", names.Sent("a"))
-	require.Equal(t, "web", names.Sent("web"))
-	require.True(t, names.SendsAliases())
-	require.False(t, PlatformNames{}.SendsAliases())
+	require.Equal(t, "zomato", names.EventName("a"))
+	require.Equal(t, "web", names.EventName("web"))
+	require.True(t, names.HasEventAliases())
+	require.False(t, PlatformNames{}.HasEventAliases())
 	require.Equal(t, "mars", PlatformNames{}.Resolve("mars"))
 }
 

@@ -13,14 +13,14 @@ import (
 // which then belongs to the same trace.
 type Trace string
 
-var traceForm = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
+var tracePattern = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
 // ParseTrace parses a traceparent from outside. It returns "" if s is not valid.
 func ParseTrace(s string) Trace {
 	if s == "" {
 		return ""
 	}
-	parts := traceForm.FindStringSubmatch(s)
+	parts := tracePattern.FindStringSubmatch(s)
 	if parts == nil || s[:2] == "ff" || s[:2] == "00" && parts[4] != "" {
 		return ""
 	}
@@ -33,10 +33,10 @@ func ParseTrace(s string) Trace {
 	if last := parts[3][1]; last <= '9' && last&1 == 1 || last >= 'a' && last&1 == 0 {
 		flags = trace.FlagsSampled
 	}
-	return traceAt(id, span, flags)
+	return formatTrace(id, span, flags)
 }
 
-func traceAt(id trace.TraceID, span trace.SpanID, flags trace.TraceFlags) Trace {
+func formatTrace(id trace.TraceID, span trace.SpanID, flags trace.TraceFlags) Trace {
 	return Trace("00-" + id.String() + "-" + span.String() + "-" + (flags & trace.FlagsSampled).String())
 }
 
@@ -48,8 +48,8 @@ func (t Trace) ID() string {
 	return string(t[3:35])
 }
 
-// In returns a context that continues the trace. Without a trace it returns ctx unchanged.
-func (t Trace) In(ctx context.Context) context.Context {
+// NewContext returns a context that continues the trace. Without a trace it returns ctx unchanged.
+func (t Trace) NewContext(ctx context.Context) context.Context {
 	if t.ID() == "" {
 		return ctx
 	}
@@ -63,13 +63,13 @@ func (t Trace) In(ctx context.Context) context.Context {
 	}))
 }
 
-// TraceOf returns the trace of a context.
-func TraceOf(ctx context.Context) Trace {
+// TraceFromContext returns the trace of a context.
+func TraceFromContext(ctx context.Context) Trace {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {
 		return ""
 	}
-	return traceAt(at.TraceID(), at.SpanID(), at.TraceFlags())
+	return formatTrace(at.TraceID(), at.SpanID(), at.TraceFlags())
 }
 
 // Tracer starts spans. A nil Tracer starts none: it passes on the callers' traces unchanged and allocates nothing.
@@ -85,11 +85,11 @@ type SpanKind = trace.SpanKind
 const (
 	ServerSpan = trace.SpanKindServer   // responds to a request
 	ClientSpan = trace.SpanKindClient   // sends a request
-	WorkSpan   = trace.SpanKindConsumer // does work that was accepted earlier
+	ConsumerSpan   = trace.SpanKindConsumer // does work that was accepted earlier
 )
 
-// Begin starts a child span of the context's span, named after the operation and its object. The caller must end it.
-func (t *Tracer) Begin(ctx context.Context, kind SpanKind, what, of string) (context.Context, Span) {
+// Start starts a child span of the context's span, named after the operation and its object. The caller must end it.
+func (t *Tracer) Start(ctx context.Context, kind SpanKind, what, of string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
@@ -100,22 +100,22 @@ func (t *Tracer) Begin(ctx context.Context, kind SpanKind, what, of string) (con
 // Span is a timed operation. The zero Span records nothing.
 type Span struct{ span trace.Span }
 
-// Text sets a text attribute.
-func (s Span) Text(name, value string) {
+// SetString sets a text attribute.
+func (s Span) SetString(name, value string) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.String(name, value))
 	}
 }
 
-// Number sets a numeric attribute.
-func (s Span) Number(name string, value int64) {
+// SetInt64 sets a numeric attribute.
+func (s Span) SetInt64(name string, value int64) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.Int64(name, value))
 	}
 }
 
-// Rename renames the span, for names that were not known at its start.
-func (s Span) Rename(name string) {
+// SetName renames the span, for names that were not known at its start.
+func (s Span) SetName(name string) {
 	if s.span != nil {
 		s.span.SetName(name)
 	}

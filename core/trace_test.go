@@ -32,14 +32,14 @@ func TestOnlyAValidTraceparentIsParsed(t *testing.T) {
 }
 
 func TestContextCarriesTheTrace(t *testing.T) {
-	require.Equal(t, Trace(traceparent), TraceOf(Trace(traceparent).In(context.Background())))
-	require.Empty(t, TraceOf(Trace("").In(context.Background())))
+	require.Equal(t, Trace(traceparent), TraceFromContext(Trace(traceparent).NewContext(context.Background())))
+	require.Empty(t, TraceFromContext(Trace("").NewContext(context.Background())))
 	rapid.Check(t, func(t *rapid.T) {
 		sent := rapid.String().Draw(t, "sent")
 		read := ParseTrace(sent)
-		require.Equal(t, read, TraceOf(read.In(context.Background())))
-		require.Equal(t, Trace(sent).In(context.Background()) != context.Background(),
-			TraceOf(Trace(sent).In(context.Background())) != "")
+		require.Equal(t, read, TraceFromContext(read.NewContext(context.Background())))
+		require.Equal(t, Trace(sent).NewContext(context.Background()) != context.Background(),
+			TraceFromContext(Trace(sent).NewContext(context.Background())) != "")
 	})
 }
 
@@ -48,10 +48,10 @@ func TestTracingWithoutATracerAllocatesNothing(t *testing.T) {
 	defer cancel()
 	var tracer *Tracer
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		ctx, span := tracer.Begin(ParseTrace("").In(ctx), ClientSpan, "deliver", "order_placed")
-		span.Text("event", "x")
-		span.Number("status", 200)
-		if TraceOf(ctx).ID() != "" {
+		ctx, span := tracer.Start(ParseTrace("").NewContext(ctx), ClientSpan, "deliver", "order_placed")
+		span.SetString("event", "x")
+		span.SetInt64("status", 200)
+		if TraceFromContext(ctx).ID() != "" {
 			panic("there is none")
 		}
 		span.End("")

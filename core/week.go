@@ -14,27 +14,27 @@ var weekdays = [7]string{"monday", "tuesday", "wednesday", "thursday", "friday",
 // span is a time range within a week, counted from the start of Monday.
 type span struct{ start, end time.Duration }
 
-// EitherHours returns the union of two validated lists of hours, with each day once and no overlapping slots.
-func EitherHours(a, b []DayHours) []DayHours {
-	return hoursOf(union(append(spansOf(a), spansOf(b)...)))
+// UnionHours returns the union of two validated lists of hours, with each day once and no overlapping slots.
+func UnionHours(a, b []DayHours) []DayHours {
+	return toDayHours(union(append(toSpans(a), toSpans(b)...)))
 }
 
-// BothHours returns the intersection of two validated lists of hours, in the same form. An empty intersection is one
+// IntersectHours returns the intersection of two validated lists of hours, in the same form. An empty intersection is one
 // day without slots, because an empty list means always.
-func BothHours(a, b []DayHours) []DayHours {
+func IntersectHours(a, b []DayHours) []DayHours {
 	var both []span
-	others := union(spansOf(b))
-	for _, one := range union(spansOf(a)) {
+	others := union(toSpans(b))
+	for _, one := range union(toSpans(a)) {
 		for _, other := range others {
 			if start, end := max(one.start, other.start), min(one.end, other.end); start < end {
 				both = append(both, span{start, end})
 			}
 		}
 	}
-	return hoursOf(both)
+	return toDayHours(both)
 }
 
-func spansOf(list []DayHours) (spans []span) {
+func toSpans(list []DayHours) (spans []span) {
 	for _, hours := range list {
 		midnight := time.Duration(slices.Index(weekdays[:], hours.Day)) * fullDay
 		for _, slot := range hours.Slots {
@@ -65,9 +65,9 @@ func union(spans []span) (joined []span) {
 	return joined
 }
 
-// hoursOf converts joined spans to hours. A span belongs to the day on which it begins, even if it passes midnight.
+// toDayHours converts joined spans to hours. A span belongs to the day on which it begins, even if it passes midnight.
 // It is split at midnight only if it lasts a day or more.
-func hoursOf(spans []span) []DayHours {
+func toDayHours(spans []span) []DayHours {
 	if last := len(spans) - 1; last > 0 && spans[0].start == 0 && spans[last].end == week {
 		spans[last].end += spans[0].end // it continues from Sunday to Monday
 		spans = spans[1:]

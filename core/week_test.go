@@ -41,7 +41,7 @@ func TestHourUnionAndIntersectionMatchTheirParts(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawHours(t, "a"), drawHours(t, "b")
-		either, both := EitherHours(a, b), BothHours(a, b)
+		either, both := UnionHours(a, b), IntersectHours(a, b)
 		for _, at := range instants {
 			inA, _ := WithinHours(a, at)
 			inB, _ := WithinHours(b, at)
@@ -86,8 +86,8 @@ func TestCombinedHoursStayOnTheirStartingDay(t *testing.T) {
 		"days on which it is shut": {[]DayHours{on("friday")}, []DayHours{{"monday", []HoursSlot{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.expected, EitherHours(c.hours, nil))
-			require.Equal(t, c.expected, BothHours(c.hours, always))
+			require.Equal(t, c.expected, UnionHours(c.hours, nil))
+			require.Equal(t, c.expected, IntersectHours(c.hours, always))
 		})
 	}
 }

@@ -50,6 +50,6 @@ func (s *Server) getAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	reading.Platform = names.Sent(reading.Platform)
+	reading.Platform = names.EventName(reading.Platform)
 	return answer(c, http.StatusOK, reading)
 }

@@ -54,7 +54,7 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
-		if known == nil && core.IsCutOff(err) {
+		if known == nil && core.IsDatabaseUnavailable(err) {
 			known = &core.Error{Code: core.Unavailable,
 				Message:    "the hub cannot use its database now and " + fate(c) + " the request: resend it",
 				RetryAfter: time.Second}

@@ -107,18 +107,18 @@ func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte)
 	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
 }
 
-func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.Receipt, error) {
+func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.PlaceResult, error) {
 	normal, err := s.nameStore(c, caller, normal)
 	if err != nil {
-		return order.Receipt{}, err
+		return order.PlaceResult{}, err
 	}
 	draft, err := order.Decode(normal)
 	if err != nil {
-		return order.Receipt{}, err
+		return order.PlaceResult{}, err
 	}
 	draft.Platform = caller.Platform
 	return s.Intake.Place(c.UserContext(),
-		order.Arrival{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
+		order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
 }
 
 // refuse has the aggregator told, in its own form, of an order for a store that

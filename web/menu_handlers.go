@@ -15,16 +15,16 @@ import (
 // Endpoint 2). With ?dry_run=true the job tells what it would do.
 func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	dryRun := c.Query("dry_run") == "true"
-	body, err := s.bulkBody(c, menu.Excess)
+	body, err := s.bulkBody(c, menu.CheckLimits)
 	if err != nil {
 		return err
 	}
 	location := param(c, "location_ref_id")
-	business, scope, err := s.Menus.Address(c.UserContext(), caller.Business, location)
+	business, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, location)
 	if err != nil {
 		return err
 	}
-	request, err := menu.Decode(body, scope, s.Rulebook.Of(business))
+	request, err := menu.Decode(body, scope, s.Rulebook.RulesFor(business))
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	_, scope, err := s.Menus.Address(c.UserContext(), caller.Business, param(c, "location_ref_id"))
+	_, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, param(c, "location_ref_id"))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	s.heard(caller, presence.Sign{StoreRef: scope.LocationRefID})
-	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view).Named(names))
+	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view).WithEventNames(names))
 }
 
 // getEffectiveMenu tells what a customer of a platform sees at a store. Who
@@ -102,7 +102,7 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	versions.Timings = timings.State()
+	versions.Timings = timings.OpenState()
 	tag := versions.ETag()
 	c.Set(fiber.HeaderETag, tag)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")

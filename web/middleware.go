@@ -36,7 +36,7 @@ func (s *Server) identify(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderXRequestID, id)
 	ctx, cancel := context.WithTimeout(c.UserContext(), handlerDeadline)
 	defer cancel()
-	c.SetUserContext(core.ParseTrace(c.Get(headerTrace)).In(ctx))
+	c.SetUserContext(core.ParseTrace(c.Get(headerTrace)).NewContext(ctx))
 	return c.Next()
 }
 
@@ -60,7 +60,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	if slices.Contains(probes, c.Path()) {
 		tracer, observer, level = nil, func(string, string, int, time.Duration) {}, slog.LevelDebug
 	}
-	ctx, span := tracer.Begin(c.UserContext(), core.ServerSpan, c.Method(), "")
+	ctx, span := tracer.Start(c.UserContext(), core.ServerSpan, c.Method(), "")
 	c.SetUserContext(ctx)
 	if err := c.Next(); err != nil {
 		if err := s.answerError(c, err); err != nil {
@@ -76,7 +76,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	observer(path, strings.Clone(c.Method()), status, took-waited) // the hub was not slow
 	business, _ := c.Locals(localBusiness).(core.BusinessID)
 	log := s.Log
-	if id := core.TraceOf(ctx).ID(); id != "" {
+	if id := core.TraceFromContext(ctx).ID(); id != "" {
 		log = log.With("trace_id", id)
 		s.tell(c, span, path, status)
 	}
@@ -91,9 +91,9 @@ func (s *Server) observe(c *fiber.Ctx) error {
 
 // tell says in the request's span what it was.
 func (s *Server) tell(c *fiber.Ctx, span core.Span, path string, status int) {
-	span.Rename(strings.Clone(c.Method()) + " " + path)
-	span.Text("servery.request", requestID(c))
-	span.Number("http.response.status_code", int64(status))
+	span.SetName(strings.Clone(c.Method()) + " " + path)
+	span.SetString("servery.request", requestID(c))
+	span.SetInt64("http.response.status_code", int64(status))
 	wrong := ""
 	if status >= 500 {
 		wrong = strconv.Itoa(status)

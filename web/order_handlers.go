@@ -43,7 +43,7 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
 }
 
-func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.Receipt, err error) {
+func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.PlaceResult, err error) {
 	draft, err := order.Decode(body)
 	if err != nil {
 		return none, err
@@ -56,7 +56,7 @@ func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none
 		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q", caller.Platform)
 	}
 	return s.Intake.Place(c.UserContext(),
-		order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+		order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
 }
 
 // isOwn tells whether the caller may bring orders of a platform, by its name or an alias.
@@ -72,7 +72,7 @@ func (s *Server) isOwn(c *fiber.Ctx, caller core.Caller, platform string) (bool,
 // taken, on the platform, where that is known, or else as the body names it. The answer
 // does not depend on it.
 func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform string, body []byte, reason error) {
-	refused, is := order.RefusedBy(reason, body)
+	refused, is := order.NewRejection(reason, body)
 	if !is {
 		return
 	}
@@ -90,8 +90,8 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 
 // taken says what became of an order that was brought. A channel that sends an order
 // anew because its customer changed it is told that this is not how it is done.
-func taken(r order.Receipt) string {
-	if r.Known {
+func taken(r order.PlaceResult) string {
+	if r.Duplicate {
 		return "the order already exists and was not changed"
 	}
 	return "order accepted"
@@ -147,12 +147,12 @@ func (s *Server) getOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	reading, err := record.Read()
+	reading, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
 	if caller.Scope == core.ScopeChannel { // which knows the platform by its own name
-		reading = reading.On(record.Platform)
+		reading = reading.WithPlatform(record.Platform)
 	}
 	return answer(c, http.StatusOK, reading)
 }
@@ -190,7 +190,7 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	for i := range list {
-		list[i].Platform = names.Sent(list[i].Platform)
+		list[i].Platform = names.EventName(list[i].Platform)
 	}
 	meta := pageMeta{Limit: filter.Limit}
 	if next.ID != 0 {
@@ -230,7 +230,7 @@ func ofOrder(id int64, err error) error {
 // orderIn is the order that a body which is refused names, 0 where it is not known.
 func orderIn(body []byte) int64 {
 	var sent struct {
-		OrderID core.Whole `json:"order_id"`
+		OrderID core.PositiveInt `json:"order_id"`
 	}
 	_ = json.Unmarshal(body, &sent) // what is wrong with it was said
 	return int64(sent.OrderID)

@@ -35,7 +35,7 @@ func (s *Server) reportItemsOOS(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	shortage, err := order.DecodeShortage(body)
+	shortage, err := order.DecodeOutOfStockReport(body)
 	if err != nil {
 		return err
 	}

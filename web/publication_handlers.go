@@ -81,7 +81,7 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	bodies := make([]publicationBody, len(list))
 	for i, one := range list {
 		bodies[i] = publicationOf(one)
-		bodies[i].Platform = names.Sent(one.Platform)
+		bodies[i].Platform = names.EventName(one.Platform)
 	}
 	return answer(c, http.StatusOK, struct {
 		Publications []publicationBody `json:"publications"`

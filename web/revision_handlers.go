@@ -120,7 +120,7 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	if now := s.Clock.Now(); at.IsZero() || at.After(now) {
 		at = now.Truncate(time.Millisecond)
 	}
-	_, scope, err := s.Menus.Address(c.UserContext(), caller.Business, param(c, "location_ref_id"))
+	_, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, param(c, "location_ref_id"))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	}
 	then.Platform = platform // as it was asked for
 	if then.Record != nil {
-		then.Record.Rename(names.Sent)
+		then.Record.RenamePlatforms(names.EventName)
 	}
 	return answer(c, http.StatusOK, then)
 }

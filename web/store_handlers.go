@@ -13,7 +13,7 @@ import (
 
 // postStores accepts a bulk request of stores (spec, Endpoint 1).
 func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
-	body, err := s.bulkBody(c, store.Excess)
+	body, err := s.bulkBody(c, store.CheckLimits)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	s.heard(caller, presence.Sign{StoreID: stored.ID})
-	return answer(c, http.StatusOK, stored.Named(names))
+	return answer(c, http.StatusOK, stored.WithEventNames(names))
 }
 
 // listStores reads stores back, a page at a time in the order of ref_id.
@@ -72,7 +72,7 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 		meta.Next = *page[limit-1].RefID
 	}
 	for i := range page {
-		page[i] = page[i].Named(names)
+		page[i] = page[i].WithEventNames(names)
 	}
 	return answer(c, http.StatusOK, struct {
 		Stores []store.Stored `json:"stores"`

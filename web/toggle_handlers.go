@@ -103,17 +103,17 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 		Outcomes  []outcomeBody `json:"outcomes"`
 		Waiting   []waitingBody `json:"waiting"`
 	}{reference.String(), []outcomeBody{}, []waitingBody{}}
-	for _, told := range standing.Told {
+	for _, told := range standing.Events {
 		body.Outcomes = append(body.Outcomes, outcomeBody{told.Type, told.Body})
 	}
-	for _, w := range standing.Waiting {
-		body.Waiting = append(body.Waiting, waitingBody{names.Sent(w.Platform), w.Because})
+	for _, w := range standing.Pending {
+		body.Waiting = append(body.Waiting, waitingBody{names.EventName(w.Platform), w.LastError})
 	}
 	return answer(c, http.StatusOK, body)
 }
 
 func answerSwitch(c *fiber.Ctx, reference core.ID, action, callback string, accepted toggle.Accepted) error {
-	platforms, undone, warnings := accepted.Platforms, accepted.Undone, accepted.Warnings
+	platforms, undone, warnings := accepted.Platforms, accepted.Failed, accepted.Warnings
 	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback +
 		" callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {

@@ -49,7 +49,7 @@ type Stores interface {
 
 // Menus reads menus back and tells what a menu request is about.
 type Menus interface {
-	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
+	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
 	Menu(ctx context.Context, business core.BusinessID, store int64) (menu.Menu, error)
 	Versions(ctx context.Context, business core.BusinessID, storeRef, platform string) (menu.Versions, error)
 	Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error)
@@ -58,7 +58,7 @@ type Menus interface {
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
 	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
 	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-		at time.Time) (menu.ItemThen, error)
+		at time.Time) (menu.ItemAsOf, error)
 }
 
 // Businesses reads businesses.
@@ -81,7 +81,7 @@ type Window interface {
 
 // Intake takes orders in; an order is durable when Place returns.
 type Intake interface {
-	Place(ctx context.Context, arrival order.Arrival) (order.Receipt, error)
+	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
 }
 
 // Orders reads orders and stores what the merchant's system says of them.
@@ -90,11 +90,11 @@ type Orders interface {
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
-	KeepRefused(ctx context.Context, refused order.Refused) error
+	KeepRefused(ctx context.Context, refused order.Rejection) error
 	Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report, which is
 	// an earlier one's where that says the same and has not failed.
-	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.Shortage) (id int64,
+	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.OutOfStockReport) (id int64,
 		known core.ID, err error)
 }
 
@@ -127,7 +127,7 @@ type Toggles interface {
 		actor string) (toggle.Accepted, error)
 	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
 		actor string) (toggle.Accepted, error)
-	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Standing, error)
+	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Status, error)
 }
 
 // Publications reads what is published of menus, and has them published.
@@ -205,7 +205,7 @@ type Config struct {
 	Waits               Waits
 	Stores              Stores
 	Menus               Menus
-	Rulebook            menu.Rulebook
+	Rulebook            menu.IngestPolicy
 	Window              Window
 	Intake              Intake
 	Orders              Orders

@@ -13,7 +13,7 @@ import (
 
 func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	s := store.Stored{Object: store.Object{ExcludedPlatforms: []string{}}, ClosedOn: []store.Closing{
+	s := store.Stored{Object: store.Object{ExcludedPlatforms: []string{}}, ClosedOn: []store.PlatformClosure{
 		{Platform: "app", Actor: "hub", Reason: "the POS is silent", Since: noon.UnixMilli()},
 		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli(), TurnOnAt: noon.Add(time.Hour).UnixMilli()},
 	}}
@@ -34,7 +34,7 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"app", "tasty", "web"}},
-		ClosedOn: []store.Closing{
+		ClosedOn: []store.PlatformClosure{
 			{Platform: "app", Actor: "key:pos", Since: noon.UnixMilli()},
 			{Platform: "gone", Actor: "key:pos", Since: noon.UnixMilli()},
 			{Platform: "tasty", Actor: "hub", Source: "presence", Reason: "the POS is silent", Since: noon.UnixMilli()},

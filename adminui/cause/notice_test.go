@@ -83,12 +83,12 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 
 func TestUnavailableStoreHasAOneWordReason(t *testing.T) {
 	off := false
-	at := func(o store.Object, closed ...store.Closing) string {
+	at := func(o store.Object, closed ...store.PlatformClosure) string {
 		o.IncludedPlatforms = []string{"web"}
 		return StoreAt(store.Stored{Object: o, ClosedOn: closed},
-			Platform{Platform: core.Platform{Name: "web", ServedBy: core.ServedByOwn}}, since).Words
+			Platform{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}, since).Words
 	}
 	require.Equal(t, []string{"Inactive", "Accepts no orders", "Closed", "Live"},
 		[]string{at(store.Object{Active: &off}), at(store.Object{OrderingEnabled: &off}),
-			at(store.Object{}, store.Closing{Platform: "web"}), at(store.Object{})})
+			at(store.Object{}, store.PlatformClosure{Platform: "web"}), at(store.Object{})})
 }

@@ -24,7 +24,7 @@ type Ordered struct {
 	State      order.State
 	Escalated  int64        // epoch milliseconds; 0: it never waited too long for its acknowledgement
 	History    []order.Step // the first is Placed
-	Rides      order.Rides
+	Rides      order.RiderHistory
 	Flags      []order.Flag
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call

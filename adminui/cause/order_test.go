@@ -79,19 +79,19 @@ func TestOrderStateIsExplained(t *testing.T) {
 func TestRiderOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"its rider": {orderWith(func(o *Ordered) {
-			o.Rides = order.Rides{{Status: order.OutForDelivery, At: since.UnixMilli(),
+			o.Rides = order.RiderHistory{{Status: order.OutForDelivery, At: since.UnixMilli(),
 				Rider: order.Rider{Name: "Asha"}}}
 		}), 0, []string{"The rider Asha left for the customer at 21 Nov 09:30 UTC."}, ui.Run},
 		"a rider without a name": {orderWith(func(o *Ordered) {
-			o.Rides = order.Rides{{Status: order.Delivered,
+			o.Rides = order.RiderHistory{{Status: order.Delivered,
 				At: since.UnixMilli()}}
 		}), 0, []string{"The rider delivered the order at 21 Nov"}, ui.Run},
 		"no rider found": {orderWith(func(o *Ordered) {
-			o.Rides = order.Rides{{Status: order.NoRiderFound,
+			o.Rides = order.RiderHistory{{Status: order.NoRiderFound,
 				At: since.UnixMilli()}}
 		}), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
 		"a status of a later version": {orderWith(func(o *Ordered) {
-			o.Rides = order.Rides{{Status: "LOST",
+			o.Rides = order.RiderHistory{{Status: "LOST",
 				At: since.UnixMilli()}}
 		}), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
 	})

@@ -234,10 +234,10 @@ func StoreAt(s store.Stored, platform Platform, now time.Time) Visibility {
 	itself := Visibility{State: state, Words: visibilityWords[state], Why: why}
 	if known := visibilityReasons[why]; known != "" {
 		itself.Words = known
-	} else if state == ui.Err && s.Closed(platform.Name) != nil {
+	} else if state == ui.Err && s.ClosureOn(platform.Name) != nil {
 		itself.Words = text.GridShut
 	}
-	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByOwn {
+	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByMerchant {
 		return itself
 	}
 	plugin := platform.Plugin

@@ -285,7 +285,7 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			served := "aggregator-a"
 			if row.platform == "web" {
-				served = core.ServedByOwn
+				served = core.ServedByMerchant
 			}
 			seen := StoreAt(row.store,
 				Platform{core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published}, since)

@@ -161,7 +161,7 @@ func Item(i console.ItemDetail, now time.Time) ui.Cause {
 // those that keep it from being live for reasons of their own.
 func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	within, _ := store.OpenAt(s.Timings, now)
-	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Effective(platforms)
+	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Filter(platforms)
 	switch {
 	case s.Active != nil && !*s.Active:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreOff, Detail: text.RemedyStoreOff}
@@ -174,7 +174,7 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	case !within:
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
 	}
-	opened := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.Closed(platform) != nil })
+	opened := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.ClosureOn(platform) != nil })
 	takes := slices.DeleteFunc(slices.Clone(opened),
 		func(platform string) bool { return slices.Contains(down, platform) })
 	switch told := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(takes, ", "))}); {
@@ -192,10 +192,10 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 
 // StoreOn tells why a store takes orders on one platform or not.
 func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) {
-	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).On(platform) {
+	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).ListedOn(platform) {
 		return ui.Neutral, text.CauseNotListed
 	}
-	if closing := s.Closed(platform); closing != nil {
+	if closing := s.ClosureOn(platform); closing != nil {
 		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closed(*closing, now.Location()))
 	}
 	if cause := Store(s, []string{platform}, nil, now); cause.State != ui.OK {
@@ -210,7 +210,7 @@ func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
 	var platforms, words []string
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, c := range s.ClosedOn {
-		if !listing.On(c.Platform) {
+		if !listing.ListedOn(c.Platform) {
 			continue
 		}
 		by := closed(c, zone)
@@ -219,7 +219,7 @@ func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
 			continue
 		}
 		remedy := text.RemedyClosed
-		if c.Source == toggle.ByPresence {
+		if c.Source == toggle.SourcePresence {
 			remedy = text.RemedyClosedSilent
 		}
 		platforms, words, told = append(platforms, c.Platform), append(words, by),
@@ -232,7 +232,7 @@ func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
 }
 
 // closed tells who closed a store on a platform, since when, and until when.
-func closed(c store.Closing, zone *time.Location) string {
+func closed(c store.PlatformClosure, zone *time.Location) string {
 	who := Who(c.Actor)
 	if c.Reason != "" {
 		who += " (" + c.Reason + ")"

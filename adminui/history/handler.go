@@ -32,10 +32,10 @@ type Revisions interface {
 
 // Past tells what things were like.
 type Past interface {
-	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
+	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
 	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-		at time.Time) (menu.ItemThen, error)
-	Undoing(ctx context.Context, business core.BusinessID, to core.ID) (menu.Undoing, error)
+		at time.Time) (menu.ItemAsOf, error)
+	Undoing(ctx context.Context, business core.BusinessID, to core.ID) (menu.RollbackPreview, error)
 }
 
 // Menus is all that the pages ask of menus.
@@ -131,7 +131,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor},
 			{Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
-		kind, changed := ui.Linked(kinds[r.Kind], within(here(v, r.ID), f)), ui.T(counts(r.Touched))
+		kind, changed := ui.Linked(kinds[r.Kind], within(here(v, r.ID), f)), ui.T(counts(r.Changes))
 		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
@@ -197,7 +197,7 @@ func request(v *shell.PageContext, r menu.Revision) ui.Cell {
 const countsShown = 4
 
 // counts tells how much was changed, of records and associations together.
-func counts(touched []menu.Touchings) string {
+func counts(touched []menu.ChangeCount) string {
 	type place struct{ entity, location string }
 	rows, order := map[place]int{}, []place{}
 	for _, t := range touched {

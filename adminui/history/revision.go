@@ -109,10 +109,10 @@ func (p Pages) ways(ctx context.Context, v *shell.PageContext, r menu.Revision) 
 func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	list := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(time.UnixMilli(r.At)))},
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
-		{Label: text.Changed, Cell: ui.T(counts(r.Touched))}, {Label: text.ChangeRequest, Cell: request(v, r)}}
-	if r.Undoes != nil {
+		{Label: text.Changed, Cell: ui.T(counts(r.Changes))}, {Label: text.ChangeRequest, Cell: request(v, r)}}
+	if r.RolledBackTo != nil {
 		list = append(list, ui.Fact{Label: text.BackTo,
-			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.Undoes)).Exact(), Href: here(v, *r.Undoes)}})
+			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.RolledBackTo)).Exact(), Href: here(v, *r.RolledBackTo)}})
 	}
 	return list
 }

@@ -26,7 +26,7 @@ func (p Pages) Rollback(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.confirm(c, v, r, undoing, "")
 }
 
-func (p Pages) confirm(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undoing menu.Undoing,
+func (p Pages) confirm(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undoing menu.RollbackPreview,
 	problem string) error {
 	facts := []ui.Fact{{Label: text.RollbackTo,
 		Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kinds[r.Kind], v.At(time.UnixMilli(r.At)).Exact()),

@@ -70,7 +70,7 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.PageContext, view *thenView) (ui.Caus
 			at = asked
 		}
 	}
-	_, scope, err := p.Menus.Address(c.UserContext(), v.Business.ID, view.store.Value)
+	_, scope, err := p.Menus.ResolveLocation(c.UserContext(), v.Business.ID, view.store.Value)
 	if err != nil {
 		return ui.Cause{}, err
 	}
@@ -84,7 +84,7 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.PageContext, view *thenView) (ui.Caus
 	return told(then), nil
 }
 
-func told(then menu.ItemThen) ui.Cause {
+func told(then menu.ItemAsOf) ui.Cause {
 	switch {
 	case then.Shown && then.OnSale != nil && !*then.OnSale:
 		return ui.Cause{State: ui.Warn,

@@ -88,10 +88,10 @@ const publicationsRead = 5000
 
 func (p Pages) see(ctx context.Context, v *shell.PageContext, s *seen, platform core.Platform, store string) error {
 	s.platform, s.published = &platform, map[string]*publish.Publication{}
-	if err := menu.Unpack(string(s.item.Record), &s.master); err != nil {
+	if err := menu.DecodeStored(string(s.item.Record), &s.master); err != nil {
 		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
 	}
-	if platform.ServedBy == core.ServedByOwn {
+	if platform.ServedBy == core.ServedByMerchant {
 		return nil
 	}
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
@@ -118,7 +118,7 @@ func (s seen) at(place console.ItemPlace, now time.Time) (cause.Visibility, ui.C
 	there := cause.PlaceOn(s.item, place, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
 		Published: s.published[place.Store.RefID]}, now)
 	var values menu.ItemValues
-	if !place.Sold || menu.Unpack(string(place.Values), &values) != nil {
+	if !place.Sold || menu.DecodeStored(string(place.Values), &values) != nil {
 		return there, ui.T(place.Price)
 	}
 	price, rule := menu.RulePrice(&s.master, &values, *s.platform)

@@ -32,7 +32,7 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 	} {
 		s := seen{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
 			published: map[string]*publish.Publication{"S-1": &row.publication}}
-		require.NoError(t, menu.Unpack(row.master, &s.master), name)
+		require.NoError(t, menu.DecodeStored(row.master, &s.master), name)
 		_, cell := s.at(console.ItemPlace{Store: console.GridStore{RefID: "S-1"}, Sold: true,
 			Values: []byte(row.values)}, now)
 		require.Equal(t, []string{row.price, row.note}, []string{cell.Text, cell.Note}, name)

@@ -207,16 +207,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	reading, err := record.Read()
+	reading, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
 	if record.Platform != "" { // the relay may name it by an alias
-		reading = reading.On(record.Platform)
+		reading = reading.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
 	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History,
-		Rides: record.Rides, Flags: reading.Flags}
+		Rides: record.RiderHistory, Flags: reading.Flags}
 	if known.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 }
 
 // note tells how the platform calls the order.
-func note(r order.Reading) string {
+func note(r order.APIOrder) string {
 	for _, platform := range r.Order.Details.Platforms {
 		return platform.ID + " · " + platform.Name
 	}
@@ -267,7 +267,7 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
 }
 
-func facts(v *shell.PageContext, r order.Reading, place console.RiderPlace) []ui.Fact {
+func facts(v *shell.PageContext, r order.APIOrder, place console.RiderPlace) []ui.Fact {
 	d, shop := r.Order.Details, r.Order.Store
 	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(cause.StateOfOrder(string(r.State)), string(r.State))},
 		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)),
@@ -275,7 +275,7 @@ func facts(v *shell.PageContext, r order.Reading, place console.RiderPlace) []ui
 		{Label: text.Placed, Cell: ui.Timed(v.At(time.UnixMilli(d.Created)))}}
 	for _, platform := range d.Platforms {
 		by := text.Carrier_partner
-		if platform.Carrier == order.BySelf {
+		if platform.DeliveryMode == order.SelfDelivery {
 			by = text.Carrier_self
 		}
 		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)},

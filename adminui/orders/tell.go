@@ -24,7 +24,7 @@ const endpointsRead = 200
 
 // tellButton sends an order of which nobody was told; nil where somebody was, where
 // nobody would be told now either, or where the order is not of the present day.
-func (p Pages) tellButton(ctx context.Context, v *shell.PageContext, id int64, r order.Reading,
+func (p Pages) tellButton(ctx context.Context, v *shell.PageContext, id int64, r order.APIOrder,
 	told []webhook.DeliveryRecord) (*ui.Button, error) {
 	if !ofToday(v, r) || slices.ContainsFunc(told,
 		func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
@@ -41,7 +41,7 @@ func (p Pages) tellButton(ctx context.Context, v *shell.PageContext, id int64, r
 
 // ofToday tells whether the order is of the business's present day: only those are
 // sent by an order retry (spec, Endpoint 4).
-func ofToday(v *shell.PageContext, r order.Reading) bool {
+func ofToday(v *shell.PageContext, r order.APIOrder) bool {
 	day := func(at time.Time) string { return at.In(v.Zone).Format(time.DateOnly) }
 	return day(time.UnixMilli(r.Order.Details.Created)) == day(v.Now)
 }
@@ -53,7 +53,7 @@ func (p Pages) Tell(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	reading, err := record.Read()
+	reading, err := record.ToAPI()
 	if err != nil {
 		return err
 	}

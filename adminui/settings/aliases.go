@@ -30,7 +30,7 @@ func aliasFact(one console.PlatformSettings) ui.Fact {
 	}
 	names, sent := make([]string, len(one.Aliases)), one.Name
 	for i, a := range one.Aliases {
-		if names[i] = a.Alias; a.Sent {
+		if names[i] = a.Alias; a.InEvents {
 			sent = a.Alias
 		}
 	}
@@ -62,7 +62,7 @@ func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Butto
 	for _, a := range one.Aliases {
 		known, names = append(known, ui.Option{Value: a.Alias, Label: a.Alias}),
 			append(names, ui.Option{Value: a.Alias, Label: a.Alias})
-		if a.Sent {
+		if a.InEvents {
 			sent = a.Alias
 		}
 	}

@@ -48,7 +48,7 @@ type secretView struct {
 func formOf(v *shell.PageContext, one console.PlatformSettings, about console.PluginAbout, served []ui.Option,
 	base string) formView {
 	form := formView{token: v.Token(), action: here(v, one.Name), name: one.Name, version: one.Version,
-		mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
+		mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByMerchant,
 		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
 			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub},
 			{Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
@@ -165,7 +165,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	// The capability has the name of the call.
-	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByOwn &&
+	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByMerchant &&
 		!slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
 		return core.Errorf(core.Invalid, text.AcceptTold, platform.ServedBy)
 	}
@@ -186,7 +186,7 @@ func (p Pages) checkSettings(ctx context.Context, v *shell.PageContext, platform
 		platform.ServedBy == before.ServedBy && bytes.Equal(compact(settings), compact(before.Settings)) {
 		return nil
 	}
-	if platform.ServedBy == core.ServedByOwn {
+	if platform.ServedBy == core.ServedByMerchant {
 		return core.Errorf(core.Invalid, text.SettingsOwn)
 	}
 	if value := jsontext.Value(settings); !value.IsValid() || value.Kind() != '{' {

@@ -103,7 +103,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, one := range found {
 		keys[i] = one.Name
 		served := ui.T(text.Own)
-		if one.ServedBy != core.ServedByOwn {
+		if one.ServedBy != core.ServedByMerchant {
 			served = ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
@@ -144,7 +144,7 @@ func some(n int) string {
 // servers are what can serve a platform.
 func (p Pages) servers(ctx context.Context) ([]ui.Option, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
-	options := []ui.Option{{Value: core.ServedByOwn, Label: text.ServedOwn}}
+	options := []ui.Option{{Value: core.ServedByMerchant, Label: text.ServedOwn}}
 	for _, plugin := range plugins {
 		options = append(options, ui.Option{Value: plugin.ID, Label: plugin.ID})
 	}
@@ -153,7 +153,7 @@ func (p Pages) servers(ctx context.Context) ([]ui.Option, error) {
 
 // about is what a plugin says of itself; of own platforms it is empty.
 func (p Pages) about(ctx context.Context, id string) (about console.PluginAbout, err error) {
-	if id == core.ServedByOwn {
+	if id == core.ServedByMerchant {
 		return about, nil
 	}
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
@@ -228,7 +228,7 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 	if v.MayAct() {
 		head.Buttons = aliasButtons(v, one)
 	}
-	if v.MayAct() && one.ServedBy != core.ServedByOwn {
+	if v.MayAct() && one.ServedBy != core.ServedByMerchant {
 		hidden := []ui.Option{{Label: "name", Value: one.Name}}
 		head.Buttons = append(head.Buttons, ui.Button{Label: text.MakeCallbackKey,
 			Action: v.Link("settings/callback/"), Hidden: hidden, Ask: text.Why, Say: text.MakeCallbackKeySay})
@@ -243,7 +243,7 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 }
 
 func note(one console.PlatformSettings) string {
-	if one.ServedBy == core.ServedByOwn {
+	if one.ServedBy == core.ServedByMerchant {
 		return text.ServedOwn
 	}
 	return text.ServedBy + " " + one.ServedBy

@@ -46,7 +46,7 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 		}
 		return statuses[known.Code], known.Message
 	}
-	if core.IsCutOff(err) {
+	if core.IsDatabaseUnavailable(err) {
 		s.Log.Error("console page failed without database", "request", id, "path", c.Path(), "error",
 			err)
 		words := text.Away

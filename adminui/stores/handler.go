@@ -144,7 +144,7 @@ var standings = []struct {
 
 func stateOf(s console.Store, platforms []string) (ui.State, string) {
 	if s.Standing == console.StoreClosed {
-		listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Effective(platforms)
+		listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Filter(platforms)
 		open := slices.DeleteFunc(slices.Clone(listed),
 			func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
 		if len(open) > 0 {
@@ -286,7 +286,7 @@ func switchOf(v *shell.PageContext, e console.Entry) timeline.Entry {
 		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
 	}
 	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.Who(e.Actor)), said.Why
-	if said.After.Source == toggle.ByTimer {
+	if said.After.Source == toggle.SourceTimer {
 		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.Who(e.Actor))
 	}
 	return entry

@@ -109,7 +109,7 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 			{Label: text.MenuThere}, {Label: text.ServedBy}}}
 	for _, one := range shown {
 		served := ui.T(one.platform.ServedBy)
-		if one.platform.ServedBy != core.ServedByOwn {
+		if one.platform.ServedBy != core.ServedByMerchant {
 			served.Href = shell.PluginsPath + one.platform.ServedBy + "/"
 		}
 		list.Rows = append(list.Rows,

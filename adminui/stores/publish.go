@@ -16,7 +16,7 @@ import (
 func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) []ui.Button {
 	options := []ui.Option{{Value: "", Label: text.PublishEverywhere}}
 	for _, platform := range platforms {
-		if platform.ServedBy != core.ServedByOwn {
+		if platform.ServedBy != core.ServedByMerchant {
 			options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
 		}
 	}

@@ -49,7 +49,7 @@ const (
 func Decode(body []byte) (Request, error) {
 	var sent struct {
 		Action  string          `json:"action"`
-		OrderID core.Whole      `json:"order_id"`
+		OrderID core.PositiveInt      `json:"order_id"`
 		Phone   core.Identifier `json:"phone"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
@@ -193,7 +193,7 @@ func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, ac
 		return core.ID{}, err
 	}
 	var offered []string
-	if servedBy != core.ServedByOwn {
+	if servedBy != core.ServedByMerchant {
 		if offered, err = d.Offers.Actions(ctx, servedBy); err != nil {
 			return core.ID{}, err
 		}

@@ -259,7 +259,7 @@ func rendererOf(s pluginhost.Status, about []byte) string {
 	if s.Manifest == "" || about == nil {
 		return ""
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %s %s", menu.Form, s.Manifest, about)))
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %s %s", menu.RenderVersion, s.Manifest, about)))
 }
 
 // reportStatus records the states of plugins that have changed. It also records a renderer whose menus are not
@@ -377,7 +377,7 @@ func (h *Host) served(ctx context.Context, business core.BusinessID,
 	capability string) ([]core.Platform, error) {
 	platforms, err := h.config.Platforms.Served(ctx, business)
 	return slices.DeleteFunc(platforms, func(p core.Platform) bool {
-		return p.ServedBy == core.ServedByOwn || !h.can(p.ServedBy, capability)
+		return p.ServedBy == core.ServedByMerchant || !h.can(p.ServedBy, capability)
 	}), err
 }
 

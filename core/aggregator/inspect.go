@@ -51,7 +51,7 @@ func (n Inspector) Platforms(ctx context.Context, business core.BusinessID) (nam
 func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platform string,
 	items []*menu.Item) (map[string][]menu.Finding, error) {
 	plugin, subject, err := n.subject(ctx, business, platform)
-	if err == nil && plugin.ID() == core.ServedByOwn {
+	if err == nil && plugin.ID() == core.ServedByMerchant {
 		return nil, core.Errorf(core.NotFound, "platform %s has no plugin", platform)
 	}
 	if err == nil {
@@ -61,7 +61,7 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 		return nil, err
 	}
 	if !n.enter(plugin.ID()) {
-		return nil, core.Postponed{Until: n.config.Clock.Now().Add(inspectionRetryAfter)}
+		return nil, core.Snooze{Until: n.config.Clock.Now().Add(inspectionRetryAfter)}
 	}
 	defer n.leave(plugin.ID())
 	asked := make([]*sdk.Item, len(items))

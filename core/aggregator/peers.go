@@ -28,7 +28,7 @@ func (h *Host) servedByPeer(id string) error {
 	if at.Equal(h.lastRecorded[id]) || now.Sub(at) >= servingFor {
 		return nil
 	}
-	return core.Postponed{Until: now.Add(peerRetryAfter)}
+	return core.Snooze{Until: now.Add(peerRetryAfter)}
 }
 
 // recordHeartbeat records when a worker last had a plugin.

@@ -25,7 +25,7 @@ type PlatformChange struct {
 // Check returns Invalid for a change that the plugin does not support. For a platform without a plugin, about is nil.
 func (c PlatformChange) Check(about *sdk.Description) error {
 	if c.Accept == relay.AcceptPOS && !slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderAcknowledge) {
-		served := core.ServedByOwn
+		served := core.ServedByMerchant
 		if about != nil {
 			served = about.GetId()
 		}

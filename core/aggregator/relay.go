@@ -247,7 +247,7 @@ const defaultTolerance = 300 * time.Second
 
 // Proof returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
 func (h *Host) Proof(plugin, kind string) (relay.Proof, error) {
-	if plugin != core.ServedByOwn && h.about(plugin) == nil {
+	if plugin != core.ServedByMerchant && h.about(plugin) == nil {
 		return relay.Proof{}, core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
 	}
 	about := h.inbound(plugin, kind)

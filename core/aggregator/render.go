@@ -60,7 +60,7 @@ type Renderer struct {
 
 // Render reads a store's current menu and renders it (publish.Renderer).
 func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Rendering, err error) {
-	if w.Plugin == core.ServedByOwn {
+	if w.Plugin == core.ServedByMerchant {
 		return publish.Rendering{Skip: "the platform has no plugin"}, nil
 	}
 	if err := m.Host.servedByPeer(w.Plugin); err != nil {
@@ -83,7 +83,7 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 		return m.unlist(ctx, w, plugin, subject, s)
 	}
 	seen := menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform])
-	for _, item := range seen.LeftOut {
+	for _, item := range seen.OmittedItems {
 		s.LeftOut = append(s.LeftOut,
 			publish.Problem{Entity: "item", RefID: item.RefID, Code: "options_demanded", Message: item.Message})
 	}

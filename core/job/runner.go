@@ -133,11 +133,11 @@ func (p policy) Release(ctx context.Context, _ core.ID, jobs []core.Job) error {
 func (r *Runner) work(ctx context.Context, job core.Job) {
 	progress := r.begin(job)
 	log := r.log.With("job", job.ID, "kind", job.Kind, "business", job.Business, "attempt", job.Attempts)
-	ctx, span := r.config.Tracer.Begin(job.Trace.In(ctx), core.WorkSpan, "job", string(job.Kind))
-	if id := core.TraceOf(ctx).ID(); id != "" {
+	ctx, span := r.config.Tracer.Start(job.Trace.NewContext(ctx), core.ConsumerSpan, "job", string(job.Kind))
+	if id := core.TraceFromContext(ctx).ID(); id != "" {
 		log = log.With("trace_id", id)
 	}
-	span.Text("servery.job", job.ID.String())
+	span.SetString("servery.job", job.ID.String())
 	began := time.Now()
 	share := r.config.Memory.Ask()
 	defer share.Release()
@@ -151,7 +151,7 @@ func (r *Runner) work(ctx context.Context, job core.Job) {
 		r.end(ctx, log, job, err)
 	}
 	r.forget(job)
-	var postponed core.Postponed
+	var postponed core.Snooze
 	switch {
 	case outcome == "failed":
 	case err == nil:
@@ -192,7 +192,7 @@ func (r *Runner) forget(job core.Job) {
 
 // isLast reports whether an attempt failed and no other is to follow it.
 func (r *Runner) isLast(ctx context.Context, job core.Job, err error) bool {
-	var postponed core.Postponed
+	var postponed core.Snooze
 	return err != nil && !errors.As(err, &postponed) && core.CodeOf(err) != core.Conflict &&
 		job.Attempts >= r.config.MaxAttempts && ctx.Err() == nil && r.handlers[job.Kind] != nil
 }
@@ -267,7 +267,7 @@ func (r *Runner) load(ctx context.Context, job core.Job, share Share) (core.Job,
 		err = share.Decode(ctx, job.Body)
 	}
 	if core.CodeOf(err) == core.Unavailable {
-		err = core.Postponed{Until: r.clock.Now().Add(memoryPause)}
+		err = core.Snooze{Until: r.clock.Now().Add(memoryPause)}
 	}
 	return job, err
 }
@@ -280,10 +280,10 @@ func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context)
 		case handler == nil:
 			return errors.New("no handler for this kind of job")
 		case job.Attempts > r.config.MaxAttempts:
-			return errors.New(cmp.Or(job.Cause,
+			return errors.New(cmp.Or(job.LastError,
 				"the process of the last attempt died, for example out of memory"))
-		case job.Unready != "":
-			return errors.New(job.Unready)
+		case job.BodyError != "":
+			return errors.New(job.BodyError)
 		}
 		return handler.Run(ctx, job, func(done, total int) {
 			r.mu.Lock()
@@ -303,7 +303,7 @@ func (r *Runner) Busy() bool {
 // renew extends the leases of running jobs and records their progress, until the context ends.
 func (r *Runner) renew(ctx context.Context) {
 	for {
-		core.Pause(ctx, r.clock, r.clock.Now().Add(r.config.Lease/3))
+		core.SleepUntil(ctx, r.clock, r.clock.Now().Add(r.config.Lease/3))
 		if ctx.Err() != nil {
 			return
 		}

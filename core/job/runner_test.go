@@ -57,7 +57,7 @@ func (b *bench) Retry(_ context.Context, job core.Job, _ time.Time, cause string
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.retries = append(b.retries, cause)
-	job.Cause = cause
+	job.LastError = cause
 	if cause == "" {
 		job.Attempts--
 	}
@@ -187,7 +187,7 @@ func TestPostponedJobIsReleasedUncountedAndResumes(t *testing.T) {
 	stop := start(b, Config{MaxAttempts: 1, Poll: time.Millisecond}, handler{
 		run: func(context.Context, core.Job, func(int, int)) error {
 			if runs++; runs < 3 {
-				return fmt.Errorf("not yet: %w", core.Postponed{Until: time.Now()})
+				return fmt.Errorf("not yet: %w", core.Snooze{Until: time.Now()})
 			}
 			close(ran)
 			return nil
@@ -236,7 +236,7 @@ func TestJobWithUnrecordableFailureIsAbandoned(t *testing.T) {
 
 func TestUnreadableJobFailsWithTheReason(t *testing.T) {
 	b, failed := newBench(), make(chan error, 1)
-	b.job.Unready = "a stored body cannot be unpacked"
+	b.job.BodyError = "a stored body cannot be unpacked"
 	stop := start(b, Config{MaxAttempts: 1}, refuse(t, failed))
 	require.EqualError(t, <-failed, "a stored body cannot be unpacked")
 	stop()

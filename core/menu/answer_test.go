@@ -56,7 +56,7 @@ func TestFailedRequestIsReportedPerObject(t *testing.T) {
 	plan := Failed(request, h.load(request), "the hub gave up")
 	require.Equal(t, []Outcome{{Action: "U", Message: "the hub gave up"}, {Action: "A", Message: "the hub gave up"}},
 		plan.Outcomes[Items])
-	require.False(t, plan.Changes())
+	require.False(t, plan.HasChanges())
 	body, err := Callback(reference, request, plan, Findings{})
 	require.NoError(t, err)
 	eventtest.Check(t, core.InventoryUpdate, body)

@@ -104,7 +104,7 @@ func BenchmarkEffective(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, record := range records {
-				if err := Unpack(record, new(Option)); err != nil {
+				if err := DecodeStored(record, new(Option)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -105,7 +105,7 @@ type status struct {
 
 // appendObject appends a submitted object, followed by the members that the callback adds.
 func appendObject(body []byte, raw jsontext.Value, outcome Outcome, findings []Finding) ([]byte, error) {
-	raw, err := withoutEcho(raw)
+	raw, err := stripCallbackFields(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func appendObject(body []byte, raw jsontext.Value, outcome Outcome, findings []F
 	return append(body, '}'), err
 }
 
-// withoutEcho returns the object without the members of an earlier callback, because some clients send these back.
-func withoutEcho(raw jsontext.Value) (jsontext.Value, error) {
+// stripCallbackFields returns the object without the members of an earlier callback, because some clients send these back.
+func stripCallbackFields(raw jsontext.Value) (jsontext.Value, error) {
 	if !bytes.Contains(raw, []byte(statusMember)) && !bytes.Contains(raw, []byte(findingsMember)) &&
 		!bytes.Contains(raw, []byte(warningsMember)) &&
 		!bytes.Contains(raw, []byte(`\u00`)) { // a name may be spelled with escapes

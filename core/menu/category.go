@@ -22,7 +22,7 @@ func (o *CategoryObject) check(c *checker) {
 	c.refIDField(o.RefID)
 	c.text("name", o.Name, 1, maxTitle)
 	c.text("description", o.Description, 0, maxDescription)
-	c.whole("sort_order", o.SortOrder, 0)
+	c.wholeNumber("sort_order", o.SortOrder, 0)
 	c.link("img_url", o.ImgURL, false)
 	c.text("parent_ref_id", o.ParentRefID, 0, maxRefID)
 	if o.ParentRefID != nil && o.RefID != nil && *o.ParentRefID == *o.RefID {
@@ -50,7 +50,7 @@ func (r *Category) apply(o *CategoryObject, parent int64, flushed bool) (changed
 	set(&changed, &r.SortOrder, o.SortOrder)
 	setOptional(&changed, &r.ImgURL, o.ImgURL)
 	set(&changed, &r.ParentID, &parent)
-	setDocument(&changed, &r.Translations, document(o.Translations, o.Translations != nil))
+	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
 	activate(&changed, &r.Active, o.Active, flushed)
 	return changed
 }

@@ -67,7 +67,7 @@ func (o *ChargeObject) check(c *checker) {
 	c.text("description", o.Description, 0, maxDescription)
 	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })
 	if o.Code != nil && strings.HasSuffix(*o.Code, "_F") && o.Structure != nil {
-		c.withoutNoise(o.Structure.Value)
+		c.roundNoise(o.Structure.Value)
 	}
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
 	c.refs("excluded_platforms", o.ExcludedPlatforms)
@@ -113,8 +113,8 @@ func (r *Charge) Key() string {
 func (r *Charge) apply(o *ChargeObject, flushed bool) (changed bool) {
 	set(&changed, &r.Title, o.Title)
 	setOptional(&changed, &r.Description, o.Description)
-	setDocument(&changed, &r.FulfillmentModes, document(o.FulfillmentModes, o.FulfillmentModes != nil))
-	setDocument(&changed, &r.ExcludedPlatforms, document(o.ExcludedPlatforms, o.ExcludedPlatforms != nil))
+	setDocument(&changed, &r.FulfillmentModes, encodeDocument(o.FulfillmentModes, o.FulfillmentModes != nil))
+	setDocument(&changed, &r.ExcludedPlatforms, encodeDocument(o.ExcludedPlatforms, o.ExcludedPlatforms != nil))
 	activate(&changed, &r.Active, o.Active, flushed)
 	return changed
 }
@@ -127,9 +127,9 @@ func (r *Charge) onOrder() bool {
 // onEveryOrder reports whether the charge applies to every order, given the number of items that it names.
 func (r *Charge) onEveryOrder(items int) bool { return r.onOrder() && items == 0 && !r.Cleared }
 
-// settle sets Cleared after a change of the items, given whether the charge had any and how many it has now. It
+// updateCleared sets Cleared after a change of the items, given whether the charge had any and how many it has now. It
 // returns warnings while the charge applies to no order.
-func (r *Charge) settle(changed *bool, had bool, items int) []Warning {
+func (r *Charge) updateCleared(changed *bool, had bool, items int) []Warning {
 	cleared := r.onOrder() && !r.AllItems && items == 0 && (had || r.Cleared)
 	set(changed, &r.Cleared, &cleared)
 	if !cleared {

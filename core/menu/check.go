@@ -77,8 +77,8 @@ func (c *checker) text(field string, s *string, shortest, longest int) {
 	}
 }
 
-// whole checks that a whole number is at least lowest and fits into 32 bits.
-func (c *checker) whole(field string, n *int64, lowest int64) {
+// wholeNumber checks that a whole number is at least lowest and fits into 32 bits.
+func (c *checker) wholeNumber(field string, n *int64, lowest int64) {
 	if n != nil && (*n < lowest || *n > math.MaxInt32) {
 		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d, not %d", lowest, math.MaxInt32, *n))
 	}
@@ -102,7 +102,7 @@ func (c *checker) price(a *core.Amount) {
 // amount checks an optional price.
 func (c *checker) amount(field string, a *core.Amount) {
 	c.notNegative(field, a)
-	c.withoutNoise(a)
+	c.roundNoise(a)
 }
 
 // atMost checks the length of a list before any loop over it.

@@ -21,12 +21,12 @@ func Decide(request Request, state State, newID func() int64) Plan {
 	d.flushStore(Items)
 	run(d, request.OptionGroups, d.groups, nil, d.group)
 	d.flushMasters(OptionGroups)
-	d.nesting = newNesting(d.links[OptionInGroup], d.links[GroupUnderneath], d.options.stored)
-	d.nesting.acyclic = d.nestsWithoutCycle()
+	d.nesting = newNestingGraph(d.links[OptionInGroup], d.links[NestedGroup], d.options.stored)
+	d.nesting.acyclic = d.isAcyclic()
 	run(d, request.Options, d.options, nil, d.option)
 	d.flushMasters(Options)
 	d.flushStore(Options)
-	d.rates = newRates(d.taxes, state.Links[TaxItem], d.activations())
+	d.rates = newTaxRates(d.taxes, state.Links[TaxItem], d.activations())
 	run(d, request.Taxes, d.taxes, d.taxOrder(), d.tax)
 	d.flushMasters(Taxes)
 	run(d, request.Charges, d.charges, nil, d.charge)
@@ -43,21 +43,21 @@ type decider struct {
 	plan    Plan
 
 	cycles     map[string]string // by ref_id of a category: the cycle of parents that the request makes
-	categories *shelf[Category]
-	items      *shelf[Item]
-	groups     *shelf[OptionGroup]
-	options    *shelf[Option]
-	taxes      *shelf[Tax]
-	charges    *shelf[Charge]
-	children   map[int64][]*slot[Category] // candidates by parent; their records are authoritative
-	links      PerRelation[*linkBook]
-	nesting    *nesting
-	rates      *rates
+	categories *recordSet[Category]
+	items      *recordSet[Item]
+	groups     *recordSet[OptionGroup]
+	options    *recordSet[Option]
+	taxes      *recordSet[Tax]
+	charges    *recordSet[Charge]
+	children   map[int64][]*recordState[Category] // candidates by parent; their records are authoritative
+	links      PerRelation[*linkSet]
+	nesting    *nestingGraph
+	rates      *taxRates
 
 	flush        PerKind[bool] // the flushes that take effect
-	atCategories map[int64]bool
-	atItems      *counter[ItemValues]
-	atOptions    *counter[OptionValues]
+	storeCategories map[int64]bool
+	storeItems      *storeRefSet[ItemValues]
+	storeOptions    *storeRefSet[OptionValues]
 	ignored      map[ignoredFlag]int
 	ignoredOrder []ignoredFlag
 }
@@ -66,16 +66,16 @@ func newDecider(request *Request, state *State, newID func() int64) *decider {
 	d := &decider{
 		request: request, state: state, newID: newID, master: request.Scope.Master(),
 		plan: Plan{Scope: request.Scope, Warnings: slices.Clone(request.Warnings)}, flush: request.Flush,
-		atItems:   newCounter(state.Store.Items),
-		atOptions: newCounter(state.Store.Options),
+		storeItems:   newStoreRefSet(state.Store.Items),
+		storeOptions: newStoreRefSet(state.Store.Options),
 		ignored:   map[ignoredFlag]int{},
 	}
-	d.fillShelves()
-	d.atCategories = make(map[int64]bool, len(state.Store.Categories))
+	d.buildRecordSets()
+	d.storeCategories = make(map[int64]bool, len(state.Store.Categories))
 	for _, id := range state.Store.Categories {
-		d.atCategories[id] = true
+		d.storeCategories[id] = true
 	}
-	d.children = make(map[int64][]*slot[Category])
+	d.children = make(map[int64][]*recordState[Category])
 	for _, s := range d.categories.stored {
 		if parent := s.record.ParentID; parent != 0 {
 			d.children[parent] = append(d.children[parent], s)
@@ -83,35 +83,35 @@ func newDecider(request *Request, state *State, newID func() int64) *decider {
 	}
 	expect := PerRelation[int]{len(request.Items), len(request.OptionGroups), len(request.Options), 0, 0, 0}
 	for relation, links := range state.Links {
-		d.links[relation] = newLinkBook(links, expect[relation])
+		d.links[relation] = newLinkSet(links, expect[relation])
 	}
 	return d
 }
 
-func (d *decider) fillShelves() {
+func (d *decider) buildRecordSets() {
 	r, s := d.request, d.state
-	d.categories = newShelf(Categories, s.Categories, s.Others[Categories], len(r.Categories),
+	d.categories = newRecordSet(Categories, s.Categories, s.Others[Categories], len(r.Categories),
 		(*Category).name, (*Category).ref, newCategory)
-	d.items = newShelf(Items, s.Items, s.Others[Items], len(r.Items),
+	d.items = newRecordSet(Items, s.Items, s.Others[Items], len(r.Items),
 		(*Item).name, (*Item).ref, newItem)
-	d.groups = newShelf(OptionGroups, s.OptionGroups, s.Others[OptionGroups], len(r.OptionGroups),
+	d.groups = newRecordSet(OptionGroups, s.OptionGroups, s.Others[OptionGroups], len(r.OptionGroups),
 		(*OptionGroup).name, (*OptionGroup).ref, newOptionGroup)
-	d.options = newShelf(Options, s.Options, s.Others[Options], len(r.Options),
+	d.options = newRecordSet(Options, s.Options, s.Others[Options], len(r.Options),
 		(*Option).name, (*Option).ref, newOption)
-	d.taxes = newShelf(Taxes, s.Taxes, nil, len(r.Taxes), (*Tax).Key,
+	d.taxes = newRecordSet(Taxes, s.Taxes, nil, len(r.Taxes), (*Tax).Key,
 		(*Tax).ref, func(string) Tax { return Tax{Ref: Ref{Active: true}} })
-	d.charges = newShelf(Charges, s.Charges, nil, len(r.Charges), (*Charge).Key,
+	d.charges = newRecordSet(Charges, s.Charges, nil, len(r.Charges), (*Charge).Key,
 		(*Charge).ref, func(string) Charge { return Charge{Ref: Ref{Active: true}} })
-	mark(r.Categories, d.categories)
-	mark(r.Items, d.items)
-	mark(r.OptionGroups, d.groups)
-	mark(r.Options, d.options)
-	mark(r.Taxes, d.taxes)
-	mark(r.Charges, d.charges)
+	markListed(r.Categories, d.categories)
+	markListed(r.Items, d.items)
+	markListed(r.OptionGroups, d.groups)
+	markListed(r.Options, d.options)
+	markListed(r.Taxes, d.taxes)
+	markListed(r.Charges, d.charges)
 }
 
-// mark marks the stored records that the request names.
-func mark[T, R any, P object[T]](submitted []Submitted[T], s *shelf[R]) {
+// markListed marks the stored records that the request names.
+func markListed[T, R any, P object[T]](submitted []Submitted[T], s *recordSet[R]) {
 	for i := range submitted {
 		if known := s.byKey[P(&submitted[i].Object).identity()]; known != nil {
 			known.listed = true
@@ -119,22 +119,22 @@ func mark[T, R any, P object[T]](submitted []Submitted[T], s *shelf[R]) {
 	}
 }
 
-// verdict is the result of one object.
-type verdict struct {
+// objectResult is the result of one object.
+type objectResult struct {
 	problem  string
 	changed  bool // something other than the record differs
 	removed  bool // the store reference was removed
 	warnings []Warning
 }
 
-func failed(format string, args ...any) verdict {
-	return verdict{problem: strings.ToValidUTF8(fmt.Sprintf(format, args...), "?")}
+func failed(format string, args ...any) objectResult {
+	return objectResult{problem: strings.ToValidUTF8(fmt.Sprintf(format, args...), "?")}
 }
 
 // run plans the objects of one kind in an order of their indices, or as submitted if it is nil. The function decide
 // changes nothing unless the whole object is valid.
-func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R], order []int,
-	decide func(*T, *slot[R]) verdict) {
+func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *recordSet[R], order []int,
+	decide func(*T, *recordState[R]) objectResult) {
 	outcomes, stats := make([]Outcome, len(submitted)), &d.plan.Stats[s.kind]
 	for n := range submitted {
 		i := n
@@ -146,7 +146,7 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R
 		at := s.byKey[key]
 		created := at == nil
 		if created {
-			at = &slot[R]{record: s.blank(key), isNew: true, listed: true}
+			at = &recordState[R]{record: s.newRecord(key), isNew: true, listed: true}
 			s.ref(&at.record).ID = d.newID()
 		}
 		if at.partial {
@@ -173,7 +173,7 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R
 		default:
 			stats.Updated++
 		}
-		s.touch(at)
+		s.markTouched(at)
 		outcome.Warnings = slices.Concat(submitted[i].Warnings, v.warnings)
 		outcomes[i] = outcome
 	}
@@ -188,9 +188,9 @@ func (d *decider) finish() Plan {
 	p.Categories, p.Items, p.OptionGroups = d.categories.changes(), d.items.changes(), d.groups.changes()
 	p.Options, p.Taxes, p.Charges = d.options.changes(), d.taxes.changes(), d.charges.changes()
 	for relation := range p.Links {
-		p.Links[relation] = d.links[relation].change()
+		p.Links[relation] = d.links[relation].diff()
 	}
-	p.Store.Items, p.Store.Options = d.atItems.changes(), d.atOptions.changes()
+	p.Store.Items, p.Store.Options = d.storeItems.changes(), d.storeOptions.changes()
 	d.warnOfIgnoredFlags()
 	d.warnOfItems()
 	return *p

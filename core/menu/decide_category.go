@@ -2,7 +2,7 @@ package menu
 
 import "slices"
 
-func (d *decider) category(o *CategoryObject, s *slot[Category]) verdict {
+func (d *decider) category(o *CategoryObject, s *recordState[Category]) objectResult {
 	if s.isNew && o.Name == nil {
 		return failed("name is required to create a category")
 	}
@@ -14,9 +14,9 @@ func (d *decider) category(o *CategoryObject, s *slot[Category]) verdict {
 		d.children[parent] = append(d.children[parent], s)
 	}
 	s.changed = s.record.apply(o, parent, d.flush[Categories])
-	v := verdict{}
-	if id := s.record.ID; !d.master && !d.atCategories[id] {
-		d.atCategories[id] = true
+	v := objectResult{}
+	if id := s.record.ID; !d.master && !d.storeCategories[id] {
+		d.storeCategories[id] = true
 		d.plan.Store.Categories = append(d.plan.Store.Categories, id)
 		v.changed = true
 	}
@@ -25,7 +25,7 @@ func (d *decider) category(o *CategoryObject, s *slot[Category]) verdict {
 
 // parentOf returns the new parent of the category, or 0 for none. There is one level of sub-categories (spec,
 // Category).
-func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, problem string) {
+func (d *decider) parentOf(o *CategoryObject, s *recordState[Category]) (id int64, problem string) {
 	if o.ParentRefID == nil {
 		return s.record.ParentID, ""
 	}
@@ -51,7 +51,7 @@ func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, prob
 
 // hasChild reports whether a category has a sub-category that passes the test.
 func (d *decider) hasChild(id int64, test func(*Category) bool) bool {
-	return slices.ContainsFunc(d.children[id], func(child *slot[Category]) bool {
+	return slices.ContainsFunc(d.children[id], func(child *recordState[Category]) bool {
 		return child.record.ParentID == id && test(&child.record)
 	})
 }

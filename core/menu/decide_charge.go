@@ -2,11 +2,11 @@ package menu
 
 import "slices"
 
-func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
+func (d *decider) tax(o *TaxObject, s *recordState[Tax]) objectResult {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create a tax")
 	}
-	sent, problem := d.appliesTo(o.ItemRefIDs, o.ClearItems, o.Active)
+	sent, problem := d.resolveAssignment(o.ItemRefIDs, o.ClearItems, o.Active)
 	if problem != "" {
 		return failed("%s", problem)
 	}
@@ -17,18 +17,18 @@ func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
 	s.changed = r.apply(o, d.flush[Taxes]) || s.changed
 	book := d.links[TaxItem]
 	before := book.mark()
-	if kept := d.rates.give(book, s, sent); kept != nil {
+	if kept := d.rates.assign(book, s, sent); kept != nil {
 		d.warn("taxes[].item_ref_ids", "item_ref_ids",
 			"of "+r.Key()+", which is inactive, applies to none of "+kept.record.Key()+", which is active")
 	}
-	return verdict{changed: book.differs(before), warnings: leftOut("item_ref_ids", Items, sent.unknown)}
+	return objectResult{changed: book.differs(before), warnings: unknownRefsWarning("item_ref_ids", Items, sent.unknown)}
 }
 
-func (d *decider) charge(o *ChargeObject, s *slot[Charge]) verdict {
+func (d *decider) charge(o *ChargeObject, s *recordState[Charge]) objectResult {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create a charge")
 	}
-	sent, problem := d.appliesTo(o.ItemRefIDs, o.ClearItems, o.Active)
+	sent, problem := d.resolveAssignment(o.ItemRefIDs, o.ClearItems, o.Active)
 	if problem != "" {
 		return failed("%s", problem)
 	}
@@ -43,13 +43,13 @@ func (d *decider) charge(o *ChargeObject, s *slot[Charge]) verdict {
 	book := d.links[ChargeItem]
 	before, had := book.mark(), r.AllItems || len(book.of(r.ID)) > 0
 	s.changed = sent.apply(book, r.ID, &r.AllItems) || s.changed
-	return verdict{warnings: slices.Concat(leftOut("item_ref_ids", Items, sent.unknown), platforms,
-		r.settle(&s.changed, had, len(book.of(r.ID)))), changed: book.differs(before)}
+	return objectResult{warnings: slices.Concat(unknownRefsWarning("item_ref_ids", Items, sent.unknown), platforms,
+		r.updateCleared(&s.changed, had, len(book.of(r.ID)))), changed: book.differs(before)}
 }
 
-// appliesTo is the change of a tax or charge by clear_items and item_ref_ids. A list adds its items, so that a
+// itemAssignment is the change of a tax or charge by clear_items and item_ref_ids. A list adds its items, so that a
 // request for the items of one store takes nothing from those of another (contract, Menu).
-type appliesTo struct {
+type itemAssignment struct {
 	clear bool // first removes it from all items
 	all   bool // applies it to all items
 	items []int64
@@ -57,21 +57,21 @@ type appliesTo struct {
 	unknown []string
 }
 
-// appliesTo resolves the items of a tax or charge. If all of them are unknown, the object fails, unless it switches
+// resolveAssignment resolves the items of a tax or charge. If all of them are unknown, the object fails, unless it switches
 // the record off: without items, a charge on the order would apply to every order.
-func (d *decider) appliesTo(refs []string, clear bool, active *bool) (sent appliesTo, problem string) {
+func (d *decider) resolveAssignment(refs []string, clear bool, active *bool) (sent itemAssignment, problem string) {
 	if len(refs) == 1 && refs[0] == AllItems {
-		return appliesTo{clear: clear, all: true}, ""
+		return itemAssignment{clear: clear, all: true}, ""
 	}
 	items, unknown := d.items.resolve(refs)
 	if len(unknown) > 0 && len(items) == 0 && (active == nil || *active) {
 		return sent, unknownRef("item_ref_ids", Items, unknown[0])
 	}
-	return appliesTo{clear: clear, items: items, unknown: unknown}, ""
+	return itemAssignment{clear: clear, items: items, unknown: unknown}, ""
 }
 
 // apply changes the links of a record. What applies to all items has no links.
-func (a appliesTo) apply(book *linkBook, id int64, onAll *bool) (changed bool) {
+func (a itemAssignment) apply(book *linkSet, id int64, onAll *bool) (changed bool) {
 	all := a.all || *onAll && !a.clear
 	if a.clear || a.all {
 		book.clearFrom(id)

@@ -1,6 +1,6 @@
 package menu
 
-func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
+func (d *decider) item(o *ItemObject, s *recordState[Item]) objectResult {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an item")
 	}
@@ -20,21 +20,21 @@ func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 	} else if s.isNew {
 		r.PlatformPricing, r.Available = nil, true // those values were for the store
 	}
-	v := verdict{
+	v := objectResult{
 		changed:  d.linkItem(o, r.ID, categories, len(unknown) > 0),
-		warnings: append(leftOut("category_ref_ids", Categories, unknown), platforms...),
+		warnings: append(unknownRefsWarning("category_ref_ids", Categories, unknown), platforms...),
 	}
 	if d.master {
 		return v
 	}
 	if o.SoldAtStore != nil && !*o.SoldAtStore {
-		v.removed = d.remove(Items, r.Ref, d.atItems.take(r.ID))
+		v.removed = d.remove(Items, r.Ref, d.storeItems.remove(r.ID))
 		v.changed = v.changed || v.removed
 		return v
 	}
 	ofMaster := r.ItemValues
 	ofMaster.PlatformPricing = nil
-	v.changed = d.atItems.place(r.ID, ofMaster, func(values *ItemValues) bool { return values.apply(o) }) || v.changed
+	v.changed = d.storeItems.upsert(r.ID, ofMaster, func(values *ItemValues) bool { return values.apply(o) }) || v.changed
 	s.changed = enable(o.Available, &r.Active, &r.Available) || s.changed
 	return v
 }

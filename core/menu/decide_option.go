@@ -2,7 +2,7 @@ package menu
 
 import "slices"
 
-func (d *decider) group(o *OptionGroupObject, s *slot[OptionGroup]) verdict {
+func (d *decider) group(o *OptionGroupObject, s *recordState[OptionGroup]) objectResult {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an option group")
 	}
@@ -26,11 +26,11 @@ func (d *decider) group(o *OptionGroupObject, s *slot[OptionGroup]) verdict {
 		ofOptions.clearTo(id)
 	}
 	ofItems.add(id, items)
-	return verdict{changed: ofItems.differs(beforeItems) || ofOptions.differs(beforeOptions),
-		warnings: leftOut("item_ref_ids", Items, unknown)}
+	return objectResult{changed: ofItems.differs(beforeItems) || ofOptions.differs(beforeOptions),
+		warnings: unknownRefsWarning("item_ref_ids", Items, unknown)}
 }
 
-func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
+func (d *decider) option(o *OptionObject, s *recordState[Option]) objectResult {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an option")
 	}
@@ -44,7 +44,7 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 			d.mayClear(Options, "clear_opt_grps", o.ClearOptGrps),
 		clearNested: d.mayClear(Options, "clear_nested_opt_grps", o.ClearNestedOptGrps),
 	}
-	if problem := d.untangle(r.ID, &links); problem != "" {
+	if problem := d.resolveCycles(r.ID, &links); problem != "" {
 		return failed("%s", problem)
 	}
 	resolved := *o
@@ -59,18 +59,18 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 	} else if s.isNew {
 		r.Available = true // the sent value was for the store
 	}
-	v := verdict{changed: d.linkOption(s, links), warnings: slices.Concat(
-		leftOut("opt_grp_ref_ids", OptionGroups, unknown), leftOut("nested_opt_grps", OptionGroups, unknownNested),
+	v := objectResult{changed: d.linkOption(s, links), warnings: slices.Concat(
+		unknownRefsWarning("opt_grp_ref_ids", OptionGroups, unknown), unknownRefsWarning("nested_opt_grps", OptionGroups, unknownNested),
 		platforms)}
 	if d.master {
 		return v
 	}
 	if o.SoldAtStore != nil && !*o.SoldAtStore {
-		v.removed = d.remove(Options, r.Ref, d.atOptions.take(r.ID))
+		v.removed = d.remove(Options, r.Ref, d.storeOptions.remove(r.ID))
 		v.changed = v.changed || v.removed
 		return v
 	}
-	v.changed = d.atOptions.place(r.ID, r.OptionValues, func(values *OptionValues) bool { return values.apply(o) }) ||
+	v.changed = d.storeOptions.upsert(r.ID, r.OptionValues, func(values *OptionValues) bool { return values.apply(o) }) ||
 		v.changed
 	s.changed = enable(o.Available, &r.Active, &r.Available) || s.changed
 	return v
@@ -80,12 +80,12 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 type optionLinks struct {
 	groups, nested           []int64
 	clearGroups, clearNested bool
-	yielding                 []int64 // other options that lose their nested groups in its favour
+	displaced                 []int64 // other options that lose their nested groups in its favour
 }
 
-func (d *decider) linkOption(s *slot[Option], links optionLinks) (changed bool) {
-	id, inGroups, underneath := s.record.ID, d.links[OptionInGroup], d.links[GroupUnderneath]
-	for _, other := range links.yielding {
+func (d *decider) linkOption(s *recordState[Option], links optionLinks) (changed bool) {
+	id, inGroups, underneath := s.record.ID, d.links[OptionInGroup], d.links[NestedGroup]
+	for _, other := range links.displaced {
 		underneath.clearFrom(other)
 		d.warn("options[].nested_opt_grps", "nested_opt_grps", "of "+quote(d.nesting.options[other].record.RefID)+
 			", which is inactive, are cleared: with those of "+quote(s.record.RefID)+

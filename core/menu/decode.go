@@ -54,12 +54,12 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 		return Request{}, v.Err()
 	}
 	c := &checker{v: &v, rules: &rules}
-	request.Categories = decodeArray[CategoryObject](Categories, root.Categories.Of(body), c)
-	request.Items = decodeArray[ItemObject](Items, root.Items.Of(body), c)
-	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups.Of(body), c)
-	request.Options = decodeArray[OptionObject](Options, root.Options.Of(body), c)
-	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes.Of(body), c)
-	request.Charges = decodeArray[ChargeObject](Charges, root.Charges.Of(body), c)
+	request.Categories = decodeArray[CategoryObject](Categories, root.Categories.Elements(body), c)
+	request.Items = decodeArray[ItemObject](Items, root.Items.Elements(body), c)
+	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups.Elements(body), c)
+	request.Options = decodeArray[OptionObject](Options, root.Options.Elements(body), c)
+	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes.Elements(body), c)
+	request.Charges = decodeArray[ChargeObject](Charges, root.Charges.Elements(body), c)
 	request.Warnings = c.roundedPrices()
 	if err := v.Err(); err != nil {
 		return Request{}, err
@@ -67,9 +67,9 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	return request, nil
 }
 
-// Excess returns the Invalid error of a body that is not JSON or has too many objects in an array. It allocates
+// CheckLimits returns the Invalid error of a body that is not JSON or has too many objects in an array. It allocates
 // little, so it can check a body that is too large to decode.
-func Excess(body []byte) error {
+func CheckLimits(body []byte) error {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, root, jsontext.AllowDuplicateNames(true)); err != nil {
 		return err
@@ -145,7 +145,7 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checke
 		c.at, c.warnings = core.Object{Array: kind.String(), Index: i}, nil
 		array[i].Raw = raw
 		o := P(&array[i].Object)
-		if failures[i] != nil && !c.decodeAgain(raw, o) {
+		if failures[i] != nil && !c.decodeLenient(raw, o) {
 			c.v.AddFailure(c.at, raw, failures[i])
 			continue
 		}
@@ -166,9 +166,9 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checke
 	return array
 }
 
-// decodeAgain decodes an object that has other types in place of texts and objects.
-func (c *checker) decodeAgain(raw jsontext.Value, into any) bool {
-	object, replaced := withoutOtherTypes(raw)
+// decodeLenient decodes an object that has other types in place of texts and objects.
+func (c *checker) decodeLenient(raw jsontext.Value, into any) bool {
+	object, replaced := replaceOtherTypes(raw)
 	if len(replaced) == 0 || core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0] != nil {
 		return false
 	}

@@ -17,15 +17,15 @@ type EffectiveMenu struct {
 	Items           []EffectiveItem        `json:"items"`
 	OptionGroups    []EffectiveOptionGroup `json:"option_groups"`
 	Options         []EffectiveOption      `json:"options"`
-	Taxes           []TaxReading           `json:"taxes"`
-	Charges         []ChargeReading        `json:"charges"`
+	Taxes           []APITax           `json:"taxes"`
+	Charges         []APICharge        `json:"charges"`
 
-	LeftOut []LeftOut `json:"-"`
+	OmittedItems []OmittedItem `json:"-"`
 }
 
-// LeftOut is an item that the store sells but that cannot be ordered there. One of its option groups requires more
+// OmittedItem is an item that the store sells but that cannot be ordered there. One of its option groups requires more
 // options than are available.
-type LeftOut struct{ RefID, Message string }
+type OmittedItem struct{ RefID, Message string }
 
 // EffectiveCategory is a category that contains something visible, directly or in a sub-category.
 type EffectiveCategory struct {
@@ -103,11 +103,11 @@ type EffectiveOption struct {
 // with the links. The map blocked holds the ids of the items that the platform's rules reject, and may be nil. The
 // result does not depend on the order of the rows.
 func Effective(storeRefID string, menu Menu, platform core.Platform, blocked map[int64]bool) EffectiveMenu {
-	s := newSight(&menu, platform, blocked)
+	s := newVisibility(&menu, platform, blocked)
 	return EffectiveMenu{
 		StoreRefID: storeRefID, Platform: platform.Name,
-		Categories: s.seenCategories(), Items: s.seenItems(),
-		OptionGroups: s.seenGroups(), Options: s.seenOptions(),
-		Taxes: s.seenTaxes(), Charges: s.seenCharges(), LeftOut: s.leftOut,
+		Categories: s.visibleCategories(), Items: s.visibleItems(),
+		OptionGroups: s.visibleGroups(), Options: s.visibleOptions(),
+		Taxes: s.visibleTaxes(), Charges: s.visibleCharges(), OmittedItems: s.omitted,
 	}
 }

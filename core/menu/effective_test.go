@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	web   = core.Platform{Name: "web", ServedBy: core.ServedByOwn}
+	web   = core.Platform{Name: "web", ServedBy: core.ServedByMerchant}
 	tasty = core.Platform{Name: "tasty-eats", ServedBy: "aggregator-b"}
 )
 
@@ -123,7 +123,7 @@ func TestEffectiveMenuShowsWhatCustomersSee(t *testing.T) {
 		{"an item is listed only on its included_platforms", []string{"S1" + whole},
 			func(t *testing.T, h *hub, _ Plan) {
 				require.Equal(t, []string{"cake"},
-					h.sees("S1", core.Platform{Name: "app", ServedBy: core.ServedByOwn}).items())
+					h.sees("S1", core.Platform{Name: "app", ServedBy: core.ServedByMerchant}).items())
 			}},
 		{"empty included_platforms means none", []string{"S1" + whole, master + `"included_platforms":[]}]}`},
 			func(t *testing.T, h *hub, _ Plan) {
@@ -175,8 +175,8 @@ func TestEffectiveMenuShowsOptionsTaxesAndCharges(t *testing.T) {
 					seen(`S1{"options":[{"ref_id":"l","price":1,"available":false}]}`), "the other can be chosen")
 				require.Equal(t, []string{"cake"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":false}]}`))
 				e := h.sees("S1", web)
-				require.Equal(t, []LeftOut{{"tea",
-					`at least 1 of the option group "size" must be chosen, but only 0 can be ordered here`}}, e.LeftOut)
+				require.Equal(t, []OmittedItem{{"tea",
+					`at least 1 of the option group "size" must be chosen, but only 0 can be ordered here`}}, e.OmittedItems)
 				require.Empty(t, e.groups())
 				require.Empty(t, e.options())
 				require.Equal(t, []string{"cake", "tea"},

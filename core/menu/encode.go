@@ -12,28 +12,28 @@ import (
 // Encode returns the menu as JSON, the same as the JSON library but much faster. It encodes parts of the menu in
 // parallel, because a large menu has megabytes.
 func (m EffectiveMenu) Encode() ([]byte, error) {
-	parts := []func(*appender){func(a *appender) {
+	parts := []func(*jsonWriter){func(a *jsonWriter) {
 		a.text(`{"store_ref_id":`, m.StoreRefID)
 		a.text(`,"platform":`, m.Platform)
 		if m.OrderingEnabled != nil {
 			a.raw(`,"ordering_enabled":` + strconv.FormatBool(*m.OrderingEnabled))
 		}
 	}}
-	parts = appendList(parts, `,"categories":[`, m.Categories, (*appender).category)
-	parts = appendList(parts, `],"items":[`, m.Items, (*appender).item)
-	parts = appendList(parts, `],"option_groups":[`, m.OptionGroups, (*appender).group)
-	parts = appendList(parts, `],"options":[`, m.Options, (*appender).option)
-	parts = append(parts, func(a *appender) {
+	parts = appendList(parts, `,"categories":[`, m.Categories, (*jsonWriter).category)
+	parts = appendList(parts, `],"items":[`, m.Items, (*jsonWriter).item)
+	parts = appendList(parts, `],"option_groups":[`, m.OptionGroups, (*jsonWriter).group)
+	parts = appendList(parts, `],"options":[`, m.Options, (*jsonWriter).option)
+	parts = append(parts, func(a *jsonWriter) {
 		a.value(`],"taxes":`, m.Taxes)
 		a.value(`,"charges":`, m.Charges)
 		a.raw("}")
 	})
-	appenders, written := make([]*appender, len(parts)), make([][]byte, len(parts))
+	appenders, written := make([]*jsonWriter, len(parts)), make([][]byte, len(parts))
 	var writing errgroup.Group
 	writing.SetLimit(runtime.GOMAXPROCS(0))
 	for i, part := range parts {
 		writing.Go(func() error {
-			a := spare.Get().(*appender)
+			a := writerPool.Get().(*jsonWriter)
 			a.out, a.err = a.out[:0], nil
 			part(a)
 			appenders[i], written[i] = a, a.out
@@ -43,22 +43,22 @@ func (m EffectiveMenu) Encode() ([]byte, error) {
 	err := writing.Wait()
 	body := slices.Concat(written...)
 	for _, a := range appenders {
-		spare.Put(a)
+		writerPool.Put(a)
 	}
 	return body, err
 }
 
-// spare pools the buffers of parts.
-var spare = sync.Pool{New: func() any { return new(appender) }}
+// writerPool pools the buffers of parts.
+var writerPool = sync.Pool{New: func() any { return new(jsonWriter) }}
 
 // partSize is how many objects of a list one part contains.
 const partSize = 500
 
 // appendList adds the parts of a list: its prefix, and its objects.
-func appendList[T any](parts []func(*appender), before string, list []T, object func(*appender, *T)) []func(*appender) {
-	parts = append(parts, func(a *appender) { a.raw(before) })
+func appendList[T any](parts []func(*jsonWriter), before string, list []T, object func(*jsonWriter, *T)) []func(*jsonWriter) {
+	parts = append(parts, func(a *jsonWriter) { a.raw(before) })
 	for begin := 0; begin < len(list); begin += partSize {
-		parts = append(parts, func(a *appender) {
+		parts = append(parts, func(a *jsonWriter) {
 			some := list[begin:min(begin+partSize, len(list))]
 			for i := range some {
 				if begin+i > 0 {
@@ -77,7 +77,7 @@ func appendList[T any](parts []func(*appender), before string, list []T, object 
 
 // The methods below write all but the end of an object, in the order of its struct.
 
-func (a *appender) category(c *EffectiveCategory) {
+func (a *jsonWriter) category(c *EffectiveCategory) {
 	a.int(`{"id":`, c.ID)
 	a.text(`,"ref_id":`, c.RefID)
 	a.text(`,"name":`, c.Name)
@@ -94,7 +94,7 @@ func (a *appender) category(c *EffectiveCategory) {
 	}
 }
 
-func (a *appender) item(i *EffectiveItem) {
+func (a *jsonWriter) item(i *EffectiveItem) {
 	a.int(`{"id":`, i.ID)
 	a.text(`,"ref_id":`, i.RefID)
 	a.text(`,"title":`, i.Title)
@@ -116,7 +116,7 @@ func (a *appender) item(i *EffectiveItem) {
 	a.texts(`,"option_group_ref_ids":`, i.OptionGroupRefIDs)
 }
 
-func (a *appender) group(g *EffectiveOptionGroup) {
+func (a *jsonWriter) group(g *EffectiveOptionGroup) {
 	a.int(`{"id":`, g.ID)
 	a.text(`,"ref_id":`, g.RefID)
 	a.text(`,"title":`, g.Title)
@@ -129,7 +129,7 @@ func (a *appender) group(g *EffectiveOptionGroup) {
 	a.document(`,"translations":`, g.Translations)
 }
 
-func (a *appender) option(o *EffectiveOption) {
+func (a *jsonWriter) option(o *EffectiveOption) {
 	a.int(`{"id":`, o.ID)
 	a.text(`,"ref_id":`, o.RefID)
 	a.text(`,"title":`, o.Title)

@@ -45,7 +45,7 @@ func TestEncodeMatchesTheJSONLibraryForRandomMenus(t *testing.T) {
 	})
 	document := rapid.Custom(func(t *rapid.T) jsontext.Value {
 		list := rapid.SliceOf(text).Draw(t, "document")
-		return document(list, boolean.Draw(t, "sent"))
+		return encodeDocument(list, boolean.Draw(t, "sent"))
 	})
 	food := rapid.SampledFrom([]FoodType{"", "1", "4"})
 	rapid.Check(t, func(t *rapid.T) {

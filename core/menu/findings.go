@@ -21,8 +21,8 @@ type Inspector interface {
 // Inspection is the findings of the platforms for the items of a request.
 type Inspection struct {
 	Platforms []string             // that responded
-	Found     map[string][]Finding // by ref_id of the item
-	Missed    []string             // that were unavailable
+	Findings     map[string][]Finding // by ref_id of the item
+	Uninspected    []string             // that were unavailable
 	Warnings  []Warning            // about those
 	Names     core.PlatformNames   // of the business's platforms
 }
@@ -36,7 +36,7 @@ type ItemFindings struct {
 // inspect computes the items after the request and has the platforms check them. Another request can change an item
 // before this one is written. The inspection of that request then corrects the findings.
 func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, request Request) (Inspection, error) {
-	inspection := Inspection{Found: map[string][]Finding{}}
+	inspection := Inspection{Findings: map[string][]Finding{}}
 	if i.Inspector == nil || job.DryRun || len(request.Items) == 0 {
 		return inspection, nil
 	}
@@ -44,11 +44,11 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 	if err != nil || len(platforms) == 0 {
 		return inspection, err
 	}
-	state, err := i.Records.Foresee(ctx, job.Business, scope, request.Needs())
+	state, err := i.Storage.LoadState(ctx, job.Business, scope, request.ReadSet())
 	if err != nil {
 		return inspection, err
 	}
-	items := foreseen(request, state)
+	items := previewItems(request, state)
 	inspection.Names = state.Names
 	for _, platform := range platforms {
 		listed := slices.DeleteFunc(slices.Clone(items), func(item *Item) bool { return !item.ListedOn(platform) })
@@ -59,26 +59,26 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		if ctx.Err() != nil {
 			return inspection, ctx.Err()
 		}
-		if errors.As(err, new(core.Postponed)) {
+		if errors.As(err, new(core.Snooze)) {
 			return inspection, err
 		}
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
 				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
-					"until they can be (%s)", quote(state.Names.Sent(platform)), err)})
-			inspection.Missed = append(inspection.Missed, platform)
+					"until they can be (%s)", quote(state.Names.EventName(platform)), err)})
+			inspection.Uninspected = append(inspection.Uninspected, platform)
 			continue
 		}
 		inspection.Platforms = append(inspection.Platforms, platform)
 		for ref, findings := range found {
-			inspection.Found[ref] = append(inspection.Found[ref], findings...)
+			inspection.Findings[ref] = append(inspection.Findings[ref], findings...)
 		}
 	}
 	return inspection, nil
 }
 
-// foreseen returns the items of a request as they will be.
-func foreseen(request Request, state State) []*Item {
+// previewItems returns the items of a request as they will be.
+func previewItems(request Request, state State) []*Item {
 	var id int64
 	plan := Decide(request, state, func() int64 { id--; return id })
 	records := make(map[string]*Item, len(request.Items))
@@ -98,21 +98,21 @@ func foreseen(request Request, state State) []*Item {
 	return items
 }
 
-// sent returns findings with the names by which events name their platforms.
-func (n Inspection) sent(findings []Finding) []Finding {
-	if !n.Names.SendsAliases() {
+// withEventNames returns findings with the names by which events name their platforms.
+func (n Inspection) withEventNames(findings []Finding) []Finding {
+	if !n.Names.HasEventAliases() {
 		return findings
 	}
 	named := slices.Clone(findings)
 	for i := range named {
-		named[i].Platform = n.Names.Sent(named[i].Platform)
+		named[i].Platform = n.Names.EventName(named[i].Platform)
 	}
 	return named
 }
 
-// of combines the findings with the outcomes of a request. It returns them by index in the request, for the callback,
+// forRequest combines the findings with the outcomes of a request. It returns them by index in the request, for the callback,
 // and in the form in which they are stored.
-func (n Inspection) of(request Request, plan *Plan) (told Findings, kept []ItemFindings) {
+func (n Inspection) forRequest(request Request, plan *Plan) (told Findings, kept []ItemFindings) {
 	if len(n.Platforms) == 0 {
 		return told, nil
 	}
@@ -122,8 +122,8 @@ func (n Inspection) of(request Request, plan *Plan) (told Findings, kept []ItemF
 		if outcome.Message != "" || outcome.ID == 0 {
 			continue
 		}
-		findings := n.Found[valueOf(request.Items[at].Object.RefID)]
-		told[Items][at] = n.sent(findings)
+		findings := n.Findings[valueOf(request.Items[at].Object.RefID)]
+		told[Items][at] = n.withEventNames(findings)
 		kept = append(kept, ItemFindings{outcome.ID, findings})
 	}
 	return told, kept

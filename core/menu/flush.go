@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// storeValued reports whether a store has its own values for a kind. Only these kinds can be flushed at a store
+// hasStoreValues reports whether a store has its own values for a kind. Only these kinds can be flushed at a store
 // (spec, States).
-func storeValued(kind Kind) bool { return kind == Items || kind == Options }
+func hasStoreValues(kind Kind) bool { return kind == Items || kind == Options }
 
 // holdFlushes decides which flushes take effect. At a store these are only flushes of items and options. A flush that
 // removes more than the guard allows is held until it is confirmed.
@@ -17,17 +17,17 @@ func (d *decider) holdFlushes() {
 			continue
 		}
 		name := "flush_" + kind.String()
-		if !d.master && !storeValued(kind) {
+		if !d.master && !hasStoreValues(kind) {
 			d.flush[kind] = false
 			d.warn(name, name, "has no effect in a store request: it is for the master catalogue")
 			continue
 		}
 		guard := d.request.FlushGuard
-		if gone, of := d.wouldGo(kind); guard > 0 && gone*100 > of*guard && !d.request.ConfirmFlush {
+		if gone, of := d.countRemoved(kind); guard > 0 && gone*100 > of*guard && !d.request.ConfirmFlush {
 			d.flush[kind] = false
 			d.plan.Held[kind] = true
 			everywhere := ""
-			if len(d.atStores(kind)) > 0 {
+			if len(d.soldAtStores(kind)) > 0 {
 				everywhere = ", including those of the stores"
 			}
 			d.warn(name, name,
@@ -43,14 +43,14 @@ func (d *decider) warn(path, field, text string) {
 	d.plan.Warnings = append(d.plan.Warnings, Warning{Path: path, Message: field + " " + text})
 }
 
-// wouldGo counts what the flush of a kind removes, and the total.
-func (d *decider) wouldGo(kind Kind) (gone, of int) {
+// countRemoved counts what the flush of a kind removes, and the total.
+func (d *decider) countRemoved(kind Kind) (gone, of int) {
 	if !d.master {
-		return len(d.unlistedAtStore(kind)), len(d.reserve(kind).ids())
+		return len(d.unlistedAtStore(kind)), len(d.storeRefsOf(kind).ids())
 	}
-	atStores := d.atStores(kind)
+	atStores := d.soldAtStores(kind)
 	gone, of = len(atStores), len(atStores)
-	for _, entity := range d.registry(kind).active() {
+	for _, entity := range d.recordsOf(kind).active() {
 		if atStores[entity.named.RefID] {
 			continue
 		}
@@ -62,14 +62,14 @@ func (d *decider) wouldGo(kind Kind) (gone, of int) {
 	return gone, of
 }
 
-// atStores returns the ref_ids of a kind that stores sell. A master flush removes all of these from the stores,
+// soldAtStores returns the ref_ids of a kind that stores sell. A master flush removes all of these from the stores,
 // listed or not. Categories do not count, because removing one from a store removes none of its items.
-func (d *decider) atStores(kind Kind) map[string]bool {
-	if !d.master || !storeValued(kind) {
+func (d *decider) soldAtStores(kind Kind) map[string]bool {
+	if !d.master || !hasStoreValues(kind) {
 		return nil
 	}
-	set := make(map[string]bool, len(d.state.Spread[kind]))
-	for _, at := range d.state.Spread[kind] {
+	set := make(map[string]bool, len(d.state.StoreCounts[kind]))
+	for _, at := range d.state.StoreCounts[kind] {
 		set[at.RefID] = true
 	}
 	return set
@@ -80,10 +80,10 @@ func (d *decider) flushMasters(kind Kind) {
 	if !d.master || !d.flush[kind] {
 		return
 	}
-	d.plan.Emptied[kind] = kind == Categories || storeValued(kind)
-	gone := d.atStores(kind)
+	d.plan.ClearedAtStores[kind] = kind == Categories || hasStoreValues(kind)
+	gone := d.soldAtStores(kind)
 	d.plan.Stats[kind].Deleted += len(gone)
-	for _, entity := range d.registry(kind).active() {
+	for _, entity := range d.recordsOf(kind).active() {
 		if !entity.listed {
 			d.plan.Deactivated[kind] = append(d.plan.Deactivated[kind], entity.named)
 			entity.ref.Active = false
@@ -100,14 +100,14 @@ func (d *decider) flushStore(kind Kind) {
 		return
 	}
 	for _, id := range d.unlistedAtStore(kind) {
-		d.remove(kind, Ref{ID: id, RefID: d.registry(kind).name(id)}, d.reserve(kind).take(id))
+		d.remove(kind, Ref{ID: id, RefID: d.recordsOf(kind).name(id)}, d.storeRefsOf(kind).remove(id))
 		d.plan.Stats[kind].Deleted++
 	}
 }
 
 func (d *decider) unlistedAtStore(kind Kind) []int64 {
-	listed := d.registry(kind).listedIDs()
-	return slices.DeleteFunc(slices.Clone(d.reserve(kind).ids()), func(id int64) bool { return listed[id] })
+	listed := d.recordsOf(kind).listedIDs()
+	return slices.DeleteFunc(slices.Clone(d.storeRefsOf(kind).ids()), func(id int64) bool { return listed[id] })
 }
 
 // remove records that the store no longer sells something, if it did.
@@ -118,35 +118,35 @@ func (d *decider) remove(kind Kind, ref Ref, was bool) bool {
 	return was
 }
 
-// flushable is the view of an entity that a flush needs.
-type flushable struct {
+// flushTarget is the view of an entity that a flush needs.
+type flushTarget struct {
 	ref    *Ref
 	named  Ref // with the key instead of a ref_id that the kind does not have
 	listed bool
 }
 
-// registry is the view of a shelf that a flush needs.
-type registry interface {
-	active() []flushable
+// flushRecords is the view of a shelf that a flush needs.
+type flushRecords interface {
+	active() []flushTarget
 	listedIDs() map[int64]bool
 	name(id int64) string
 }
 
-// reserve is the view of a counter that a flush needs.
-type reserve interface {
+// flushStoreRefs is the view of a counter that a flush needs.
+type flushStoreRefs interface {
 	ids() []int64
-	take(id int64) bool
+	remove(id int64) bool
 }
 
-func (d *decider) registry(kind Kind) registry {
-	return PerKind[registry]{d.categories, d.items, d.groups, d.options, d.taxes, d.charges}[kind]
+func (d *decider) recordsOf(kind Kind) flushRecords {
+	return PerKind[flushRecords]{d.categories, d.items, d.groups, d.options, d.taxes, d.charges}[kind]
 }
 
-func (d *decider) reserve(kind Kind) reserve {
+func (d *decider) storeRefsOf(kind Kind) flushStoreRefs {
 	if kind == Items {
-		return d.atItems
+		return d.storeItems
 	}
-	return d.atOptions
+	return d.storeOptions
 }
 
 // ignoredFlag is a flag that has an effect only in a master request.

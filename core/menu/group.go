@@ -40,9 +40,9 @@ func (o *OptionGroupObject) check(c *checker) {
 		o.MinSelectable = new(int64(0))
 		c.warn("min_selectable", "is -1, and is read as 0")
 	}
-	c.whole("min_selectable", o.MinSelectable, 0)
-	c.whole("max_selectable", o.MaxSelectable, AnyNumber)
-	c.whole("sort_order", o.SortOrder, 0)
+	c.wholeNumber("min_selectable", o.MinSelectable, 0)
+	c.wholeNumber("max_selectable", o.MaxSelectable, AnyNumber)
+	c.wholeNumber("sort_order", o.SortOrder, 0)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
 	c.references("item_ref_ids", &o.ItemRefIDs)
 	translations(c, &o.Translations, "title")
@@ -88,7 +88,7 @@ func (r *OptionGroup) apply(o *OptionGroupObject, flushed bool) (changed bool) {
 	set(&changed, &r.SortOrder, o.SortOrder)
 	setOptional(&changed, &r.RefTitle, o.RefTitle)
 	set(&changed, &r.DisplayInline, o.DisplayInline)
-	setDocument(&changed, &r.Translations, document(o.Translations, o.Translations != nil))
+	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
 	activate(&changed, &r.Active, o.Active, flushed)
 	return changed
 }

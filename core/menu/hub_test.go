@@ -23,7 +23,7 @@ type hub struct {
 	options    map[int64]Option
 	taxes      map[int64]Tax
 	charges    map[int64]Charge
-	links      PerRelation[map[ends]int32]
+	links      PerRelation[map[linkEnds]int32]
 	stores     map[string]*shop // by ref_id
 	lastID     int64
 }
@@ -44,7 +44,7 @@ func newHub(t require.TestingT, v *Vocabulary, country string) *hub {
 		options: map[int64]Option{}, taxes: map[int64]Tax{}, charges: map[int64]Charge{}, stores: map[string]*shop{},
 	}
 	for relation := range h.links {
-		h.links[relation] = map[ends]int32{}
+		h.links[relation] = map[linkEnds]int32{}
 	}
 	for i, ref := range []string{"S1", "S2"} {
 		h.stores[ref] = &shop{id: int64(i + 1), categories: map[int64]bool{}, items: map[int64]ItemValues{},
@@ -74,7 +74,7 @@ func (h *hub) plan(request Request) Plan {
 }
 
 func (h *hub) load(request Request) State {
-	needs := request.Needs()
+	needs := request.ReadSet()
 	state := State{Names: core.NewPlatformNames(h.platforms, h.aliases...)}
 	wanted := func(kind Kind) (named, referred map[string]bool) {
 		return asSet(needs.Entities[kind].Named), asSet(needs.Entities[kind].Referred)
@@ -113,12 +113,12 @@ func (h *hub) load(request Request) State {
 	return state
 }
 
-func (h *hub) loadSpread(needs Needs, state *State) {
+func (h *hub) loadSpread(needs ReadSet, state *State) {
 	if needs.Entities[Items].Active {
-		state.Spread[Items] = spread(h, h.items, func(s *shop) map[int64]ItemValues { return s.items })
+		state.StoreCounts[Items] = spread(h, h.items, func(s *shop) map[int64]ItemValues { return s.items })
 	}
 	if needs.Entities[Options].Active {
-		state.Spread[Options] = spread(h, h.options, func(s *shop) map[int64]OptionValues { return s.options })
+		state.StoreCounts[Options] = spread(h, h.options, func(s *shop) map[int64]OptionValues { return s.options })
 	}
 }
 
@@ -136,10 +136,10 @@ func spread[R, V any, P stored[R]](h *hub, masters map[int64]R, sold func(*shop)
 	return list
 }
 
-func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {
+func (h *hub) loadOptions(needs ReadSet, shop *shop, state *State) {
 	nested := map[int64]bool{} // ids are of one sequence
 	if needs.Nesting {
-		for at := range h.links[GroupUnderneath] {
+		for at := range h.links[NestedGroup] {
 			nested[at.to], nested[at.from] = true, true
 			for in := range h.links[OptionInGroup] {
 				nested[in.to] = nested[in.to] || in.from == at.from
@@ -161,30 +161,30 @@ func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {
 	})
 }
 
-func (h *hub) loadLinks(needs Needs, state *State) {
+func (h *hub) loadLinks(needs ReadSet, state *State) {
 	items, groups := asSet(needs.Entities[Items].Named), asSet(needs.Entities[OptionGroups].Named)
 	options, clearedItems, clearedGroups := asSet(needs.Entities[Options].Named), asSet(needs.ClearedItems),
 		asSet(needs.ClearedGroups)
 	nests := map[int64]bool{}
-	for at := range h.links[GroupUnderneath] {
+	for at := range h.links[NestedGroup] {
 		nests[at.from] = needs.Nesting
 	}
-	keep := PerRelation[func(ends) bool]{
-		func(at ends) bool { return items[h.items[at.from].RefID] },
-		func(at ends) bool { return groups[h.groups[at.from].RefID] || clearedItems[h.items[at.to].RefID] },
-		func(at ends) bool {
+	keep := PerRelation[func(linkEnds) bool]{
+		func(at linkEnds) bool { return items[h.items[at.from].RefID] },
+		func(at linkEnds) bool { return groups[h.groups[at.from].RefID] || clearedItems[h.items[at.to].RefID] },
+		func(at linkEnds) bool {
 			return options[h.options[at.from].RefID] || clearedGroups[h.groups[at.to].RefID] || nests[at.from]
 		},
-		func(at ends) bool { return needs.Nesting },
-		func(at ends) bool { return needs.Entities[Taxes].Active },
-		func(at ends) bool { return needs.Entities[Charges].Active },
+		func(at linkEnds) bool { return needs.Nesting },
+		func(at linkEnds) bool { return needs.Entities[Taxes].Active },
+		func(at linkEnds) bool { return needs.Entities[Charges].Active },
 	}
 	for relation, links := range h.links {
 		state.Links[relation] = linkList(links, keep[relation])
 	}
 }
 
-func (h *hub) loadStore(needs Needs, shop *shop, state *State) {
+func (h *hub) loadStore(needs ReadSet, shop *shop, state *State) {
 	items, options := asSet(needs.Entities[Items].Named), asSet(needs.Entities[Options].Named)
 	state.Store.Categories = slices.Sorted(maps.Keys(shop.categories))
 	for _, id := range slices.Sorted(maps.Keys(shop.items)) {
@@ -202,13 +202,13 @@ func (h *hub) loadStore(needs Needs, shop *shop, state *State) {
 // write applies a plan as its comment says.
 func (h *hub) write(p Plan) {
 	for _, shop := range h.stores {
-		if p.Emptied[Categories] {
+		if p.ClearedAtStores[Categories] {
 			clear(shop.categories)
 		}
-		if p.Emptied[Items] {
+		if p.ClearedAtStores[Items] {
 			clear(shop.items)
 		}
-		if p.Emptied[Options] {
+		if p.ClearedAtStores[Options] {
 			clear(shop.options)
 		}
 	}
@@ -226,11 +226,11 @@ func (h *hub) write(p Plan) {
 	put(h.t, h.charges, p.Charges)
 	for relation, change := range p.Links {
 		for _, link := range change.Remove {
-			require.Contains(h.t, h.links[relation], ends{link.From, link.To})
-			delete(h.links[relation], ends{link.From, link.To})
+			require.Contains(h.t, h.links[relation], linkEnds{link.From, link.To})
+			delete(h.links[relation], linkEnds{link.From, link.To})
 		}
 		for _, link := range change.Put {
-			h.links[relation][ends{link.From, link.To}] = link.Position
+			h.links[relation][linkEnds{link.From, link.To}] = link.Position
 		}
 	}
 	if shop := h.stores[p.Scope.LocationRefID]; shop != nil {
@@ -297,7 +297,7 @@ func deactivate[R any, P stored[R]](all map[int64]R, refs []Ref) {
 	}
 }
 
-func linkList(links map[ends]int32, keep func(ends) bool) []Link {
+func linkList(links map[linkEnds]int32, keep func(linkEnds) bool) []Link {
 	var list []Link
 	for at, position := range links {
 		if keep(at) {
@@ -332,7 +332,7 @@ func (h *hub) menu(location string) Menu {
 	m.Taxes, _ = part(h.taxes, everything)
 	m.Charges, _ = part(h.charges, everything)
 	for relation, links := range h.links {
-		m.Links[relation] = linkList(links, func(ends) bool { return true })
+		m.Links[relation] = linkList(links, func(linkEnds) bool { return true })
 	}
 	if shop := h.stores[location]; shop != nil {
 		m.Store.Categories = slices.Sorted(maps.Keys(shop.categories))
@@ -360,7 +360,7 @@ func TestReimportingARealMenuChangesNothing(t *testing.T) {
 				require.Equal(t, Stats{Created: len(raws)}, plan.Stats[kind], Kind(kind))
 			}
 			_, again := h.send(MasterLocation, body)
-			require.False(t, again.Changes())
+			require.False(t, again.HasChanges())
 			for kind, raws := range request.raws() {
 				require.Equal(t, Stats{Updated: len(raws)}, again.Stats[kind], Kind(kind))
 			}
@@ -368,7 +368,7 @@ func TestReimportingARealMenuChangesNothing(t *testing.T) {
 			require.Len(t, atStore.Store.Items, len(request.Items))
 			require.Empty(t, atStore.Items)
 			_, atStoreAgain := h.send("S1", body)
-			require.False(t, atStoreAgain.Changes())
+			require.False(t, atStoreAgain.HasChanges())
 		})
 	}
 }

@@ -10,51 +10,51 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Records stores menus.
-type Records interface {
+// Storage stores menus.
+type Storage interface {
 	// Address returns the business and the scope of a location_ref_id. It returns NotFound if the business has no
 	// such store.
-	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
+	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
 	// Foresee reads the state that a request depends on, before the request.
-	Foresee(ctx context.Context, business core.BusinessID, scope Scope, needs Needs) (State, error)
+	LoadState(ctx context.Context, business core.BusinessID, scope Scope, needs ReadSet) (State, error)
 	// Ingest ends the job in one transaction. It reads the state that the request needs, calls decide for the plan,
 	// and writes plan, event and outcome. It writes nothing and returns Conflict if the job's lease is lost.
-	Ingest(ctx context.Context, job core.Job, scope Scope, needs Needs, objects int,
-		decide func(state State, newID func() int64) (Ingested, error)) error
+	Ingest(ctx context.Context, job core.Job, scope Scope, needs ReadSet, objects int,
+		decide func(state State, newID func() int64) (IngestResult, error)) error
 }
 
-// Ingested is the result of a job.
-type Ingested struct {
+// IngestResult is the result of a job.
+type IngestResult struct {
 	Plan    *Plan       // nil: nothing is written
 	Event   *core.Event // nil: no event
 	Result  []byte      // JSON, stored with the job
 	Failure string      // why the job failed as a whole; "" if it did not
 
-	Settled PerKind[[]string] // items and options whose availability a store's request sets, which cancels their timers
+	CancelledTimers PerKind[[]string] // items and options whose availability a store's request sets, which cancels their timers
 
-	Inspected []string       // the platforms whose rules were applied
+	InspectedPlatforms []string       // the platforms whose rules were applied
 	Findings  []ItemFindings // their findings for the items, which replace the earlier ones
-	Missed    []string       // the platforms whose rules must still be applied
+	UninspectedPlatforms    []string       // the platforms whose rules must still be applied
 }
 
-// Rulebook holds the settings for menu requests of every business.
-type Rulebook struct {
+// IngestPolicy holds the settings for menu requests of every business.
+type IngestPolicy struct {
 	Vocabulary *Vocabulary
 	FlushGuard int // see Rules
 }
 
-// Of returns the rules of a business.
-func (b Rulebook) Of(business core.Business) Rules {
+// RulesFor returns the rules of a business.
+func (b IngestPolicy) RulesFor(business core.Business) Rules {
 	return Rules{Country: business.Country, Currency: business.Currency, Vocabulary: b.Vocabulary,
 		FlushGuard: b.FlushGuard}
 }
 
 // Ingestor runs the jobs of menu requests.
 type Ingestor struct {
-	Records   Records
-	Rulebook  Rulebook
+	Storage   Storage
+	Policy  IngestPolicy
 	Inspector Inspector // nil: no platform has rules of its own
-	Rollbacks Rollbacks
+	RollbackStorage RollbackStorage
 	Clock     core.Clock
 }
 
@@ -63,14 +63,14 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 	if to, is := rollbackOf(job); is {
 		return i.rollBack(ctx, job, to)
 	}
-	return i.end(ctx, job, report, i.inspect,
-		func(request Request, state State, inspection Inspection, newID func() int64) (Ingested, error) {
-			later := request.heed(state.Switched)
+	return i.execute(ctx, job, report, i.inspect,
+		func(request Request, state State, inspection Inspection, newID func() int64) (IngestResult, error) {
+			later := request.applyLaterAvailability(state.LaterAvailability)
 			plan := Decide(request, state, newID)
 			plan.Warnings = append(plan.Warnings, later...)
 			if job.DryRun {
 				result, err := json.Marshal(NewPreview(request, state, plan), json.Deterministic(true))
-				return Ingested{Result: result}, err
+				return IngestResult{Result: result}, err
 			}
 			plan.Warnings = append(plan.Warnings, inspection.Warnings...)
 			return i.outcome(job, request, &plan, inspection, "")
@@ -85,25 +85,25 @@ func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	}
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
 	unseen := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
-	return i.end(ctx, job, func(int, int) {}, unseen,
-		func(request Request, state State, _ Inspection, _ func() int64) (Ingested, error) {
+	return i.execute(ctx, job, func(int, int) {}, unseen,
+		func(request Request, state State, _ Inspection, _ func() int64) (IngestResult, error) {
 			if job.DryRun {
-				return Ingested{Failure: cause.Error(), Result: []byte("{}")}, nil
+				return IngestResult{Failure: cause.Error(), Result: []byte("{}")}, nil
 			}
 			plan := Failed(request, state, message)
 			return i.outcome(job, request, &plan, Inspection{}, cause.Error())
 		})
 }
 
-func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total int),
+func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, total int),
 	inspect func(context.Context, core.Job, Scope, Request) (Inspection, error),
-	decide func(Request, State, Inspection, func() int64) (Ingested, error),
+	decide func(Request, State, Inspection, func() int64) (IngestResult, error),
 ) error {
-	business, scope, err := i.Records.Address(ctx, job.Business, job.Subject)
+	business, scope, err := i.Storage.ResolveLocation(ctx, job.Business, job.Subject)
 	if err != nil {
 		return err
 	}
-	request, err := Decode(job.Body, scope, i.Rulebook.Of(business))
+	request, err := Decode(job.Body, scope, i.Policy.RulesFor(business))
 	if err != nil {
 		return fmt.Errorf("reading a stored request: %w", err)
 	}
@@ -113,8 +113,8 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 	if err != nil {
 		return err
 	}
-	err = i.Records.Ingest(ctx, job, scope, request.Needs(), objects,
-		func(state State, newID func() int64) (Ingested, error) {
+	err = i.Storage.Ingest(ctx, job, scope, request.ReadSet(), objects,
+		func(state State, newID func() int64) (IngestResult, error) {
 			return decide(request, state, inspection, newID)
 		})
 	if err == nil {
@@ -125,45 +125,45 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 
 // outcome returns the result of a plan: what is written, and the event.
 func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection Inspection,
-	failure string) (Ingested, error) {
-	told, kept := inspection.of(request, plan)
+	failure string) (IngestResult, error) {
+	told, kept := inspection.forRequest(request, plan)
 	body, err := Callback(job.ID, request, *plan, told)
 	if err != nil {
-		return Ingested{}, fmt.Errorf("encoding the callback: %w", err)
+		return IngestResult{}, fmt.Errorf("encoding the callback: %w", err)
 	}
 	result, err := json.Marshal(plan.summary(request), json.Deterministic(true))
 	if err != nil {
-		return Ingested{}, fmt.Errorf("encoding the result: %w", err)
+		return IngestResult{}, fmt.Errorf("encoding the result: %w", err)
 	}
 	now := i.Clock.Now()
-	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan),
-		Inspected: inspection.Platforms, Findings: kept, Missed: inspection.Missed, Event: &core.Event{
+	return IngestResult{Plan: plan, Result: result, Failure: failure, CancelledTimers: request.cancelledTimers(plan),
+		InspectedPlatforms: inspection.Platforms, Findings: kept, UninspectedPlatforms: inspection.Uninspected, Event: &core.Event{
 			ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
 			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 		}}, nil
 }
 
-// settled returns the ref_ids of items and options whose availability this request determines. It leaves out those
+// cancelledTimers returns the ref_ids of items and options whose availability this request determines. It leaves out those
 // that were switched later.
-func (r *Request) settled(plan *Plan) (settled PerKind[[]string]) {
+func (r *Request) cancelledTimers(plan *Plan) (settled PerKind[[]string]) {
 	if r.Scope.Master() {
 		return settled
 	}
 	for i := range r.Items {
-		if o := &r.Items[i].Object; r.settles(Items, *o.RefID, o.Available, plan.Outcomes[Items][i]) {
+		if o := &r.Items[i].Object; r.setsAvailability(Items, *o.RefID, o.Available, plan.Outcomes[Items][i]) {
 			settled[Items] = append(settled[Items], *o.RefID)
 		}
 	}
 	for i := range r.Options {
-		if o := &r.Options[i].Object; r.settles(Options, *o.RefID, o.Available, plan.Outcomes[Options][i]) {
+		if o := &r.Options[i].Object; r.setsAvailability(Options, *o.RefID, o.Available, plan.Outcomes[Options][i]) {
 			settled[Options] = append(settled[Options], *o.RefID)
 		}
 	}
 	return settled
 }
 
-func (r *Request) settles(kind Kind, refID string, available *bool, outcome Outcome) bool {
-	_, later := r.switched[kind][refID]
+func (r *Request) setsAvailability(kind Kind, refID string, available *bool, outcome Outcome) bool {
+	_, later := r.laterAvailability[kind][refID]
 	return available != nil && outcome.Message == "" && !later
 }
 
@@ -208,9 +208,9 @@ func (r *Request) Objects() int {
 	return n
 }
 
-// Touched returns the stores whose cached menus are outdated: 0 for the master catalogue, and the addressed store if
+// StaleMenus returns the stores whose cached menus are outdated: 0 for the master catalogue, and the addressed store if
 // its references change.
-func (p *Plan) Touched() []int64 {
+func (p *Plan) StaleMenus() []int64 {
 	var touched []int64
 	atStore := len(p.Store.Categories) + len(p.Store.Items) + len(p.Store.Options)
 	for kind := range p.Store.Removed {
@@ -218,7 +218,7 @@ func (p *Plan) Touched() []int64 {
 	}
 	catalogue := *p
 	catalogue.Store = StoreChange{}
-	if catalogue.Changes() {
+	if catalogue.HasChanges() {
 		touched = append(touched, 0)
 	}
 	if atStore > 0 && p.Scope.StoreID != 0 {
@@ -237,12 +237,12 @@ type Versions struct {
 	Timings   string // which category timings are open now
 }
 
-// Form is the version of the rendering of effective menus, for customers and plugins. A change of it invalidates
+// RenderVersion is the version of the rendering of effective menus, for customers and plugins. A change of it invalidates
 // caches and republishes menus.
-const Form = 3
+const RenderVersion = 3
 
 // ETag returns the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
-	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, Form, v.StoreID, v.Catalogue, v.Store, v.Open,
+	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, RenderVersion, v.StoreID, v.Catalogue, v.Store, v.Open,
 		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)
 }

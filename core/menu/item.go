@@ -58,13 +58,13 @@ func (o *ItemObject) check(c *checker) {
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
 	c.text("description", o.Description, 0, maxDescription)
 	c.notNegative("weight", o.Weight)
-	c.whole("sort_order", o.SortOrder, 0)
+	c.wholeNumber("sort_order", o.SortOrder, 0)
 	if o.Serves != nil && *o.Serves == 0 {
 		o.Serves = nil
 		c.warn("serves", "is 0, and is read as absent")
 	}
-	c.whole("serves", o.Serves, 1)
-	c.whole("current_stock", o.CurrentStock, NeverOutOfStock)
+	c.wholeNumber("serves", o.Serves, 1)
+	c.wholeNumber("current_stock", o.CurrentStock, NeverOutOfStock)
 	c.references("category_ref_ids", &o.CategoryRefIDs)
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
 	c.images(o.Images)
@@ -137,11 +137,11 @@ func (r *Item) apply(o *ItemObject) (changed bool) {
 	setOptional(&changed, &r.Serves, o.Serves)
 	set(&changed, &r.FoodType, o.FoodType)
 	setOptional(&changed, &r.ImgURL, o.ImgURL)
-	setDocument(&changed, &r.FulfillmentModes, document(o.FulfillmentModes, o.FulfillmentModes != nil))
-	setDocument(&changed, &r.Images, document(o.Images, o.Images != nil))
-	setDocument(&changed, &r.Translations, document(o.Translations, o.Translations != nil))
-	setDocument(&changed, &r.Tags, document(o.Tags, o.Tags != nil))
-	setDocument(&changed, &r.IncludedPlatforms, document(o.IncludedPlatforms, o.IncludedPlatforms != nil))
-	setDocument(&changed, &r.KeyValueGroups, document(o.KeyValueGroups, o.KeyValueGroups != nil))
+	setDocument(&changed, &r.FulfillmentModes, encodeDocument(o.FulfillmentModes, o.FulfillmentModes != nil))
+	setDocument(&changed, &r.Images, encodeDocument(o.Images, o.Images != nil))
+	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
+	setDocument(&changed, &r.Tags, encodeDocument(o.Tags, o.Tags != nil))
+	setDocument(&changed, &r.IncludedPlatforms, encodeDocument(o.IncludedPlatforms, o.IncludedPlatforms != nil))
+	setDocument(&changed, &r.KeyValueGroups, encodeDocument(o.KeyValueGroups, o.KeyValueGroups != nil))
 	return changed
 }

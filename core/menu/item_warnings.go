@@ -5,79 +5,79 @@ import (
 	"strings"
 )
 
-// levies are the taxes or charges of a request, in the form that warnings about their items need.
-type levies struct {
+// adjustments are the taxes or charges of a request, in the form that warnings about their items need.
+type adjustments struct {
 	kind   Kind
-	stored []levy // before the request
-	sent   []sentLevy
-	book   *linkBook
+	stored []adjustment // before the request
+	sent   []sentAdjustment
+	linkSet   *linkSet
 	links  []Link // stored ones
 }
 
-// levy is a stored tax or charge. Its rivals are the rates that may take its items, which include itself.
-type levy struct {
+// adjustment is a stored tax or charge. Its rivals are the rates that may take its items, which include itself.
+type adjustment struct {
 	id                  int64
-	key, rivals         string
+	key, exclusionKey         string
 	wasActive, isActive bool
 	wasOnAll, isOnAll   bool
 }
 
 // name is the key without a blank for what is left out of it.
-func (l *levy) name() string { return strings.TrimSpace(l.key) }
+func (l *adjustment) name() string { return strings.TrimSpace(l.key) }
 
-// sentLevy is a submitted tax or charge.
-type sentLevy struct {
-	key, rivals string
+// sentAdjustment is a submitted tax or charge.
+type sentAdjustment struct {
+	key, exclusionKey string
 	refs        []string
 }
 
 // warnOfItems warns about items that pay a tax or charge no longer, or still, though the request does not name them.
 // Another system may have sent these items, and what a customer pays depends on them.
 func (d *decider) warnOfItems() {
-	taxes := levies{kind: Taxes, book: d.links[TaxItem], links: d.state.Links[TaxItem]}
+	taxes := adjustments{kind: Taxes, linkSet: d.links[TaxItem], links: d.state.Links[TaxItem]}
 	for i := range d.state.Taxes {
 		was, is := &d.state.Taxes[i], &d.taxes.byKey[d.state.Taxes[i].Key()].record
 		taxes.stored = append(taxes.stored,
-			levy{was.ID, was.Key(), was.Code, was.Active, is.Active, was.AllItems, is.AllItems})
+			adjustment{was.ID, was.Key(), was.Code, was.Active, is.Active, was.AllItems, is.AllItems})
 	}
 	for i := range d.request.Taxes {
 		o := &d.request.Taxes[i].Object
-		taxes.sent = append(taxes.sent, sentLevy{o.identity(), *o.Code, o.ItemRefIDs})
+		taxes.sent = append(taxes.sent, sentAdjustment{o.identity(), *o.Code, o.ItemRefIDs})
 	}
 	d.warnOfItemsOf(taxes)
 
-	charges := levies{kind: Charges, book: d.links[ChargeItem], links: d.state.Links[ChargeItem]}
+	charges := adjustments{kind: Charges, linkSet: d.links[ChargeItem], links: d.state.Links[ChargeItem]}
 	for i := range d.state.Charges {
 		was, is := &d.state.Charges[i], &d.charges.byKey[d.state.Charges[i].Key()].record
 		charges.stored = append(charges.stored,
-			levy{was.ID, was.Key(), was.Key(), was.Active, is.Active, was.AllItems, is.AllItems})
+			adjustment{was.ID, was.Key(), was.Key(), was.Active, is.Active, was.AllItems, is.AllItems})
 	}
 	for i := range d.request.Charges {
 		o := &d.request.Charges[i].Object
-		charges.sent = append(charges.sent, sentLevy{o.identity(), o.identity(), o.ItemRefIDs})
+		charges.sent = append(charges.sent, sentAdjustment{o.identity(), o.identity(), o.ItemRefIDs})
 	}
 	d.warnOfItemsOf(charges)
 }
 
-func (d *decider) warnOfItemsOf(l levies) {
+func (d *decider) warnOfItemsOf(l adjustments) {
 	named, all := d.namedBy(l.sent)
-	byID := make(map[int64]*levy, len(l.stored))
-	byKey := make(map[string]*levy, len(l.stored))
+	byID := make(map[int64]*adjustment, len(l.stored))
+	byKey := make(map[string]*adjustment, len(l.stored))
 	for i := range l.stored {
 		byID[l.stored[i].id], byKey[l.stored[i].key] = &l.stored[i], &l.stored[i]
 	}
 	lost := map[int64]int{}
 	for _, link := range l.links {
-		_, linked := l.book.current[ends{link.From, link.To}]
+		_, linked := l.linkSet.current[linkEnds{link.From, link.To}]
 		if at := byID[link.From]; at != nil && at.wasActive && !(at.isActive && (linked || at.isOnAll)) &&
-			!named[at.rivals][link.To] {
+			!named[at.exclusionKey][link.To] {
 			lost[at.id]++
 		}
 	}
 	for i := range l.stored {
 		at := &l.stored[i]
 		count := countItems(lost[at.id])
-		if at.wasActive && at.wasOnAll && !(at.isActive && at.isOnAll) && !all[at.rivals] {
+		if at.wasActive && at.wasOnAll && !(at.isActive && at.isOnAll) && !all[at.exclusionKey] {
 			count, lost[at.id] = "all items", 1
 		}
 		if lost[at.id] > 0 {
@@ -89,12 +89,12 @@ func (d *decider) warnOfItemsOf(l levies) {
 		if sent.refs == nil || at == nil || !at.isActive || d.plan.Outcomes[l.kind][i].Message != "" {
 			continue
 		}
-		d.warnOfKept(fmt.Sprintf("%s[%d].item_ref_ids", l.kind, i), sent, at, l.book)
+		d.warnOfUnlisted(fmt.Sprintf("%s[%d].item_ref_ids", l.kind, i), sent, at, l.linkSet)
 	}
 }
 
-// warnOfKept warns about items that a list does not name.
-func (d *decider) warnOfKept(path string, sent sentLevy, at *levy, book *linkBook) {
+// warnOfUnlisted warns about items that a list does not name.
+func (d *decider) warnOfUnlisted(path string, sent sentAdjustment, at *adjustment, book *linkSet) {
 	const remedy = ": send clear_items true to remove it"
 	if at.isOnAll {
 		if len(sent.refs) != 1 || sent.refs[0] != AllItems {
@@ -128,17 +128,17 @@ func countItems(n int) string {
 }
 
 // namedBy returns the items that the submitted objects name, and which of them name all, by the rivals.
-func (d *decider) namedBy(sent []sentLevy) (named map[string]map[int64]bool, all map[string]bool) {
+func (d *decider) namedBy(sent []sentAdjustment) (named map[string]map[int64]bool, all map[string]bool) {
 	named, all = map[string]map[int64]bool{}, map[string]bool{}
 	for _, s := range sent {
-		if named[s.rivals] == nil {
-			named[s.rivals] = map[int64]bool{}
+		if named[s.exclusionKey] == nil {
+			named[s.exclusionKey] = map[int64]bool{}
 		}
 		for _, ref := range s.refs {
 			if item := d.items.byKey[ref]; item != nil {
-				named[s.rivals][item.record.ID] = true
+				named[s.exclusionKey][item.record.ID] = true
 			}
-			all[s.rivals] = all[s.rivals] || ref == AllItems
+			all[s.exclusionKey] = all[s.exclusionKey] || ref == AllItems
 		}
 	}
 	return named, all

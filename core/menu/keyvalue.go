@@ -45,7 +45,7 @@ func (c *checker) keyValueGroups(list []KeyValueGroup, on Target) {
 	}
 }
 
-func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
+func (c *checker) keyValues(data []KeyValue, words *keyGroup) {
 	if !c.atMost("key_value_data", len(data), maxParts) {
 		return
 	}
@@ -60,7 +60,7 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 			c.fail("key", "duplicate", "is given twice")
 		case key.Rule == OneOf && !slices.Contains(key.Allowed, pair.Value):
 			c.fail("value", "value", "of "+pair.Key+" "+core.OneOf(key.Allowed, pair.Value))
-		case key.Rule == WholeNumber && !positiveWhole(pair.Value):
+		case key.Rule == WholeNumber && !isPositiveInt(pair.Value):
 			c.fail("value", "value",
 				"of "+pair.Key+
 					fmt.Sprintf(" must be a positive whole number of at most %d digits, without leading zeros",
@@ -74,7 +74,7 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 }
 
 // ranges checks that of each pair of keys *_min and *_max the first is not above the second.
-func (c *checker) ranges(data []KeyValue, words *wordGroup) {
+func (c *checker) ranges(data []KeyValue, words *keyGroup) {
 	for _, low := range data {
 		name, isMin := strings.CutSuffix(low.Key, "_min")
 		if !isMin {
@@ -84,21 +84,21 @@ func (c *checker) ranges(data []KeyValue, words *wordGroup) {
 		if at < 0 || words.keys[low.Key].Rule != WholeNumber {
 			continue
 		}
-		if high := data[at]; positiveWhole(low.Value) && positiveWhole(high.Value) && more(low.Value, high.Value) {
+		if high := data[at]; isPositiveInt(low.Value) && isPositiveInt(high.Value) && exceeds(low.Value, high.Value) {
 			c.fail("key_value_data", "range", "must not have a "+low.Key+" above its "+high.Key)
 		}
 	}
 }
 
-// positiveWhole reports whether a value is a number above zero, without sign, decimals or leading zeros.
-func positiveWhole(s string) bool {
+// isPositiveInt reports whether a value is a number above zero, without sign, decimals or leading zeros.
+func isPositiveInt(s string) bool {
 	if s == "" || len(s) > maxDigits || s[0] == '0' {
 		return false
 	}
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// more compares two numbers that positiveWhole accepts.
-func more(a, b string) bool {
+// exceeds compares two numbers that positiveWhole accepts.
+func exceeds(a, b string) bool {
 	return len(a) > len(b) || len(a) == len(b) && a > b
 }

@@ -34,7 +34,7 @@ func (c *checker) references(field string, list *[]string) {
 // kept as they are.
 func (c *checker) language(code string) string {
 	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
-	present, known := core.Language(base)
+	present, known := core.NormalizeLanguage(base)
 	switch {
 	case strings.TrimSpace(code) == "" || len(code) > maxName:
 		c.text("language", &code, 1, maxName)
@@ -49,9 +49,9 @@ func (c *checker) language(code string) string {
 	return present
 }
 
-// withoutNoise rounds a price that differs from one in the currency's minor unit only by the noise of floating-point
+// roundNoise rounds a price that differs from one in the currency's minor unit only by the noise of floating-point
 // arithmetic, such as 6.599999999999999. A price with more digits on purpose stays.
-func (c *checker) withoutNoise(price *core.Amount) {
+func (c *checker) roundNoise(price *core.Amount) {
 	digits := c.rules.minorDigits()
 	if price == nil || price.Exponent() >= -digits {
 		return
@@ -96,9 +96,9 @@ var optionalTexts = []string{"description", "ref_title", "img_url"}
 // replacement is a field of another type than it should have, and how it is read.
 type replacement struct{ field, as string }
 
-// withoutOtherTypes returns an object with empty texts in place of false and an empty object in place of an empty
+// replaceOtherTypes returns an object with empty texts in place of false and an empty object in place of an empty
 // array, and what it replaced. Some languages have one type for arrays and objects.
-func withoutOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []replacement) {
+func replaceOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []replacement) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(raw, &members) != nil {
 		return raw, nil
@@ -114,7 +114,7 @@ func withoutOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []re
 		members["tags"] = jsontext.Value(`{}`)
 		replaced = append(replaced, replacement{"tags", "is an array, which counts as an empty object"})
 	}
-	return document(members, true), replaced
+	return encodeDocument(members, true), replaced
 }
 
 // merger is an object that may be submitted twice in a request.

@@ -14,7 +14,7 @@ func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
 	tea := func(rest string) string { return `M {"items":[{"ref_id":"tea","title":"Tea","price":1,` + rest + `}]}` }
 	group := func(rest string) string { return `M {"option_groups":[{"ref_id":"G","title":"g",` + rest + `}]}` }
 	languages := func(h *hub) (list []string) {
-		for _, t := range read[[]TitledTranslation](h.item("tea").Translations) {
+		for _, t := range decodeDocument[[]TitledTranslation](h.item("tea").Translations) {
 			list = append(list, t.Language+" "+*t.Text)
 		}
 		return list

@@ -17,28 +17,28 @@ func (h *hub) lines() []string {
 			c.Active)
 	}
 	for id, i := range h.items {
-		say("item %s %s active=%t cats=%v %s", i.RefID, i.Title, i.Active, a.called(Categories, a.to[ItemCategory][id]),
+		say("item %s %s active=%t cats=%v %s", i.RefID, i.Title, i.Active, a.refIDs(Categories, a.to[ItemCategory][id]),
 			sayValues(i.ItemValues))
 	}
 	for id, g := range h.groups {
 		say("group %s %s %d-%d multi=%t active=%t items=%v", g.RefID, g.Title, g.MinSelectable, g.MaxSelectable,
-			g.MultiOptionsEnabled, g.Active, a.sorted(Items, a.to[GroupItem][id]))
+			g.MultiOptionsEnabled, g.Active, a.sortedRefIDs(Items, a.to[GroupItem][id]))
 	}
 	for id, o := range h.options {
 		say("option %s %s active=%t price=%s available=%t groups=%v nested=%v", o.RefID, o.Title, o.Active, o.Price,
 			o.Available,
-			a.sorted(OptionGroups, a.to[OptionInGroup][id]), a.sorted(OptionGroups, a.to[GroupUnderneath][id]))
+			a.sortedRefIDs(OptionGroups, a.to[OptionInGroup][id]), a.sortedRefIDs(OptionGroups, a.to[NestedGroup][id]))
 	}
 	for id, t := range h.taxes {
 		say("tax %s %s active=%t all=%t items=%v", t.Key(), t.Title, t.Active, t.AllItems,
-			a.sorted(Items, a.to[TaxItem][id]))
+			a.sortedRefIDs(Items, a.to[TaxItem][id]))
 	}
 	for id, c := range h.charges {
 		say("charge %s %s active=%t all=%t items=%v", c.Key(), c.Title, c.Active, c.AllItems,
-			a.sorted(Items, a.to[ChargeItem][id]))
+			a.sortedRefIDs(Items, a.to[ChargeItem][id]))
 	}
 	for ref, s := range h.stores {
-		say("%s categories=%v", ref, a.sorted(Categories, keysOf(s.categories)))
+		say("%s categories=%v", ref, a.sortedRefIDs(Categories, keysOf(s.categories)))
 		for id, v := range s.items {
 			say("%s item %s %s", ref, h.items[id].RefID, sayValues(v))
 		}
@@ -53,9 +53,9 @@ func (h *hub) lines() []string {
 // keysOf are the ids for which a set holds.
 func keysOf(set map[int64]bool) []int64 { return slices.Sorted(maps.Keys(set)) }
 
-func (h *hub) atlas() *atlas {
+func (h *hub) atlas() *menuIndex {
 	m := h.menu(MasterLocation)
-	return newAtlas(&m)
+	return newMenuIndex(&m)
 }
 
 func sayValues(v ItemValues) string {
@@ -64,7 +64,7 @@ func sayValues(v ItemValues) string {
 	if v.ExternalPrice != nil {
 		m.external = v.ExternalPrice.String()
 	}
-	for _, p := range read[[]PlatformPrice](v.PlatformPricing) {
+	for _, p := range decodeDocument[[]PlatformPrice](v.PlatformPricing) {
 		m.platform[p.Platform] = p.Price.String()
 	}
 	return m.say()

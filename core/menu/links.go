@@ -2,33 +2,33 @@ package menu
 
 import "slices"
 
-// ends are the two entities of a link.
-type ends struct{ from, to int64 }
+// linkEnds are the two entities of a link.
+type linkEnds struct{ from, to int64 }
 
-// linkBook tracks the links of one relation while a request is planned, and computes the difference to the stored
+// linkSet tracks the links of one relation while a request is planned, and computes the difference to the stored
 // ones.
-type linkBook struct {
-	stored    map[ends]int32 // stored positions
-	current   map[ends]int32 // current positions, of existing links only
+type linkSet struct {
+	stored    map[linkEnds]int32 // stored positions
+	current   map[linkEnds]int32 // current positions, of existing links only
 	byFrom    map[int64][]int64
 	next      map[int64]int32 // the next free position of an owner
 	restarted map[int64]bool  // owners whose positions restart
-	order     []ends          // every link that ever existed
+	order     []linkEnds          // every link that ever existed
 	byTo      map[int64][]int64
-	touched   []ends
+	touched   []linkEnds
 }
 
-func newLinkBook(links []Link, expect int) *linkBook {
-	b := &linkBook{
-		stored:    make(map[ends]int32, len(links)),
-		current:   make(map[ends]int32, len(links)+expect),
+func newLinkSet(links []Link, expect int) *linkSet {
+	b := &linkSet{
+		stored:    make(map[linkEnds]int32, len(links)),
+		current:   make(map[linkEnds]int32, len(links)+expect),
 		byFrom:    make(map[int64][]int64, expect),
 		next:      make(map[int64]int32, expect),
 		restarted: map[int64]bool{},
-		order:     make([]ends, 0, len(links)+expect),
+		order:     make([]linkEnds, 0, len(links)+expect),
 	}
 	for _, link := range links {
-		at := ends{link.From, link.To}
+		at := linkEnds{link.From, link.To}
 		if _, twice := b.stored[at]; twice {
 			continue
 		}
@@ -38,7 +38,7 @@ func newLinkBook(links []Link, expect int) *linkBook {
 	return b
 }
 
-func (b *linkBook) link(at ends, position int32) {
+func (b *linkSet) link(at linkEnds, position int32) {
 	b.current[at] = position
 	b.next[at.from] = max(b.next[at.from], position+1)
 	b.byFrom[at.from] = append(b.byFrom[at.from], at.to)
@@ -50,9 +50,9 @@ func (b *linkBook) link(at ends, position int32) {
 
 // add links an owner to those entities that it is not linked to yet. A link that this request removed gets its old
 // position back.
-func (b *linkBook) add(from int64, to []int64) {
+func (b *linkSet) add(from int64, to []int64) {
 	for _, id := range to {
-		at := ends{from, id}
+		at := linkEnds{from, id}
 		if _, linked := b.current[at]; linked {
 			continue
 		}
@@ -66,22 +66,22 @@ func (b *linkBook) add(from int64, to []int64) {
 }
 
 // remove unlinks an owner from the matching entities.
-func (b *linkBook) remove(from int64, gone func(to int64) bool) {
+func (b *linkSet) remove(from int64, gone func(to int64) bool) {
 	b.byFrom[from] = slices.DeleteFunc(b.byFrom[from], func(to int64) bool {
 		if !gone(to) {
 			return false
 		}
-		delete(b.current, ends{from, to})
-		b.touched = append(b.touched, ends{from, to})
+		delete(b.current, linkEnds{from, to})
+		b.touched = append(b.touched, linkEnds{from, to})
 		return true
 	})
 }
 
 // clearFrom removes every link of an owner. Positions of new links restart.
-func (b *linkBook) clearFrom(from int64) {
+func (b *linkSet) clearFrom(from int64) {
 	for _, to := range b.byFrom[from] {
-		delete(b.current, ends{from, to})
-		b.touched = append(b.touched, ends{from, to})
+		delete(b.current, linkEnds{from, to})
+		b.touched = append(b.touched, linkEnds{from, to})
 	}
 	delete(b.byFrom, from)
 	delete(b.next, from)
@@ -89,7 +89,7 @@ func (b *linkBook) clearFrom(from int64) {
 }
 
 // clearTo removes every link to an entity.
-func (b *linkBook) clearTo(to int64) {
+func (b *linkSet) clearTo(to int64) {
 	if b.byTo == nil { // few requests need this index
 		b.byTo = make(map[int64][]int64, len(b.order))
 		for _, at := range b.order {
@@ -103,15 +103,15 @@ func (b *linkBook) clearTo(to int64) {
 }
 
 // replace links an owner to exactly these entities, in their order.
-func (b *linkBook) replace(from int64, to []int64) {
+func (b *linkSet) replace(from int64, to []int64) {
 	b.clearFrom(from)
 	b.add(from, to)
 }
 
-// holdsAll reports whether an owner is linked to all of the entities.
-func (b *linkBook) holdsAll(from int64, to []int64) bool {
+// containsAll reports whether an owner is linked to all of the entities.
+func (b *linkSet) containsAll(from int64, to []int64) bool {
 	for _, id := range to {
-		if _, linked := b.current[ends{from, id}]; !linked {
+		if _, linked := b.current[linkEnds{from, id}]; !linked {
 			return false
 		}
 	}
@@ -119,24 +119,24 @@ func (b *linkBook) holdsAll(from int64, to []int64) bool {
 }
 
 // of returns the entities that an owner is linked to.
-func (b *linkBook) of(from int64) []int64 { return b.byFrom[from] }
+func (b *linkSet) of(from int64) []int64 { return b.byFrom[from] }
 
 // mark returns the current number of touched links; see differs.
-func (b *linkBook) mark() int { return len(b.touched) }
+func (b *linkSet) mark() int { return len(b.touched) }
 
 // differs reports whether a link touched since the mark differs from its stored state.
-func (b *linkBook) differs(since int) bool {
-	return slices.ContainsFunc(b.touched[since:], func(at ends) bool {
+func (b *linkSet) differs(since int) bool {
+	return slices.ContainsFunc(b.touched[since:], func(at linkEnds) bool {
 		was, stored := b.stored[at]
 		is, linked := b.current[at]
 		return stored != linked || was != is
 	})
 }
 
-// change returns the difference to the stored links, in the order in which they were touched.
-func (b *linkBook) change() LinkChange {
+// diff returns the difference to the stored links, in the order in which they were touched.
+func (b *linkSet) diff() LinkChange {
 	var change LinkChange
-	told := make(map[ends]bool, len(b.touched))
+	told := make(map[linkEnds]bool, len(b.touched))
 	for _, at := range b.touched {
 		if told[at] {
 			continue

@@ -90,7 +90,7 @@ type Request struct {
 	FlushGuard   int // see Rules
 	Warnings     []Warning
 
-	switched PerKind[map[string]bool] // see heed
+	laterAvailability PerKind[map[string]bool] // see heed
 }
 
 // raws returns the raw objects of each kind, or nil for an array that was not sent.

@@ -35,7 +35,7 @@ func (d *decider) resolveTags(tags map[string][]string) (map[string][]string, []
 	names := slices.Sorted(maps.Keys(tags))
 	resolved, dropped := renameTags(tags, d.state.Names.Resolve)
 	return resolved, asWarnings(append(core.UnknownPlatforms("tags", d.unknown(names, DefaultTag)),
-		core.TwiceNamed("tags", dropped)...))
+		core.DuplicatePlatforms("tags", dropped)...))
 }
 
 // resolveList resolves a list of names. A platform that it names twice is listed once, which changes nothing.
@@ -52,7 +52,7 @@ func resolveParts[T any](d *decider, field string, list []T, name func(*T) *stri
 	}
 	resolved, dropped := core.ResolveEach(list, name, d.state.Names.Resolve)
 	return resolved, asWarnings(append(core.UnknownPlatforms(field, d.unknown(names, others...)),
-		core.TwiceNamed(field, dropped)...))
+		core.DuplicatePlatforms(field, dropped)...))
 }
 
 // unknown returns the names that stand for no platform of the business, and are none of the others that are allowed.
@@ -82,37 +82,37 @@ func renameTags(tags map[string][]string, rename func(string) string) (map[strin
 	return renamed, dropped
 }
 
-// Rename replaces the names of platforms in the record of an item, and reports whether any was replaced.
-func (i *Item) Rename(rename func(string) string) (changed bool) {
+// RenamePlatforms replaces the names of platforms in the record of an item, and reports whether any was replaced.
+func (i *Item) RenamePlatforms(rename func(string) string) (changed bool) {
 	renameParts(&changed, &i.Images, tagOf, rename)
 	renameNames(&changed, &i.IncludedPlatforms, rename)
 	if len(i.Tags) > 0 {
-		tags := read[map[string][]string](i.Tags)
+		tags := decodeDocument[map[string][]string](i.Tags)
 		renamed, _ := renameTags(tags, rename)
-		setDocument(&changed, &i.Tags, document(renamed, true))
+		setDocument(&changed, &i.Tags, encodeDocument(renamed, true))
 	}
-	return i.ItemValues.Rename(rename) || changed
+	return i.ItemValues.RenamePlatforms(rename) || changed
 }
 
-// Rename replaces the names of platforms in the values of an item, and reports whether any was replaced.
-func (v *ItemValues) Rename(rename func(string) string) (changed bool) {
+// RenamePlatforms replaces the names of platforms in the values of an item, and reports whether any was replaced.
+func (v *ItemValues) RenamePlatforms(rename func(string) string) (changed bool) {
 	if len(v.PlatformPricing) == 0 {
 		return false
 	}
-	prices, _ := core.ResolveEach(read[[]PlatformPrice](v.PlatformPricing), platformOf, rename)
+	prices, _ := core.ResolveEach(decodeDocument[[]PlatformPrice](v.PlatformPricing), platformOf, rename)
 	slices.SortFunc(prices, func(a, b PlatformPrice) int { return strings.Compare(a.Platform, b.Platform) })
-	setDocument(&changed, &v.PlatformPricing, document(prices, true))
+	setDocument(&changed, &v.PlatformPricing, encodeDocument(prices, true))
 	return changed
 }
 
-// Rename replaces the names of platforms in the record of an option, and reports whether any was replaced.
-func (o *Option) Rename(rename func(string) string) (changed bool) {
+// RenamePlatforms replaces the names of platforms in the record of an option, and reports whether any was replaced.
+func (o *Option) RenamePlatforms(rename func(string) string) (changed bool) {
 	renameParts(&changed, &o.Images, tagOf, rename)
 	return changed
 }
 
-// Rename replaces the names of platforms in the record of a charge, and reports whether any was replaced.
-func (r *Charge) Rename(rename func(string) string) (changed bool) {
+// RenamePlatforms replaces the names of platforms in the record of a charge, and reports whether any was replaced.
+func (r *Charge) RenamePlatforms(rename func(string) string) (changed bool) {
 	renameNames(&changed, &r.ExcludedPlatforms, rename)
 	return changed
 }
@@ -125,6 +125,6 @@ func renameParts[T any](changed *bool, doc *jsontext.Value, name func(*T) *strin
 	if len(*doc) == 0 {
 		return
 	}
-	renamed, _ := core.ResolveEach(read[[]T](*doc), name, rename)
-	setDocument(changed, doc, document(renamed, true))
+	renamed, _ := core.ResolveEach(decodeDocument[[]T](*doc), name, rename)
+	setDocument(changed, doc, encodeDocument(renamed, true))
 }

@@ -10,7 +10,7 @@ import (
 
 func TestAliasesInMenusNameThePlatform(t *testing.T) {
 	h := newHub(t, fakeVocabulary(t), "US")
-	h.aliases = []core.PlatformAlias{{Alias: "zomato", Platform: "aggregator-a", Sent: true},
+	h.aliases = []core.PlatformAlias{{Alias: "zomato", Platform: "aggregator-a", InEvents: true},
 		{Alias: "tasty", Platform: "tasty-eats"}}
 	_, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2,
 		"tags":{"zomato":["hot"],"default":["x"]},"included_platforms":["zomato","aggregator-a","tasty","nowhere"],
@@ -34,7 +34,7 @@ func TestAliasesInMenusNameThePlatform(t *testing.T) {
 	_, plan = h.send("-1", `{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"zomato","price":5}]}]}`)
 	require.JSONEq(t, `[{"platform":"aggregator-a","price":5}]`, string(plan.Items[0].Record.PlatformPricing))
 
-	reading := Reading{Items: []ItemReading{{Item: plan.Items[0].Record}}}.Named(
+	reading := APIMenu{Items: []APIItem{{Item: plan.Items[0].Record}}}.WithEventNames(
 		core.NewPlatformNames(h.platforms, h.aliases...))
 	require.JSONEq(t, `["zomato","tasty-eats","nowhere"]`, string(reading.Items[0].IncludedPlatforms),
 		"only the alias that is sent is read back")
@@ -61,15 +61,15 @@ func TestLaterAliasRenamesWhatIsStored(t *testing.T) {
 	item := Item{Tags: []byte(`{"shop":["x"],"web":["y"]}`), IncludedPlatforms: []byte(`["shop"]`),
 		Images:     []byte(`[{"tag":"shop","url":"u"}]`),
 		ItemValues: ItemValues{PlatformPricing: []byte(`[{"platform":"shop","price":1},{"platform":"zoo","price":2}]`)}}
-	require.True(t, item.Rename(rename))
+	require.True(t, item.RenamePlatforms(rename))
 	require.JSONEq(t, `{"web":["y"]}`, string(item.Tags))
 	require.JSONEq(t, `["web"]`, string(item.IncludedPlatforms))
 	require.JSONEq(t, `[{"platform":"web","price":1},{"platform":"zoo","price":2}]`, string(item.PlatformPricing))
-	require.False(t, item.Rename(rename), "nothing is left to rename")
+	require.False(t, item.RenamePlatforms(rename), "nothing is left to rename")
 	option, charge := Option{Images: []byte(`[{"tag":"shop","url":"u"}]`)}, Charge{ExcludedPlatforms: []byte(`["shop"]`)}
-	require.True(t, option.Rename(rename))
+	require.True(t, option.RenamePlatforms(rename))
 	require.JSONEq(t, `[{"tag":"web","url":"u"}]`, string(option.Images))
-	require.True(t, charge.Rename(rename))
+	require.True(t, charge.RenamePlatforms(rename))
 	require.JSONEq(t, `["web"]`, string(charge.ExcludedPlatforms))
 }
 
@@ -77,9 +77,9 @@ func TestFindingsAreToldUnderTheSentAlias(t *testing.T) {
 	h := newHub(t, fakeVocabulary(t), "US")
 	request, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2}]}`)
 	inspection := Inspection{Platforms: []string{"aggregator-a"},
-		Found: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition", Message: "fat_mg is missing"}}},
-		Names: core.NewPlatformNames(h.platforms, core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", Sent: true})}
-	told, kept := inspection.of(request, &plan)
+		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition", Message: "fat_mg is missing"}}},
+		Names: core.NewPlatformNames(h.platforms, core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
+	told, kept := inspection.forRequest(request, &plan)
 	require.Equal(t, "zomato", told[Items][0][0].Platform)
 	require.Equal(t, "aggregator-a", kept[0].Findings[0].Platform, "stored under the platform's own name")
 }

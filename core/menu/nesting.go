@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// nesting is the graph of nested option groups. An option with nested groups leads from each group that contains it
+// nestingGraph is the graph of nested option groups. An option with nested groups leads from each group that contains it
 // to each of its nested groups. The graph never has a cycle.
-type nesting struct {
-	inGroups, underneath *linkBook
-	options              map[int64]*slot[Option] // options that have or had nested groups
-	leading              map[int64][]int64       // by group: those of them that it contains or contained
+type nestingGraph struct {
+	inGroups, nestedGroups *linkSet
+	options              map[int64]*recordState[Option] // options that have or had nested groups
+	optionsByGroup              map[int64][]int64       // by group: those of them that it contains or contained
 	nested               map[int64]bool          // the groups that are or were nested under an option
 	steps                int                     // how many links may still be visited
 	acyclic              bool                    // with all of the request, so that no option closes a cycle
@@ -19,10 +19,10 @@ type nesting struct {
 // maxSteps bounds the links that a request visits in its search for cycles, which takes a fraction of a second.
 const maxSteps = 1_000_000
 
-func newNesting(inGroups, underneath *linkBook, options []*slot[Option]) *nesting {
-	n := &nesting{
-		inGroups: inGroups, underneath: underneath, steps: maxSteps,
-		options: map[int64]*slot[Option]{}, leading: map[int64][]int64{}, nested: map[int64]bool{},
+func newNestingGraph(inGroups, underneath *linkSet, options []*recordState[Option]) *nestingGraph {
+	n := &nestingGraph{
+		inGroups: inGroups, nestedGroups: underneath, steps: maxSteps,
+		options: map[int64]*recordState[Option]{}, optionsByGroup: map[int64][]int64{}, nested: map[int64]bool{},
 	}
 	for _, option := range options {
 		n.update(option)
@@ -31,51 +31,51 @@ func newNesting(inGroups, underneath *linkBook, options []*slot[Option]) *nestin
 }
 
 // update records the groups of an option.
-func (n *nesting) update(option *slot[Option]) {
+func (n *nestingGraph) update(option *recordState[Option]) {
 	id := option.record.ID
-	nested := n.underneath.of(id)
+	nested := n.nestedGroups.of(id)
 	if len(nested) == 0 {
 		return
 	}
 	n.options[id] = option
 	for _, group := range n.inGroups.of(id) {
-		n.leading[group] = append(n.leading[group], id)
+		n.optionsByGroup[group] = append(n.optionsByGroup[group], id)
 	}
 	for _, group := range nested {
 		n.nested[group] = true
 	}
 }
 
-// descent is the set of groups reachable from some groups, including these. It maps each group to its first
+// reachability is the set of groups reachable from some groups, including these. It maps each group to its first
 // predecessor, and lists the options on the paths.
-type descent struct {
-	groups  map[int64]hop
+type reachability struct {
+	groups  map[int64]edge
 	options []int64
 }
 
-// hop is an edge from one group to another through an option. It is zero at the start of a descent.
-type hop struct{ from, option int64 }
+// edge is an edge from one group to another through an option. It is zero at the start of a descent.
+type edge struct{ from, option int64 }
 
-// under searches the graph from the groups, through the options that pass. It visits each link once, within the
+// reachableFrom searches the graph from the groups, through the options that pass. It visits each link once, within the
 // remaining steps.
-func (n *nesting) under(groups []int64, pass func(option int64) bool) descent {
-	d, seen, queue := descent{groups: map[int64]hop{}}, map[int64]bool{}, slices.Clone(groups)
+func (n *nestingGraph) reachableFrom(groups []int64, pass func(option int64) bool) reachability {
+	d, seen, queue := reachability{groups: map[int64]edge{}}, map[int64]bool{}, slices.Clone(groups)
 	for _, group := range groups {
 		n.steps--
-		d.groups[group] = hop{}
+		d.groups[group] = edge{}
 	}
 	for ; len(queue) > 0 && n.steps > 0; queue = queue[1:] {
-		for _, option := range n.leading[queue[0]] {
+		for _, option := range n.optionsByGroup[queue[0]] {
 			n.steps--
-			if seen[option] || !pass(option) || !n.inGroups.holdsAll(option, queue[:1]) {
+			if seen[option] || !pass(option) || !n.inGroups.containsAll(option, queue[:1]) {
 				continue
 			}
 			seen[option] = true
 			d.options = append(d.options, option)
-			for _, group := range n.underneath.of(option) {
+			for _, group := range n.nestedGroups.of(option) {
 				n.steps--
 				if _, known := d.groups[group]; !known {
-					d.groups[group] = hop{queue[0], option}
+					d.groups[group] = edge{queue[0], option}
 					queue = append(queue, group)
 				}
 			}
@@ -84,8 +84,8 @@ func (n *nesting) under(groups []int64, pass func(option int64) bool) descent {
 	return d
 }
 
-// first returns the first of the groups that was reached, or 0 if none was.
-func (d descent) first(groups []int64) int64 {
+// firstReached returns the first of the groups that was reached, or 0 if none was.
+func (d reachability) firstReached(groups []int64) int64 {
 	for _, group := range groups {
 		if _, reached := d.groups[group]; reached {
 			return group
@@ -94,19 +94,19 @@ func (d descent) first(groups []int64) int64 {
 	return 0
 }
 
-// untangle finds the cycles that the links of an option would close: paths from a nested group to a group that
+// resolveCycles finds the cycles that the links of an option would close: paths from a nested group to a group that
 // contains it. If each cycle has an inactive option, these options lose their nested groups. Otherwise the problem
 // describes one cycle.
-func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
+func (d *decider) resolveCycles(option int64, links *optionLinks) (problem string) {
 	groups, nested, n := links.groups, links.nested, d.nesting
-	if n.acyclic || n.inGroups.holdsAll(option, groups) && n.underneath.holdsAll(option, nested) {
+	if n.acyclic || n.inGroups.containsAll(option, groups) && n.nestedGroups.containsAll(option, nested) {
 		return "" // or nothing changes, so there is no new cycle
 	}
 	if !links.clearGroups {
 		groups = slices.Concat(n.inGroups.of(option), groups)
 	}
 	if !links.clearNested {
-		nested = slices.Concat(n.underneath.of(option), nested)
+		nested = slices.Concat(n.nestedGroups.of(option), nested)
 	}
 	for _, group := range nested {
 		n.nested[group] = true
@@ -119,15 +119,15 @@ func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
 		field = "opt_grp_ref_ids"
 	}
 	another := func(other int64) bool { return other != option }
-	all := n.under(nested, another)
-	if all.first(groups) != 0 {
-		firm := n.under(nested, func(other int64) bool { return other != option && !d.yields(other) })
-		if end := firm.first(groups); end != 0 {
-			return field + " makes a cycle of option groups: " + d.spell(firm, end)
+	all := n.reachableFrom(nested, another)
+	if all.firstReached(groups) != 0 {
+		firm := n.reachableFrom(nested, func(other int64) bool { return other != option && !d.mayLoseNested(other) })
+		if end := firm.firstReached(groups); end != 0 {
+			return field + " makes a cycle of option groups: " + d.describeCycle(firm, end)
 		}
 		for _, other := range all.options {
-			if d.yields(other) && n.under(n.underneath.of(other), another).first(groups) != 0 {
-				links.yielding = append(links.yielding, other)
+			if d.mayLoseNested(other) && n.reachableFrom(n.nestedGroups.of(other), another).firstReached(groups) != 0 {
+				links.displaced = append(links.displaced, other)
 			}
 		}
 	}
@@ -138,18 +138,18 @@ func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
 	return ""
 }
 
-// yields reports whether an option loses its nested groups in favour of others. It does if the request does not name
+// mayLoseNested reports whether an option loses its nested groups in favour of others. It does if the request does not name
 // it and it is inactive or flushed.
-func (d *decider) yields(option int64) bool {
+func (d *decider) mayLoseNested(option int64) bool {
 	s := d.nesting.options[option]
 	return !s.listed && (!s.record.Active || d.master && d.flush[Options])
 }
 
-// maxSpelled bounds the groups in the description of a cycle.
-const maxSpelled = 20
+// maxDescribed bounds the groups in the description of a cycle.
+const maxDescribed = 20
 
-// spell names the groups of a cycle, and the options between them.
-func (d *decider) spell(way descent, end int64) string {
+// describeCycle names the groups of a cycle, and the options between them.
+func (d *decider) describeCycle(way reachability, end int64) string {
 	words := []string{quote(d.groups.name(end))}
 	for at := end; ; {
 		by := way.groups[at]
@@ -162,8 +162,8 @@ func (d *decider) spell(way descent, end int64) string {
 		at = by.from
 	}
 	slices.Reverse(words[1:])
-	if len(words) > maxSpelled {
-		words = slices.Concat(words[:maxSpelled/2], []string{"…"}, words[len(words)-maxSpelled/2:])
+	if len(words) > maxDescribed {
+		words = slices.Concat(words[:maxDescribed/2], []string{"…"}, words[len(words)-maxDescribed/2:])
 	}
 	return strings.Join(words, " > ")
 }

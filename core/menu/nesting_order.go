@@ -2,9 +2,9 @@ package menu
 
 import "slices"
 
-// nestsWithoutCycle reports whether the option groups form no cycle once all options of the request are applied. Then
+// isAcyclic reports whether the option groups form no cycle once all options of the request are applied. Then
 // their order does not matter: an option may need what a later one clears.
-func (d *decider) nestsWithoutCycle() bool {
+func (d *decider) isAcyclic() bool {
 	var g groupGraph
 	sent := make(map[int64]bool, len(d.request.Options))
 	for i := range d.request.Options {
@@ -22,14 +22,14 @@ func (d *decider) nestsWithoutCycle() bool {
 				groups = slices.Concat(d.links[OptionInGroup].of(id), groups)
 			}
 			if !d.master || !o.ClearNestedOptGrps {
-				nested = slices.Concat(d.links[GroupUnderneath].of(id), nested)
+				nested = slices.Concat(d.links[NestedGroup].of(id), nested)
 			}
 		}
 		g.add(groups, nested)
 	}
 	for id := range d.nesting.options {
 		if !sent[id] {
-			g.add(d.links[OptionInGroup].of(id), d.links[GroupUnderneath].of(id))
+			g.add(d.links[OptionInGroup].of(id), d.links[NestedGroup].of(id))
 		}
 	}
 	return g.acyclic()
@@ -40,15 +40,15 @@ type groupGraph struct {
 	options map[int64][]int // by group
 	nested  [][]int64       // by option
 	groups  []int           // by option: those that contain it and are not removed yet
-	above   map[int64]int   // by group: the options that it is nested under and that are not removed yet
+	parents   map[int64]int   // by group: the options that it is nested under and that are not removed yet
 }
 
 func (g *groupGraph) add(groups, nested []int64) {
 	if len(groups) == 0 || len(nested) == 0 {
 		return // it leads nowhere
 	}
-	if g.above == nil {
-		g.options, g.above = map[int64][]int{}, map[int64]int{}
+	if g.parents == nil {
+		g.options, g.parents = map[int64][]int{}, map[int64]int{}
 	}
 	option := len(g.nested)
 	g.nested, g.groups = append(g.nested, nested), append(g.groups, len(groups))
@@ -56,7 +56,7 @@ func (g *groupGraph) add(groups, nested []int64) {
 		g.options[group] = append(g.options[group], option)
 	}
 	for _, group := range nested {
-		g.above[group]++
+		g.parents[group]++
 	}
 }
 
@@ -65,7 +65,7 @@ func (g *groupGraph) acyclic() bool {
 	var free []int64
 	left := len(g.nested)
 	for group := range g.options {
-		if g.above[group] == 0 {
+		if g.parents[group] == 0 {
 			free = append(free, group)
 		}
 	}
@@ -76,7 +76,7 @@ func (g *groupGraph) acyclic() bool {
 			}
 			left--
 			for _, group := range g.nested[option] {
-				if g.above[group]--; g.above[group] == 0 {
+				if g.parents[group]--; g.parents[group] == 0 {
 					free = append(free, group)
 				}
 			}

@@ -39,8 +39,8 @@ func (o *OptionObject) check(c *checker) {
 	c.text("title", o.Title, 1, maxTitle)
 	c.price(o.Price)
 	c.text("description", o.Description, 0, maxDescription)
-	c.whole("sort_order", o.SortOrder, 0)
-	c.whole("weight", o.Weight, 0)
+	c.wholeNumber("sort_order", o.SortOrder, 0)
+	c.wholeNumber("weight", o.Weight, 0)
 	c.images(o.Images)
 	c.link("img_url", o.ImgURL, false)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
@@ -95,8 +95,8 @@ func (r *Option) apply(o *OptionObject) (changed bool) {
 	set(&changed, &r.FoodType, o.FoodType)
 	set(&changed, &r.Recommended, o.Recommended)
 	setOptional(&changed, &r.RefTitle, o.RefTitle)
-	setDocument(&changed, &r.Images, document(o.Images, o.Images != nil))
-	setDocument(&changed, &r.Translations, document(o.Translations, o.Translations != nil))
-	setDocument(&changed, &r.KeyValueGroups, document(o.KeyValueGroups, o.KeyValueGroups != nil))
+	setDocument(&changed, &r.Images, encodeDocument(o.Images, o.Images != nil))
+	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
+	setDocument(&changed, &r.KeyValueGroups, encodeDocument(o.KeyValueGroups, o.KeyValueGroups != nil))
 	return changed
 }

@@ -21,7 +21,7 @@ const (
 // Offer is an item at a store on a platform, with all that decides whether it can be ordered.
 type Offer struct {
 	Item             *Item
-	Here             *ItemValues // the store's values; nil: the store does not sell it
+	AtStore             *ItemValues // the store's values; nil: the store does not sell it
 	Platform         string
 	BreaksRule       bool
 	CategoryInactive bool // inactive categories make their items inactive (spec, Category)
@@ -31,7 +31,7 @@ type Offer struct {
 // Orderability returns the first reason why an item cannot be ordered, or Orderable.
 func Orderability(o Offer) Reason {
 	switch {
-	case o.Here == nil:
+	case o.AtStore == nil:
 		return NotSold
 	case !o.Item.ListedOn(o.Platform):
 		return NotListed
@@ -41,9 +41,9 @@ func Orderability(o Offer) Reason {
 		return Inactive
 	case o.CategoryInactive:
 		return CategoryInactive
-	case !o.Here.Available:
+	case !o.AtStore.Available:
 		return Unavailable
-	case o.Here.CurrentStock == 0:
+	case o.AtStore.CurrentStock == 0:
 		return OutOfStock
 	case o.OptionsMissing:
 		return OptionsMissing
@@ -69,13 +69,13 @@ func OptionOrderability(option *Option, here *OptionValues) Reason {
 
 // ListedOn reports whether an item is listed on a platform by its own list. Without a list it is listed on all.
 func (i *Item) ListedOn(platform string) bool {
-	return i.IncludedPlatforms == nil || slices.Contains(read[[]string](i.IncludedPlatforms), platform)
+	return i.IncludedPlatforms == nil || slices.Contains(decodeDocument[[]string](i.IncludedPlatforms), platform)
 }
 
-// Shortage returns how many options a group lacks to meet its minimum at a store: sold is how many of its options the
+// MissingOptions returns how many options a group lacks to meet its minimum at a store: sold is how many of its options the
 // store sells, and orderable how many of these can be ordered. A group without options that the store sells is not
 // part of its menu, and lacks none. An option that can be chosen several times meets every minimum.
-func (g *OptionGroup) Shortage(sold, orderable int64) int64 {
+func (g *OptionGroup) MissingOptions(sold, orderable int64) int64 {
 	if !g.Active || sold == 0 || g.MultiOptionsEnabled && orderable > 0 {
 		return 0
 	}

@@ -60,15 +60,15 @@ func parseKind(name string) (Kind, bool) {
 	return 0, false
 }
 
-// Wants reports whether the page can contain the kind, even as an empty array.
-func (v View) Wants(kind Kind) bool {
+// Includes reports whether the page can contain the kind, even as an empty array.
+func (v View) Includes(kind Kind) bool {
 	return (v.Only[kind] || v.Only == PerKind[bool]{}) && (v.AfterName == "" || kind >= v.AfterKind)
 }
 
 // page collects the objects of a page while it is rendered.
 type page struct {
 	view  View
-	taken int
+	count int
 	last  string
 	next  string
 }
@@ -79,13 +79,13 @@ func (p *page) after(kind Kind, name string) bool {
 	return p.view.AfterName == "" || kind > p.view.AfterKind || kind == p.view.AfterKind && name > p.view.AfterName
 }
 
-// take adds an object to the page. It returns false if the page is full.
-func (p *page) take(kind Kind, name string) bool {
-	if p.view.Limit > 0 && p.taken == p.view.Limit {
+// add adds an object to the page. It returns false if the page is full.
+func (p *page) add(kind Kind, name string) bool {
+	if p.view.Limit > 0 && p.count == p.view.Limit {
 		p.next = p.last
 		return false
 	}
-	p.taken++
+	p.count++
 	p.last = kind.String() + ":" + name
 	return true
 }

@@ -119,9 +119,9 @@ func (c *checker) tags(tags map[string][]string) {
 	}
 }
 
-// document returns the canonical JSON of a list or map, for storage and comparison. It returns nil if the value was
+// encodeDocument returns the canonical JSON of a list or map, for storage and comparison. It returns nil if the value was
 // not sent.
-func document[T any](value T, sent bool) jsontext.Value {
+func encodeDocument[T any](value T, sent bool) jsontext.Value {
 	if !sent {
 		return nil
 	}
@@ -132,8 +132,8 @@ func document[T any](value T, sent bool) jsontext.Value {
 	return encoded
 }
 
-// read decodes a stored document. An absent one decodes to the zero value.
-func read[T any](doc jsontext.Value) T {
+// decodeDocument decodes a stored document. An absent one decodes to the zero value.
+func decodeDocument[T any](doc jsontext.Value) T {
 	var value T
 	if len(doc) > 0 {
 		if err := json.Unmarshal(doc, &value); err != nil {

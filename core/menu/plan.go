@@ -67,7 +67,7 @@ type Plan struct {
 	Taxes        []Change[Tax]
 	Charges      []Change[Charge]
 	Links        PerRelation[LinkChange]
-	Emptied      PerKind[bool]  // of Categories, Items and Options: a master flush
+	ClearedAtStores      PerKind[bool]  // of Categories, Items and Options: a master flush
 	Deactivated  PerKind[[]Ref] // masters that a flush did not list
 	Store        StoreChange
 	Outcomes     PerKind[[]Outcome] // in the order of the request
@@ -93,16 +93,16 @@ func (p *Plan) allWarnings() []Warning {
 	return list
 }
 
-// Changes reports whether the plan writes anything.
-func (p *Plan) Changes() bool {
+// HasChanges reports whether the plan writes anything.
+func (p *Plan) HasChanges() bool {
 	written := len(p.Categories) + len(p.Items) + len(p.OptionGroups) + len(p.Options) + len(p.Taxes) + len(p.Charges) +
 		len(p.Store.Categories) + len(p.Store.Items) + len(p.Store.Options)
 	for _, links := range p.Links {
 		written += len(links.Put) + len(links.Remove)
 	}
-	for kind := range p.Emptied {
+	for kind := range p.ClearedAtStores {
 		written += len(p.Deactivated[kind]) + len(p.Store.Removed[kind])
-		if p.Emptied[kind] {
+		if p.ClearedAtStores[kind] {
 			written++
 		}
 	}
@@ -131,7 +131,7 @@ func Failed(request Request, state State, message string) Plan {
 	return plan
 }
 
-func failAll[T, R any, P object[T]](submitted []Submitted[T], s *shelf[R], kind Kind, fail func(Kind, bool)) {
+func failAll[T, R any, P object[T]](submitted []Submitted[T], s *recordSet[R], kind Kind, fail func(Kind, bool)) {
 	for i := range submitted {
 		fail(kind, s.byKey[P(&submitted[i].Object).identity()] != nil)
 	}

@@ -65,8 +65,8 @@ func NewPreview(request Request, state State, plan Plan) Preview {
 		for _, ref := range plan.Store.Removed[kind] {
 			k.Disassociated = append(k.Disassociated, Disassociation{ref.RefID, 1})
 		}
-		if plan.Emptied[kind] {
-			k.Disassociated = append(k.Disassociated, state.Spread[kind]...)
+		if plan.ClearedAtStores[kind] {
+			k.Disassociated = append(k.Disassociated, state.StoreCounts[kind]...)
 		}
 		p.Kinds[kind.String()] = k
 		if plan.Held[kind] {

@@ -37,11 +37,11 @@ func mergePrices(stored jsontext.Value, sent []PlatformPrice) jsontext.Value {
 	if len(sent) == 0 {
 		return nil
 	}
-	return document(overlay(read[[]PlatformPrice](stored), sent), true)
+	return encodeDocument(mergePlatformPrices(decodeDocument[[]PlatformPrice](stored), sent), true)
 }
 
-// overlay returns the prices of base, overridden by those of top and sorted by platform.
-func overlay(base, top []PlatformPrice) []PlatformPrice {
+// mergePlatformPrices returns the prices of base, overridden by those of top and sorted by platform.
+func mergePlatformPrices(base, top []PlatformPrice) []PlatformPrice {
 	merged := slices.Clone(base)
 	for _, price := range top {
 		at := slices.IndexFunc(merged, func(known PlatformPrice) bool { return known.Platform == price.Platform })
@@ -80,13 +80,13 @@ func RulePrice(master *Item, atStore *ItemValues, platform core.Platform) (core.
 		if len(stored) == 0 {
 			continue
 		}
-		for _, price := range read[[]PlatformPrice](stored) {
+		for _, price := range decodeDocument[[]PlatformPrice](stored) {
 			if price.Platform == platform.Name {
 				return *price.Price, PriceRule(rule)
 			}
 		}
 	}
-	if platform.ServedBy != core.ServedByOwn && atStore.ExternalPrice != nil {
+	if platform.ServedBy != core.ServedByMerchant && atStore.ExternalPrice != nil {
 		return *atStore.ExternalPrice, StoreExternalPrice
 	}
 	return atStore.Price, StorePrice

@@ -16,8 +16,8 @@ func unknownRef(field string, kind Kind, ref string) string {
 	return fmt.Sprintf("%s names the %s %s, which does not exist", field, singular[kind], quote(ref))
 }
 
-// leftOut returns the warning about the unknown references of a list. The others are applied (contract, Answers).
-func leftOut(field string, kind Kind, unknown []string) []Warning {
+// unknownRefsWarning returns the warning about the unknown references of a list. The others are applied (contract, Answers).
+func unknownRefsWarning(field string, kind Kind, unknown []string) []Warning {
 	switch len(unknown) {
 	case 0:
 		return nil

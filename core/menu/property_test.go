@@ -210,14 +210,14 @@ func compareOutcomes(t *rapid.T, kind Kind, plan Plan, want []result, deleted in
 
 // compareEffective holds the items in sight, and their prices, against the model.
 func (h *hub) compareEffective(t *rapid.T, m *model) {
-	for _, platform := range []core.Platform{{Name: "web", ServedBy: core.ServedByOwn},
+	for _, platform := range []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant},
 		{Name: "tasty-eats", ServedBy: "aggregator-b"}} {
 		for store, at := range m.stores {
 			var want, got []string
 			seen := Effective(store, h.menu(store), platform, nil)
 			for ref, v := range at.items {
 				i := m.items[ref]
-				open := !slices.ContainsFunc(seen.LeftOut, func(left LeftOut) bool { return left.RefID == ref })
+				open := !slices.ContainsFunc(seen.OmittedItems, func(left OmittedItem) bool { return left.RefID == ref })
 				for _, cat := range i.cats {
 					c := m.cats[cat]
 					open = open && c.active && (c.parent == "" || m.cats[c.parent].active)
@@ -243,7 +243,7 @@ func (m *model) price(i *mItem, v mValues, platform core.Platform) string {
 	if price, set := i.platform[platform.Name]; set {
 		return price
 	}
-	if platform.ServedBy != core.ServedByOwn && v.external != "" {
+	if platform.ServedBy != core.ServedByMerchant && v.external != "" {
 		return v.external
 	}
 	return v.price

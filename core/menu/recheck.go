@@ -17,14 +17,14 @@ type StoredItem struct {
 	UpdatedAt time.Time // shows whether it has changed since
 }
 
-// RecheckRecords stores the findings about stored menus.
-type RecheckRecords interface {
+// RecheckStorage stores the findings about stored menus.
+type RecheckStorage interface {
 	// ItemsAfter reads master items with ids above the given one, in ascending order.
 	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
 	// KeepFindings replaces the findings of a platform for items. It skips items that have changed since they were
 	// read, and returns their number. If there are none, it stores body as the body of the job, for the next attempt.
 	// It returns Conflict if the job's lease is lost.
-	KeepFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding,
+	ReplaceFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding,
 		body []byte) (stale int, err error)
 	// EndRecheck ends the job.
 	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
@@ -33,7 +33,7 @@ type RecheckRecords interface {
 // Rechecker checks the items of a business against the rules of a platform, the job's subject, after these have
 // changed (job.Handler).
 type Rechecker struct {
-	Records   RecheckRecords
+	Storage   RecheckStorage
 	Inspector Inspector // nil: no platform has rules of its own
 	Clock     core.Clock
 }
@@ -42,7 +42,7 @@ type Rechecker struct {
 // wait for an unavailable plugin.
 const (
 	recheckPage  = 200
-	recheckAgain = 5
+	maxPageAttempts = 5
 	recheckPause = 5 * time.Second
 )
 
@@ -60,7 +60,7 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		return fmt.Errorf("reading a stored recheck: %w", err)
 	}
 	for again := 0; ; {
-		items, err := r.Records.ItemsAfter(ctx, job.Business, at.After, recheckPage)
+		items, err := r.Storage.ItemsAfter(ctx, job.Business, at.After, recheckPage)
 		if err != nil {
 			return err
 		}
@@ -76,11 +76,11 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		if err != nil {
 			return err
 		}
-		stale, err := r.Records.KeepFindings(ctx, job, job.Subject, items, findings, body)
+		stale, err := r.Storage.ReplaceFindings(ctx, job, job.Subject, items, findings, body)
 		if err != nil {
 			return err
 		}
-		if again++; stale > 0 && again < recheckAgain {
+		if again++; stale > 0 && again < maxPageAttempts {
 			continue
 		}
 		again, at = 0, next
@@ -90,7 +90,7 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 	if err != nil {
 		return err
 	}
-	return r.Records.EndRecheck(ctx, job, "", result, at.Checked)
+	return r.Storage.EndRecheck(ctx, job, "", result, at.Checked)
 }
 
 // inspect returns the platform's findings for the items that are listed there. It returns nothing if no plugin has
@@ -106,12 +106,12 @@ func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem
 		return nil, nil
 	}
 	findings, err := r.Inspector.Inspect(ctx, job.Business, job.Subject, listed)
-	var elsewhere core.Postponed
+	var elsewhere core.Snooze
 	switch {
 	case core.CodeOf(err) == core.NotFound:
 		return nil, nil
 	case core.CodeOf(err) == core.Unavailable || errors.As(err, &elsewhere):
-		return nil, core.Postponed{Until: r.Clock.Now().Add(recheckPause)}
+		return nil, core.Snooze{Until: r.Clock.Now().Add(recheckPause)}
 	case err != nil:
 		return nil, fmt.Errorf("the rules of platform %s: %w", job.Subject, err)
 	}
@@ -120,5 +120,5 @@ func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem
 
 // Fail ends a recheck that failed too often. Its findings so far remain.
 func (r Rechecker) Fail(ctx context.Context, job core.Job, cause error) error {
-	return r.Records.EndRecheck(ctx, job, cause.Error(), []byte("{}"), 0)
+	return r.Storage.EndRecheck(ctx, job, cause.Error(), []byte("{}"), 0)
 }

@@ -33,7 +33,7 @@ func (l *larder) ItemsAfter(_ context.Context, _ core.BusinessID, after int64, l
 	return l.items[at:min(len(l.items), at+limit)], nil
 }
 
-func (l *larder) KeepFindings(_ context.Context, _ core.Job, _ string, items []StoredItem,
+func (l *larder) ReplaceFindings(_ context.Context, _ core.Job, _ string, items []StoredItem,
 	findings map[string][]Finding, body []byte) (int, error) {
 	if l.stale > 0 {
 		l.stale--
@@ -79,7 +79,7 @@ func newLarder() *larder {
 }
 
 func (l *larder) recheck() error {
-	r := Rechecker{Records: l, Inspector: l, Clock: core.NewSystemClock(nil)}
+	r := Rechecker{Storage: l, Inspector: l, Clock: core.NewSystemClock(nil)}
 	return r.Run(context.Background(), core.Job{Subject: "tasty", Body: l.body}, func(int, int) {})
 }
 
@@ -122,13 +122,13 @@ func TestRecheckWaitsForPluginsAndClearsRemovedOnes(t *testing.T) {
 		waits bool
 		fails bool
 	}{
-		{core.Errorf(core.Unavailable, "down"), true, false}, {core.Postponed{Until: time.Now()}, true, false},
+		{core.Errorf(core.Unavailable, "down"), true, false}, {core.Snooze{Until: time.Now()}, true, false},
 		{core.Errorf(core.NotFound, "gone"), false, false}, {errors.New("broken"), false, true},
 	} {
 		l := newLarder()
 		l.err = c.err
 		err := l.recheck()
-		var postponed core.Postponed
+		var postponed core.Snooze
 		require.Equal(t, c.waits, errors.As(err, &postponed), c.err)
 		require.Equal(t, c.waits || c.fails, err != nil)
 		require.Equal(t, !c.waits && !c.fails, len(l.found["b"]) == 0)

@@ -21,12 +21,12 @@ type Revision struct {
 	Kind      string      `json:"kind"`      // stores, menu, timing_groups, rollback or switch
 	Location  string      `json:"location_ref_id,omitzero"`
 	Actor     string      `json:"actor,omitzero"`   // who requested it, such as key:pos
-	Undoes    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it restored
-	Touched   []Touchings `json:"changes"`
+	RolledBackTo    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it restored
+	Changes   []ChangeCount `json:"changes"`
 }
 
-// Touchings counts the rows of one kind that a revision changed, in the master catalogue or at one store.
-type Touchings struct {
+// ChangeCount counts the rows of one kind that a revision changed, in the master catalogue or at one store.
+type ChangeCount struct {
 	Entity   string `json:"entity"`                   // one of RevisionEntities; associations count with their owner
 	Location string `json:"location_ref_id,omitzero"` // of values of a store
 	Rows     int    `json:"rows"`
@@ -77,8 +77,8 @@ func (r Relation) Field() string { return relationFields[r] }
 // Owner returns the kind of entity that owns a relation.
 func (r Relation) Owner() Kind { return endKinds[r][0] }
 
-// ItemThen is an item at a store at a past time.
-type ItemThen struct {
+// ItemAsOf is an item at a store at a past time.
+type ItemAsOf struct {
 	Location string         `json:"location_ref_id"`
 	RefID    string         `json:"ref_id"`
 	Platform string         `json:"platform"`
@@ -87,13 +87,13 @@ type ItemThen struct {
 	Item     *EffectiveItem `json:"item,omitzero"`    // as customers saw it
 	OnSale   *bool          `json:"on_sale,omitzero"` // by the timings of its categories; absent if they had none
 	Sold     bool           `json:"sold_at_store"`    // the store sold it
-	Record   *ItemReading   `json:"record,omitzero"`  // in the form of the API; absent if it did not exist
+	Record   *APIItem   `json:"record,omitzero"`  // in the form of the API; absent if it did not exist
 }
 
-// Then returns an item by the menu at a past time. The menu need only contain the item, its categories with the
+// AsOf returns an item by the menu at a past time. The menu need only contain the item, its categories with the
 // timings at that time, and the store's values.
-func Then(scope Scope, menu Menu, platform core.Platform, refID string, at time.Time) ItemThen {
-	then := ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(),
+func AsOf(scope Scope, menu Menu, platform core.Platform, refID string, at time.Time) ItemAsOf {
+	then := ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(),
 		Sold: len(menu.Store.Items) > 0}
 	master := Scope{LocationRefID: MasterLocation}
 	if then.Sold {
@@ -124,16 +124,16 @@ func onSale(item *EffectiveItem, categories []EffectiveCategory) (now *bool) {
 	return now
 }
 
-// Rollbacks restores menus to earlier revisions.
-type Rollbacks interface {
+// RollbackStorage restores menus to earlier revisions.
+type RollbackStorage interface {
 	// RollBack ends the job in one transaction. It restores the business's menu and category timings as of the
 	// revision, calls finish for the result, and writes the event and the job's outcome. It returns NotFound if the
 	// revision has expired.
-	RollBack(ctx context.Context, job core.Job, to core.ID, finish func(Undone) (Ingested, error)) error
+	RollBack(ctx context.Context, job core.Job, to core.ID, finish func(RollbackResult) (IngestResult, error)) error
 }
 
-// Undone counts the changes of a rollback.
-type Undone struct {
+// RollbackResult counts the changes of a rollback.
+type RollbackResult struct {
 	Stats   PerKind[Stats]
 	Timings Stats // of timing groups
 }
@@ -150,15 +150,15 @@ func RollbackJob(business core.BusinessID, to core.ID, actor string, now time.Ti
 	}
 }
 
-// Undoing is the effect that a rollback would have now.
-type Undoing struct {
+// RollbackPreview is the effect that a rollback would have now.
+type RollbackPreview struct {
 	Objects PerKind[int] // changed since
 	Timings int          // changed timing groups
 	Latest  core.ID      // the latest revision that this includes
 }
 
 // Count returns the number of objects of all kinds.
-func (u Undoing) Count() (n int) {
+func (u RollbackPreview) Count() (n int) {
 	for _, objects := range u.Objects {
 		n += objects
 	}
@@ -177,21 +177,21 @@ func rollbackOf(job core.Job) (to core.ID, is bool) {
 
 // rollBack executes a rollback. It does not restore the platforms' findings, which a recheck computes.
 func (i Ingestor) rollBack(ctx context.Context, job core.Job, to core.ID) error {
-	return i.Rollbacks.RollBack(ctx, job, to, func(u Undone) (Ingested, error) {
-		return i.rolledBack(job, Plan{Stats: u.Stats, TimingStats: u.Timings}, "")
+	return i.RollbackStorage.RollBack(ctx, job, to, func(u RollbackResult) (IngestResult, error) {
+		return i.rollbackResult(job, Plan{Stats: u.Stats, TimingStats: u.Timings}, "")
 	})
 }
 
 // failRollBack ends a rollback that could not be executed.
 func (i Ingestor) failRollBack(ctx context.Context, job core.Job, cause error) error {
-	return i.Records.Ingest(ctx, job, MasterScope(), Needs{}, 0, func(State, func() int64) (Ingested, error) {
-		return i.rolledBack(job,
+	return i.Storage.Ingest(ctx, job, MasterScope(), ReadSet{}, 0, func(State, func() int64) (IngestResult, error) {
+		return i.rollbackResult(job,
 			Plan{Warnings: []Warning{{Path: "rollback",
 				Message: "the hub could not roll back to the revision, and changed nothing"}}}, cause.Error())
 	})
 }
 
-func (i Ingestor) rolledBack(job core.Job, plan Plan, failure string) (Ingested, error) {
+func (i Ingestor) rollbackResult(job core.Job, plan Plan, failure string) (IngestResult, error) {
 	plan.Scope = MasterScope()
 	ingested, err := i.outcome(job, Request{Scope: MasterScope()}, &plan, Inspection{}, failure)
 	ingested.Plan = nil // there is nothing left to write

@@ -15,7 +15,7 @@ func (h *hub) taxed(key string) []string {
 				return []string{"all"}
 			}
 			a := h.atlas()
-			return a.sorted(Items, a.to[TaxItem][t.ID])
+			return a.sortedRefIDs(Items, a.to[TaxItem][t.ID])
 		}
 	}
 	return nil
@@ -47,7 +47,7 @@ func TestTaxesApplyToTheirItems(t *testing.T) {
 			[]string{items, low(`"tea"`), `M {"taxes":[{"code":"CGST_P","structure":{"value":2.50}}]}`},
 			func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t, Stats{Updated: 1}, last.Stats[Taxes])
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"item_ref_ids adds", []string{items, low(`"tea"`), low(`"cake"`)}, func(t *testing.T, h *hub, _ Plan) {
 			require.Equal(t, []string{"cake", "tea"}, h.taxed("CGST_P 2.5"))
@@ -55,12 +55,12 @@ func TestTaxesApplyToTheirItems(t *testing.T) {
 		{"an empty list takes nothing away", []string{items, low(`"tea"`), low(``)},
 			func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t, []string{"tea"}, h.taxed("CGST_P 2.5"))
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"a list leaves a tax on all items", []string{items, low(`"all"`), low(`"tea"`)},
 			func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t, []string{"all"}, h.taxed("CGST_P 2.5"))
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"and takes its items from the other rates", []string{items, high(`"tea"`), low(`"all"`), high(`"tea"`),
 			low(`"tea"`)}, func(t *testing.T, h *hub, _ Plan) {
@@ -162,8 +162,8 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 	onOrder := func(fields string) string {
 		return `M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":3},` + fields + `}]}`
 	}
-	seen := func(h *hub) []ChargeReading {
-		return Effective("S1", h.menu("S1"), core.Platform{Name: "web", ServedBy: core.ServedByOwn}, nil).Charges
+	seen := func(h *hub) []APICharge {
+		return Effective("S1", h.menu("S1"), core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, nil).Charges
 	}
 	charged := func(h *hub) []string {
 		return ReadBack(MasterScope(), h.menu(MasterLocation), View{}).Charges[0].ItemRefIDs
@@ -216,7 +216,7 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 			[]string{"M " + two, onOrder(`"item_ref_ids":["tea"]`), onOrder(`"clear_items":true`),
 				onOrder(`"active":true,"item_ref_ids":[]`)}, func(t *testing.T, h *hub, last Plan) {
 				require.Len(t, last.Outcomes[Charges][0].Warnings, 1)
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 				require.Empty(t, seen(h))
 			}},
 		{"nor one that was on all", []string{"S1" + two, onOrder(`"item_ref_ids":["all"]`),
@@ -303,7 +303,7 @@ func TestNullTagsAreIgnored(t *testing.T) {
 }
 
 func TestPlatformPricingOverridesThePrice(t *testing.T) {
-	own, aggregator := core.Platform{Name: "web", ServedBy: core.ServedByOwn},
+	own, aggregator := core.Platform{Name: "web", ServedBy: core.ServedByMerchant},
 		core.Platform{Name: "tasty-eats", ServedBy: "aggregator-b"}
 	price := func(t *testing.T, want string, h *hub, store string, platform core.Platform) {
 		t.Helper()
@@ -332,7 +332,7 @@ func TestPlatformPricingOverridesThePrice(t *testing.T) {
 				`M {"items":[{"ref_id":"tea","price":20,"platform_pricing":[]}]}`},
 			func(t *testing.T, h *hub, last Plan) {
 				require.JSONEq(t, `[{"platform":"tasty-eats","price":14}]`, string(h.item("tea").PlatformPricing))
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"rule 3: a platform without a price of its own uses the base price, and no record is made",
 			[]string{"S1" + tea}, func(t *testing.T, h *hub, _ Plan) {
@@ -376,7 +376,7 @@ func TestPlatformPricingOverridesThePrice(t *testing.T) {
 			[]string{`M {"items":[{"ref_id":"tea","title":"Tea","price":2.5,"external_price":3}]}`,
 				`M {"items":[{"ref_id":"tea","price":2.50,"external_price":3.0}]}`},
 			func(t *testing.T, h *hub, last Plan) {
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"exact decimals", []string{`M {"items":[{"ref_id":"tea","title":"Tea","price":19.9905}]}`},
 			func(t *testing.T, h *hub, last Plan) {

@@ -10,7 +10,7 @@ import (
 
 func (h *hub) refsOf(kind Kind, relation Relation, from int64) []string {
 	a := h.atlas()
-	return a.called(kind, a.to[relation][from])
+	return a.refIDs(kind, a.to[relation][from])
 }
 
 func (h *hub) categoriesOf(item string) []string {
@@ -21,7 +21,7 @@ func (h *hub) groupsOf(option string) []string {
 	return h.refsOf(OptionGroups, OptionInGroup, h.option(option).ID)
 }
 func (h *hub) under(option string) []string {
-	return h.refsOf(OptionGroups, GroupUnderneath, h.option(option).ID)
+	return h.refsOf(OptionGroups, NestedGroup, h.option(option).ID)
 }
 
 func TestMenuAssociationsFollowTheRequest(t *testing.T) {
@@ -91,7 +91,7 @@ func TestMenuAssociationsFollowTheRequest(t *testing.T) {
 				`M {"items":[{"ref_id":"tea","price":10,"clear_option_groups":true}],"option_groups":[{"ref_id":"G",` +
 					`"item_ref_ids":["tea"]}]}`}, func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t, []string{"tea"}, h.itemsOf("G"))
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"clear_items removes all items of the group, then item_ref_ids adds",
 			[]string{menu, `M {"option_groups":[{"ref_id":"G","clear_items":true,"item_ref_ids":["cake"]}]}`},
@@ -119,7 +119,7 @@ func TestMenuAssociationsFollowTheRequest(t *testing.T) {
 				`M {"options":[{"ref_id":"soy","price":1,"clear_opt_grp_ref_ids":true,"opt_grp_ref_ids":["G"]}]}`},
 			func(t *testing.T, h *hub, last Plan) {
 				require.Equal(t, []string{"G"}, h.groupsOf("soy"))
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 			}},
 		{"clear_nested_opt_grps removes nested groups",
 			[]string{menu, `M {"options":[{"ref_id":"soy","price":1,"clear_nested_opt_grps":true}]}`},

@@ -145,7 +145,7 @@ func TestMasterAndStoreRecordsFollowTheModel(t *testing.T) {
 		{"sold_at_store false at an item that is not sold there changes nothing",
 			[]string{"M " + tea, `S1{"items":[{"ref_id":"tea","price":1,"sold_at_store":false}]}`},
 			func(t *testing.T, h *hub, last Plan) {
-				require.False(t, last.Changes())
+				require.False(t, last.HasChanges())
 				require.Equal(t, Stats{Updated: 1}, last.Stats[Items])
 			}},
 		{"sold_at_store in a master request is ignored",

@@ -11,7 +11,7 @@ const (
 	ItemCategory    Relation = iota // item to category: category_ref_ids
 	GroupItem                       // option group to item: item_ref_ids
 	OptionInGroup                   // option to option group: opt_grp_ref_ids
-	GroupUnderneath                 // option to option group: nested_opt_grps
+	NestedGroup                 // option to option group: nested_opt_grps
 	TaxItem                         // tax to item: item_ref_ids
 	ChargeItem                      // charge to item: item_ref_ids
 	relationCount
@@ -66,8 +66,8 @@ type State struct {
 	Names core.PlatformNames // of the business's platforms
 	// Spread lists at how many stores entities are referenced, by ref_id, for the kinds that a master request
 	// flushes.
-	Spread PerKind[[]Disassociation]
+	StoreCounts PerKind[[]Disassociation]
 	// Switched holds the availability of items and options of the addressed store that changed after the request was
 	// accepted, by ref_id.
-	Switched PerKind[map[string]bool]
+	LaterAvailability PerKind[map[string]bool]
 }

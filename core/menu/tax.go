@@ -37,26 +37,26 @@ func (o *TaxObject) identity() string {
 type taxRule struct {
 	codes  []string
 	exact  string   // the only valid title, or
-	holds  []string // a title must contain one of these
-	saying string
+	contains  []string // a title must contain one of these
+	message string
 }
 
 var taxRules = map[string]taxRule{
-	"US": {codes: []string{"ST_P"}, exact: "Sales Tax", saying: "must be Sales Tax"},
-	"CA": {codes: []string{"GST_P"}, exact: "GST", saying: "must be GST"},
+	"US": {codes: []string{"ST_P"}, exact: "Sales Tax", message: "must be Sales Tax"},
+	"CA": {codes: []string{"GST_P"}, exact: "GST", message: "must be GST"},
 	"IN": {codes: []string{"CGST_P", "SGST_P", "IGST_P"},
-		holds:  []string{"sgst", "cgst", "gst", "municipality", "kerala"},
-		saying: "must contain SGST, CGST, GST, Municipality or Kerala"},
+		contains:  []string{"sgst", "cgst", "gst", "municipality", "kerala"},
+		message: "must contain SGST, CGST, GST, Municipality or Kerala"},
 }
 
-var otherTaxRule = taxRule{codes: []string{"VAT_P"}, holds: []string{"vat"}, saying: "must contain VAT"}
+var otherTaxRule = taxRule{codes: []string{"VAT_P"}, contains: []string{"vat"}, message: "must contain VAT"}
 
 func (t taxRule) accepts(title string) bool {
 	if t.exact != "" {
 		return strings.EqualFold(title, t.exact)
 	}
 	lower := strings.ToLower(title)
-	return slices.ContainsFunc(t.holds, func(word string) bool { return strings.Contains(lower, word) })
+	return slices.ContainsFunc(t.contains, func(word string) bool { return strings.Contains(lower, word) })
 }
 
 func (o *TaxObject) check(c *checker) {
@@ -72,7 +72,7 @@ func (o *TaxObject) check(c *checker) {
 	}
 	c.text("title", o.Title, 1, maxTitle)
 	if o.Title != nil && strings.TrimSpace(*o.Title) != "" && !rule.accepts(*o.Title) {
-		c.fail("title", "value", rule.saying+", not "+core.Quote(*o.Title))
+		c.fail("title", "value", rule.message+", not "+core.Quote(*o.Title))
 	}
 	c.text("description", o.Description, 0, maxDescription)
 	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })

@@ -58,11 +58,11 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 			fmt.Sprintf("must have at most %d groups, not %d", maxTimingGroups, sent.Groups.Count))
 		return TimingRequest{}, v.Err()
 	}
-	raws := sent.Groups.Of(body)
+	raws := sent.Groups.Elements(body)
 	groups, titles := make([]TimingGroup, len(raws)), map[string]int{}
 	failures := core.DecodeObjects(raws, func(i int) any { return &groups[i] })
 	for i := range groups {
-		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title), Named: "title"}
+		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title), RefIDField: "title"}
 		if failures[i] != nil {
 			v.AddFailure(at, raws[i], failures[i])
 			continue
@@ -73,12 +73,12 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 		}
 		titles[groups[i].Title] = i
 	}
-	return TimingRequest{groups, raws, neverOnSale(groups), sent.CallbackURL}, v.Err()
+	return TimingRequest{groups, raws, emptyWeekWarnings(groups), sent.CallbackURL}, v.Err()
 }
 
-// neverOnSale warns about groups with categories but no time at all. A day without slots is valid, but a week without
+// emptyWeekWarnings warns about groups with categories but no time at all. A day without slots is valid, but a week without
 // any may be a mistake.
-func neverOnSale(groups []TimingGroup) (warnings []Warning) {
+func emptyWeekWarnings(groups []TimingGroup) (warnings []Warning) {
 	for i, g := range groups {
 		if len(g.CategoryRefIDs) > 0 &&
 			!slices.ContainsFunc(g.DaySlots, func(d core.DayHours) bool { return len(d.Slots) > 0 }) {
@@ -136,8 +136,8 @@ type Timing struct {
 	Open       bool    // now
 }
 
-// Now sets for each group whether its categories are available at a local time of the business.
-func (t Timings) Now(local time.Time) {
+// UpdateOpen sets for each group whether its categories are available at a local time of the business.
+func (t Timings) UpdateOpen(local time.Time) {
 	for i := range t {
 		t[i].Open, _ = core.WithinHours(t[i].Hours, local)
 	}
@@ -163,9 +163,9 @@ func (t Timings) Changes(changes []TimingChange) (list []TimingChange) {
 	return list
 }
 
-// State encodes which groups are open. As long as it is the same, so is the current availability in the menu. It is
+// OpenState encodes which groups are open. As long as it is the same, so is the current availability in the menu. It is
 // "" if there are no groups.
-func (t Timings) State() string {
+func (t Timings) OpenState() string {
 	var state strings.Builder
 	for at := 0; at < len(t); at += 4 { // a hexadecimal digit holds four
 		digit := 0
@@ -194,7 +194,7 @@ func (t Timings) byCategory() map[int64]Timings {
 // nil list means always.
 func (t Timings) OnSale(category, parent int64) []core.DayHours {
 	named := t.byCategory()
-	return withinHours(named[category].hours(), named[parent].hours())
+	return effectiveHours(named[category].hours(), named[parent].hours())
 }
 
 // hours returns the union of the groups' times. It returns nil if there are no groups, which means always.
@@ -204,7 +204,7 @@ func (t Timings) hours() []core.DayHours {
 	}
 	hours := t[0].Hours
 	for _, timing := range t[1:] {
-		hours = core.EitherHours(hours, timing.Hours)
+		hours = core.UnionHours(hours, timing.Hours)
 	}
 	return hours
 }

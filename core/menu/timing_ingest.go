@@ -10,17 +10,17 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TimingRecords stores category timings.
-type TimingRecords interface {
+// TimingStorage stores category timings.
+type TimingStorage interface {
 	// IngestTimings ends the job in one transaction. It finds the categories by ref_id, calls decide for the result,
 	// and writes the groups, the event with its deliveries, and the job's outcome. It writes nothing and returns
 	// Conflict if the job's lease is lost.
 	IngestTimings(ctx context.Context, job core.Job, refIDs []string,
-		decide func(categories map[string]int64) (IngestedTimings, error)) error
+		decide func(categories map[string]int64) (TimingIngestResult, error)) error
 }
 
-// IngestedTimings is the result of a job.
-type IngestedTimings struct {
+// TimingIngestResult is the result of a job.
+type TimingIngestResult struct {
 	Groups  []TimingChange
 	Event   core.Event
 	Result  []byte // JSON, stored with the job
@@ -88,26 +88,26 @@ func FailedTimings(groups []TimingGroup, message string) (stats []TimingStats) {
 
 // TimingIngestor runs the jobs of requests for category timings.
 type TimingIngestor struct {
-	Records TimingRecords
+	Storage TimingStorage
 	Clock   core.Clock
 }
 
 // Run executes a request (job.Handler).
 func (i TimingIngestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	return i.end(ctx, job, report, "", DecideTimings)
+	return i.execute(ctx, job, report, "", DecideTimings)
 }
 
 // Fail ends a request that could not be executed. It writes nothing, and the callback reports every group as failed
 // (job.Handler).
 func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	return i.end(ctx, job, func(int, int) {}, cause.Error(),
+	return i.execute(ctx, job, func(int, int) {}, cause.Error(),
 		func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
 			return nil, FailedTimings(groups, message)
 		})
 }
 
-func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done, total int), failure string,
+func (i TimingIngestor) execute(ctx context.Context, job core.Job, report func(done, total int), failure string,
 	decide func([]TimingGroup, map[string]int64) ([]TimingChange, []TimingStats),
 ) error {
 	request, err := DecodeTimings(job.Body)
@@ -119,7 +119,7 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 	for _, group := range request.Groups {
 		refIDs = append(refIDs, group.CategoryRefIDs...)
 	}
-	err = i.Records.IngestTimings(ctx, job, refIDs, func(categories map[string]int64) (IngestedTimings, error) {
+	err = i.Storage.IngestTimings(ctx, job, refIDs, func(categories map[string]int64) (TimingIngestResult, error) {
 		changes, stats := decide(request.Groups, categories)
 		body, err := json.Marshal(struct {
 			Reference core.ID          `json:"reference_id"`
@@ -128,7 +128,7 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 			Warnings  []Warning        `json:"warnings,omitzero"`
 		}{job.ID, request.Sent, stats, request.Warnings})
 		if err != nil {
-			return IngestedTimings{}, fmt.Errorf("encoding the callback: %w", err)
+			return TimingIngestResult{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		failed := 0
 		for _, told := range stats {
@@ -137,7 +137,7 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 			}
 		}
 		now := i.Clock.Now()
-		return IngestedTimings{Groups: changes,
+		return TimingIngestResult{Groups: changes,
 			Result: fmt.Appendf(nil, `{"groups":%d,"errors":%d}`, len(stats), failed), Failure: failure,
 			Objects: len(request.Groups), Event: core.Event{
 				ID: core.NewID(now), Business: job.Business, Type: core.CatalogueTimingGroup, At: now,

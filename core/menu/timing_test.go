@@ -139,7 +139,7 @@ func TestEffectiveMenuShowsCategoryAvailability(t *testing.T) {
 		return []core.DayHours{{Day: day, Slots: []core.HoursSlot{{StartTime: from, EndTime: to}}}}
 	}
 	monday := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
-	always := core.Platform{Name: "web", ServedBy: core.ServedByOwn}
+	always := core.Platform{Name: "web", ServedBy: core.ServedByMerchant}
 	yes, no := true, false
 	for _, c := range []struct {
 		name                string
@@ -159,7 +159,7 @@ func TestEffectiveMenuShowsCategoryAvailability(t *testing.T) {
 		{"this one is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, nil, &no,
 			nil},
 	} {
-		c.timings.Now(monday)
+		c.timings.UpdateOpen(monday)
 		seen := Effective("s1", timedMenu(c.timings), always, nil)
 		require.Len(t, seen.Items, 2, "what is not on sale now may be ordered for later")
 		found := map[string]*bool{}
@@ -212,7 +212,7 @@ func TestMenuETagChangesWithCategoryAvailability(t *testing.T) {
 			for i := range open {
 				timings[i].Open = open[i]
 			}
-			return Versions{Timings: timings.State()}.ETag()
+			return Versions{Timings: timings.OpenState()}.ETag()
 		}
 		same := true
 		for i := range one {

@@ -51,9 +51,9 @@ var coreDeclarations = []Declaration{
 }
 
 // Vocabulary contains every key-value group that a request may use. It is immutable and may be shared.
-type Vocabulary struct{ groups map[string]*wordGroup }
+type Vocabulary struct{ groups map[string]*keyGroup }
 
-type wordGroup struct {
+type keyGroup struct {
 	on   Target
 	keys map[string]Key
 }
@@ -61,7 +61,7 @@ type wordGroup struct {
 // NewVocabulary returns core's groups and those that plugins declare. Several plugins may declare one group, each
 // with its keys. It returns an error if a declaration is incomplete or contradicts an earlier one.
 func NewVocabulary(declared ...Declaration) (*Vocabulary, error) {
-	v := &Vocabulary{groups: map[string]*wordGroup{}}
+	v := &Vocabulary{groups: map[string]*keyGroup{}}
 	for _, d := range slices.Concat(coreDeclarations, declared) {
 		if err := v.merge(d); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (v *Vocabulary) merge(d Declaration) error {
 	}
 	group := v.groups[d.Group]
 	if group == nil {
-		group = &wordGroup{on: d.On, keys: make(map[string]Key, len(d.Keys))}
+		group = &keyGroup{on: d.On, keys: make(map[string]Key, len(d.Keys))}
 		v.groups[d.Group] = group
 	}
 	if group.on != d.On {

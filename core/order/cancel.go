@@ -12,8 +12,8 @@ type Cancellation struct {
 // Check returns an Invalid error for a cancellation without an order id. It truncates a reason that is too long.
 func (c *Cancellation) Check() error {
 	var v core.Violations
-	spot{v: &v}.required("platform_order_id", c.PlatformOrderID, maxName)
-	c.Reason = legible(c.Reason, maxText)
+	fieldPath{v: &v}.required("platform_order_id", c.PlatformOrderID, maxName)
+	c.Reason = sanitize(c.Reason, maxText)
 	return v.Err()
 }
 

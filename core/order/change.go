@@ -30,7 +30,7 @@ func DecodeChange(body []byte) (Change, error) {
 		NewState   *string         `json:"new_status"`
 		Message    string          `json:"message"`
 		ReasonCode core.Identifier `json:"reason_code"`
-		Extra      core.Members[struct {
+		Extra      core.ObjectOrEmptyArray[struct {
 			PrepMinutes *core.Integer `json:"prep_time_mins"`
 		}] `json:"extra"`
 	}
@@ -38,7 +38,7 @@ func DecodeChange(body []byte) (Change, error) {
 		return Change{}, err
 	}
 	var v core.Violations
-	p := spot{v: &v}
+	p := fieldPath{v: &v}
 	change := Change{Message: sent.Message, ReasonCode: string(sent.ReasonCode),
 		PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes)}
 	if sent.NewState == nil {
@@ -46,7 +46,7 @@ func DecodeChange(body []byte) (Change, error) {
 	} else if state, known := ParseState(*sent.NewState); known {
 		change.To = state
 	} else {
-		other(p, "new_status", State(*sent.NewState), States()...)
+		notAllowed(p, "new_status", State(*sent.NewState), States()...)
 	}
 	p.text("message", sent.Message, maxText)
 	p.text("reason_code", change.ReasonCode, maxName)
@@ -60,14 +60,14 @@ func DecodeChange(body []byte) (Change, error) {
 type Subject struct {
 	OrderID         int64
 	Platform        string
-	SentAs          string // the platform's name in events; "" if that is Platform
+	EventAlias          string // the platform's name in events; "" if that is Platform
 	PlatformOrderID string
 	StoreRefID      string
 }
 
 // channel returns how events identify the order at its platform.
 func (s Subject) channel() externalChannel {
-	return externalChannel{cmp.Or(s.SentAs, s.Platform), s.PlatformOrderID}
+	return externalChannel{cmp.Or(s.EventAlias, s.Platform), s.PlatformOrderID}
 }
 
 // externalChannel identifies the order at its platform.

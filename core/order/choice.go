@@ -16,57 +16,57 @@ type MenuGroup struct {
 	Max    int64 // how many may be chosen; negative: any number
 }
 
-// offered is an active or inactive group that the item offers, with counts of the chosen options.
-type offered struct {
+// groupCount is an active or inactive group that the item offers, with counts of the chosen options.
+type groupCount struct {
 	MenuGroup
-	may  int64 // chosen options in this group
-	must int64 // those of them that are in no other active group
+	chosen  int64 // chosen options in this group
+	exclusive int64 // those of them that are in no other active group
 }
 
-// doubtOptions flags chosen options that neither the item nor another chosen option offers. It also flags groups with
+// flagOptions flags chosen options that neither the item nor another chosen option offers. It also flags groups with
 // fewer or more chosen options than the menu allows. An option in several groups counts in the customer's favour.
-func (t *till) doubtOptions(item *MenuItem, options []Option, path string) {
+func (t *pricer) flagOptions(item *MenuItem, options []Option, path string) {
 	if len(item.Groups) == 0 && len(options) == 0 {
 		return
 	}
-	groups := make([]offered, 0, 8)
+	groups := make([]groupCount, 0, 8)
 	offer := func(list []MenuGroup) {
 		for _, group := range list {
-			if find(groups, group.ID) == nil {
-				groups = append(groups, offered{MenuGroup: group})
+			if findGroup(groups, group.ID) == nil {
+				groups = append(groups, groupCount{MenuGroup: group})
 			}
 		}
 	}
 	offer(item.Groups)
 	for i := range options {
-		if option := t.setting.Options[options[i].RefID]; option != nil {
+		if option := t.pricing.Options[options[i].RefID]; option != nil {
 			offer(option.Nested)
 		}
 	}
 	for i := range options {
-		if option := t.setting.Options[options[i].RefID]; option != nil {
-			if why, code := choose(option, options[i].Quantity, groups); why != "" {
-				t.doubt(fmt.Sprintf("%s.options[%d]", path, i), code, why)
+		if option := t.pricing.Options[options[i].RefID]; option != nil {
+			if why, code := countOption(option, options[i].Quantity, groups); why != "" {
+				t.flag(fmt.Sprintf("%s.options[%d]", path, i), code, why)
 			}
 		}
 	}
 	for _, group := range groups {
 		switch {
 		case !group.Active:
-		case group.may < group.Min:
-			t.doubt(path, TooFewOptions,
+		case group.chosen < group.Min:
+			t.flag(path, TooFewOptions,
 				fmt.Sprintf("at least %d of the option group %.80q must be chosen, not %d", group.Min, group.Title,
-					group.may))
-		case group.Max >= 0 && group.must > group.Max:
-			t.doubt(path, TooManyOptions,
+					group.chosen))
+		case group.Max >= 0 && group.exclusive > group.Max:
+			t.flag(path, TooManyOptions,
 				fmt.Sprintf("at most %d of the option group %.80q may be chosen, not %d", group.Max, group.Title,
-					group.must))
+					group.exclusive))
 		}
 	}
 }
 
-// place sets the group that each option was chosen from: one that the item or another chosen option offers.
-func (s *Setting) place(item *MenuItem, options []Option) {
+// assignGroups sets the group that each option was chosen from: one that the item or another chosen option offers.
+func (s *PricingContext) assignGroups(item *MenuItem, options []Option) {
 	for i := range options {
 		option := s.Options[options[i].RefID]
 		if option == nil {
@@ -94,7 +94,7 @@ func firstGroup(offered []MenuGroup, containing []int64) *MenuGroup {
 	return nil
 }
 
-func find(groups []offered, id int64) *offered {
+func findGroup(groups []groupCount, id int64) *groupCount {
 	for i := range groups {
 		if groups[i].ID == id {
 			return &groups[i]
@@ -103,16 +103,16 @@ func find(groups []offered, id int64) *offered {
 	return nil
 }
 
-// choose counts an option in its groups. If no active group of the item contains it, choose returns the reason and
+// countOption counts an option in its groups. If no active group of the item contains it, choose returns the reason and
 // its code.
-func choose(option *MenuOption, quantity int64, groups []offered) (why, code string) {
+func countOption(option *MenuOption, quantity int64, groups []groupCount) (why, code string) {
 	active, switchedOff := 0, false
-	var only *offered
+	var only *groupCount
 	for _, id := range option.Groups {
-		switch group := find(groups, id); {
+		switch group := findGroup(groups, id); {
 		case group == nil:
 		case group.Active:
-			group.may += quantity
+			group.chosen += quantity
 			active, only = active+1, group
 		default:
 			switchedOff = true
@@ -120,7 +120,7 @@ func choose(option *MenuOption, quantity int64, groups []offered) (why, code str
 	}
 	switch {
 	case active == 1:
-		only.must += quantity
+		only.exclusive += quantity
 	case active > 0 || option.Reason != menu.Orderable: // flagged already
 	case switchedOff:
 		return "the option's group is not active", NotAvailable

@@ -12,7 +12,7 @@ import (
 )
 
 // pizzeria is a store with an item of two groups, of which one has a group nested under an option.
-func pizzeria() Setting {
+func pizzeria() PricingContext {
 	s := cafe()
 	s.Items = map[string]*MenuItem{
 		"pizza": {ID: 1, Title: "Pizza", Price: amount("10"), Stock: 5,
@@ -35,7 +35,7 @@ func pizzeria() Setting {
 	return s
 }
 
-func flagged(t *testing.T, setting Setting, body string) []string {
+func flagged(t *testing.T, setting PricingContext, body string) []string {
 	t.Helper()
 	draft, err := Decode([]byte(body))
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestMinimumOrderAppliesOnlyToOwnChannels(t *testing.T) {
 		cola := withItem(`"ref_id":"cola","quantity":` + quantity)
 		setting.Platform.ServedBy = "aggregator-a"
 		require.Empty(t, flagged(t, setting, cola))
-		setting.Platform.ServedBy = core.ServedByOwn
+		setting.Platform.ServedBy = core.ServedByMerchant
 		require.Equal(t, want, flagged(t, setting, cola))
 	}
 }

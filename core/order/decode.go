@@ -11,7 +11,7 @@ import (
 func Decode(body []byte) (Draft, error) {
 	root := struct {
 		Draft
-		Customer core.Members[sentCustomer] `json:"customer"`
+		Customer core.ObjectOrEmptyArray[sentCustomer] `json:"customer"`
 		Items    core.Array                 `json:"items"`
 	}{Items: core.Array{Limit: MaxItems}}
 	if err := core.DecodeJSON(body, &root); err != nil {
@@ -31,7 +31,7 @@ func Decode(body []byte) (Draft, error) {
 		v.AddBody("items", "limit", fmt.Sprintf("must have at most %d items, not %d", MaxItems, root.Items.Count))
 		return Draft{}, v.Err()
 	}
-	items := root.Items.Of(body)
+	items := root.Items.Elements(body)
 	draft.Items = make([]Line, len(items))
 	failures := core.DecodeObjects(items, func(i int) any { return &draft.Items[i] })
 	for i, raw := range items {
@@ -41,7 +41,7 @@ func Decode(body []byte) (Draft, error) {
 			continue
 		}
 		at.RefID = draft.Items[i].RefID
-		checkLine(&draft.Items[i], spot{at, &v, ""})
+		checkLine(&draft.Items[i], fieldPath{at, &v, ""})
 	}
 	if err := v.Err(); err != nil {
 		return Draft{}, err
@@ -54,7 +54,7 @@ type sentCustomer struct {
 	Name    string                 `json:"name"`
 	Email   string                 `json:"email"`
 	Phone   string                 `json:"phone"`
-	Address core.Members[*Address] `json:"address"`
+	Address core.ObjectOrEmptyArray[*Address] `json:"address"`
 }
 
 func (c sentCustomer) customer() Customer { return Customer{c.Name, c.Email, c.Phone, c.Address.Value} }

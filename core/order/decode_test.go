@@ -184,7 +184,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		relay, err := Place(draft, Setting{Currency: "USD"}, 1, time.Unix(0, 0))
+		relay, err := Place(draft, PricingContext{Currency: "USD"}, 1, time.Unix(0, 0))
 		if err == nil {
 			body, failure := relay.AppendTo(nil)
 			if failure == nil {

@@ -27,13 +27,13 @@ const (
 	ForDineIn   Kind = "dine_in" // not one of the modes of items and charges
 )
 
-// Carrier is who delivers an order: the merchant itself or the platform's riders.
-type Carrier string
+// DeliveryMode is who delivers an order: the merchant itself or the platform's riders.
+type DeliveryMode string
 
 // The carriers.
 const (
-	BySelf    Carrier = "self"
-	ByPartner Carrier = "partner"
+	SelfDelivery    DeliveryMode = "self"
+	PartnerDelivery DeliveryMode = "partner"
 )
 
 // Draft is an order as a channel sends it, after the structural checks. A nil pointer or list was not sent. A list
@@ -43,7 +43,7 @@ type Draft struct {
 	PlatformOrderID core.Identifier `json:"platform_order_id"`
 	StoreRefID      string          `json:"store_ref_id"`
 	Kind            Kind            `json:"order_type"`    // ForDelivery if it was not sent
-	Carrier         Carrier         `json:"delivery_type"` // "" if it was not sent
+	DeliveryMode         DeliveryMode         `json:"delivery_type"` // "" if it was not sent
 	Bulk            bool            `json:"is_bulk_order"`
 	Customer        Customer        `json:"customer"`
 	Items           []Line          `json:"-"` // decoded one by one, so that errors name their index

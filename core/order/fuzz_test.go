@@ -32,7 +32,7 @@ func FuzzOrderUpdateBodies(f *testing.F) {
 		} else {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 		}
-		if shortage, err := DecodeShortage(body); err == nil {
+		if shortage, err := DecodeOutOfStockReport(body); err == nil {
 			require.NotEmpty(t, shortage.Items)
 			require.True(t, shortage.OrderID > 0 || shortage.Reference != "")
 		} else {

@@ -28,11 +28,11 @@ func amount(s string) core.Amount {
 }
 
 // cafe is the setting of the golden files.
-func cafe() Setting {
+func cafe() PricingContext {
 	item := func(id int64, title, price string) *MenuItem {
 		return &MenuItem{ID: id, Title: title, FoodType: "1", Price: amount(price), Stock: -1}
 	}
-	s := Setting{
+	s := PricingContext{
 		Business: 1, Name: "Harbour Coffee", Currency: "USD",
 		Platform: core.Platform{Name: "aggregator-a", ServedBy: "aggregator-a"},
 		Store: Store{ID: 1040, RefID: "S-17", Name: "Market Street", Address: "900 Market Street, San Francisco",
@@ -54,9 +54,9 @@ func cafe() Setting {
 			{Title: "Delivery Charge", Basis: OnOrder, Value: amount("2.99"), Kinds: []string{"delivery"}},
 			{Title: "Delivery Charge", Basis: OnOrder, Value: amount("100"), Excluded: []string{"aggregator-a"}},
 			{Title: "Delivery Charge", Basis: OnSubtotal, Value: amount("1.5")},
-			{Title: "Packaging Charge", Basis: OnOrder, Value: amount("50"), Naming: true},
+			{Title: "Packaging Charge", Basis: OnOrder, Value: amount("50"), HasItemList: true},
 			{Title: "Packaging Charge", Basis: OnPrice, Value: amount("3.3"), Items: map[int64]bool{7002: true},
-				Naming: true},
+				HasItemList: true},
 			{Title: "Packaging Charge", Basis: OnQuantity, Value: amount("0.255"), All: true},
 		},
 	}
@@ -103,7 +103,7 @@ func TestOrdersMatchGoldenFiles(t *testing.T) {
 			require.NoError(t, err)
 			eventtest.Check(t, core.OrderPlaced, written)
 			requireGolden(t, strings.Replace(file, ".order.", ".placed.", 1), written)
-			reading, err := Record{State: Placed, Relay: written}.Read()
+			reading, err := Record{State: Placed, Relay: written}.ToAPI()
 			require.NoError(t, err)
 			again, err := json.Marshal(reading.Relay)
 			require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestReadingShowsTheCurrentAndNextStates(t *testing.T) {
 	require.NoError(t, err)
 	written, err := json.Marshal(relay)
 	require.NoError(t, err)
-	reading, err := Record{State: Completed, Relay: written}.Read()
+	reading, err := Record{State: Completed, Relay: written}.ToAPI()
 	require.NoError(t, err)
 	require.Equal(t, Completed, reading.Order.Details.State)
 	require.Empty(t, reading.Order.NextState)
@@ -175,14 +175,14 @@ func TestStoreProblemsAreFlagged(t *testing.T) {
 }
 
 func TestDefaultDeliveryModeDependsOnThePlatform(t *testing.T) {
-	for servedBy, want := range map[string]Carrier{core.ServedByOwn: BySelf, "aggregator-b": ByPartner} {
+	for servedBy, want := range map[string]DeliveryMode{core.ServedByMerchant: SelfDelivery, "aggregator-b": PartnerDelivery} {
 		draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
 		require.NoError(t, err)
 		setting := cafe()
 		setting.Platform.ServedBy = servedBy
 		relay, err := Place(draft, setting, id, noon)
 		require.NoError(t, err)
-		require.Equal(t, want, relay.Order.Details.Platforms[0].Carrier)
+		require.Equal(t, want, relay.Order.Details.Platforms[0].DeliveryMode)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestAmountsAreRoundedToTheCurrency(t *testing.T) {
 	for code, want := range map[string]string{"USD": "1.01", "JPY": "1", "KWD": "1.005"} {
 		draft, err := Decode([]byte(withItem(`"ref_id":"x","quantity":1,"price":1.005`)))
 		require.NoError(t, err)
-		setting := Setting{Currency: code}
+		setting := PricingContext{Currency: code}
 		relay, err := Place(draft, setting, id, noon)
 		require.NoError(t, err)
 		require.Equal(t, want, relay.Order.Details.Total.String(), code)

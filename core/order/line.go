@@ -10,21 +10,21 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ring prices the items.
-func (t *till) ring() error {
+// priceLines prices the items.
+func (t *pricer) priceLines() error {
 	t.items = make([]Item, len(t.draft.Items))
 	var v core.Violations
 	for i := range t.draft.Items {
-		p := spot{core.Object{Array: "items", Index: i, RefID: t.draft.Items[i].RefID}, &v, ""}
+		p := fieldPath{core.Object{Array: "items", Index: i, RefID: t.draft.Items[i].RefID}, &v, ""}
 		t.items[i] = t.item(&t.draft.Items[i], p, fmt.Sprintf("items[%d]", i))
 	}
 	return v.Err()
 }
 
-const unpriced = "is required: the store's menu has no such "
+const priceRequired = "is required: the store's menu has no such "
 
-func (t *till) item(line *Line, p spot, path string) Item {
-	known := t.setting.Items[line.RefID]
+func (t *pricer) item(line *Line, p fieldPath, path string) Item {
+	known := t.pricing.Items[line.RefID]
 	item := Item{
 		RefID: line.RefID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
 		Tags: []string{}, Charges: []Charge{}, Taxes: []Tax{}, Options: make([]Option, len(line.Options)),
@@ -39,8 +39,8 @@ func (t *till) item(line *Line, p spot, path string) Item {
 		menuPrice = &known.Price
 	}
 	item.Price = t.price(line.Price, menuPrice, p, path, "item")
-	t.ordered[line.RefID] += item.Quantity
-	t.doubtItem(known, t.ordered[line.RefID], path)
+	t.quantities[line.RefID] += item.Quantity
+	t.flagItem(known, t.quantities[line.RefID], path)
 	each := item.Price.Decimal
 	for i := range line.Options {
 		within := p
@@ -49,18 +49,18 @@ func (t *till) item(line *Line, p spot, path string) Item {
 		each = each.Add(item.Options[i].TotalPrice.Decimal)
 	}
 	if known != nil {
-		t.setting.place(known, item.Options)
+		t.pricing.assignGroups(known, item.Options)
 	}
 	if menuPrice != nil {
-		t.doubtOptions(known, item.Options, path)
+		t.flagOptions(known, item.Options, path)
 	}
 	item.Total.Decimal = t.round(each.Mul(decimal.NewFromInt(item.Quantity)))
 	item.TotalWithTax = item.Total
 	return item
 }
 
-func (t *till) option(choice *Choice, p spot, path string) Option {
-	known := t.setting.Options[choice.RefID]
+func (t *pricer) option(choice *Choice, p fieldPath, path string) Option {
+	known := t.pricing.Options[choice.RefID]
 	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1}
 	if choice.Quantity != nil {
 		option.Quantity = int64(*choice.Quantity)
@@ -68,11 +68,11 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 	var menuPrice *core.Amount
 	switch {
 	case known == nil:
-		t.doubt(path, NotOnMenu, "the menu has no such option")
+		t.flag(path, NotOnMenu, "the menu has no such option")
 	case known.Reason == menu.NotSold:
-		t.doubt(path, NotSold, "the option is not sold at this store")
+		t.flag(path, NotSold, "the option is not sold at this store")
 	case known.Reason != menu.Orderable:
-		t.doubt(path, NotAvailable, "the option is not available at this store")
+		t.flag(path, NotAvailable, "the option is not available at this store")
 	}
 	if known != nil {
 		option.ID = known.ID
@@ -88,10 +88,10 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 }
 
 // price returns the price that was sent, or else the listed one of the menu. One of them is required.
-func (t *till) price(sent, listed *core.Amount, p spot, path, noun string) core.Amount {
+func (t *pricer) price(sent, listed *core.Amount, p fieldPath, path, noun string) core.Amount {
 	switch {
 	case sent == nil && listed == nil:
-		p.fail("price", "required", unpriced+noun)
+		p.fail("price", "required", priceRequired+noun)
 		return core.Amount{}
 	case sent == nil:
 		return *listed
@@ -101,22 +101,22 @@ func (t *till) price(sent, listed *core.Amount, p spot, path, noun string) core.
 	return *sent
 }
 
-// doubtItem flags the first reason why a customer could not have ordered the item.
-func (t *till) doubtItem(known *MenuItem, quantity int64, path string) {
+// flagItem flags the first reason why a customer could not have ordered the item.
+func (t *pricer) flagItem(known *MenuItem, quantity int64, path string) {
 	if known == nil {
-		t.doubt(path, NotOnMenu, "the menu has no such item")
+		t.flag(path, NotOnMenu, "the menu has no such item")
 		return
 	}
 	switch known.Reason {
 	case menu.NotSold:
-		t.doubt(path, NotSold, "the item is not sold at this store")
+		t.flag(path, NotSold, "the item is not sold at this store")
 	case menu.NotListed, menu.BreaksRule:
-		t.doubt(path, NotListed, "the item is not listed on this platform")
+		t.flag(path, NotListed, "the item is not listed on this platform")
 	case menu.Inactive, menu.CategoryInactive, menu.Unavailable:
-		t.doubt(path, NotAvailable, "the item is not available at this store")
+		t.flag(path, NotAvailable, "the item is not available at this store")
 	default: // missing options are flagged with the groups
 		if known.Stock >= 0 && known.Stock < quantity {
-			t.doubt(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
+			t.flag(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
 		}
 	}
 }

@@ -35,7 +35,7 @@ func product(factors ...*big.Rat) *big.Rat {
 // modelled are totals in cents.
 type modelled struct{ subtotal, charges, taxes, discount, total int64 }
 
-func model(d Draft, s Setting) (m modelled) {
+func model(d Draft, s PricingContext) (m modelled) {
 	totals := make([]int64, len(d.Items))
 	for i, line := range d.Items {
 		price := s.Items[line.RefID].Price
@@ -76,7 +76,7 @@ func model(d Draft, s Setting) (m modelled) {
 	}
 	for _, c := range s.Charges {
 		switch {
-		case c.Naming && !c.All:
+		case c.HasItemList && !c.All:
 		case c.Basis == OnSubtotal:
 			m.charges += cents(product(big.NewRat(m.subtotal, 100), fraction(c.Value), big.NewRat(1, 100)))
 		case c.Basis == OnOrder:
@@ -109,7 +109,7 @@ func drawNaming(t *rapid.T, label string) (all bool, items map[int64]bool) {
 	return all, items
 }
 
-func drawSetting(t *rapid.T) Setting {
+func drawSetting(t *rapid.T) PricingContext {
 	s := cafe()
 	s.Items, s.Taxes, s.Charges = map[string]*MenuItem{}, nil, nil
 	for id := int64(1); id <= 3; id++ {
@@ -136,7 +136,7 @@ func drawSetting(t *rapid.T) Setting {
 		charge := MenuCharge{Title: "C", Basis: basis, Value: drawAmount(t, "charge")}
 		if basis == OnQuantity || basis == OnPrice {
 			charge.All, charge.Items = drawNaming(t, "charge")
-			charge.Naming = len(charge.Items) > 0
+			charge.HasItemList = len(charge.Items) > 0
 		}
 		s.Charges = append(s.Charges, charge)
 	}
@@ -272,7 +272,7 @@ func TestAmountsDifferByTheSmallestUnitOrMore(t *testing.T) {
 		{"USD", "10.00", "10.01", true}, {"USD", "10.01", "10", true}, {"JPY", "100", "100.99", false},
 		{"JPY", "100", "101", true}, {"KWD", "1.001", "1.0019", false}, {"KWD", "1.001", "1.002", true},
 	} {
-		till := till{scale: core.MinorDigits(row.currency)}
+		till := pricer{scale: core.MinorDigits(row.currency)}
 		till.compare("x", "", amount(row.sent).Decimal, amount(row.computed).Decimal)
 		require.Equal(t, row.differ, len(till.flags) == 1, row)
 	}

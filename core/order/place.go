@@ -8,52 +8,52 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// till prices one order.
-type till struct {
+// pricer prices one order.
+type pricer struct {
 	draft   *Draft
-	setting *Setting
+	pricing *PricingContext
 	scale   int32 // decimal places of the currency
 	flags   []Flag
 	items   []Item
-	ordered map[string]int64 // quantity of each item, over all lines
+	quantities map[string]int64 // quantity of each item, over all lines
 }
 
 // Place prices an order. It accepts the values that the channel sent and takes missing ones from the store's menu. It
 // flags differences between the two, and other inconsistencies. It returns an Invalid error if a price was not sent
 // and the menu has none.
-func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) {
-	t := till{draft: &draft, setting: &setting, scale: core.MinorDigits(setting.Currency), ordered: map[string]int64{}}
-	t.doubtStore(at)
-	if err := t.ring(); err != nil {
+func Place(draft Draft, setting PricingContext, id int64, at time.Time) (Relay, error) {
+	t := pricer{draft: &draft, pricing: &setting, scale: core.MinorDigits(setting.Currency), quantities: map[string]int64{}}
+	t.flagStore(at)
+	if err := t.priceLines(); err != nil {
 		return Relay{}, err
 	}
 	subtotal := zero
 	for i := range t.items {
 		subtotal = subtotal.Add(t.items[i].Total.Decimal)
 	}
-	subtotal = t.stated("order_subtotal", draft.Subtotal, subtotal)
-	t.doubtMinimum(subtotal)
+	subtotal = t.reconcile("order_subtotal", draft.Subtotal, subtotal)
+	t.flagMinimum(subtotal)
 	charges := t.charges(subtotal)
 	taxes := t.taxes()
 	details := Details{
-		ID: id, Business: setting.Business, BusinessName: setting.Name, Channel: setting.Platform.Sent(),
+		ID: id, Business: setting.Business, BusinessName: setting.Name, Channel: setting.Platform.EventName(),
 		Kind: draft.Kind, Created: at.UnixMilli(),
 		DeliverAt: (*int64)(draft.DeliverAt), Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
 		Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{t.platform()},
 		Subtotal:     core.Amount{Decimal: subtotal},
-		TotalCharges: core.Amount{Decimal: t.stated("total_charges", draft.Totals.Charges, sum(charges))},
-		TotalTaxes:   core.Amount{Decimal: t.stated("total_taxes", draft.Totals.Taxes, sum(taxes))},
+		TotalCharges: core.Amount{Decimal: t.reconcile("total_charges", draft.Totals.Charges, sum(charges))},
+		TotalTaxes:   core.Amount{Decimal: t.reconcile("total_taxes", draft.Totals.Taxes, sum(taxes))},
 	}
-	t.split(&details)
+	t.splitTotals(&details)
 	discount := zero
 	for _, d := range draft.Discounts {
 		discount = discount.Add(d.Value.Decimal)
 	}
-	details.Discount.Decimal = t.stated("discount", draft.Discount, discount)
-	t.doubtDiscount(details.Discount, subtotal.Add(details.TotalCharges.Decimal).Add(details.TotalTaxes.Decimal))
-	details.Total.Decimal = t.stated("order_total", draft.Total,
+	details.Discount.Decimal = t.reconcile("discount", draft.Discount, discount)
+	t.flagDiscount(details.Discount, subtotal.Add(details.TotalCharges.Decimal).Add(details.TotalTaxes.Decimal))
+	details.Total.Decimal = t.reconcile("order_total", draft.Total,
 		subtotal.Sub(details.Discount.Decimal).Add(details.TotalCharges.Decimal).Add(details.TotalTaxes.Decimal))
-	details.Payable.Decimal = t.stated("payable_amount", draft.Payable, details.Total.Decimal)
+	details.Payable.Decimal = t.reconcile("payable_amount", draft.Payable, details.Total.Decimal)
 	t.payments(details.Payable.Decimal)
 	details.Flags = t.flags
 	customer := draft.Customer
@@ -64,12 +64,12 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 	store := RelayStore{here.ID, here.RefID, here.Name, here.Address, here.Latitude, here.Longitude}
 	relay := Relay{customer,
 		Body{Details: details, Items: t.items, Payment: orEmpty(draft.Payment), Store: store}}
-	relay.enter(Placed)
+	relay.setState(Placed)
 	return relay, nil
 }
 
-// split divides the charges and taxes of the order into those on items and the rest.
-func (t *till) split(details *Details) {
+// splitTotals divides the charges and taxes of the order into those on items and the rest.
+func (t *pricer) splitTotals(details *Details) {
 	charges, taxes := zero, zero
 	for i := range t.items {
 		charges, taxes = charges.Add(sum(t.items[i].Charges)), taxes.Add(sum(t.items[i].Taxes))
@@ -82,10 +82,10 @@ func (t *till) split(details *Details) {
 var zero = decimal.Zero
 
 // round rounds half up to the currency's minor unit.
-func (t *till) round(d decimal.Decimal) decimal.Decimal { return d.Round(t.scale) }
+func (t *pricer) round(d decimal.Decimal) decimal.Decimal { return d.Round(t.scale) }
 
-// stated returns a total as it was sent, or else as computed, and flags a difference.
-func (t *till) stated(path string, sent *core.Amount, computed decimal.Decimal) decimal.Decimal {
+// reconcile returns a total as it was sent, or else as computed, and flags a difference.
+func (t *pricer) reconcile(path string, sent *core.Amount, computed decimal.Decimal) decimal.Decimal {
 	computed = t.round(computed)
 	if sent == nil {
 		return computed
@@ -95,29 +95,29 @@ func (t *till) stated(path string, sent *core.Amount, computed decimal.Decimal) 
 }
 
 // compare flags amounts that differ by the currency's smallest unit or more.
-func (t *till) compare(path, message string, sent, computed decimal.Decimal) {
+func (t *pricer) compare(path, message string, sent, computed decimal.Decimal) {
 	if sent.Sub(computed).Abs().GreaterThanOrEqual(decimal.New(1, -t.scale)) {
 		t.flags = append(t.flags, Flag{Path: path, Code: Differs, Message: message,
 			Sent: &core.Amount{Decimal: sent}, Computed: &core.Amount{Decimal: computed}})
 	}
 }
 
-func (t *till) doubt(path, code, message string) {
+func (t *pricer) flag(path, code, message string) {
 	t.flags = append(t.flags, Flag{Path: path, Code: code, Message: message})
 }
 
-// doubtStore flags what keeps the store from fulfilling the order. The opening hours apply at the requested delivery
+// flagStore flags what keeps the store from fulfilling the order. The opening hours apply at the requested delivery
 // time, or else at the time of arrival.
-func (t *till) doubtStore(at time.Time) {
-	store := &t.setting.Store
+func (t *pricer) flagStore(at time.Time) {
+	store := &t.pricing.Store
 	if !store.Active {
-		t.doubt("store_ref_id", StoreInactive, "the store is not active")
+		t.flag("store_ref_id", StoreInactive, "the store is not active")
 	}
 	if !store.OrderingEnabled {
-		t.doubt("store_ref_id", OrderingDisabled, "the store does not accept orders now")
+		t.flag("store_ref_id", OrderingDisabled, "the store does not accept orders now")
 	}
 	if !store.Listed {
-		t.doubt("store_ref_id", NotListed, "the store is not listed on this platform")
+		t.flag("store_ref_id", NotListed, "the store is not listed on this platform")
 	}
 	if len(store.Hours) == 0 {
 		return
@@ -126,15 +126,15 @@ func (t *till) doubtStore(at time.Time) {
 		at = time.UnixMilli(int64(*t.draft.DeliverAt))
 	}
 	if open, _ := core.WithinHours(store.Hours, at.In(store.Zone)); !open {
-		t.doubt("store_ref_id", StoreClosed, "the store is closed at that time")
+		t.flag("store_ref_id", StoreClosed, "the store is closed at that time")
 	}
 }
 
-// doubtMinimum flags an order below the store's minimum. The minimum applies only to the merchant's own channels,
+// flagMinimum flags an order below the store's minimum. The minimum applies only to the merchant's own channels,
 // because it is not published to aggregators.
-func (t *till) doubtMinimum(subtotal decimal.Decimal) {
-	minimum := t.setting.Store.MinOrder
-	if minimum != nil && t.setting.Platform.ServedBy == core.ServedByOwn && subtotal.LessThan(minimum.Decimal) {
+func (t *pricer) flagMinimum(subtotal decimal.Decimal) {
+	minimum := t.pricing.Store.MinOrder
+	if minimum != nil && t.pricing.Platform.ServedBy == core.ServedByMerchant && subtotal.LessThan(minimum.Decimal) {
 		t.flags = append(t.flags,
 			Flag{Path: "order_subtotal", Code: BelowMinimum,
 				Message: "the order is below the min_order_value of the store",
@@ -142,8 +142,8 @@ func (t *till) doubtMinimum(subtotal decimal.Decimal) {
 	}
 }
 
-// doubtDiscount flags a discount that exceeds the amount due.
-func (t *till) doubtDiscount(discount core.Amount, due decimal.Decimal) {
+// flagDiscount flags a discount that exceeds the amount due.
+func (t *pricer) flagDiscount(discount core.Amount, due decimal.Decimal) {
 	if discount.GreaterThan(due) {
 		t.flags = append(t.flags,
 			Flag{Path: "discount", Code: Exceeds, Message: "the discount exceeds the order total without it",
@@ -152,7 +152,7 @@ func (t *till) doubtDiscount(discount core.Amount, due decimal.Decimal) {
 }
 
 // payments flags payments that do not add up to the payable amount.
-func (t *till) payments(payable decimal.Decimal) {
+func (t *pricer) payments(payable decimal.Decimal) {
 	if len(t.draft.Payment) == 0 {
 		return
 	}
@@ -163,19 +163,19 @@ func (t *till) payments(payable decimal.Decimal) {
 	t.compare("payment", "the payments do not add up to the payable amount", paid, payable)
 }
 
-func (t *till) platform() RelayPlatform {
+func (t *pricer) platform() RelayPlatform {
 	platform := RelayPlatform{
-		ID: string(t.draft.PlatformOrderID), Name: t.setting.Platform.Sent(), Kind: "aggregator",
-		Carrier:         t.draft.Carrier,
-		PlatformStoreID: t.setting.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk},
+		ID: string(t.draft.PlatformOrderID), Name: t.pricing.Platform.EventName(), Kind: "aggregator",
+		DeliveryMode:         t.draft.DeliveryMode,
+		PlatformStoreID: t.pricing.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk},
 		Discounts: orEmpty(t.draft.Discounts),
 	}
-	usual := ByPartner
-	if t.setting.Platform.ServedBy == core.ServedByOwn {
-		platform.Kind, usual = "own", BySelf
+	usual := PartnerDelivery
+	if t.pricing.Platform.ServedBy == core.ServedByMerchant {
+		platform.Kind, usual = "own", SelfDelivery
 	}
-	if platform.Carrier == "" {
-		platform.Carrier = usual
+	if platform.DeliveryMode == "" {
+		platform.DeliveryMode = usual
 	}
 	return platform
 }
@@ -187,10 +187,10 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// levy is a charge or a tax.
-type levy interface{ amount() decimal.Decimal }
+// adjustment is a charge or a tax.
+type adjustment interface{ amount() decimal.Decimal }
 
-func sum[T levy](levies []T) decimal.Decimal {
+func sum[T adjustment](levies []T) decimal.Decimal {
 	total := zero
 	for _, levy := range levies {
 		total = total.Add(levy.amount())

@@ -17,7 +17,7 @@ type Summary struct {
 	PlatformOrderID string  `json:"platform_order_id"`
 	StoreRefID      string  `json:"store_ref_id"`
 	State           State   `json:"state"`
-	Carrier         Carrier `json:"delivery_type"`
+	DeliveryMode         DeliveryMode `json:"delivery_type"`
 	Bulk            bool    `json:"is_bulk_order"`
 	Flags           int     `json:"flags"`                 // the number of flags
 	Reference       string  `json:"reference_id,omitzero"` // the POS's name for it
@@ -32,10 +32,10 @@ type Record struct {
 	Platform  string // by its own name; the relay may name it by an alias
 	Relay     []byte
 	History   []Step
-	Rides     Rides
+	RiderHistory     RiderHistory
 	Reference string // the POS's name for it; "" until it is set
 	Escalated int64  // when its acknowledgement was overdue, in epoch milliseconds; 0: never
-	Shortages []ShortageReading
+	OutOfStockReports []APIOutOfStockReport
 }
 
 // Step is one state of an order's history.
@@ -48,29 +48,29 @@ type Step struct {
 	Actor       string `json:"actor,omitzero"`
 }
 
-// Reading is an order in the API: its relay in the current state, and its history.
-type Reading struct {
+// APIOrder is an order in the API: its relay in the current state, and its history.
+type APIOrder struct {
 	Relay
 	State     State             `json:"state"`
 	Reference string            `json:"reference_id,omitzero"`
 	Escalated int64             `json:"escalated,omitzero"` // epoch milliseconds
 	History   []Step            `json:"history"`
 	Flags     []Flag            `json:"flags"`
-	Shortages []ShortageReading `json:"items_oos,omitempty"`
-	Rider     *RiderReading     `json:"rider,omitzero"` // nil before the first rider status
+	OutOfStockReports []APIOutOfStockReport `json:"items_oos,omitempty"`
+	Rider     *APIRider     `json:"rider,omitzero"` // nil before the first rider status
 }
 
-// Read converts a stored order to its form in the API.
-func (r Record) Read() (Reading, error) {
-	reading := Reading{
-		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, Shortages: r.Shortages,
-		Rider: r.Rides.reading(),
+// ToAPI converts a stored order to its form in the API.
+func (r Record) ToAPI() (APIOrder, error) {
+	reading := APIOrder{
+		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, OutOfStockReports: r.OutOfStockReports,
+		Rider: r.RiderHistory.toAPI(),
 	}
 	var err error
 	if reading.Relay, err = ReadRelay(r.Relay); err != nil {
 		return reading, err
 	}
-	reading.enter(r.State)
+	reading.setState(r.State)
 	for _, step := range r.History {
 		if step.PrepMinutes != nil {
 			reading.Order.Details.PrepMinutes = step.PrepMinutes
@@ -80,8 +80,8 @@ func (r Record) Read() (Reading, error) {
 	return reading, nil
 }
 
-// On returns the reading with the platform under another name.
-func (r Reading) On(platform string) Reading {
+// WithPlatform returns the reading with the platform under another name.
+func (r APIOrder) WithPlatform(platform string) APIOrder {
 	r.Order.Details.Channel = platform
 	r.Order.Details.Platforms = slices.Clone(r.Order.Details.Platforms)
 	for i := range r.Order.Details.Platforms {
@@ -92,7 +92,7 @@ func (r Reading) On(platform string) Reading {
 
 // ReadRelay decodes the stored body of an order_placed event.
 func ReadRelay(stored []byte) (relay Relay, err error) {
-	if err := json.Unmarshal(stored, &relay, core.OfAnySize()); err != nil {
+	if err := json.Unmarshal(stored, &relay, core.UnboundedAmounts()); err != nil {
 		return relay, fmt.Errorf("reading a stored order: %w", err)
 	}
 	return relay, nil
@@ -120,25 +120,25 @@ type Cursor struct {
 // String returns the form that ParseCursor parses.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.Placed, c.ID) }
 
-// latestPlaced is the end of the year 9999, in epoch microseconds. A later time does not fit into the database.
-const latestPlaced = 253402300799999999
+// maxPlacedMicros is the end of the year 9999, in epoch microseconds. A later time does not fit into the database.
+const maxPlacedMicros = 253402300799999999
 
 // ParseCursor parses the form of String.
 func ParseCursor(s string) (c Cursor, ok bool) {
 	n, err := fmt.Sscanf(s, "%d-%d", &c.Placed, &c.ID)
-	return c, err == nil && n == 2 && c.String() == s && c.ID > 0 && c.Placed >= 0 && c.Placed <= latestPlaced
+	return c, err == nil && n == 2 && c.String() == s && c.ID > 0 && c.Placed >= 0 && c.Placed <= maxPlacedMicros
 }
 
-// Arrival is a request to place an order.
-type Arrival struct {
+// PlaceRequest is a request to place an order.
+type PlaceRequest struct {
 	Business core.BusinessID
 	Actor    string // who sends it, such as key:shop
 	Draft    Draft
 	Trace    core.Trace // of the request
 }
 
-// Receipt is the result of placing an order: its id, and whether the hub already had it.
-type Receipt struct {
+// PlaceResult is the result of placing an order: its id, and whether the hub already had it.
+type PlaceResult struct {
 	OrderID int64
-	Known   bool
+	Duplicate   bool
 }

@@ -12,6 +12,6 @@ func DecodeReference(body []byte) (string, error) {
 		return "", err
 	}
 	var v core.Violations
-	spot{v: &v}.required("reference_id", string(sent.Reference), maxName)
+	fieldPath{v: &v}.required("reference_id", string(sent.Reference), maxName)
 	return string(sent.Reference), v.Err()
 }

@@ -30,7 +30,7 @@ type Details struct {
 	BusinessName string          `json:"biz_name"`
 	Channel      string          `json:"channel"`
 	State        State           `json:"order_state"`
-	SameState    State           `json:"state"` // for receivers that read this key
+	StateAlias    State           `json:"state"` // for receivers that read this key
 	Kind         Kind            `json:"order_type"`
 	Created      int64           `json:"created"`
 	DeliverAt    *int64          `json:"delivery_datetime"`
@@ -68,7 +68,7 @@ type RelayPlatform struct {
 	ID              string      `json:"id"`
 	Kind            string      `json:"kind"`
 	Name            string      `json:"name"`
-	Carrier         Carrier     `json:"delivery_type"`
+	DeliveryMode         DeliveryMode     `json:"delivery_type"`
 	PlatformStoreID string      `json:"platform_store_id"`
 	Extras          RelayExtras `json:"extras"`
 	Discounts       []Discount  `json:"discounts"`
@@ -124,9 +124,9 @@ type RelayStore struct {
 	Longitude *core.Amount `json:"longitude"`
 }
 
-// enter moves the order to a state.
-func (r *Relay) enter(state State) {
-	r.Order.Details.State, r.Order.Details.SameState = state, state
+// setState moves the order to a state.
+func (r *Relay) setState(state State) {
+	r.Order.Details.State, r.Order.Details.StateAlias = state, state
 	r.Order.NextStates, r.Order.NextState = state.Next(), ""
 	if len(r.Order.NextStates) > 0 {
 		r.Order.NextState = r.Order.NextStates[0]

@@ -33,11 +33,11 @@ type Rider struct {
 	Phone string `json:"phone,omitzero"`
 }
 
-// is reports whether two riders can be the same person. It compares their phone numbers if both are known, however
+// matches reports whether two riders can be the same person. It compares their phone numbers if both are known, however
 // they are formatted, and otherwise their names. An unknown name matches any.
-func (r Rider) is(other Rider) bool {
+func (r Rider) matches(other Rider) bool {
 	if r.Phone != "" && other.Phone != "" {
-		return r.Phone == other.Phone || sameNumber(dialled(r.Phone), dialled(other.Phone))
+		return r.Phone == other.Phone || sameNumber(significantDigits(r.Phone), significantDigits(other.Phone))
 	}
 	return r.Name == "" || other.Name == "" || r.Name == other.Name
 }
@@ -45,19 +45,19 @@ func (r Rider) is(other Rider) bool {
 // The number of trailing digits that identify a phone number, at most and at least. Only some systems prefix the
 // country code, or a 0.
 const (
-	mostDigits   = 10
-	fewestDigits = 7
+	maxPhoneDigits   = 10
+	minPhoneDigits = 7
 )
 
-// dialled returns the digits that identify a phone number, without its formatting.
-func dialled(phone string) string {
+// significantDigits returns the digits that identify a phone number, without its formatting.
+func significantDigits(phone string) string {
 	digits := strings.TrimLeft(strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1
 		}
 		return r
 	}, phone), "0")
-	return digits[max(0, len(digits)-mostDigits):]
+	return digits[max(0, len(digits)-maxPhoneDigits):]
 }
 
 // sameNumber reports whether two numbers from dialled are equal. The shorter one may lack the country code.
@@ -65,7 +65,7 @@ func sameNumber(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return a == b && a != "" || len(a) >= fewestDigits && strings.HasSuffix(b, a)
+	return a == b && a != "" || len(a) >= minPhoneDigits && strings.HasSuffix(b, a)
 }
 
 // Delivery is the state of an order's delivery: the last status of its rider, "" before the first, and the rider.
@@ -75,12 +75,12 @@ type Delivery struct {
 }
 
 var (
-	errReassigned = refusal("rider_data", "reassigned",
+	errReassigned = invalidField("rider_data", "reassigned",
 		"is not the assigned rider: send UNASSIGNED first, then ASSIGNED")
-	errOver = core.Errorf(core.Conflict, "the order is already DELIVERED, so its rider has no further status")
+	errDelivered = core.Errorf(core.Conflict, "the order is already DELIVERED, so its rider has no further status")
 )
 
-func refusal(field, code, rule string) error {
+func invalidField(field, code, rule string) error {
 	var v core.Violations
 	v.AddBody(field, code, rule)
 	return v.Err()
@@ -92,12 +92,12 @@ func refusal(field, code, rule string) error {
 // after DELIVERED is a Conflict (contract, Riders).
 func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
 	if d.Status == Delivered && to != Delivered {
-		return d, false, errOver
+		return d, false, errDelivered
 	}
 	if to == Unassigned || to == NoRiderFound { // the rider is removed, even if the request names one
 		return Delivery{Status: to}, d.Status != to, nil
 	}
-	if !d.Rider.is(rider) {
+	if !d.Rider.matches(rider) {
 		if to == Assigned {
 			return d, false, errReassigned
 		}
@@ -121,9 +121,9 @@ type RiderUpdate struct {
 // error that names the field.
 func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	var sent struct {
-		OrderID core.Whole  `json:"order_id"`
+		OrderID core.PositiveInt  `json:"order_id"`
 		Status  RiderStatus `json:"status"`
-		Data    core.Members[struct {
+		Data    core.ObjectOrEmptyArray[struct {
 			Name  string          `json:"rider_name"`
 			Phone core.Identifier `json:"rider_phone_number"`
 		}] `json:"rider_data"`
@@ -132,7 +132,7 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 		return RiderUpdate{}, err
 	}
 	var v core.Violations
-	p := spot{v: &v}
+	p := fieldPath{v: &v}
 	if sent.OrderID == 0 {
 		p.fail("order_id", "required", "is required")
 	}
@@ -140,7 +140,7 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	case sent.Status == "":
 		p.fail("status", "required", "is required")
 	case !slices.Contains(RiderStatuses(), sent.Status):
-		other(p, "status", sent.Status, RiderStatuses()...)
+		notAllowed(p, "status", sent.Status, RiderStatuses()...)
 	}
 	data := sent.Data.Value
 	p.text("rider_data.rider_name", data.Name, maxName)

@@ -24,11 +24,11 @@ type RiderRelay struct {
 	Message string `json:"message,omitzero"`
 }
 
-// Rides are the statuses of an order's rider, oldest first.
-type Rides []RiderStep
+// RiderHistory are the statuses of an order's rider, oldest first.
+type RiderHistory []RiderStep
 
 // Delivery returns the state of the delivery after them.
-func (r Rides) Delivery() Delivery {
+func (r RiderHistory) Delivery() Delivery {
 	if len(r) == 0 {
 		return Delivery{}
 	}
@@ -36,80 +36,80 @@ func (r Rides) Delivery() Delivery {
 	return Delivery{last.Status, last.Rider}
 }
 
-// RiderReading is the rider of an order in the API.
-type RiderReading struct {
+// APIRider is the rider of an order in the API.
+type APIRider struct {
 	Status RiderStatus `json:"status"`
 	Rider
-	History Rides `json:"history"`
+	History RiderHistory `json:"history"`
 }
 
-// reading returns nil before the first status.
-func (r Rides) reading() *RiderReading {
+// toAPI returns nil before the first status.
+func (r RiderHistory) toAPI() *APIRider {
 	if len(r) == 0 {
 		return nil
 	}
 	now := r.Delivery()
-	return &RiderReading{now.Status, now.Rider, r}
+	return &APIRider{now.Status, now.Rider, r}
 }
 
-// Ride is the part of an order that its rider statuses depend on.
-type Ride struct {
+// Tracking is the part of an order that its rider statuses depend on.
+type Tracking struct {
 	Subject
 	State   State // of the order
 	StoreID int64
-	Carrier Carrier
-	Rides   Rides
+	DeliveryMode DeliveryMode
+	History   RiderHistory
 }
 
-// CheckRidden returns Invalid if the merchant does not deliver the order. An empty carrier means that the order is
+// CheckSelfDelivery returns Invalid if the merchant does not deliver the order. An empty carrier means that the order is
 // not for delivery.
-func CheckRidden(carrier Carrier) error {
+func CheckSelfDelivery(carrier DeliveryMode) error {
 	switch carrier {
-	case BySelf:
+	case SelfDelivery:
 		return nil
 	case "":
-		return refusal("order_id", "order_type", "is not a delivery order, so it has no rider")
+		return invalidField("order_id", "order_type", "is not a delivery order, so it has no rider")
 	default:
-		return refusal("order_id", "delivery_type",
+		return invalidField("order_id", "delivery_type",
 			"is not a self-delivery order: the platform's riders deliver it")
 	}
 }
 
-// Followed reports whether a rider's location may still be sent. After the order ends or is delivered, it is private.
-func Followed(state State, last RiderStatus) bool {
+// Trackable reports whether a rider's location may still be sent. After the order ends or is delivered, it is private.
+func Trackable(state State, last RiderStatus) bool {
 	return len(state.Next()) > 0 && last != Delivered
 }
 
-// maxRides bounds the statuses of one order, because each event lists them all.
-const maxRides = 500
+// maxRiderStatuses bounds the statuses of one order, because each event lists them all.
+const maxRiderStatuses = 500
 
-// Take adds a status, if it changes anything, and returns the body of its rider_status_update event (contract, Orders
+// AddStatus adds a status, if it changes anything, and returns the body of its rider_status_update event (contract, Orders
 // and channels). To assign a rider to a cancelled order is a Conflict. Other errors are those of Delivery.Move.
-func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
-	if err := CheckRidden(r.Carrier); err != nil {
+func (r *Tracking) AddStatus(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
+	if err := CheckSelfDelivery(r.DeliveryMode); err != nil {
 		return false, nil, err
 	}
-	next, changed, err := r.Rides.Delivery().Move(update.Status, update.Rider)
+	next, changed, err := r.History.Delivery().Move(update.Status, update.Rider)
 	if err != nil || !changed {
 		return false, nil, err
 	}
 	if update.Status == Assigned && r.State == Cancelled {
 		return false, nil, core.Errorf(core.Conflict, "the order is %s, so no rider can be assigned", r.State)
 	}
-	if len(r.Rides) >= maxRides {
+	if len(r.History) >= maxRiderStatuses {
 		return false, nil, core.Errorf(core.Conflict, "the order already has %d rider statuses, the maximum",
-			maxRides)
+			maxRiderStatuses)
 	}
-	rides := append(slices.Clip(r.Rides),
+	rides := append(slices.Clip(r.History),
 		RiderStep{Status: next.Status, At: at, Rider: next.Rider, Actor: update.Actor})
 	if event, err = riderStatusUpdate(*r, rides); err != nil {
 		return false, nil, err
 	}
-	r.Rides = rides
+	r.History = rides
 	return true, event, nil
 }
 
-func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
+func riderStatusUpdate(r Tracking, rides RiderHistory) ([]byte, error) {
 	type statusUpdate struct {
 		Status   RiderStatus `json:"status"`
 		Created  int64       `json:"created"`
@@ -129,7 +129,7 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 		} `json:"store"`
 		Delivery struct {
 			State   RiderStatus    `json:"current_state"`
-			Mode    Carrier        `json:"mode"`
+			Mode    DeliveryMode        `json:"mode"`
 			Person  person         `json:"delivery_person_details"`
 			Updates []statusUpdate `json:"status_updates"`
 		} `json:"delivery_info"`
@@ -139,7 +139,7 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 	}
 	now := rides.Delivery()
 	body.OrderID, body.Store.ID, body.Store.RefID = r.OrderID, r.StoreID, r.StoreRefID
-	body.Delivery.State, body.Delivery.Mode = now.Status, r.Carrier
+	body.Delivery.State, body.Delivery.Mode = now.Status, r.DeliveryMode
 	body.Delivery.Person = person{Name: now.Rider.Name, Phone: now.Rider.Phone}
 	for _, step := range rides {
 		body.Delivery.Updates = append(body.Delivery.Updates, statusUpdate{Status: step.Status, Created: step.At})

@@ -46,8 +46,8 @@ func (d *degrees) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 // Invalid error that names the field.
 func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 	var sent struct {
-		OrderID  core.Whole `json:"order_id"`
-		Location core.Members[struct {
+		OrderID  core.PositiveInt `json:"order_id"`
+		Location core.ObjectOrEmptyArray[struct {
 			Latitude  degrees `json:"latitude"`
 			Longitude degrees `json:"longitude"`
 		}] `json:"location"`
@@ -56,7 +56,7 @@ func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 		return RiderLocation{}, err
 	}
 	var v core.Violations
-	p := spot{v: &v}
+	p := fieldPath{v: &v}
 	if sent.OrderID == 0 {
 		p.fail("order_id", "required", "is required")
 	}
@@ -67,7 +67,7 @@ func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 		v.Err()
 }
 
-func (p spot) degrees(field string, sent degrees, limit int64) {
+func (p fieldPath) degrees(field string, sent degrees, limit int64) {
 	if sent == "" {
 		p.fail(field, "required", "is required")
 		return

@@ -81,21 +81,21 @@ func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
 // reassignment without UNASSIGNED or NO-RIDER-FOUND between, a repeat, or anything after the end.
 func TestRandomRiderUpdatesKeepTheHistoryValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ride := Ride{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3,
-			Carrier: BySelf}
+		ride := Tracking{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3,
+			DeliveryMode: SelfDelivery}
 		for n := range rapid.IntRange(1, 30).Draw(t, "updates") {
-			before := len(ride.Rides)
+			before := len(ride.History)
 			update := RiderUpdate{OrderID: 7, Actor: "key:pos",
 				Status: rapid.SampledFrom(RiderStatuses()).Draw(t, "status"),
 				Rider:  rapid.SampledFrom([]Rider{nobody, asha, ravi}).Draw(t, "rider")}
-			changed, body, err := ride.Take(update, int64(1_700_000_000_000+n))
+			changed, body, err := ride.AddStatus(update, int64(1_700_000_000_000+n))
 			if err != nil || !changed {
-				require.Len(t, ride.Rides, before, "a refusal or a repeat leaves no trace")
+				require.Len(t, ride.History, before, "a refusal or a repeat leaves no trace")
 				require.Nil(t, body)
 				continue
 			}
-			require.Len(t, ride.Rides, before+1)
-			require.Equal(t, update.Status, ride.Rides[before].Status)
+			require.Len(t, ride.History, before+1)
+			require.Equal(t, update.Status, ride.History[before].Status)
 			var told struct {
 				Delivery struct {
 					Updates []struct{ Status RiderStatus } `json:"status_updates"`
@@ -105,11 +105,11 @@ func TestRandomRiderUpdatesKeepTheHistoryValid(t *testing.T) {
 			require.Len(t, told.Delivery.Updates, before+1)
 		}
 		carrying := nobody
-		for i, step := range ride.Rides {
-			require.False(t, i > 0 && ride.Rides[i-1].Status == Delivered &&
+		for i, step := range ride.History {
+			require.False(t, i > 0 && ride.History[i-1].Status == Delivered &&
 				step.Status != Delivered, "nothing follows DELIVERED")
-			require.False(t, i > 0 && ride.Rides[i-1].Status == step.Status &&
-				ride.Rides[i-1].Rider == step.Rider, "no repeat is kept")
+			require.False(t, i > 0 && ride.History[i-1].Status == step.Status &&
+				ride.History[i-1].Rider == step.Rider, "no repeat is kept")
 			if step.Status == Unassigned || step.Status == NoRiderFound {
 				require.Equal(t, nobody, step.Rider, "%s names nobody", step.Status)
 				carrying = nobody
@@ -122,10 +122,10 @@ func TestRandomRiderUpdatesKeepTheHistoryValid(t *testing.T) {
 }
 
 func TestCancelledOrderAcceptsNoRider(t *testing.T) {
-	ride := Ride{Carrier: BySelf}
+	ride := Tracking{DeliveryMode: SelfDelivery}
 	take := func(state State, status RiderStatus) (changed bool, err error) {
 		ride.State = state
-		changed, _, err = ride.Take(RiderUpdate{OrderID: 7, Status: status, Rider: asha}, 1)
+		changed, _, err = ride.AddStatus(RiderUpdate{OrderID: 7, Status: status, Rider: asha}, 1)
 		return changed, err
 	}
 	_, err := take(Cancelled, Assigned)
@@ -146,18 +146,18 @@ func TestRiderIsTrackedUntilTheOrderEnds(t *testing.T) {
 	for _, state := range States() {
 		for _, status := range append(RiderStatuses(), "") {
 			require.Equal(t, state != Completed && state != Cancelled &&
-				status != Delivered, Followed(state, status), "%s %s", state, status)
+				status != Delivered, Trackable(state, status), "%s %s", state, status)
 		}
 	}
 }
 
 func TestRiderStatusesPerOrderAreBounded(t *testing.T) {
-	ride := Ride{Carrier: BySelf}
-	for n := range maxRides {
-		_, _, err := ride.Take(RiderUpdate{Status: []RiderStatus{Assigned, Unassigned}[n%2]}, 1)
+	ride := Tracking{DeliveryMode: SelfDelivery}
+	for n := range maxRiderStatuses {
+		_, _, err := ride.AddStatus(RiderUpdate{Status: []RiderStatus{Assigned, Unassigned}[n%2]}, 1)
 		require.NoError(t, err)
 	}
-	_, _, err := ride.Take(RiderUpdate{Status: Assigned}, 1)
+	_, _, err := ride.AddStatus(RiderUpdate{Status: Assigned}, 1)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 }
 
@@ -186,7 +186,7 @@ func TestRidersAreMatchedByNormalizedPhoneNumbers(t *testing.T) {
 		{"12-34", "1234", true}, {"none", "nobody", false},
 	} {
 		one, other := Rider{Phone: row.one}, Rider{Phone: row.other}
-		require.Equal(t, []bool{row.same, row.same}, []bool{one.is(other), other.is(one)}, "%s and %s", row.one,
+		require.Equal(t, []bool{row.same, row.same}, []bool{one.matches(other), other.matches(one)}, "%s and %s", row.one,
 			row.other)
 	}
 }

@@ -39,7 +39,7 @@ func ask[A any](ctx context.Context, p Plugin, s Subject, call string,
 	question func(context.Context, *instance) (A, error)) (answer A, err error) {
 	clock, outcome := p.host.config.Clock, calledOK
 	start := clock.Now()
-	ctx, span := p.host.config.Tracer.Begin(ctx, core.ClientSpan, p.id, call)
+	ctx, span := p.host.config.Tracer.Start(ctx, core.ClientSpan, p.id, call)
 	defer func() {
 		p.host.config.Observer.PluginCalled(p.id, call, outcome, clock.Now().Sub(start))
 		if outcome == calledOK {
@@ -48,7 +48,7 @@ func ask[A any](ctx context.Context, p Plugin, s Subject, call string,
 			span.End(outcome)
 		}
 	}()
-	if trace := core.TraceOf(ctx); trace != "" {
+	if trace := core.TraceFromContext(ctx); trace != "" {
 		ctx = sdk.WithTraceparent(ctx, string(trace))
 	}
 	k := p.host.keeper(p.id)

@@ -106,17 +106,17 @@ func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 	if work.Attempts == 0 {
 		work.CallID = core.NewID(start)
 	}
-	ctx, span := p.Tracer.Begin(work.Trace.In(ctx), core.ClientSpan, "publish", work.Plugin)
-	work.Trace = core.TraceOf(ctx)
+	ctx, span := p.Tracer.Start(work.Trace.NewContext(ctx), core.ClientSpan, "publish", work.Plugin)
+	work.Trace = core.TraceFromContext(ctx)
 	result, response := p.publish(ctx, work)
 	wrong := ""
 	if result.State == Waiting || result.State == Failed {
 		wrong = result.Message
 	}
-	span.Number("servery.business", int64(work.Business))
-	span.Text("servery.platform", work.Platform)
-	span.Text("servery.store", work.StoreRef)
-	span.Text("servery.call", work.CallID.String())
+	span.SetInt64("servery.business", int64(work.Business))
+	span.SetString("servery.platform", work.Platform)
+	span.SetString("servery.store", work.StoreRef)
+	span.SetString("servery.call", work.CallID.String())
 	span.End(wrong)
 	outcome := queue.Outcome{Response: response, PausedUntil: result.RetryAfter}
 	if result.State == left {
@@ -138,7 +138,7 @@ func (p policy) Finish(ctx context.Context, owner core.ID, results []Result) (qu
 		if err != nil {
 			p.Log.Error("encoding publication events failed", "error", err)
 		}
-		if err := p.Queue.Finish(result.Trace.In(ctx), owner, result, events); err != nil {
+		if err := p.Queue.Finish(result.Trace.NewContext(ctx), owner, result, events); err != nil {
 			return queue.FinishResult{}, fmt.Errorf("store %s on %s: %w", result.StoreRef, result.Platform, err)
 		}
 	}
@@ -190,7 +190,7 @@ func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
 	select {
 	case e.rendering <- struct{}{}:
 	case <-wait.Done():
-		return Rendering{}, core.Postponed{}
+		return Rendering{}, core.Snooze{}
 	}
 	leave := sync.OnceFunc(func() { <-e.rendering })
 	defer leave()

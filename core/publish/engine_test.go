@@ -73,7 +73,7 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 	case 2:
 		panic("broken")
 	case 4:
-		return Rendering{}, core.Postponed{Until: time.Now().Add(time.Hour)}
+		return Rendering{}, core.Snooze{Until: time.Now().Add(time.Hour)}
 	case 50:
 		s.hangs <- struct{}{}
 		<-s.resume

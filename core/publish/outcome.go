@@ -76,7 +76,7 @@ func schedule() retry.Schedule { return retry.Specified(time.Second) }
 // refused returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried like a
 // rejection by the aggregator. If a plugin or the database is unavailable, the work waits.
 func refused(work Work, err error, now time.Time) Result {
-	var elsewhere core.Postponed
+	var elsewhere core.Snooze
 	if errors.As(err, &elsewhere) {
 		return Result{Work: work, State: left, RetryAt: elsewhere.Until}
 	}

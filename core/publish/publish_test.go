@@ -185,7 +185,7 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 }
 
 func TestPostponedRenderingIsNoResult(t *testing.T) {
-	r := refused(Work{}, core.Postponed{Until: noon.Add(time.Minute)}, noon)
+	r := refused(Work{}, core.Snooze{Until: noon.Add(time.Minute)}, noon)
 	require.Equal(t, []any{left, noon.Add(time.Minute)}, []any{r.State, r.RetryAt})
 }
 

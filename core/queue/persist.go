@@ -49,7 +49,7 @@ func persist(ctx context.Context, clock core.Clock, until time.Time, try func(co
 		if err == nil {
 			return
 		}
-		core.Pause(ctx, clock, clock.Now().Add(pause))
+		core.SleepUntil(ctx, clock, clock.Now().Add(pause))
 		if ctx.Err() != nil || clock.Now().After(until) {
 			return
 		}

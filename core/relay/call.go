@@ -26,7 +26,7 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 			result = unsent(c, Plan{}, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
 		}
 	}()
-	if c.Plugin == core.ServedByOwn || c.Plugin == "" {
+	if c.Plugin == core.ServedByMerchant || c.Plugin == "" {
 		return Result{Call: c, State: Skipped, Message: "the platform has no plugin", Executed: e.Clock.Now()}
 	}
 	if until := e.throttledUntil(c); !until.IsZero() {
@@ -39,7 +39,7 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 		return absent(c, "reading the settings of the platform failed: "+err.Error(), e.Clock.Now())
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
-	var elsewhere core.Postponed
+	var elsewhere core.Snooze
 	var fault *core.Error
 	switch code := core.CodeOf(err); {
 	case errors.As(err, &elsewhere):

@@ -116,15 +116,15 @@ func (policy) Lease(c Call) queue.Lease {
 
 // Run makes a call. If another replica has the plugin, the call is released to it, and the platform is paused.
 func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
-	ctx, span := p.Tracer.Begin(c.Trace.In(ctx), core.ClientSpan, "relay", string(c.Kind))
-	c.Trace = core.TraceOf(ctx)
+	ctx, span := p.Tracer.Start(c.Trace.NewContext(ctx), core.ClientSpan, "relay", string(c.Kind))
+	c.Trace = core.TraceFromContext(ctx)
 	result, wrong := p.make(ctx, c), ""
 	if result.State == Waiting || result.State == Failed {
 		wrong = result.Message
 	}
-	span.Number("servery.business", int64(c.Business))
-	span.Text("servery.platform", c.Platform)
-	span.Text("servery.call", c.ID.String())
+	span.SetInt64("servery.business", int64(c.Business))
+	span.SetString("servery.platform", c.Platform)
+	span.SetString("servery.call", c.ID.String())
 	span.End(wrong)
 	if result.State == left {
 		return result, queue.Outcome{Next: queue.Release, PausedUntil: result.RetryAt}

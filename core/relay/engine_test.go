@@ -92,7 +92,7 @@ type afar struct {
 
 func (a *afar) Plan(context.Context, Call, []byte) (Decision, error) {
 	a.asked.Add(1)
-	return Decision{}, core.Postponed{Until: time.Now().Add(time.Hour)}
+	return Decision{}, core.Snooze{Until: time.Now().Add(time.Hour)}
 }
 
 func (b *bench) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {

@@ -132,8 +132,8 @@ type StoreActionPayload struct{ Outlet }
 // ItemActionPayload is the payload of an ItemAction call.
 type ItemActionPayload struct {
 	Outlet
-	Items   []core.Switched `json:"items,omitempty"` // those with a reason are not sent
-	Options []core.Switched `json:"options,omitempty"`
+	Items   []core.AvailabilityResult `json:"items,omitempty"` // those with a reason are not sent
+	Options []core.AvailabilityResult `json:"options,omitempty"`
 	Version int64           `json:"version"` // of the store's published content, after this change was stored
 }
 
@@ -142,7 +142,7 @@ func (p ItemActionPayload) Told() (items, options []string) {
 	return refIDs(p.Items), refIDs(p.Options)
 }
 
-func refIDs(list []core.Switched) (refs []string) {
+func refIDs(list []core.AvailabilityResult) (refs []string) {
 	for _, s := range list {
 		if s.Reason == "" {
 			refs = append(refs, s.RefID)

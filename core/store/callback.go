@@ -41,7 +41,7 @@ func Callback(reference core.ID, request Request, plan Plan) ([]byte, error) {
 // there are any, as its last members. An object that was submitted with these (a
 // callback sent back as it came) loses them first.
 func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, error) {
-	raw, err := withoutEcho(raw)
+	raw, err := stripCallbackFields(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,8 @@ func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, er
 	return append(body, '}'), nil
 }
 
-// withoutEcho returns an object without the members that an earlier callback added.
-func withoutEcho(raw jsontext.Value) (jsontext.Value, error) {
+// stripCallbackFields returns an object without the members that an earlier callback added.
+func stripCallbackFields(raw jsontext.Value) (jsontext.Value, error) {
 	// A name can be written with escapes, so only an object with none of these surely has them not.
 	if !bytes.Contains(raw, []byte("upipr_status")) && !bytes.Contains(raw, []byte("warnings")) &&
 		!bytes.ContainsRune(raw, '\\') {

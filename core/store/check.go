@@ -67,11 +67,11 @@ func (c checker) refID(refID *string) {
 		c.fail("ref_id", "reserved", "must not be -1, the id of the master catalogue")
 	default:
 		c.text("ref_id", refID, 1, maxRefID)
-		c.inAddresses("ref_id", *refID)
+		c.pathSegment("ref_id", *refID)
 	}
 }
 
-func (c checker) inAddresses(field, id string) {
+func (c checker) pathSegment(field, id string) {
 	if wrong := CheckID(id); wrong != "" {
 		c.fail(field, "reserved", wrong)
 	}
@@ -123,7 +123,7 @@ func (c checker) translations(list []Translation) {
 	seen := map[string]bool{}
 	for i := range list {
 		t, field := &list[i], fmt.Sprintf("translations[%d]", i)
-		present, known := core.Language(t.Language)
+		present, known := core.NormalizeLanguage(t.Language)
 		switch {
 		case !known:
 			c.fail(field+".language", "language", "must be a two-letter ISO 639-1 code, not "+core.Quote(t.Language))
@@ -153,6 +153,6 @@ func (c checker) platformData(list []PlatformData) {
 			c.fail(field+".url", "url", wrong)
 		}
 		c.text(field+".platform_store_id", &p.PlatformStoreID, 0, maxShort)
-		c.inAddresses(field+".platform_store_id", p.PlatformStoreID)
+		c.pathSegment(field+".platform_store_id", p.PlatformStoreID)
 	}
 }

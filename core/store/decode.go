@@ -16,7 +16,7 @@ type envelope struct {
 
 func newEnvelope() envelope { return envelope{Stores: core.Array{Limit: MaxStores}} }
 
-func (e *envelope) excess() error {
+func (e *envelope) limitError() error {
 	var v core.Violations
 	if e.Stores.Count > e.Stores.Limit {
 		v.AddBody("stores", "limit",
@@ -25,14 +25,14 @@ func (e *envelope) excess() error {
 	return v.Err()
 }
 
-// Excess returns the Invalid error of a body that is not JSON or holds too many
+// CheckLimits returns the Invalid error of a body that is not JSON or holds too many
 // stores. It needs no memory, and so may look at a body that is too large to decode.
-func Excess(body []byte) error {
+func CheckLimits(body []byte) error {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, &root, jsontext.AllowDuplicateNames(true)); err != nil {
 		return err
 	}
-	return root.excess()
+	return root.limitError()
 }
 
 // Decode reads the body of a bulk request and checks all that can be checked
@@ -57,9 +57,9 @@ func Decode(body []byte) (Request, error) {
 	case root.Stores.Count == 0:
 		v.AddBody("stores", "required", "must have at least one store")
 	case root.Stores.Count > MaxStores:
-		return Request{}, root.excess()
+		return Request{}, root.limitError()
 	}
-	stores := root.Stores.Of(body)
+	stores := root.Stores.Elements(body)
 	request.Stores = make([]Submitted, len(stores))
 	seen := make(map[string]int, len(stores))
 	failures := core.DecodeObjects(stores, func(i int) any { return &request.Stores[i].Object })

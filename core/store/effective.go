@@ -33,8 +33,8 @@ type Effective struct {
 	Translations    []Translation  `json:"translations,omitzero"`
 }
 
-// Premises is what the effective stores of a business depend on beside the stores.
-type Premises struct {
+// StoreContext is what the effective stores of a business depend on beside the stores.
+type StoreContext struct {
 	Timezone  string // IANA name
 	Platforms []core.Platform
 	Names     core.PlatformNames // of these
@@ -42,7 +42,7 @@ type Premises struct {
 }
 
 // platform finds a platform by its name or an alias; NotFound where the business has none so called.
-func (p Premises) platform(name string) (core.Platform, error) {
+func (p StoreContext) platform(name string) (core.Platform, error) {
 	for _, platform := range p.Platforms {
 		if platform.Name == p.Names.Resolve(name) {
 			return platform, nil
@@ -51,26 +51,26 @@ func (p Premises) platform(name string) (core.Platform, error) {
 	return core.Platform{}, core.NoSuch("platform", strconv.Quote(name), "there is no platform with this name")
 }
 
-// ByZipCodes tells whether deliverability on the platform is decided by zip
+// UsesZipCodes tells whether deliverability on the platform is decided by zip
 // codes: once any store has some, on all stores, but only on the merchant's own
 // platforms (spec, Store: zip_codes). Else the channel's own logic decides.
-func (p Premises) ByZipCodes(platform core.Platform) bool {
-	return p.ZipCodes && platform.ServedBy == core.ServedByOwn
+func (p StoreContext) UsesZipCodes(platform core.Platform) bool {
+	return p.ZipCodes && platform.ServedBy == core.ServedByMerchant
 }
 
 // DeliversTo tells whether a store has a zip code, whatever the letter case and
 // the spaces in it.
 func DeliversTo(zipCodes []string, zip string) bool {
-	wanted := plainZip(zip)
+	wanted := normalizeZip(zip)
 	for _, code := range zipCodes {
-		if plainZip(code) == wanted {
+		if normalizeZip(code) == wanted {
 			return true
 		}
 	}
 	return false
 }
 
-func plainZip(zip string) string { return strings.ToUpper(strings.ReplaceAll(zip, " ", "")) }
+func normalizeZip(zip string) string { return strings.ToUpper(strings.ReplaceAll(zip, " ", "")) }
 
 // OpenAt tells whether a store is open by its opening hours at an instant of its
 // local time, and how long ago it opened. Without opening hours it always is; a
@@ -83,7 +83,7 @@ func OpenAt(timings []Timing, local time.Time) (open bool, ago time.Duration) {
 }
 
 // effective is what a channel shows of a store at an instant.
-func effective(s Stored, p Premises, local time.Time) Effective {
+func effective(s Stored, p StoreContext, local time.Time) Effective {
 	listing, platforms := Listing{s.ExcludedPlatforms, s.IncludedPlatforms}, make([]string, 0, len(p.Platforms))
 	for _, platform := range p.Platforms {
 		platforms = append(platforms, platform.Name)
@@ -95,7 +95,7 @@ func effective(s Stored, p Premises, local time.Time) Effective {
 		MinDeliveryTime: s.MinDeliveryTime,
 		MinOrderValue:   s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active,
 		OrderingEnabled: *s.OrderingEnabled,
-		OpenNow:         open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
+		OpenNow:         open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Filter(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,
 	}
 	for _, closing := range s.ClosedOn {

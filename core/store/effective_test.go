@@ -80,10 +80,10 @@ func TestStoreIsOpenExactlyDuringItsSlot(t *testing.T) {
 }
 
 func TestZipCodesApplyOnlyToOwnPlatforms(t *testing.T) {
-	own, plugin := core.Platform{ServedBy: core.ServedByOwn}, core.Platform{ServedBy: "aggregator-a"}
-	require.False(t, Premises{}.ByZipCodes(own))
-	require.True(t, Premises{ZipCodes: true}.ByZipCodes(own))
-	require.False(t, Premises{ZipCodes: true}.ByZipCodes(plugin))
+	own, plugin := core.Platform{ServedBy: core.ServedByMerchant}, core.Platform{ServedBy: "aggregator-a"}
+	require.False(t, StoreContext{}.UsesZipCodes(own))
+	require.True(t, StoreContext{ZipCodes: true}.UsesZipCodes(own))
+	require.False(t, StoreContext{ZipCodes: true}.UsesZipCodes(plugin))
 	require.True(t, DeliversTo([]string{"10001", "SW1A 1AA"}, "sw1a1aa"))
 	require.False(t, DeliversTo([]string{"10001"}, "1000"))
 	require.False(t, DeliversTo(nil, "10001"))
@@ -91,11 +91,11 @@ func TestZipCodesApplyOnlyToOwnPlatforms(t *testing.T) {
 
 // fewStores is a Reader without a database.
 type fewStores struct {
-	premises Premises
+	premises StoreContext
 	stores   []Stored
 }
 
-func (f fewStores) Premises(context.Context, core.BusinessID) (Premises, error) {
+func (f fewStores) StoreContext(context.Context, core.BusinessID) (StoreContext, error) {
 	return f.premises, nil
 }
 
@@ -109,8 +109,8 @@ func (f fewStores) Page(_ context.Context, _ core.BusinessID, after string, limi
 }
 
 func TestStoreListReadsEveryPage(t *testing.T) {
-	reader := fewStores{premises: Premises{Timezone: "UTC", ZipCodes: true,
-		Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}}}}
+	reader := fewStores{premises: StoreContext{Timezone: "UTC", ZipCodes: true,
+		Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant}}}}
 	yes, no, name := true, false, "N"
 	for n := range 2*pageSize + 7 {
 		ref := fmt.Sprintf("s%05d", n)
@@ -121,7 +121,7 @@ func TestStoreListReadsEveryPage(t *testing.T) {
 		}
 		reader.stores = append(reader.stores, Stored{ID: int64(n + 1), Object: object})
 	}
-	window := Window{Reader: reader, Clock: core.NewSystemClock(nil)}
+	window := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
 	list, byZipCodes, err := window.List(context.Background(), 1, Query{Platform: "web", ZipCode: "1", Limit: 1000})
 	require.NoError(t, err)
 	require.True(t, byZipCodes)

@@ -10,21 +10,21 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Records keeps stores.
-type Records interface {
+// Storage keeps stores.
+type Storage interface {
 	// Ingest ends the job in one transaction: it reads what the plan depends on,
 	// lets decide make the plan, and writes the changes, the event with its
 	// deliveries, and the job's outcome. It writes nothing and returns Conflict when
 	// the job's lease is no longer held.
 	Ingest(ctx context.Context, job core.Job, request Request,
-		decide func(known Known, newID func() int64) (Ingested, error)) error
+		decide func(known State, newID func() int64) (IngestResult, error)) error
 	// Get and Page read stores back.
 	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
 }
 
-// Ingested is what a job comes to.
-type Ingested struct {
+// IngestResult is what a job comes to.
+type IngestResult struct {
 	Changes []Change
 	Event   core.Event
 	Result  []byte // JSON, kept with the job
@@ -33,44 +33,44 @@ type Ingested struct {
 
 // Ingestor runs the jobs of bulk requests.
 type Ingestor struct {
-	Records Records
+	Storage Storage
 	Clock   core.Clock
 }
 
 // Run carries a bulk request out (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	return i.end(ctx, job, report, "", Decide)
+	return i.execute(ctx, job, report, "", Decide)
 }
 
 // Fail ends a bulk request that could not be carried out: nothing is written,
 // and the callback says of every store that it failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	return i.end(ctx, job, func(int, int) {}, cause.Error(), func(request Request, known Known, _ func() int64) Plan {
+	return i.execute(ctx, job, func(int, int) {}, cause.Error(), func(request Request, known State, _ func() int64) Plan {
 		return Failed(request, known, message)
 	})
 }
 
-func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total int), failure string,
-	decide func(Request, Known, func() int64) Plan,
+func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, total int), failure string,
+	decide func(Request, State, func() int64) Plan,
 ) error {
 	request, err := Decode(job.Body)
 	if err != nil {
 		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	report(0, len(request.Stores))
-	err = i.Records.Ingest(ctx, job, request, func(known Known, newID func() int64) (Ingested, error) {
+	err = i.Storage.Ingest(ctx, job, request, func(known State, newID func() int64) (IngestResult, error) {
 		plan := decide(request, known, newID)
 		body, err := Callback(job.ID, request, plan)
 		if err != nil {
-			return Ingested{}, fmt.Errorf("encoding the callback: %w", err)
+			return IngestResult{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		result, err := json.Marshal(plan.summary(request))
 		if err != nil {
-			return Ingested{}, fmt.Errorf("encoding the result: %w", err)
+			return IngestResult{}, fmt.Errorf("encoding the result: %w", err)
 		}
 		now := i.Clock.Now()
-		return Ingested{Changes: plan.Changes, Result: result, Failure: failure, Event: core.Event{
+		return IngestResult{Changes: plan.Changes, Result: result, Failure: failure, Event: core.Event{
 			ID: core.NewID(now), Business: job.Business, Type: core.StoreCreation, At: now,
 			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 		}}, nil
@@ -109,12 +109,12 @@ func (p Plan) summary(request Request) any {
 type Stored struct {
 	ID int64 `json:"id"`
 	Object
-	ClosedOn []Closing `json:"closed_on,omitempty"`
+	ClosedOn []PlatformClosure `json:"closed_on,omitempty"`
 }
 
-// Closing is a platform on which a store takes no orders, whatever it does
+// PlatformClosure is a platform on which a store takes no orders, whatever it does
 // elsewhere. Times are epoch milliseconds.
-type Closing struct {
+type PlatformClosure struct {
 	Platform string `json:"platform"`
 	Source   string `json:"action_src"`          // api, presence
 	Actor    string `json:"actor"`               // such as key:pos
@@ -123,9 +123,9 @@ type Closing struct {
 	TurnOnAt int64  `json:"turn_on_at,omitzero"` // when it opens by itself; 0: it does not
 }
 
-// Closed finds where the store is closed; nil where it is not closed on the platform.
-func (s Stored) Closed(platform string) *Closing {
-	if at := slices.IndexFunc(s.ClosedOn, func(c Closing) bool { return c.Platform == platform }); at >= 0 {
+// ClosureOn finds where the store is closed; nil where it is not closed on the platform.
+func (s Stored) ClosureOn(platform string) *PlatformClosure {
+	if at := slices.IndexFunc(s.ClosedOn, func(c PlatformClosure) bool { return c.Platform == platform }); at >= 0 {
 		return &s.ClosedOn[at]
 	}
 	return nil
@@ -133,5 +133,5 @@ func (s Stored) Closed(platform string) *Closing {
 
 // TakesOrdersOn tells whether the store takes orders on a platform.
 func (s Stored) TakesOrdersOn(platform string) bool {
-	return *s.OrderingEnabled && s.Closed(platform) == nil
+	return *s.OrderingEnabled && s.ClosureOn(platform) == nil
 }

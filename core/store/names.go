@@ -26,7 +26,7 @@ func ParseDefaultListing(text string) (DefaultListing, error) {
 
 // resolve returns a submitted store with the platforms that its names stand for, and the warnings about these. Of a
 // new store without platform lists it says where it is listed by default.
-func resolve(o Object, known Known) (Object, []core.Warning) {
+func resolve(o Object, known State) (Object, []core.Warning) {
 	_, exists := known.Stores[*o.RefID]
 	if !exists && o.ExcludedPlatforms == nil && o.IncludedPlatforms == nil && known.Default == ListAll {
 		o.ExcludedPlatforms = []string{}
@@ -45,12 +45,12 @@ func resolve(o Object, known Known) (Object, []core.Warning) {
 		called[i] = data.Name
 	}
 	warnings[2] = core.UnknownPlatforms("platform_data", unknown(called, known.Names))
-	data, dropped := core.ResolveEach(o.PlatformData, dataName, known.Names.Resolve)
-	o.PlatformData, warnings[3] = data, core.TwiceNamed("platform_data", dropped)
+	data, dropped := core.ResolveEach(o.PlatformData, platformDataName, known.Names.Resolve)
+	o.PlatformData, warnings[3] = data, core.DuplicatePlatforms("platform_data", dropped)
 	return o, slices.Concat(warnings[:]...)
 }
 
-func dataName(d *PlatformData) *string { return &d.Name }
+func platformDataName(d *PlatformData) *string { return &d.Name }
 
 // unknown returns the names that stand for no platform of the business.
 func unknown(list []string, names core.PlatformNames) (unknown []string) {
@@ -62,8 +62,8 @@ func unknown(list []string, names core.PlatformNames) (unknown []string) {
 	return unknown
 }
 
-// Rename replaces the names of platforms in a store's lists and data, and reports whether any was replaced.
-func (p *Present) Rename(rename func(string) string) (changed bool) {
+// RenamePlatforms replaces the names of platforms in a store's lists and data, and reports whether any was replaced.
+func (p *Existing) RenamePlatforms(rename func(string) string) (changed bool) {
 	names := func(list *[]string) {
 		renamed := core.ResolveNames(*list, rename)
 		changed = changed || !slices.Equal(renamed, *list)
@@ -71,23 +71,23 @@ func (p *Present) Rename(rename func(string) string) (changed bool) {
 	}
 	names(&p.Excluded)
 	names(&p.Included)
-	data, _ := core.ResolveEach(p.PlatformData, dataName, rename)
+	data, _ := core.ResolveEach(p.PlatformData, platformDataName, rename)
 	changed = changed || !slices.Equal(data, p.PlatformData)
 	p.PlatformData = data
 	return changed
 }
 
-// Named returns the store with the names by which events name the platforms.
-func (s Stored) Named(names core.PlatformNames) Stored {
-	if !names.SendsAliases() {
+// WithEventNames returns the store with the names by which events name the platforms.
+func (s Stored) WithEventNames(names core.PlatformNames) Stored {
+	if !names.HasEventAliases() {
 		return s
 	}
-	p := Present{Listing: Listing{s.ExcludedPlatforms, s.IncludedPlatforms}, PlatformData: s.PlatformData}
-	p.Rename(names.Sent)
+	p := Existing{Listing: Listing{s.ExcludedPlatforms, s.IncludedPlatforms}, PlatformData: s.PlatformData}
+	p.RenamePlatforms(names.EventName)
 	s.ExcludedPlatforms, s.IncludedPlatforms, s.PlatformData = p.Excluded, p.Included, p.PlatformData
 	s.ClosedOn = slices.Clone(s.ClosedOn)
 	for i := range s.ClosedOn {
-		s.ClosedOn[i].Platform = names.Sent(s.ClosedOn[i].Platform)
+		s.ClosedOn[i].Platform = names.EventName(s.ClosedOn[i].Platform)
 	}
 	return s
 }

@@ -9,12 +9,12 @@ import (
 )
 
 func TestAliasesInStoresNameThePlatform(t *testing.T) {
-	known := Known{
-		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByOwn}},
-		Names: core.NewPlatformNames([]string{"a", "web"}, core.PlatformAlias{Alias: "zomato", Platform: "a", Sent: true},
+	known := State{
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
+		Names: core.NewPlatformNames([]string{"a", "web"}, core.PlatformAlias{Alias: "zomato", Platform: "a", InEvents: true},
 			core.PlatformAlias{Alias: "shop", Platform: "web"}),
-		Stores:  map[string]Present{},
-		Outlets: map[Outlet]string{{"a", "R-9"}: "s9"},
+		Stores:  map[string]Existing{},
+		PlatformStores: map[PlatformStore]string{{"a", "R-9"}: "s9"},
 	}
 	_, plan := decide(t, `{"stores":[
 		{"ref_id":"s1","name":"N","city":"C","included_platforms":["zomato","a","shop","mars"],
@@ -36,7 +36,7 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 	require.Equal(t, []string{"a"}, second.ExcludedPlatforms)
 	require.Nil(t, second.IncludedPlatforms)
 
-	read := Stored{Object: first, ClosedOn: []Closing{{Platform: "a"}}}.Named(known.Names)
+	read := Stored{Object: first, ClosedOn: []PlatformClosure{{Platform: "a"}}}.WithEventNames(known.Names)
 	require.Equal(t, []string{"zomato", "web", "mars"}, read.IncludedPlatforms, "only the alias that is sent")
 	require.Equal(t, []PlatformData{{Name: "zomato", PlatformStoreID: "R-2"}}, read.PlatformData)
 	require.Equal(t, "zomato", read.ClosedOn[0].Platform)
@@ -45,10 +45,10 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 
 func TestBusinessDecidesWhereNewStoresAreListed(t *testing.T) {
 	all := []string{"a", "web"}
-	known := Known{Names: core.NewPlatformNames(all), Default: ListAll,
-		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByOwn}},
-		Stores:    map[string]Present{"old": {ID: 1}},
-		Outlets:   map[Outlet]string{{"a", "taken"}: "s9"}}
+	known := State{Names: core.NewPlatformNames(all), Default: ListAll,
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
+		Stores:    map[string]Existing{"old": {ID: 1}},
+		PlatformStores:   map[PlatformStore]string{{"a", "taken"}: "s9"}}
 	request, plan := decide(t, `{"stores":[{"ref_id":"new","name":"N","city":"C"},{"ref_id":"old","name":"N"},
 		{"ref_id":"none","name":"N","city":"C","included_platforms":[]},
 		{"ref_id":"taken","name":"N","city":"C"}]}`, known)
@@ -56,13 +56,13 @@ func TestBusinessDecidesWhereNewStoresAreListed(t *testing.T) {
 	listing := func(i int) Listing {
 		return Listing{plan.Changes[i].Object.ExcludedPlatforms, plan.Changes[i].Object.IncludedPlatforms}
 	}
-	require.Equal(t, all, listing(0).Effective(all), "a new store without lists")
+	require.Equal(t, all, listing(0).Filter(all), "a new store without lists")
 	require.Equal(t, Listing{}, listing(1), "an update says nothing of its lists")
-	require.Empty(t, listing(2).Effective(all), "an empty list is a list")
+	require.Empty(t, listing(2).Filter(all), "an empty list is a list")
 	require.Contains(t, plan.Outcomes[3].Message, `already has store "s9" under the id "taken"`)
-	require.Equal(t, []string{"new", "none", "taken"}, request.OutletIDs(known))
+	require.Equal(t, []string{"new", "none", "taken"}, request.PlatformStoreIDs(known))
 	known.Default = ListNone
-	require.Equal(t, []string{"none"}, request.OutletIDs(known))
+	require.Equal(t, []string{"none"}, request.PlatformStoreIDs(known))
 }
 
 func TestDefaultListingIsAllOrNone(t *testing.T) {

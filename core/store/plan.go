@@ -6,18 +6,18 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Known is the stored state that a plan depends on.
-type Known struct {
-	Stores    map[string]Present // by ref_id, of those the request names
+// State is the stored state that a plan depends on.
+type State struct {
+	Stores    map[string]Existing // by ref_id, of those the request names
 	Platforms []core.Platform    // of the business
 	Names     core.PlatformNames // of these
 	Default   DefaultListing     // of the business
 	// ref_ids of other stores of the business, of outlets that those of the request may be given
-	Outlets map[Outlet]string
+	PlatformStores map[PlatformStore]string
 }
 
-// Present is a stored store, as far as a plan depends on it.
-type Present struct {
+// Existing is a stored store, as far as a plan depends on it.
+type Existing struct {
 	ID int64
 	Listing
 	PlatformData []PlatformData
@@ -58,7 +58,7 @@ type Plan struct {
 // Decide plans a request against the stored state. Each store stands alone: the
 // error of one does not stop the others. newID gives the id of a store that is
 // to be created.
-func Decide(request Request, known Known, newID func() int64) Plan {
+func Decide(request Request, known State, newID func() int64) Plan {
 	plan := Plan{
 		Changes:  make([]Change, 0, len(request.Stores)),
 		Outcomes: make([]Outcome, 0, len(request.Stores)),
@@ -68,9 +68,9 @@ func Decide(request Request, known Known, newID func() int64) Plan {
 	for i, submitted := range request.Stores {
 		objects[i], warnings[i] = resolve(submitted.Object, known)
 		_, exists := known.Stores[*objects[i].RefID]
-		wrong[i] = firstWrong(objects[i], exists)
+		wrong[i] = firstProblem(objects[i], exists)
 	}
-	refuseTaken(objects, known, wrong)
+	rejectTakenIDs(objects, known, wrong)
 	for i, object := range objects {
 		stored, exists := known.Stores[*object.RefID]
 		id, outcome := stored.ID, Outcome{Action: "U", Message: wrong[i]}
@@ -95,8 +95,8 @@ func Decide(request Request, known Known, newID func() int64) Plan {
 	return plan
 }
 
-// firstWrong is what stored state has against a submitted store, "" when nothing.
-func firstWrong(o Object, exists bool) string {
+// firstProblem is what stored state has against a submitted store, "" when nothing.
+func firstProblem(o Object, exists bool) string {
 	if exists {
 		return ""
 	}
@@ -114,7 +114,7 @@ func firstWrong(o Object, exists bool) string {
 // Failed is the plan of a request that the hub could not carry out at all:
 // every store an error with the message, nothing to write. known tells creation
 // from update.
-func Failed(request Request, known Known, message string) Plan {
+func Failed(request Request, known State, message string) Plan {
 	plan := Plan{Stats: Stats{Errors: len(request.Stores)}}
 	for _, submitted := range request.Stores {
 		outcome := Outcome{Action: "A", Message: message}
@@ -132,20 +132,20 @@ type Listing struct {
 	Included []string
 }
 
-// On tells whether the store is listed on the platform. With neither list it
+// ListedOn tells whether the store is listed on the platform. With neither list it
 // is listed nowhere: the spec's default of excluded_platforms is all platforms.
-func (l Listing) On(platform string) bool {
+func (l Listing) ListedOn(platform string) bool {
 	if l.Excluded != nil {
 		return !slices.Contains(l.Excluded, platform)
 	}
 	return slices.Contains(l.Included, platform)
 }
 
-// Effective lists those of the platforms on which the store is listed.
-func (l Listing) Effective(platforms []string) []string {
+// Filter lists those of the platforms on which the store is listed.
+func (l Listing) Filter(platforms []string) []string {
 	listed := []string{}
 	for _, name := range platforms {
-		if l.On(name) {
+		if l.ListedOn(name) {
 			listed = append(listed, name)
 		}
 	}

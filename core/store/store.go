@@ -78,9 +78,9 @@ func (r Request) RefIDs() []string {
 	return refs
 }
 
-// OutletIDs are the ids by which platforms may come to know the stores. A store that
+// PlatformStoreIDs are the ids by which platforms may come to know the stores. A store that
 // says nothing of platforms is known as it was, or, if it is new, as its business lists new stores.
-func (r Request) OutletIDs(known Known) (ids []string) {
+func (r Request) PlatformStoreIDs(known State) (ids []string) {
 	for _, submitted := range r.Stores {
 		o := submitted.Object
 		_, exists := known.Stores[*o.RefID]

@@ -127,7 +127,7 @@ func TestDecodeAcceptsWhatTheSpecAllows(t *testing.T) {
 	}
 }
 
-func decide(t *testing.T, body string, known Known) (Request, Plan) {
+func decide(t *testing.T, body string, known State) (Request, Plan) {
 	t.Helper()
 	request, err := Decode([]byte(body))
 	require.NoError(t, err)
@@ -144,8 +144,8 @@ func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
 		{"ref_id":"old2","included_platforms":["nowhere","web"]},
 		{"ref_id":"new2","name":"N","city":"C","platform_data":[{"name":"nowhere"}],"upipr_status":{"action":"A"},
 			"warnings":[]}]}`,
-		Known{Stores: map[string]Present{"old": {ID: 7}, "old2": {ID: 8}},
-			Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}},
+		State{Stores: map[string]Existing{"old": {ID: 7}, "old2": {ID: 8}},
+			Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant}},
 			Names:     core.NewPlatformNames([]string{"web"})})
 	require.Equal(t, Stats{Created: 2, Updated: 2, Errors: 2}, plan.Stats)
 	later := ` names the platform "nowhere", which this business does not have yet`
@@ -201,7 +201,7 @@ func TestPlatformListsFollowTheSpecification(t *testing.T) {
 			if row.sent != "" {
 				fields += "," + row.sent
 			}
-			known := Known{Names: core.NewPlatformNames(all)}
+			known := State{Names: core.NewPlatformNames(all)}
 			for _, name := range all {
 				known.Platforms = append(known.Platforms, core.Platform{Name: name})
 			}
@@ -209,7 +209,7 @@ func TestPlatformListsFollowTheSpecification(t *testing.T) {
 			require.Len(t, plan.Changes, 1)
 			object := plan.Changes[0].Object
 			require.False(t, object.ExcludedPlatforms != nil && object.IncludedPlatforms != nil)
-			require.Equal(t, row.want, Listing{object.ExcludedPlatforms, object.IncludedPlatforms}.Effective(all))
+			require.Equal(t, row.want, Listing{object.ExcludedPlatforms, object.IncludedPlatforms}.Filter(all))
 		})
 	}
 }
@@ -236,7 +236,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		plan := Decide(request, Known{}, func() int64 { return 1 })
+		plan := Decide(request, State{}, func() int64 { return 1 })
 		callback, err := Callback(core.ID{}, request, plan)
 		if err != nil {
 			t.Fatal(err)

@@ -9,13 +9,13 @@ import (
 // Accepted is the result of a request that was accepted.
 type Accepted struct {
 	Platforms int             // whose outcomes follow as events
-	Undone    []core.Switched // items and options that could not be switched
+	Failed    []core.AvailabilityResult // items and options that could not be switched
 	Warnings  []core.Warning
 }
 
-// Unlisted returns the warning about named platforms that do not list the store, or about a store that no platform
+// UnlistedWarnings returns the warning about named platforms that do not list the store, or about a store that no platform
 // lists. The named platforms are those of the request, without aliases.
-func (r StoreRequest) Unlisted(named, listed []string) []core.Warning {
+func (r StoreRequest) UnlistedWarnings(named, listed []string) []core.Warning {
 	const list = "excluded_platforms or included_platforms"
 	switch {
 	case len(listed) == 0 && len(named) == 0:
@@ -38,8 +38,8 @@ func (r StoreRequest) Unlisted(named, listed []string) []core.Warning {
 		"; the change counts once it is listed there"}}
 }
 
-// Unlisted returns the warning about a store that no platform lists, by the number of those that do.
-func (r ItemRequest) Unlisted(platforms int) []core.Warning {
+// UnlistedWarnings returns the warning about a store that no platform lists, by the number of those that do.
+func (r ItemRequest) UnlistedWarnings(platforms int) []core.Warning {
 	if platforms > 0 {
 		return nil
 	}

@@ -30,8 +30,8 @@ const (
 
 // The bounds of the delay until a store, item or option is enabled again.
 const (
-	Soonest = 5 * time.Minute
-	Latest  = 30 * 24 * time.Hour
+	MinDelay = 5 * time.Minute
+	MaxDelay  = 30 * 24 * time.Hour
 )
 
 // StoreRequest requests a change of a store on platforms.
@@ -58,7 +58,7 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 		Location  core.Identifier    `json:"location_ref_id"`
 		Platforms []*core.Identifier `json:"platforms"`
 		Action    string             `json:"action"`
-		TurnOnAt  core.Whole         `json:"turn_on_at"`
+		TurnOnAt  core.PositiveInt         `json:"turn_on_at"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return StoreRequest{}, err
@@ -78,7 +78,7 @@ func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
 		Items    []*core.Identifier `json:"item_ref_ids"`
 		Options  []*core.Identifier `json:"option_ref_ids"`
 		Action   string             `json:"action"`
-		TurnOnAt core.Whole         `json:"turn_on_at"`
+		TurnOnAt core.PositiveInt         `json:"turn_on_at"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return ItemRequest{}, err
@@ -146,12 +146,12 @@ func (c *checker) action(sent string, allowed ...Action) Action {
 }
 
 // turnOnAt returns when to enable something that the request disables. It is ignored with other actions.
-func (c *checker) turnOnAt(sent core.Whole, action string) time.Time {
+func (c *checker) turnOnAt(sent core.PositiveInt, action string) time.Time {
 	if sent == 0 || Action(action) != Disable {
 		return time.Time{}
 	}
 	at := time.UnixMilli(int64(sent))
-	if at.Before(c.now.Add(Soonest)) || at.After(c.now.Add(Latest)) {
+	if at.Before(c.now.Add(MinDelay)) || at.After(c.now.Add(MaxDelay)) {
 		c.AddBody("turn_on_at", "range", "must be between 5 minutes and 30 days from now, in epoch milliseconds")
 	}
 	return at

@@ -11,9 +11,9 @@ import (
 
 // The origin of a change, as events state it.
 const (
-	ByAPI      = "api"
-	ByPresence = "presence" // the hub, when a POS fell silent or sent a heartbeat again
-	ByTimer    = "timer"    // the hub, at the turn_on_at of a request
+	SourceAPI      = "api"
+	SourcePresence = "presence" // the hub, when a POS fell silent or sent a heartbeat again
+	SourceTimer    = "timer"    // the hub, at the turn_on_at of a request
 )
 
 // Switch is a requested change of a store on a platform.
@@ -22,7 +22,7 @@ type Switch struct {
 	StoreID   int64
 	StoreRef  string
 	Platform  string
-	SentAs    string // the platform's name in events; "" if that is Platform
+	EventAlias    string // the platform's name in events; "" if that is Platform
 	Enable    bool
 	Source    string
 	Reference core.ID
@@ -36,20 +36,20 @@ type Outcome struct {
 	At      time.Time
 }
 
-// Standing is the state of a request.
-type Standing struct {
-	Told    []core.Event // its outcomes as events, with type and body, oldest first
-	Waiting []Waiting    // platforms without an outcome yet
+// Status is the state of a request.
+type Status struct {
+	Events    []core.Event // its outcomes as events, with type and body, oldest first
+	Pending []PendingPlatform    // platforms without an outcome yet
 }
 
-// Waiting is a platform that has not been notified yet.
-type Waiting struct {
+// PendingPlatform is a platform that has not been notified yet.
+type PendingPlatform struct {
 	Platform string
-	Because  string // the error of the latest attempt; "" before the first
+	LastError  string // the error of the latest attempt; "" before the first
 }
 
-// platform returns the platform's name in events.
-func (s Switch) platform() string { return cmp.Or(s.SentAs, s.Platform) }
+// eventPlatform returns the platform's name in events.
+func (s Switch) eventPlatform() string { return cmp.Or(s.EventAlias, s.Platform) }
 
 func (s Switch) action() Action {
 	if s.Enable {
@@ -70,7 +70,7 @@ func (o Outcome) StoreEvent() (core.Event, error) {
 		Status    bool   `json:"status"`
 		At        int64  `json:"ts_utc"`
 		Message   string `json:"message,omitzero"`
-	}{o.action(), o.StoreRef, o.StoreID, o.platform(), o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
+	}{o.action(), o.StoreRef, o.StoreID, o.eventPlatform(), o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
 		o.Message})
 }
 
@@ -81,7 +81,7 @@ type location struct {
 
 // ItemEvents returns the item_state_toggle and option_state_toggle events of a change at a store. It returns none for
 // an empty list. If the change failed, each item and option has failed.
-func (o Outcome) ItemEvents(items, options []core.Switched) (events []core.Event, err error) {
+func (o Outcome) ItemEvents(items, options []core.AvailabilityResult) (events []core.Event, err error) {
 	if len(items) > 0 {
 		event, err := o.itemEvent(items)
 		if err != nil {
@@ -100,14 +100,14 @@ func (o Outcome) ItemEvents(items, options []core.Switched) (events []core.Event
 }
 
 // reason returns why an item or option could not be changed, or "" if it was.
-func (o Outcome) reason(s core.Switched) string {
+func (o Outcome) reason(s core.AvailabilityResult) string {
 	if s.Reason == "" && !o.Done {
 		return o.Message
 	}
 	return s.Reason
 }
 
-func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
+func (o Outcome) itemEvent(items []core.AvailabilityResult) (core.Event, error) {
 	type item struct {
 		ID      int64  `json:"id"` // 0: no item has this ref_id
 		RefID   string `json:"ref_id"`
@@ -131,10 +131,10 @@ func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
 		Reference string  `json:"reference_id"`
 		At        int64   `json:"ts_utc"`
 		Status    []store `json:"status"`
-	}{o.action(), o.platform(), o.Reference.String(), o.At.UnixMilli(), []store{{location{o.StoreID, o.StoreRef}, told}}})
+	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), []store{{location{o.StoreID, o.StoreRef}, told}}})
 }
 
-func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
+func (o Outcome) optionEvent(options []core.AvailabilityResult) (core.Event, error) {
 	type option struct {
 		ID      int64  `json:"id"`
 		RefID   string `json:"ref_id"`
@@ -153,7 +153,7 @@ func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
 		At        int64    `json:"ts_utc"`
 		Location  location `json:"location"`
 		Options   []option `json:"options"`
-	}{o.action(), o.platform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, told})
+	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, told})
 }
 
 func (o Outcome) event(kind core.EventType, body any) (core.Event, error) {

@@ -8,32 +8,32 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Records stores what is to be enabled again, and when. Replicas share it.
-type Records interface {
+// TimerStorage stores what is to be enabled again, and when. Replicas share it.
+type TimerStorage interface {
 	// TurnOn enables what is due, at most limit for each business. Each is enabled once, in its own transaction, even
 	// if replicas run at the same time. A failed one is retried by the next call and does not delay others. TurnOn
 	// returns the number enabled. If that is 0, it also returns the next due time, or the zero time if none is
 	// pending.
-	TurnOn(ctx context.Context, limit int) (turned int, next time.Time, err error)
+	EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error)
 }
 
 // Timer enables what is due. Run starts no goroutine.
 type Timer struct {
-	Records Records
+	Storage TimerStorage
 	Clock   core.Clock
 	Log     *slog.Logger
 }
 
 const (
-	batch   = 500
-	atLeast = time.Second            // the poll interval for new requests
-	atMost  = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
+	batchSize   = 500
+	pollInterval = time.Second            // the poll interval for new requests
+	minPause  = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
 )
 
 // Run enables what is due until the context ends.
 func (t Timer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		turned, next, err := t.Records.TurnOn(ctx, batch)
+		turned, next, err := t.Storage.EnableDue(ctx, batchSize)
 		if err != nil && ctx.Err() == nil {
 			t.Log.Error("timed availability changes failed", "error", err)
 		}
@@ -41,13 +41,13 @@ func (t Timer) Run(ctx context.Context) {
 			continue
 		}
 		now := t.Clock.Now()
-		look := now.Add(atLeast)
+		look := now.Add(pollInterval)
 		if err == nil && !next.IsZero() && next.Before(look) {
 			look = next
 		}
-		if soon := now.Add(atMost); look.Before(soon) {
+		if soon := now.Add(minPause); look.Before(soon) {
 			look = soon
 		}
-		core.Pause(ctx, t.Clock, look)
+		core.SleepUntil(ctx, t.Clock, look)
 	}
 }

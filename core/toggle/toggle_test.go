@@ -129,9 +129,9 @@ func TestTurnOnTimeIsBounded(t *testing.T) {
 
 func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
 	o := toggle.Outcome{At: noon, Done: true,
-		Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty", Source: toggle.ByTimer,
+		Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty", Source: toggle.SourceTimer,
 			Enable: true, Reference: core.NewID(noon)}}
-	things := []core.Switched{{ID: 7, RefID: "latte"}, {RefID: "nothing", Reason: "there is no item with this ref_id"}}
+	things := []core.AvailabilityResult{{ID: 7, RefID: "latte"}, {RefID: "nothing", Reason: "there is no item with this ref_id"}}
 	for _, done := range []bool{true, false} {
 		o.Done, o.Message = done, ""
 		if !done {
@@ -168,7 +168,7 @@ type shelf struct {
 	asked  int
 }
 
-func (s *shelf) TurnOn(_ context.Context, limit int) (n int, next time.Time, err error) {
+func (s *shelf) EnableDue(_ context.Context, limit int) (n int, next time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -206,7 +206,7 @@ func TestTimerWorksInBatchesAndSurvivesFailures(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		toggle.Timer{Records: s, Clock: clock, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
+		toggle.Timer{Storage: s, Clock: clock, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
 	}()
 	require.Eventually(t, func() bool {
 		clock.Advance(50 * time.Millisecond)
@@ -218,16 +218,16 @@ func TestTimerWorksInBatchesAndSurvivesFailures(t *testing.T) {
 
 func TestSwitchOfAnUnlistedStoreWarns(t *testing.T) {
 	all, some := toggle.StoreRequest{}, toggle.StoreRequest{Platforms: []string{"zomato", "web"}}
-	require.Nil(t, all.Unlisted(nil, []string{"web"}))
-	require.Nil(t, some.Unlisted([]string{"a", "web"}, []string{"a", "web", "app"}))
+	require.Nil(t, all.UnlistedWarnings(nil, []string{"web"}))
+	require.Nil(t, some.UnlistedWarnings([]string{"a", "web"}, []string{"a", "web", "app"}))
 	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform, so nothing " +
 		"was switched; list it with excluded_platforms or included_platforms, then send this again"}},
-		all.Unlisted(nil, nil))
+		all.UnlistedWarnings(nil, nil))
 	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform; the change " +
 		"counts once it is listed there, with excluded_platforms or included_platforms"}},
-		some.Unlisted([]string{"a", "web"}, nil))
+		some.UnlistedWarnings([]string{"a", "web"}, nil))
 	require.Equal(t, []core.Warning{{Path: "platforms", Message: `the store is not listed on "zomato"; the change counts ` +
-		"once it is listed there"}}, some.Unlisted([]string{"a", "web"}, []string{"web"}), "named as it was sent")
-	require.Nil(t, toggle.ItemRequest{}.Unlisted(1))
-	require.Len(t, toggle.ItemRequest{}.Unlisted(0), 1)
+		"once it is listed there"}}, some.UnlistedWarnings([]string{"a", "web"}, []string{"web"}), "named as it was sent")
+	require.Nil(t, toggle.ItemRequest{}.UnlistedWarnings(1))
+	require.Len(t, toggle.ItemRequest{}.UnlistedWarnings(0), 1)
 }

@@ -35,7 +35,7 @@ type fields struct {
 	Active           *bool                            `json:"active"`
 	EventType        jsontext.Value                   `json:"event_type"` // a name, or a numeric id as number or string
 	URL              *string                          `json:"url"`
-	Headers          core.Members[map[string]*string] `json:"headers"`
+	Headers          core.ObjectOrEmptyArray[map[string]*string] `json:"headers"`
 	Units            *string                          `json:"retrial_interval_units"`
 	EventHeader      *string                          `json:"event_type_header"`
 	EventHeaderValue *string                          `json:"event_type_header_value"`
@@ -77,7 +77,7 @@ func DecodeBulk(body []byte) ([]Input, error) {
 		v.AddBody("webhooks", "limit", fmt.Sprintf("must have at most %d elements, not %d", MaxBulk, sent.Count))
 		return nil, v.Err()
 	}
-	raws := root.Webhooks.Of(body)
+	raws := root.Webhooks.Elements(body)
 	inputs, objects, first := make([]Input, len(raws)), make([]fields, len(raws)), map[Key]int{}
 	failures := core.DecodeObjects(raws, func(i int) any { return &objects[i] })
 	for i, raw := range raws {

@@ -28,7 +28,7 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 			request.Header.Set(name, value)
 		}
 	}
-	if trace := core.TraceOf(ctx); trace != "" {
+	if trace := core.TraceFromContext(ctx); trace != "" {
 		request.Header.Set(HeaderTrace, string(trace))
 	}
 	a.RequestHeaders = shown(request.Header, secret)

@@ -36,15 +36,15 @@ func (p policy) Run(ctx context.Context, d Delivery) (Result, queue.Outcome) {
 	if p.versions.isStale(d) {
 		return Result{}, queue.Outcome{Next: queue.Release}
 	}
-	ctx, span := p.config.Tracer.Begin(d.Trace.In(ctx), core.ClientSpan, "deliver", string(d.EventType))
-	d.Trace = core.TraceOf(ctx)
+	ctx, span := p.config.Tracer.Start(d.Trace.NewContext(ctx), core.ClientSpan, "deliver", string(d.EventType))
+	d.Trace = core.TraceFromContext(ctx)
 	record := p.poster.Post(ctx, d)
-	span.Number("servery.business", int64(d.Business))
-	span.Number("servery.webhook", d.WebhookID)
-	span.Text("servery.event", d.EventID.String())
-	span.Text("servery.delivery", d.ID.String())
-	span.Number("servery.attempt", int64(d.Attempts+1))
-	span.Number("http.response.status_code", int64(record.Status))
+	span.SetInt64("servery.business", int64(d.Business))
+	span.SetInt64("servery.webhook", d.WebhookID)
+	span.SetString("servery.event", d.EventID.String())
+	span.SetString("servery.delivery", d.ID.String())
+	span.SetInt64("servery.attempt", int64(d.Attempts+1))
+	span.SetInt64("http.response.status_code", int64(record.Status))
 	span.End(record.Error)
 	result := judge(d, record, p.clock.Now())
 	p.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))

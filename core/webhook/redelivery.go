@@ -170,7 +170,7 @@ func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, tot
 			return r.Records.EndRedelivery(ctx, job, "")
 		}
 		if now := r.Clock.Now(); !now.Before(until) {
-			return core.Postponed{Until: now}
+			return core.Snooze{Until: now}
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestLongBulkResendRunsInChunks(t *testing.T) {
 		return Redelivery{Records: r, Clock: r}.Run(context.Background(), job, func(d, t int) { done, total = d, t })
 	}
 	for range 2 {
-		var postponed core.Postponed
+		var postponed core.Snooze
 		require.ErrorAs(t, run(), &postponed)
 		require.Equal(t, r.now, postponed.Until, "it goes on at once")
 	}

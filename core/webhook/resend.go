@@ -168,7 +168,7 @@ func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, tot
 	}
 	report(tally.Answered, tally.Chosen)
 	if tally.Answered < tally.Sent {
-		return core.Postponed{Until: o.Clock.Now().Add(answersPoll +
+		return core.Snooze{Until: o.Clock.Now().Add(answersPoll +
 			time.Duration(tally.Sent-tally.Answered)*answerTaking)}
 	}
 	return o.end(ctx, job, tally, "")

@@ -149,7 +149,7 @@ func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	run := func() error {
 		return retry.Run(context.Background(), job, func(d, t int) { done, total = d, t })
 	}
-	var postponed core.Postponed
+	var postponed core.Snooze
 	require.ErrorAs(t, run(), &postponed)
 	require.Equal(t, 1200, records.sent, "all is sent before any answer is waited for")
 	records.answers, records.failed = 1199, 3

@@ -146,7 +146,7 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	if d.Test {
 		h.Set(HeaderTest, "true")
 	}
-	if trace := core.TraceOf(ctx); trace != "" {
+	if trace := core.TraceFromContext(ctx); trace != "" {
 		h.Set(HeaderTrace, string(trace))
 	}
 	return request, nil

@@ -19,7 +19,7 @@ func created(t *testing.T, rows menuObjects) (n int) {
 	vocabulary, err := menu.NewVocabulary()
 	require.NoError(t, err)
 	request, err := menu.Decode(encode(rows), menu.MasterScope(),
-		menu.Rulebook{Vocabulary: vocabulary}.Of(core.Business{Country: "IN"}))
+		menu.IngestPolicy{Vocabulary: vocabulary}.RulesFor(core.Business{Country: "IN"}))
 	require.NoError(t, err)
 	var id int64
 	state := menu.State{Names: core.NewPlatformNames([]string{"web", "app"})}

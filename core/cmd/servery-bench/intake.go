@@ -74,7 +74,7 @@ func measureMenu(r *run) {
 	rows, origin := wholeMenu(r.Menu)
 	f := r.openHub("menu")
 	body, n := encode(rows), rows.size()
-	rules := menu.Rulebook{Vocabulary: must(menu.NewVocabulary())}.Of(core.Business{Country: "IN"})
+	rules := menu.IngestPolicy{Vocabulary: must(menu.NewVocabulary())}.RulesFor(core.Business{Country: "IN"})
 	requests := []turn{{name: "first", body: body, created: n}, {name: "unchanged", body: body, updated: n},
 		{name: "1% changed", body: encode(rows.changed(1)), updated: n}}
 	accept := f.intake(masterPath, "IN", requests, f.copyFloor(floorTable{name: "catalogue_entities",

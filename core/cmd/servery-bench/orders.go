@@ -129,7 +129,7 @@ func (c intakeFloorCommand) Run(ctx context.Context) error {
 				delivery_type, flags, events, placed_event, placed_by, created_at, updated_at, record)
 			VALUES (1, nextval('floor_order_ids'), ?, ?, 1, 'Placed', ?, ?, 0, 1, gen_random_uuid(), 'key:shop', now(),
 				now(), ?) RETURNING id`,
-			draft.Platform, draft.PlatformOrderID, draft.Bulk, draft.Carrier, c.Body()).Scan(&id)
+			draft.Platform, draft.PlatformOrderID, draft.Bulk, draft.DeliveryMode, c.Body()).Scan(&id)
 		return errors.Join(err, c.JSON(fiber.Map{"status": "success", "order_id": id}))
 	})
 	listener, err := listen(ctx, "127.0.0.1:0")

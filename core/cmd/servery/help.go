@@ -90,7 +90,7 @@ var remedies = []struct{ part, command string }{
 
 // remedy names the command that helps with an error, if there is one.
 func remedy(err error) string {
-	if core.IsCutOff(err) {
+	if core.IsDatabaseUnavailable(err) {
 		return "Run `servery doctor` to check the database.\n"
 	}
 	for _, r := range remedies {

@@ -89,7 +89,7 @@ func (c aliasList) Run(ctx context.Context, out output) error {
 
 // aliasText returns an alias as lists show it.
 func aliasText(a core.PlatformAlias) string {
-	if a.Sent {
+	if a.InEvents {
 		return a.Alias + " (sent)"
 	}
 	return a.Alias

@@ -44,7 +44,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			return err
 		}
 		fmt.Fprintf(out.stdout, "platform %s of business %d is served by %s\n", c.Name, c.Business, set.ServedBy)
-		if set.Former != set.ServedBy && set.Former != core.ServedByOwn {
+		if set.Former != set.ServedBy && set.Former != core.ServedByMerchant {
 			fmt.Fprintf(out.stdout, "its settings, endpoints and secrets of %s are removed\n", set.Former)
 		}
 		if len(set.Missing) > 0 {

@@ -46,7 +46,7 @@ func printPlatform(to io.Writer, p platforms.Platform, known []core.PlatformAlia
 	if len(known) > 0 {
 		fmt.Fprintf(to, "%20s aliases %s\n", "", strings.Join(texts(known), ", "))
 	}
-	if p.ServedBy != core.ServedByOwn {
+	if p.ServedBy != core.ServedByMerchant {
 		fmt.Fprintf(to, "%20s orders accepted by %s\n", "", p.Accept)
 	}
 	if len(p.Settings) > 0 {

@@ -36,7 +36,7 @@ type Config struct {
 	Memory        *limit.Memory // for bodies; nil: no bound
 	Connections   Connections
 	Allow         []netip.Prefix
-	Rulebook      menu.Rulebook
+	Rulebook      menu.IngestPolicy
 	Retention     time.Duration
 	DeliveryLease time.Duration
 	JobLease      time.Duration

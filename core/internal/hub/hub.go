@@ -104,13 +104,13 @@ func (h *Hub) joinWorker(m *metrics) {
 		deliveries.New(db), h.sender, clock, observer{m, &h.tally, h.watch}, h.log)
 	outbox.UseStarter(db, h.engine)
 	handlers := map[core.JobKind]job.Handler{
-		core.StoreJob: store.Ingestor{Records: stores.New(db), Clock: clock},
-		core.MenuJob: menu.Ingestor{Records: menus.New(db), Rulebook: config.Rulebook,
-			Inspector: config.Host.MenuInspector(), Rollbacks: menus.New(db),
+		core.StoreJob: store.Ingestor{Storage: stores.New(db), Clock: clock},
+		core.MenuJob: menu.Ingestor{Storage: menus.New(db), Policy: config.Rulebook,
+			Inspector: config.Host.MenuInspector(), RollbackStorage: menus.New(db),
 			Clock: clock},
-		core.TimingJob:     menu.TimingIngestor{Records: menus.New(db), Clock: clock},
+		core.TimingJob:     menu.TimingIngestor{Storage: menus.New(db), Clock: clock},
 		core.OrderRetryJob: webhook.OrderRetry{Records: deliveries.NewResends(db), Clock: clock},
-		core.RecheckJob: menu.Rechecker{Records: menus.New(db),
+		core.RecheckJob: menu.Rechecker{Storage: menus.New(db),
 			Inspector: config.Host.RecheckInspector(), Clock: clock},
 		core.RedeliveryJob: webhook.Redelivery{Records: deliveries.New(db), Clock: clock},
 	}
@@ -122,7 +122,7 @@ func (h *Hub) joinWorker(m *metrics) {
 	h.wakeUp = h.runner.Wake
 	h.joinPublisher(config, m)
 	h.joinRelay(config, m)
-	h.timer = toggle.Timer{Records: availability.New(db), Clock: clock, Log: h.log}
+	h.timer = toggle.Timer{Storage: availability.New(db), Clock: clock, Log: h.log}
 }
 
 // webConfig connects the API to its stores.
@@ -145,7 +145,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Stores:        stores.New(db),
 		Menus:         menus.New(db),
 		Rulebook:      config.Rulebook,
-		Window:        store.Window{Reader: stores.New(db), Clock: clock},
+		Window:        store.ChannelStoreView{Reader: stores.New(db), Clock: clock},
 		Intake:        h.intake,
 		Orders:        orders.New(db),
 		Riders:        h.riders,

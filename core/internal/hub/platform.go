@@ -29,7 +29,7 @@ func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, pl
 		return s, err
 	}
 	var about *sdk.Description
-	if s.ServedBy != core.ServedByOwn {
+	if s.ServedBy != core.ServedByMerchant {
 		if about, err = d.About(ctx, s.ServedBy); err != nil {
 			return s, err
 		}
@@ -63,7 +63,7 @@ func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name,
 
 func (d PluginDir) checkSettings(ctx context.Context, business core.BusinessID, served string,
 	change aggregator.PlatformChange) error {
-	if served == core.ServedByOwn {
+	if served == core.ServedByMerchant {
 		return core.Errorf(core.Invalid, "settings are only for plugins, and platform %s is served by %s",
 			change.Platform, served)
 	}

@@ -60,7 +60,7 @@ func TestReplicaWithoutAPluginLeavesItsWork(t *testing.T) {
 	require.NoError(t, with.Refresh(t.Context(), true))
 	plan, inspect = ask(without)
 	for _, err := range []error{plan, inspect, publishes(without)} {
-		require.Equal(t, core.Postponed{Until: d.clock.Now().Add(5 * time.Second)}, err,
+		require.Equal(t, core.Snooze{Until: d.clock.Now().Add(5 * time.Second)}, err,
 			"the worker that has it does the work")
 	}
 	_, inspect = ask(with)
@@ -132,10 +132,10 @@ func TestHangingPluginLeavesCapacityForOtherJobs(t *testing.T) {
 	for n := range atOnce {
 		go func() { ended <- inspect("wait") }()
 		hubtest.WaitUntil(t, "a place is taken", func() bool { return host.Status()[0].InFlight == n+1 })
-		require.Equal(t, core.Postponed{Until: d.clock.Now().Add(2 * time.Second)},
+		require.Equal(t, core.Snooze{Until: d.clock.Now().Add(2 * time.Second)},
 			inspectBy(host.RecheckInspector(), "version"), "a recheck leaves room for a menu")
 	}
-	require.Equal(t, core.Postponed{Until: d.clock.Now().Add(2 * time.Second)}, inspect("version"))
+	require.Equal(t, core.Snooze{Until: d.clock.Now().Add(2 * time.Second)}, inspect("version"))
 	stop()
 	for range atOnce {
 		require.ErrorIs(t, <-ended, context.Canceled)

@@ -203,7 +203,7 @@ func TestRejectedItemsAreOmittedFromThePublishedMenu(t *testing.T) {
 	require.Len(t, event["errors"], 5)
 
 	// The plugin goes, and with it its rules.
-	n.connect(n.tenant, "p-a", core.ServedByOwn, "", "")
+	n.connect(n.tenant, "p-a", core.ServedByMerchant, "", "")
 	n.passing("its findings are gone", func() bool { refs, _ := n.sees("p-a"); return len(refs) == 2 })
 	require.Equal(t, "skipped", hubtest.At(n.quiet()[0], "status"))
 }

@@ -170,7 +170,7 @@ func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
 		t.Helper()
 		d.clock.Advance(time.Millisecond)
 		_, _, err := orders.Report(context.Background(), d.business, core.NewID(d.clock.Now()),
-			order.Shortage{OrderID: id, Items: []order.ShortItem{{RefID: "curry"}}, Actor: "key:pos"})
+			order.OutOfStockReport{OrderID: id, Items: []order.OutOfStockItem{{RefID: "curry"}}, Actor: "key:pos"})
 		require.NoError(t, err)
 	}
 	report(own)

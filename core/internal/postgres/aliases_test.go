@@ -137,14 +137,14 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.NoError(t, p.alias("one", "a", nil))
 	require.NoError(t, p.alias("two", "a", nil))
 	require.NoError(t, p.alias("three", "b", &no))
-	require.Equal(t, []core.PlatformAlias{{Alias: "one", Platform: "a", Sent: true}, {Alias: "two", Platform: "a"},
+	require.Equal(t, []core.PlatformAlias{{Alias: "one", Platform: "a", InEvents: true}, {Alias: "two", Platform: "a"},
 		{Alias: "three", Platform: "b"}}, list())
 	require.NoError(t, p.alias("four", "a", &yes))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "three", true, change))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "two", true, change))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "two", true, change), "as it is already")
 	require.Equal(t, []core.PlatformAlias{{Alias: "four", Platform: "a"}, {Alias: "one", Platform: "a"},
-		{Alias: "two", Platform: "a", Sent: true}, {Alias: "three", Platform: "b", Sent: true}}, list())
+		{Alias: "two", Platform: "a", InEvents: true}, {Alias: "three", Platform: "b", InEvents: true}}, list())
 	require.NoError(t, aliases.RemoveAlias(t.Context(), p.business, "two", change))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "three", false, change))
 

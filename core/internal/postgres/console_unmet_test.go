@@ -37,11 +37,11 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 		item, err := read.Item(t.Context(), k.business, id, "s1")
 		require.NoError(t, err)
 		require.Equal(t, c.unmet, item.Places[0].Unmet, c.name)
-		_, scope, err := menus.Address(t.Context(), k.business, "s1")
+		_, scope, err := menus.ResolveLocation(t.Context(), k.business, "s1")
 		require.NoError(t, err)
 		whole, err := menus.Menu(t.Context(), k.business, scope.StoreID)
 		require.NoError(t, err)
-		seen := menu.Effective("s1", whole, core.Platform{Name: "web", ServedBy: core.ServedByOwn}, nil)
+		seen := menu.Effective("s1", whole, core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, nil)
 		require.Equal(t, c.unmet == "", len(seen.Items) == 1, "%s: as customers see it", c.name)
 	}
 }

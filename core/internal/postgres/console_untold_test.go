@@ -47,11 +47,11 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		}
 		return notices.Calls
 	}
-	require.Equal(t, []console.RefusedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByOwn,
+	require.Equal(t, []console.RefusedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByMerchant,
 		Orders: true, Message: "the last",
 		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}},
 		told(k.business))
-	require.Equal(t, []console.RefusedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByOwn,
+	require.Equal(t, []console.RefusedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByMerchant,
 		Message: "not yours",
 		Kinds:   []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
 	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{Untaken: true, Since: day, Limit: 10})

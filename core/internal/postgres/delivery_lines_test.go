@@ -45,7 +45,7 @@ func newTill(t *testing.T) *till {
 func orderEvent(db *postgres.DB, business core.BusinessID, order int64, place int) core.Event {
 	now := db.Clock().Now()
 	e := core.Event{
-		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Order: order, Place: place,
+		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order, Sequence: place,
 		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, place),
 	}
 	if place == 1 {

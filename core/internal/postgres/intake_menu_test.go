@@ -42,13 +42,13 @@ const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shu
 	`"applicable_on":"order.order_subtotal"}}]}`
 
 // serve places one order and reads it.
-func (k *kitchen) serve(intake *orders.Intake, a order.Arrival) order.Reading {
+func (k *kitchen) serve(intake *orders.Intake, a order.PlaceRequest) order.APIOrder {
 	k.t.Helper()
 	receipt, err := intake.Place(context.Background(), a)
 	require.NoError(k.t, err)
 	record, err := orders.New(k.db).Get(context.Background(), k.business, "", receipt.OrderID)
 	require.NoError(k.t, err)
-	reading, err := record.Read()
+	reading, err := record.ToAPI()
 	require.NoError(k.t, err)
 	return reading
 }
@@ -105,13 +105,13 @@ func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	for n, want := range map[int]core.Amount{0: app.Order.Details.Total, 2: web.Order.Details.Total} {
 		record, err := orders.New(db).Get(context.Background(), k.business, "", receipts[n].OrderID)
 		require.NoError(t, err)
-		reading, err := record.Read()
+		reading, err := record.ToAPI()
 		require.NoError(t, err)
 		require.True(t, want.Equal(reading.Order.Details.Total.Decimal))
 	}
 }
 
-func flagsOf(reading order.Reading) (list []string) {
+func flagsOf(reading order.APIOrder) (list []string) {
 	for _, flag := range reading.Flags {
 		list = append(list, flag.Path+" "+flag.Code)
 	}
@@ -193,7 +193,7 @@ func TestAggregatorOrderUsesTheExternalPrice(t *testing.T) {
 	k.send("s1", counter)
 	reading := k.serve(newIntake(t, db), k.arrival("1", "aggregator-a", `{"ref_id":"dal","quantity":1}`, ""))
 	require.Equal(t, "12", reading.Order.Items[0].Price.String())
-	require.Equal(t, []order.Carrier{order.ByPartner}, []order.Carrier{reading.Order.Details.Platforms[0].Carrier})
+	require.Equal(t, []order.DeliveryMode{order.PartnerDelivery}, []order.DeliveryMode{reading.Order.Details.Platforms[0].DeliveryMode})
 }
 
 func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {
@@ -202,7 +202,7 @@ func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {
 	k.store("s1")
 	k.send("s1", counter)
 	intake, n := newIntake(t, db), 0
-	place := func() order.Reading {
+	place := func() order.APIOrder {
 		n++
 		return k.serve(intake, k.arrival(string(rune('a'+n)), "web",
 			`{"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot"}]},{"ref_id":"soup","quantity":1,"price":4}`, ""))
@@ -210,23 +210,23 @@ func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {
 	require.Equal(t, []string{"items[1] not_on_menu"}, flagsOf(place()))
 	for _, step := range []struct {
 		location, body string
-		seen           func(order.Reading) any
+		seen           func(order.APIOrder) any
 		want           any
 	}{
 		{"s1", `{"items":[{"ref_id":"soup","title":"Soup","price":5}]}`,
-			func(r order.Reading) any { return flagsOf(r) }, []string{"items[1].price differs"}},
+			func(r order.APIOrder) any { return flagsOf(r) }, []string{"items[1].price differs"}},
 		{"s1", `{"items":[{"ref_id":"dal","price":11}]}`,
-			func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "11"},
+			func(r order.APIOrder) any { return r.Order.Items[0].Price.String() }, "11"},
 		{"-1", `{"items":[{"ref_id":"dal","price":1,"platform_pricing":[{"platform":"web","price":13}]}]}`,
-			func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "13"},
+			func(r order.APIOrder) any { return r.Order.Items[0].Price.String() }, "13"},
 		{"s1", `{"options":[{"ref_id":"hot","price":2}]}`,
-			func(r order.Reading) any { return r.Order.Items[0].Options[0].Price.String() }, "2"},
+			func(r order.APIOrder) any { return r.Order.Items[0].Options[0].Price.String() }, "2"},
 		{"-1", `{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":20},"item_ref_ids":["soup"]}]}`,
-			func(r order.Reading) any { return r.Order.Items[1].Taxes[0].Value.String() }, "0.8"},
-		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`, func(r order.Reading) any { return flagsOf(r) },
+			func(r order.APIOrder) any { return r.Order.Items[1].Taxes[0].Value.String() }, "0.8"},
+		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`, func(r order.APIOrder) any { return flagsOf(r) },
 			[]string{"items[0] unavailable", "items[1].price differs"}},
 		{"s1", `{"items":[{"ref_id":"soup","price":5,"sold_at_store":false}]}`,
-			func(r order.Reading) any { return flagsOf(r)[1] }, "items[1] not_sold"},
+			func(r order.APIOrder) any { return flagsOf(r)[1] }, "items[1] not_sold"},
 	} {
 		k.send(step.location, step.body)
 		require.Equal(t, step.want, step.seen(place()), step.body)
@@ -242,5 +242,5 @@ func TestRepeatedOrderIDReturnsTheFirstOrder(t *testing.T) {
 	require.NoError(t, err)
 	again, err := intake.Place(context.Background(), k.arrival("1", "web", `{"ref_id":"unpriced","quantity":1}`, ""))
 	require.NoError(t, err)
-	require.Equal(t, order.Receipt{OrderID: first.OrderID, Known: true}, again)
+	require.Equal(t, order.PlaceResult{OrderID: first.OrderID, Duplicate: true}, again)
 }

@@ -32,15 +32,15 @@ func TestDamagedJobFailsWithoutBlockingOthers(t *testing.T) {
 		byID[work.ID] = work
 	}
 	require.Len(t, byID, 2)
-	require.Contains(t, byID[damaged].Unready, "decompressing a stored body")
-	require.Empty(t, byID[whole].Unready)
+	require.Contains(t, byID[damaged].BodyError, "decompressing a stored body")
+	require.Empty(t, byID[whole].BodyError)
 
-	require.NoError(t, jobs.GiveUp(ctx, byID[damaged], byID[damaged].Unready))
+	require.NoError(t, jobs.GiveUp(ctx, byID[damaged], byID[damaged].BodyError))
 	require.Equal(t, core.Conflict, core.CodeOf(jobs.GiveUp(ctx, byID[damaged], "")), "it has ended")
 	status, err := jobs.Status(ctx, first.ID, damaged)
 	require.NoError(t, err)
 	require.Equal(t, job.Failed, status.State)
-	require.Equal(t, byID[damaged].Unready, status.Error)
+	require.Equal(t, byID[damaged].BodyError, status.Error)
 	claimed, _, err = jobs.Claim(ctx, core.ID{1}, 4, until)
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
@@ -60,9 +60,9 @@ func TestClaimedJobKnowsThePreviousAttemptsError(t *testing.T) {
 		return claimed[0]
 	}
 	work := claim()
-	require.Empty(t, work.Cause)
+	require.Empty(t, work.LastError)
 	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "no room on the disk"))
-	require.Equal(t, "no room on the disk", claim().Cause)
+	require.Equal(t, "no room on the disk", claim().LastError)
 	clock.Advance(2 * time.Minute) // its lease expires
-	require.Empty(t, claim().Cause)
+	require.Empty(t, claim().LastError)
 }

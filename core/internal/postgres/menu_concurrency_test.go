@@ -174,7 +174,7 @@ func TestConcurrentMenuRequestsAreSerializable(t *testing.T) {
 	hubs := twoHubs(t)
 	businesses := map[*kitchen][]*client{}
 	total := 0
-	var rules menu.Rulebook
+	var rules menu.IngestPolicy
 	for range 3 {
 		k := newBranches(t, hubs[0])
 		businesses[k], rules = clients(), k.rules
@@ -256,11 +256,11 @@ type heldMenus struct {
 	hold func(context.Context, core.BusinessID)
 }
 
-func (m heldMenus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.Needs, objects int,
-	decide func(menu.State, func() int64) (menu.Ingested, error),
+func (m heldMenus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.ReadSet, objects int,
+	decide func(menu.State, func() int64) (menu.IngestResult, error),
 ) error {
 	return m.Store.Ingest(ctx, work, scope, needs, objects,
-		func(state menu.State, newID func() int64) (menu.Ingested, error) {
+		func(state menu.State, newID func() int64) (menu.IngestResult, error) {
 			m.hold(ctx, work.Business)
 			return decide(state, newID)
 		})
@@ -301,7 +301,7 @@ func TestMenuRequestsOfDifferentBusinessesRunConcurrently(t *testing.T) {
 	w := newWatch(3 * len(kitchens))
 	for _, hub := range hubs {
 		w.start(t, hub, map[core.JobKind]job.Handler{core.MenuJob: menu.Ingestor{
-			Records: heldMenus{menus.New(hub), all.attend}, Rulebook: kitchens[0].rules, Clock: hub.Clock(),
+			Storage: heldMenus{menus.New(hub), all.attend}, Policy: kitchens[0].rules, Clock: hub.Clock(),
 		}})
 	}
 	goOn := sync.OnceFunc(func() { close(all.over) })

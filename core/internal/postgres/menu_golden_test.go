@@ -81,7 +81,7 @@ func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
 	require.NoError(t, err)
 	vocabulary, err := menu.NewVocabulary(pluginGroups...)
 	require.NoError(t, err)
-	return &kitchen{t, db, b.ID, menu.Rulebook{Vocabulary: vocabulary}}
+	return &kitchen{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
 }
 
 // play sends the requests and returns the results: for each step the callback or the error,
@@ -119,9 +119,9 @@ func (s *script) play(k *kitchen) map[string]any {
 // refusal returns the API's error for a malformed request, nil for a valid one.
 func (k *kitchen) refusal(location string, body []byte) any {
 	k.t.Helper()
-	business, scope, err := menus.New(k.db).Address(context.Background(), k.business, location)
+	business, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, location)
 	require.NoError(k.t, err)
-	_, err = menu.Decode(body, scope, k.rules.Of(business))
+	_, err = menu.Decode(body, scope, k.rules.RulesFor(business))
 	if err == nil {
 		return nil
 	}
@@ -149,10 +149,10 @@ func (k *kitchen) readings(names []string) map[string]any {
 	return all
 }
 
-func (k *kitchen) reading(location string) menu.Reading {
+func (k *kitchen) reading(location string) menu.APIMenu {
 	k.t.Helper()
 	records := menus.New(k.db)
-	_, scope, err := records.Address(context.Background(), k.business, location)
+	_, scope, err := records.ResolveLocation(context.Background(), k.business, location)
 	require.NoError(k.t, err)
 	whole, err := records.Menu(context.Background(), k.business, scope.StoreID)
 	require.NoError(k.t, err)

@@ -17,7 +17,7 @@ import (
 // menu contains nothing that the read-back lacks.
 func requireSound(t require.TestingT, k *kitchen, ref string) {
 	records := menus.New(k.db)
-	_, scope, err := records.Address(context.Background(), k.business, ref)
+	_, scope, err := records.ResolveLocation(context.Background(), k.business, ref)
 	require.NoError(t, err)
 	m, err := records.Menu(context.Background(), k.business, scope.StoreID)
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func requireSound(t require.TestingT, k *kitchen, ref string) {
 	}
 	ends := menu.PerRelation[[2]menu.Kind]{
 		menu.ItemCategory: {menu.Items, menu.Categories}, menu.GroupItem: {menu.OptionGroups, menu.Items},
-		menu.OptionInGroup: {menu.Options, menu.OptionGroups}, menu.GroupUnderneath: {menu.Options, menu.OptionGroups},
+		menu.OptionInGroup: {menu.Options, menu.OptionGroups}, menu.NestedGroup: {menu.Options, menu.OptionGroups},
 		menu.TaxItem: {menu.Taxes, menu.Items}, menu.ChargeItem: {menu.Charges, menu.Items},
 	}
 	for relation, links := range m.Links {
@@ -77,9 +77,9 @@ func requireSeenIsSold(t require.TestingT, k *kitchen, ref string) {
 	sold := k.reading(ref)
 	for _, platform := range []string{"web", "app", "aggregator-a", "aggregator-b"} {
 		seen := k.effective(ref, platform)
-		items, options := exist(sold.Items, func(i menu.ItemReading) int64 { return i.ID }),
-			exist(sold.Options, func(o menu.OptionReading) int64 { return o.ID })
-		groups := exist(sold.OptionGroups, func(g menu.OptionGroupReading) int64 { return g.ID })
+		items, options := exist(sold.Items, func(i menu.APIItem) int64 { return i.ID }),
+			exist(sold.Options, func(o menu.APIOption) int64 { return o.ID })
+		groups := exist(sold.OptionGroups, func(g menu.APIOptionGroup) int64 { return g.ID })
 		for _, item := range seen.Items {
 			require.True(t, items[item.ID], "%s on %s is not sold at %s", item.RefID, platform, ref)
 		}

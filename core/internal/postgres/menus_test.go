@@ -33,7 +33,7 @@ type kitchen struct {
 	t        *testing.T
 	db       *postgres.DB
 	business core.BusinessID
-	rules    menu.Rulebook
+	rules    menu.IngestPolicy
 }
 
 // pluginGroups are sample declarations of plugins.
@@ -64,16 +64,16 @@ func newKitchen(t *testing.T, db *postgres.DB, country string) *kitchen {
 	require.NoError(t, err)
 	vocabulary, err := menu.NewVocabulary(pluginGroups...)
 	require.NoError(t, err)
-	return &kitchen{t, db, b.ID, menu.Rulebook{Vocabulary: vocabulary}}
+	return &kitchen{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
 }
 
 func (k *kitchen) handlers() map[core.JobKind]job.Handler {
 	return map[core.JobKind]job.Handler{
-		core.StoreJob: store.Ingestor{Records: stores.New(k.db), Clock: k.db.Clock()},
-		core.MenuJob: menu.Ingestor{Records: menus.New(k.db), Rulebook: k.rules, Rollbacks: menus.New(k.db),
+		core.StoreJob: store.Ingestor{Storage: stores.New(k.db), Clock: k.db.Clock()},
+		core.MenuJob: menu.Ingestor{Storage: menus.New(k.db), Policy: k.rules, RollbackStorage: menus.New(k.db),
 			Clock: k.db.Clock()},
-		core.RecheckJob: menu.Rechecker{Records: menus.New(k.db), Clock: k.db.Clock()},
-		core.TimingJob:  menu.TimingIngestor{Records: menus.New(k.db), Clock: k.db.Clock()},
+		core.RecheckJob: menu.Rechecker{Storage: menus.New(k.db), Clock: k.db.Clock()},
+		core.TimingJob:  menu.TimingIngestor{Storage: menus.New(k.db), Clock: k.db.Clock()},
 	}
 }
 
@@ -124,7 +124,7 @@ func (k *kitchen) store(ref string) {
 func (k *kitchen) read(location string) map[string]any {
 	k.t.Helper()
 	records := menus.New(k.db)
-	_, scope, err := records.Address(context.Background(), k.business, location)
+	_, scope, err := records.ResolveLocation(context.Background(), k.business, location)
 	require.NoError(k.t, err)
 	whole, err := records.Menu(context.Background(), k.business, scope.StoreID)
 	require.NoError(k.t, err)

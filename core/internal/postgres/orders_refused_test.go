@@ -26,7 +26,7 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	orders, read := ordersdb.New(db), consoleview.New(db)
 	refuse := func(business core.BusinessID, id, store, reason string) {
 		require.NoError(t, orders.KeepRefused(t.Context(),
-			order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
+			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
 	}
 	list := func(f console.RefusedFilter) (found []console.RefusedOrder, all int) {
 		f.Limit = 2
@@ -84,7 +84,7 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	keep := func(business core.BusinessID, hub int, id string) {
 		require.NoError(t, hubs[hub%2].KeepRefused(t.Context(),
-			order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
+			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
 	}
 	keep(stranger.business, 0, "W")
 	var keeping sync.WaitGroup

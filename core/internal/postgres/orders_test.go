@@ -26,13 +26,13 @@ import (
 )
 
 // arrival returns an order of the kitchen's store s1; more is appended to the body.
-func (k *kitchen) arrival(id, platform, items, more string) order.Arrival {
+func (k *kitchen) arrival(id, platform, items, more string) order.PlaceRequest {
 	k.t.Helper()
 	draft, err :=
 		order.Decode([]byte(fmt.Sprintf(`{"platform":%q,"platform_order_id":%q,"store_ref_id":"s1","items":[%s]%s}`,
 			platform, id, items, more)))
 	require.NoError(k.t, err)
-	return order.Arrival{Business: k.business, Actor: "key:shop", Draft: draft}
+	return order.PlaceRequest{Business: k.business, Actor: "key:shop", Draft: draft}
 }
 
 const oneCurry = `{"ref_id":"curry","quantity":1,"price":5}`
@@ -62,7 +62,7 @@ func TestConcurrentDuplicatesOnTwoReplicasCreateOneOrder(t *testing.T) {
 	k.store("s1")
 	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var placing sync.WaitGroup
-	receipts := make([]order.Receipt, 64)
+	receipts := make([]order.PlaceResult, 64)
 	for n := range receipts {
 		a := k.arrival("W-1", "web", oneCurry, "")
 		placing.Go(func() {
@@ -75,7 +75,7 @@ func TestConcurrentDuplicatesOnTwoReplicasCreateOneOrder(t *testing.T) {
 	fresh := 0
 	for _, receipt := range receipts {
 		require.Equal(t, receipts[0].OrderID, receipt.OrderID)
-		if !receipt.Known {
+		if !receipt.Duplicate {
 			fresh++
 		}
 	}
@@ -96,7 +96,7 @@ func TestOverlappingBatchesOfTwoReplicasDoNotDeadlock(t *testing.T) {
 	for n := range 8 {
 		placing.Go(func() {
 			for round := range 12 {
-				var batch []order.Arrival
+				var batch []order.PlaceRequest
 				for _, i := range rand.Perm(20) {
 					batch = append(batch, k.arrival(fmt.Sprint(round/2, "-", i), "web", oneCurry, ""))
 				}
@@ -141,7 +141,7 @@ func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 	require.ErrorContains(t, failures[3], "mars")
 	require.ErrorContains(t, failures[4], "s9")
 	require.ErrorContains(t, failures[5], "s1", "the store of another business is none")
-	require.Equal(t, order.Receipt{OrderID: receipts[0].OrderID, Known: true}, receipts[2])
+	require.Equal(t, order.PlaceResult{OrderID: receipts[0].OrderID, Duplicate: true}, receipts[2])
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, placedIDs(t, db),
 		"a good order that follows a bad one of its name is taken")
 }
@@ -154,7 +154,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 	intake := ordersdb.NewIntake(db)
 	for n := 1; ; n++ {
 		before := pgtest.OrderCounts(t, db)
-		batch := []order.Arrival{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""),
+		batch := []order.PlaceRequest{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""),
 			k.arrival(fmt.Sprint(n, "b"), "app", oneCurry, "")}
 		broken := pgtest.BreakAt(db, n)
 		_, failures := pgtest.PlaceTogether(context.Background(), intake, batch...)
@@ -246,7 +246,7 @@ func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
 	k.store("s1")
 	other.store("s1")
 	orders, intake := ordersdb.New(db), newIntake(t, db)
-	var old []order.Arrival
+	var old []order.PlaceRequest
 	for n := range 1003 { // more than one statement deletes
 		old = append(old, k.arrival(fmt.Sprint(n), "web", oneCurry, ""))
 	}
@@ -278,7 +278,7 @@ func TestLargeOrderReadsBackEqualAfterCompression(t *testing.T) {
 	record, err := ordersdb.New(db).Get(context.Background(), k.business, "web", receipt.OrderID)
 	require.NoError(t, err)
 	require.Equal(t, string(pgtest.EventBodies(t, db, core.OrderPlaced)[0]), string(record.Relay))
-	reading, err := record.Read()
+	reading, err := record.ToAPI()
 	require.NoError(t, err)
 	require.Equal(t, `it's \ "quoted" é ☃`, reading.Order.Details.Instructions)
 	require.Len(t, reading.Order.Items, 300)

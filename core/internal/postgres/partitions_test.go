@@ -184,7 +184,7 @@ func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 	k := newKitchen(t, db, "US")
 	k.store("s1")
 	orders, intake := ordersdb.New(db), newIntake(t, db)
-	receipts := map[string]order.Receipt{}
+	receipts := map[string]order.PlaceResult{}
 	for name, ahead := range map[string]time.Duration{"at once": 0, "within a day": 24 * time.Hour,
 		"later": 5 * 24 * time.Hour} {
 		receipt, err := intake.Place(ctx,
@@ -211,11 +211,11 @@ func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 	require.NoError(t, err)
 	again, err := intake.Place(ctx, k.arrival("later", "web", oneCurry, ""))
 	require.NoError(t, err)
-	require.Equal(t, order.Receipt{OrderID: later, Known: true}, again)
+	require.Equal(t, order.PlaceResult{OrderID: later, Duplicate: true}, again)
 	days(3)
 	record, err := orders.Get(ctx, k.business, "", later)
 	require.NoError(t, err)
-	reading, err := record.Read()
+	reading, err := record.ToAPI()
 	require.NoError(t, err)
 	require.Equal(t, "later", reading.Order.Details.Platforms[0].ID)
 	days(1)

@@ -34,7 +34,7 @@ func TestReadOnlyConnectionsAreClosed(t *testing.T) {
 	pgtest.Exec(t, db, freeze) // like a session opened before the server became read-only
 	err = change()
 	require.ErrorContains(t, err, "25006")
-	require.True(t, core.IsCutOff(err), "the request may be sent again")
+	require.True(t, core.IsDatabaseUnavailable(err), "the request may be sent again")
 	require.NoError(t, change(), "the next connection takes changes")
 
 	pgtest.Exec(t, db, freeze)
@@ -48,7 +48,7 @@ func TestReadOnlyConnectionsAreClosed(t *testing.T) {
 	for range 2 { // the first finds the pooled connection, the second opens a new one
 		err = db.Ping(t.Context())
 		require.ErrorContains(t, err, "default_transaction_read_only is on")
-		require.True(t, core.IsCutOff(err))
+		require.True(t, core.IsDatabaseUnavailable(err))
 	}
 	require.ErrorContains(t, change(), "default_transaction_read_only is on")
 	pgtest.Exec(t, beside, `ALTER DATABASE ? RESET default_transaction_read_only`, bun.Ident(name))
@@ -71,7 +71,7 @@ func TestCutOffEndsARunningStatement(t *testing.T) {
 	}()
 	eventually(t, "it waits", func() bool { return pgtest.SomebodyWaits(t, beside) })
 	db.CutOff()
-	require.True(t, core.IsCutOff(<-ended))
+	require.True(t, core.IsDatabaseUnavailable(<-ended))
 	commit()
 	require.Error(t, db.Ping(t.Context()))
 }

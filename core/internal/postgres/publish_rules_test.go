@@ -54,7 +54,7 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}},
 		"naan": {{Platform: "app", Rule: "r", Message: "m"}}}
 	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
-	stale, err := menus.KeepFindings(t.Context(), work, "app", items, found, []byte("{}"))
+	stale, err := menus.ReplaceFindings(t.Context(), work, "app", items, found, []byte("{}"))
 	require.NoError(t, err)
 	require.Equal(t, 1, stale, "what has changed since it was read is left alone")
 	require.Equal(t, []any{1, 0}, []any{flags("2", "app"), flags("2", "web")})
@@ -63,7 +63,7 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	require.Len(t, whole.Blocked["app"], 1)
 
 	require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 6))
-	_, err = menus.KeepFindings(t.Context(), work, "app", items, nil, []byte("{}"))
+	_, err = menus.ReplaceFindings(t.Context(), work, "app", items, nil, []byte("{}"))
 	require.Equal(t, core.Conflict, core.CodeOf(err), "the lease is over")
 	require.Equal(t, 1, flags("3", "app"))
 }
@@ -77,7 +77,7 @@ func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 	for _, marked := range [][]string{{"s1/a", "s1/b"}, nil} { // the second run finds nothing new
 		work := p.recheck("a")
 		require.Equal(t, marked, p.marked(func() {
-			_, err := menus.KeepFindings(t.Context(), work, "a", items, found, []byte("{}"))
+			_, err := menus.ReplaceFindings(t.Context(), work, "a", items, found, []byte("{}"))
 			require.NoError(t, err)
 		}))
 		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))
@@ -150,7 +150,7 @@ func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
 	p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b2"]}`)
 	ctx, plugins := context.Background(), calls.NewPlugins(p.db)
 	require.NoError(t, plugins.Add(ctx, []string{"aggregator-b"}))
-	handler := menu.Ingestor{Records: menusdb.New(p.db), Rulebook: p.rules, Inspector: away("b2"), Clock: p.clock}
+	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: away("b2"), Clock: p.clock}
 	turn := 1
 	sendMenu := func() error {
 		p.enqueue(core.MenuJob, "s3", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, turn), false)

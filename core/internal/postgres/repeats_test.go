@@ -77,10 +77,10 @@ func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
-	curry := order.Shortage{OrderID: id, Actor: "key:pos", Items: []order.ShortItem{{RefID: "curry"}}}
-	report := func(s order.Shortage) core.ID {
+	curry := order.OutOfStockReport{OrderID: id, Actor: "key:pos", Items: []order.OutOfStockItem{{RefID: "curry"}}}
+	report := func(s order.OutOfStockReport) core.ID {
 		t.Helper()
-		s.Items = append([]order.ShortItem{}, s.Items...)
+		s.Items = append([]order.OutOfStockItem{}, s.Items...)
 		_, reference, err := orders.New(d.db).Report(context.Background(), d.business, core.NewID(d.clock.Now()), s)
 		require.NoError(t, err)
 		return reference

@@ -240,9 +240,9 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	all := k.revisions(menu.RevisionFilter{})
 	require.Len(t, all, 4, "what changes nothing is no revision")
 	made := all[1]
-	require.Equal(t, []any{reference, "menu", "s1", []menu.Touchings{{Entity: "items", Location: "s1", Rows: 1}}},
-		[]any{made.Reference, made.Kind, made.Location, made.Touched})
-	require.Equal(t, []menu.Touchings{{Entity: "stores", Rows: 1}}, all[3].Touched)
+	require.Equal(t, []any{reference, "menu", "s1", []menu.ChangeCount{{Entity: "items", Location: "s1", Rows: 1}}},
+		[]any{made.Reference, made.Kind, made.Location, made.Changes})
+	require.Equal(t, []menu.ChangeCount{{Entity: "stores", Rows: 1}}, all[3].Changes)
 
 	ids := func(f menu.RevisionFilter) (found []int) {
 		for _, r := range k.revisions(f) {
@@ -336,7 +336,7 @@ func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 		moments = append(moments, clock.Now())
 		clock.Advance(time.Hour)
 	}
-	_, scope, err := menus.New(k.db).Address(context.Background(), k.business, "s1")
+	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time) (record, seen []string) {
 		was, err := menus.New(k.db).ItemThen(context.Background(), k.business, scope, "web", "dal", at)
@@ -373,7 +373,7 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 		moments = append(moments, clock.Now())
 		clock.Advance(time.Hour)
 	}
-	_, scope, err := menus.New(k.db).Address(context.Background(), k.business, "s1")
+	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time, platform string) string {
 		was, err := menus.New(k.db).ItemThen(context.Background(), k.business, scope, platform, "dal", at)

@@ -67,8 +67,8 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	all := k.revisions(menu.RevisionFilter{Entity: "timing_groups"})
 	require.Len(t, all, 3, "what changes nothing is no revision")
 	for n, rows := range []int{1, 1, 2} {
-		require.Equal(t, []any{"timing_groups", "", []menu.Touchings{{Entity: "timing_groups", Rows: rows}}},
-			[]any{all[n].Kind, all[n].Location, all[n].Touched})
+		require.Equal(t, []any{"timing_groups", "", []menu.ChangeCount{{Entity: "timing_groups", Rows: rows}}},
+			[]any{all[n].Kind, all[n].Location, all[n].Changes})
 	}
 	require.Equal(t, all, k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "Lunch"}))
 	require.Equal(t, all[2:], k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}))
@@ -106,7 +106,7 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 
 	undoing, err := menus.Undoing(t.Context(), k.business, all[2].ID)
 	require.NoError(t, err)
-	require.Equal(t, menu.Undoing{Timings: 1, Latest: all[0].ID}, undoing)
+	require.Equal(t, menu.RollbackPreview{Timings: 1, Latest: all[0].ID}, undoing)
 	require.Equal(t, 1, undoing.Count())
 	stats := func(callback map[string]any) any { return callback["stats"].(map[string]any)["timing_groups"] }
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0},
@@ -140,7 +140,7 @@ func TestItemHistoryUsesPastCategoryTimings(t *testing.T) {
 	k.send("s1",
 		`{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"late","name":"Late"}],"items":[{"ref_id":"dal",`+
 			`"title":"Dal","price":5,"category_ref_ids":["mains","late"]}]}`)
-	_, scope, err := menusdb.New(k.db).Address(t.Context(), k.business, "s1")
+	_, scope, err := menusdb.New(k.db).ResolveLocation(t.Context(), k.business, "s1")
 	require.NoError(t, err)
 	onSale := func(at time.Time) any {
 		was, err := menusdb.New(k.db).ItemThen(t.Context(), k.business, scope, "web", "dal", at)

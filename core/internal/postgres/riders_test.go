@@ -48,8 +48,8 @@ func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 	require.Empty(t, d.claim(me))
 	record, err := orders.New(d.db).Get(context.Background(), d.business, "", id)
 	require.NoError(t, err)
-	require.Len(t, record.Rides, 3)
-	require.Equal(t, &order.RiderRelay{State: "done"}, record.Rides[2].Relay)
+	require.Len(t, record.RiderHistory, 3)
+	require.Equal(t, &order.RiderRelay{State: "done"}, record.RiderHistory[2].Relay)
 }
 
 func TestFailingRiderStatusBlocksTheNext(t *testing.T) {

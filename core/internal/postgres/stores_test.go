@@ -37,7 +37,7 @@ func enqueue(t *testing.T, db *postgres.DB, business core.BusinessID, body strin
 // runJobs runs all queued jobs.
 func runJobs(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	handlers := map[core.JobKind]job.Handler{core.StoreJob: store.Ingestor{Records: stores.New(db), Clock: db.Clock()}}
+	handlers := map[core.JobKind]job.Handler{core.StoreJob: store.Ingestor{Storage: stores.New(db), Clock: db.Clock()}}
 	stop := startRunner(t, db, job.Config{}, handlers)
 	eventually(t, "jobs done", func() bool {
 		backlog, err := schema.ReadBacklog(context.Background(), db)
@@ -176,7 +176,7 @@ func (r *recorder) got() []string {
 func TestJobsRunInOrderWithinEachBusiness(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	slow, quick := hubtest.Business(t, db), hubtest.Business(t, db)
-	ingestor := store.Ingestor{Records: stores.New(db), Clock: db.Clock()}
+	ingestor := store.Ingestor{Storage: stores.New(db), Clock: db.Clock()}
 	release := make(chan struct{})
 	gate := &recorder{run: func(ctx context.Context, work core.Job) error {
 		if work.Business == slow.ID {
@@ -215,7 +215,7 @@ func TestExhaustedJobFailsAndSendsItsCallback(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
-	ingestor := store.Ingestor{Records: stores.New(db), Clock: clock}
+	ingestor := store.Ingestor{Storage: stores.New(db), Clock: clock}
 	broken := &recorder{
 		run:  func(context.Context, core.Job) error { panic("broken") },
 		fail: func(work core.Job, cause error) error { return ingestor.Fail(context.Background(), work, cause) },
@@ -262,7 +262,7 @@ func TestALostLeaseWritesNothing(t *testing.T) {
 	require.Len(t, taken, 1)
 	require.Equal(t, 2, taken[0].Attempts)
 
-	ingestor := store.Ingestor{Records: stores.New(db), Clock: clock}
+	ingestor := store.Ingestor{Storage: stores.New(db), Clock: clock}
 	silent := func(int, int) {}
 	require.Equal(t, core.Conflict, core.CodeOf(ingestor.Run(ctx, stalled[0], silent)))
 	_, err = stores.New(db).Get(ctx, tenant.ID, "a")
@@ -281,8 +281,8 @@ func TestFailedStoreIngestKeepsTheJob(t *testing.T) {
 	require.NoError(t, err)
 	broke := errors.New("broke")
 	err = stores.New(db).Ingest(ctx, claimed[0], store.Request{},
-		func(store.Known, func() int64) (store.Ingested, error) {
-			return store.Ingested{}, broke
+		func(store.State, func() int64) (store.IngestResult, error) {
+			return store.IngestResult{}, broke
 		})
 	require.ErrorIs(t, err, broke)
 	backlog, err := schema.ReadBacklog(ctx, db)

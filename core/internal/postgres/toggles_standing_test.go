@@ -20,7 +20,7 @@ func (s *switches) stands(reference core.ID) (told, waiting []string) {
 	s.t.Helper()
 	standing, err := s.toggles.Standing(context.Background(), s.business, reference)
 	require.NoError(s.t, err)
-	for _, event := range standing.Told {
+	for _, event := range standing.Events {
 		var body struct {
 			Platform  string  `json:"platform"`
 			Reference core.ID `json:"reference_id"`
@@ -29,7 +29,7 @@ func (s *switches) stands(reference core.ID) (told, waiting []string) {
 		require.Equal(s.t, reference, body.Reference)
 		told = append(told, string(event.Type)+" "+body.Platform)
 	}
-	for _, w := range standing.Waiting {
+	for _, w := range standing.Pending {
 		waiting = append(waiting, w.Platform)
 	}
 	return told, waiting

@@ -129,7 +129,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	s.switchItem("curry", false, until)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
 	told := s.events()
-	turned, _, err := s.toggles.TurnOn(context.Background(), 100)
+	turned, _, err := s.toggles.EnableDue(context.Background(), 100)
 	require.NoError(t, err)
 	require.Zero(t, turned, "nothing is due")
 	s.clock.Advance(10 * time.Minute)
@@ -143,7 +143,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 				time.AfterFunc(time.Duration(n)*time.Millisecond, cancel)
 			}
 			for range 20 {
-				turned, _, err := s.toggles.TurnOn(ctx, 3)
+				turned, _, err := s.toggles.EnableDue(ctx, 3)
 				if err != nil {
 					return
 				}
@@ -152,7 +152,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 		})
 	}
 	working.Wait()
-	_, next, err := s.toggles.TurnOn(context.Background(), 100)
+	_, next, err := s.toggles.EnableDue(context.Background(), 100)
 	require.NoError(t, err)
 	require.Zero(t, next, "nothing is pending anymore")
 	require.Empty(t, s.closed("s1"))
@@ -174,7 +174,7 @@ func (s *switches) events() (n int) {
 func (s *switches) turnOn() time.Time {
 	s.t.Helper()
 	for {
-		turned, next, err := s.toggles.TurnOn(context.Background(), 100)
+		turned, next, err := s.toggles.EnableDue(context.Background(), 100)
 		require.NoError(s.t, err)
 		if turned == 0 {
 			return next
@@ -216,11 +216,11 @@ func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	pgtest.Exec(t, s.db,
 		`CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON store_overrides FOR EACH ROW EXECUTE FUNCTION broken()`)
 	s.clock.Advance(10 * time.Minute)
-	turned, _, err := s.toggles.TurnOn(context.Background(), 1)
+	turned, _, err := s.toggles.EnableDue(context.Background(), 1)
 	require.ErrorContains(t, err, "broken")
 	require.Equal(t, 2, turned, "a place of a store, and an item, of the other business")
 	for range 3 {
-		_, _, err = s.toggles.TurnOn(context.Background(), 1)
+		_, _, err = s.toggles.EnableDue(context.Background(), 1)
 		require.Error(t, err)
 	}
 	require.Empty(t, s.closed("s1"))

@@ -120,7 +120,7 @@ func (s *Scenario) findPlatforms(ctx context.Context, db *postgres.DB) error {
 		s.accounts[name] = base + "/admin" + platformPath(core.BusinessID(s.Business), name)
 	}
 	for _, p := range all {
-		if p.ServedBy == core.ServedByOwn {
+		if p.ServedBy == core.ServedByMerchant {
 			s.accounts[p.Name] = ""
 		}
 	}

@@ -83,19 +83,19 @@ func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID
 		return added, core.Errorf(core.Conflict, "%q is the name of a platform of the business", alias)
 	}
 	if sent != nil {
-		added.Sent = *sent
+		added.InEvents = *sent
 	} else if err := tx.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM platform_aliases WHERE business_id = ? AND platform = ?)`, business,
-		platform).Scan(&added.Sent); err != nil {
+		platform).Scan(&added.InEvents); err != nil {
 		return added, fmt.Errorf("reading aliases of platforms: %w", err)
 	}
-	if added.Sent {
+	if added.InEvents {
 		if err := unsend(ctx, tx, business, platform); err != nil {
 			return added, err
 		}
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO platform_aliases (business_id, alias, platform, sent, created_at)
-		VALUES (?, ?, ?, ?, ?)`, business, alias, platform, added.Sent, s.db.Clock().Now())
+		VALUES (?, ?, ?, ?, ?)`, business, alias, platform, added.InEvents, s.db.Clock().Now())
 	if err != nil {
 		err = fmt.Errorf("storing an alias of a platform: %w", err)
 	}
@@ -125,7 +125,7 @@ func unsend(ctx context.Context, tx bun.Conn, business core.BusinessID, platform
 }
 
 func told(a core.PlatformAlias) map[string]any {
-	return map[string]any{"alias": a.Alias, "sent": a.Sent}
+	return map[string]any{"alias": a.Alias, "sent": a.InEvents}
 }
 
 // SendAlias sets whether events name the platform of an alias by it. It returns NotFound for an
@@ -134,7 +134,7 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 	change access.Change) error {
 	return s.db.InTx(ctx, func(tx bun.Conn) error {
 		known, err := s.find(ctx, tx, business, alias)
-		if err != nil || known.Sent == sent {
+		if err != nil || known.InEvents == sent {
 			return err
 		}
 		change.Object, change.Before = "platform/"+known.Platform, told(known)
@@ -145,7 +145,7 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 			sent, business, alias); err != nil {
 			return fmt.Errorf("storing an alias of a platform: %w", err)
 		}
-		known.Sent = sent
+		known.InEvents = sent
 		change.After = told(known)
 		return s.db.RecordAudit(ctx, tx, change)
 	})
@@ -176,6 +176,6 @@ func (s Store) find(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	}
 	err = tx.QueryRowContext(ctx,
 		`SELECT alias, platform, sent FROM platform_aliases WHERE business_id = ? AND alias = ?`, business, alias).
-		Scan(&known.Alias, &known.Platform, &known.Sent)
+		Scan(&known.Alias, &known.Platform, &known.InEvents)
 	return known, postgres.NotFound(err, "business %d has no alias %q", business, alias)
 }

@@ -58,7 +58,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 	p := &t.payload
 	o := toggle.Outcome{At: now, Done: !t.failed(), Message: t.call.Message, Switch: toggle.Switch{
 		Business: t.call.Business, StoreID: p.StoreID, StoreRef: p.StoreRefID, Platform: t.call.Platform,
-		SentAs: t.call.SentAs, Enable: p.Enable, Source: p.Source, Reference: p.Reference,
+		EventAlias: t.call.SentAs, Enable: p.Enable, Source: p.Source, Reference: p.Reference,
 	}}
 	if t.call.Kind == relay.StoreAction {
 		event, err := o.StoreEvent()
@@ -80,7 +80,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 }
 
 // refuse records a refusal, and reports whether its entity is in the list.
-func refuse(list []core.Switched, r relay.Refusal) bool {
+func refuse(list []core.AvailabilityResult, r relay.Refusal) bool {
 	for i := range list {
 		if list[i].RefID == r.RefID {
 			list[i].Reason = cmp.Or(list[i].Reason, cmp.Or(r.Message, "the platform refused it"))

@@ -51,14 +51,14 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 			}
 			s := itemSwitch{
 				business: business, storeID: store, storeRef: r.LocationRefID, items: r.Items, options: r.Options,
-				enable: r.Action == toggle.Enable, source: toggle.ByAPI, actor: actor, reference: reference,
+				enable: r.Action == toggle.Enable, source: toggle.SourceAPI, actor: actor, reference: reference,
 				turnOnAt: r.TurnOnAt,
 			}
 			n, undone, err := t.switchItems(ctx, tx, box, s)
 			if err != nil {
 				return err
 			}
-			accepted = toggle.Accepted{Platforms: n, Undone: undone, Warnings: r.Unlisted(n)}
+			accepted = toggle.Accepted{Platforms: n, Failed: undone, Warnings: r.UnlistedWarnings(n)}
 			return publications.KeepUnnotified(ctx, t.db, tx, business, reference, n)
 		})
 	}
@@ -67,7 +67,7 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 }
 
 // schedule replaces the timers of the switched items and options.
-func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.Switched) error {
+func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.AvailabilityResult) error {
 	kinds, names := menus.ByKind(switched(items), switched(options))
 	if err := menus.ForgetTurnOns(ctx, tx, s.business, s.storeID, switched(items), switched(options)); err != nil ||
 		s.turnOnAt.IsZero() {
@@ -85,8 +85,8 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 
 // note records when the request was made, so that a menu request accepted earlier does not
 // undo it. For a timer that is the time of the request that set it.
-func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.Switched) error {
-	if s.source == toggle.ByTimer {
+func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.AvailabilityResult) error {
+	if s.source == toggle.SourceTimer {
 		now = core.TimeOf(s.reference)
 	}
 	kinds, names := menus.ByKind(switched(items), switched(options))
@@ -104,7 +104,7 @@ func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items,
 }
 
 // switched returns the ref_ids of what could be switched.
-func switched(list []core.Switched) (names []string) {
+func switched(list []core.AvailabilityResult) (names []string) {
 	for _, thing := range list {
 		if thing.Reason == "" {
 			names = append(names, thing.RefID)
@@ -115,11 +115,11 @@ func switched(list []core.Switched) (names []string) {
 
 // switchItems changes the menu and notifies the platforms. The caller has locked the menu.
 func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
-	s itemSwitch) (platforms int, undone []core.Switched, err error) {
+	s itemSwitch) (platforms int, undone []core.AvailabilityResult, err error) {
 	loader := menus.MenuLoader{Ctx: ctx, Tx: tx, Business: s.business, Store: s.storeID}
-	asked := menu.Switch{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
+	asked := menu.AvailabilityChange{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
 		Options: s.options, Available: s.enable}
-	state, err := loader.State(asked.Needs())
+	state, err := loader.State(asked.ReadSet())
 	if err != nil {
 		return 0, nil, err
 	}
@@ -148,7 +148,7 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		here := listedHere(items, state.Items, p.Platform, blocked[p.Platform])
 		told := relay.ItemActionPayload{Outlet: p.outlet(now), Items: here, Options: options,
 			Version: versions[p.Platform] + marks(s, &plan)}
-		if ofItems, ofOptions := told.Told(); p.servedBy == core.ServedByOwn || len(ofItems)+len(ofOptions) == 0 {
+		if ofItems, ofOptions := told.Told(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
 			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
 			if err != nil {
 				return 0, nil, err
@@ -169,13 +169,13 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		return 0, nil, err
 	}
 	undone = slices.DeleteFunc(slices.Concat(items, options),
-		func(thing core.Switched) bool { return thing.Reason == "" })
+		func(thing core.AvailabilityResult) bool { return thing.Reason == "" })
 	return len(places), undone, box.Publish(ctx, tx, events...)
 }
 
 // writeSwitch writes the menu changes of a switch, as a revision.
 func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
-	if !plan.Changes() {
+	if !plan.HasChanges() {
 		return nil
 	}
 	revision, err := revisions.Begin(ctx, t.db, tx)
@@ -199,7 +199,7 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 // once, because the platform may lack it.
 func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
 	if err := publications.PublishMenus(ctx, t.db, tx, core.Job{ID: s.reference, Business: s.business}, s.storeID,
-		plan.Reach()); err != nil || !s.enable || !plan.Changes() {
+		plan.AffectedStores()); err != nil || !s.enable || !plan.HasChanges() {
 		return err
 	}
 	_, err := publications.MarkDue(ctx, t.db, tx, publications.Selector{
@@ -212,10 +212,10 @@ func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, pla
 
 // marks returns how often publishSwitch marks the store's menu.
 func marks(s itemSwitch, plan *menu.Plan) (n int64) {
-	if plan.Reach().Any() {
+	if plan.AffectedStores().Any() {
 		n++
 	}
-	if s.enable && plan.Changes() {
+	if s.enable && plan.HasChanges() {
 		n++
 	}
 	return n
@@ -272,7 +272,7 @@ func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 }
 
 // listedHere returns the items for one platform, with a reason for those it does not list.
-func listedHere(items []core.Switched, records []menu.Item, platform string, blocked map[int64]string) []core.Switched {
+func listedHere(items []core.AvailabilityResult, records []menu.Item, platform string, blocked map[int64]string) []core.AvailabilityResult {
 	listed := make(map[int64]bool, len(records))
 	for i := range records {
 		listed[records[i].ID] = records[i].ListedOn(platform)

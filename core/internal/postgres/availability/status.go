@@ -21,15 +21,15 @@ const standingMost = 4 * toggle.MaxPlatforms
 // Standing returns the outcomes of a switch or publish request. It returns NotFound if the
 // business has no request with the reference.
 func (t Store) Standing(ctx context.Context, business core.BusinessID,
-	reference core.ID) (s toggle.Standing, err error) {
-	if s.Told, err = t.told(ctx, business, reference); err != nil {
+	reference core.ID) (s toggle.Status, err error) {
+	if s.Events, err = t.told(ctx, business, reference); err != nil {
 		return s, err
 	}
 	// Calls are created in the transaction of their request, which lasts less than a minute.
 	made := core.TimeOf(reference)
-	s.Waiting, err = postgres.Collect(ctx, t.db.Tenant(business), "reading what waits of a switch",
-		func(w *toggle.Waiting) []any {
-			return []any{&w.Platform, &w.Because}
+	s.Pending, err = postgres.Collect(ctx, t.db.Tenant(business), "reading what waits of a switch",
+		func(w *toggle.PendingPlatform) []any {
+			return []any{&w.Platform, &w.LastError}
 		}, queries.With("waiting_switches", postgres.Args{
 			"business": business, "first": core.FirstID(made), "last": core.FirstID(made.Add(time.Minute)),
 			"store_action": relay.StoreAction, "item_action": relay.ItemAction, "reference": reference,
@@ -38,7 +38,7 @@ func (t Store) Standing(ctx context.Context, business core.BusinessID,
 	if err != nil {
 		return s, err
 	}
-	if len(s.Told)+len(s.Waiting) == 0 {
+	if len(s.Events)+len(s.Pending) == 0 {
 		var known bool
 		err = t.db.Tenant(business).QueryRowContext(ctx,
 			`SELECT true FROM unnotified_switches WHERE business_id = ? AND reference = ?`, business,

@@ -41,7 +41,7 @@ var placeColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
 }))
 
 func (p *place) fields() []any {
-	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.SentAs, &p.servedBy, &p.platformStoreID}
+	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.EventAlias, &p.servedBy, &p.platformStoreID}
 }
 
 // SwitchStore opens or closes a store on the named platforms, or on all platforms that list
@@ -61,7 +61,7 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 		if err != nil {
 			return err
 		}
-		asked := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.ByAPI, reference: reference,
+		asked := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.SourceAPI, reference: reference,
 			actor: actor, turnOnAt: r.TurnOnAt}
 		asked.which = publications.ListedOn
 		if len(named) > 0 {
@@ -69,7 +69,7 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 				postgres.Array(named)))
 		}
 		places, err := t.switchStore(ctx, tx, business, store, asked)
-		accepted = toggle.Accepted{Platforms: len(places), Warnings: r.Unlisted(named, listed)}
+		accepted = toggle.Accepted{Platforms: len(places), Warnings: r.UnlistedWarnings(named, listed)}
 		if err := t.tellStores(ctx, tx, box, places, err); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, business core.BusinessID, store int64,
 	closed bool, reason string) error {
 	asked := storeSwitch{
-		enable: !closed, source: toggle.ByPresence, reason: reason, reference: core.NewID(t.db.Clock().Now()),
+		enable: !closed, source: toggle.SourcePresence, reason: reason, reference: core.NewID(t.db.Clock().Now()),
 		actor: "hub",
 		which: publications.ListedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
@@ -137,7 +137,7 @@ func (t Store) tellStores(ctx context.Context, tx bun.Conn, box *outbox.Outbox, 
 	var events []core.Event
 	for i, p := range places {
 		now := t.db.Clock().Now().Add(time.Duration(i) * time.Microsecond) // so that ids sort by arrival
-		if p.servedBy == core.ServedByOwn {
+		if p.servedBy == core.ServedByMerchant {
 			event, err := toggle.Outcome{Switch: p.Switch, Done: true, Message: p.reason, At: now}.StoreEvent()
 			if err != nil {
 				return err

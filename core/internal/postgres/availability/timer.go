@@ -17,9 +17,9 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// TurnOn turns on what is due, one business at a time, so that a failure in one does not
+// EnableDue turns on what is due, one business at a time, so that a failure in one does not
 // delay others. It skips rows that another transaction has locked.
-func (t Store) TurnOn(ctx context.Context, limit int) (turned int, next time.Time, err error) {
+func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error) {
 	var due sql.NullTime
 	if err := t.db.Bun().QueryRowContext(ctx,
 		`SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at)
@@ -52,7 +52,7 @@ func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		now := t.db.Clock().Now()
 		places, err := readPlaces(ctx, tx, queries.With("turn_on_stores", postgres.Args{
-			"business": business, "now": now, "limit": limit, "source": toggle.ByTimer, "columns": placeColumns,
+			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer, "columns": placeColumns,
 		}))
 		n = len(places)
 		return t.tellStores(ctx, tx, box, places, err)
@@ -120,7 +120,7 @@ func (t Store) takeDue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	}
 	defer rows.Close()
 	for rows.Next() {
-		s := &itemSwitch{business: business, storeID: store, enable: true, source: toggle.ByTimer}
+		s := &itemSwitch{business: business, storeID: store, enable: true, source: toggle.SourceTimer}
 		var kind menu.Kind
 		var name string
 		if err := rows.Scan(&s.storeRef, &kind, &name, &s.reference, &s.actor); err != nil {

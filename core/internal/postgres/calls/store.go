@@ -113,7 +113,7 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		}
 		// Order 0 is a rejected order, which is not stored.
 		if !known && c.Order.ID != 0 || len(c.Payload) == 0 ||
-			c.Kind == relay.RiderLocation && !order.Followed(state, last) {
+			c.Kind == relay.RiderLocation && !order.Trackable(state, last) {
 			empty = append(empty, c)
 			continue
 		}

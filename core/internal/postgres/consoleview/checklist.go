@@ -64,7 +64,7 @@ func (c Checklist) offering(ctx context.Context, business core.BusinessID) ([]st
 	}
 	offering := []string{}
 	for _, p := range platforms {
-		if p.ServedBy == core.ServedByOwn {
+		if p.ServedBy == core.ServedByMerchant {
 			continue
 		}
 		// A starting plugin's actions are unknown: it is left out.

@@ -42,7 +42,7 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 		return n, fmt.Errorf("reading silent stores: %w", err)
 	}
 	if err := c.db.Bun().NewRaw(queries.With("failed_menus", postgres.Args{
-		"businesses": postgres.Array(businesses), "own": core.ServedByOwn, "limit": noticesShown,
+		"businesses": postgres.Array(businesses), "own": core.ServedByMerchant, "limit": noticesShown,
 	})).Scan(ctx, &n.Menus); err != nil {
 		return n, fmt.Errorf("reading rejected menus: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 // plugin. nil businesses means all.
 func (c Store) Serving(ctx context.Context, businesses []core.BusinessID,
 	limit int) (served map[string][]console.Served, findings map[string]int, err error) {
-	only := postgres.Conditions{Text: "p.served_by <> ?", Args: []any{core.ServedByOwn}}
+	only := postgres.Conditions{Text: "p.served_by <> ?", Args: []any{core.ServedByMerchant}}
 	only.Add(businesses != nil, "p.business_id = ANY (?)", postgres.Array(businesses))
 	rows, err := c.db.Bun().QueryContext(ctx, `SELECT p.served_by, p.business_id, b.name, p.name,
 			(SELECT count(*) FROM platform_findings f WHERE f.business_id = p.business_id AND f.platform = p.name)

@@ -34,13 +34,13 @@ func Enqueue(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, r
 	// The lock admits one transaction per ordering key, so that the order of seq is the order
 	// of commits. No job can then appear before one that is already running.
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
-		"job/"+string(work.Kind.Line()), int64(work.Business)&0x7fffffff); err != nil {
+		"job/"+string(work.Kind.OrderingKey()), int64(work.Business)&0x7fffffff); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("enqueue", postgres.Args{
 		"business": work.Business, "id": work.ID, "kind": work.Kind, "subject": work.Subject,
 		"body": db.Pack(work.Body), "callback_url": work.CallbackURL, "request": requestID,
-		"created_at": work.CreatedAt, "dry_run": work.DryRun, "trace": core.TraceOf(ctx), "actor": work.Actor,
+		"created_at": work.CreatedAt, "dry_run": work.DryRun, "trace": core.TraceFromContext(ctx), "actor": work.Actor,
 	})); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
@@ -92,7 +92,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject,
 			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts,
 			Seq: row.Seq, Owner: owner, Trace: row.Trace,
-			Cause: row.Cause,
+			LastError: row.Cause,
 		}
 		if size := postgres.UnpackedLength(row.Body, row.Stored); row.Stored > bodyClaimed || size > bodyClaimed {
 			claimed[i].Size = row.Stored + size // both are in memory at once
@@ -114,7 +114,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 func (j Store) unpackJob(work *core.Job, stored []byte) {
 	var err error
 	if work.Body, err = j.db.Unpack(stored); err != nil {
-		work.Unready = err.Error()
+		work.BodyError = err.Error()
 	}
 }
 

@@ -40,7 +40,7 @@ func (m Store) Revisions(ctx context.Context, business core.BusinessID,
 	for rows.Next() {
 		var r menu.Revision
 		var at time.Time
-		if err := rows.Scan(&r.ID, &at, &r.Reference, &r.Kind, &r.Location, &r.Actor, &r.Undoes); err != nil {
+		if err := rows.Scan(&r.ID, &at, &r.Reference, &r.Kind, &r.Location, &r.Actor, &r.RolledBackTo); err != nil {
 			return nil, fmt.Errorf("reading revisions: %w", err)
 		}
 		r.At = at.UnixMilli()
@@ -56,7 +56,7 @@ func (m Store) Revisions(ctx context.Context, business core.BusinessID,
 func (m Store) countRows(ctx context.Context, business core.BusinessID, list []menu.Revision) error {
 	byID, ids := map[core.ID]*menu.Revision{}, make([]string, len(list))
 	for i := range list {
-		list[i].Touched = []menu.Touchings{}
+		list[i].Changes = []menu.ChangeCount{}
 		byID[list[i].ID], ids[i] = &list[i], list[i].ID.String()
 	}
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
@@ -72,12 +72,12 @@ func (m Store) countRows(ctx context.Context, business core.BusinessID, list []m
 		var id core.ID
 		var table string
 		var kind int
-		var t menu.Touchings
+		var t menu.ChangeCount
 		if err := rows.Scan(&id, &table, &kind, &t.Location, &t.Rows); err != nil {
 			return fmt.Errorf("reading the changes of revisions: %w", err)
 		}
 		t.Entity, _ = entityOf(table, kind)
-		byID[id].Touched = append(byID[id].Touched, t)
+		byID[id].Changes = append(byID[id].Changes, t)
 	}
 	return rows.Err()
 }

@@ -31,7 +31,7 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active, &record, &one.UpdatedAt); err != nil {
 			return nil, fmt.Errorf("reading items: %w", err)
 		}
-		if err := menu.Unpack(record, &one.Item); err != nil {
+		if err := menu.DecodeStored(record, &one.Item); err != nil {
 			return nil, fmt.Errorf("reading stored item %d: %w", ref.ID, err)
 		}
 		one.Item.Ref = ref
@@ -40,8 +40,8 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 	return list, rows.Err()
 }
 
-// KeepFindings stores the findings of a platform against items (menu.RecheckRecords).
-func (m Store) KeepFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
+// ReplaceFindings stores the findings of a platform against items (menu.RecheckRecords).
+func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
 	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
@@ -74,7 +74,7 @@ func (m Store) KeepFindings(ctx context.Context, work core.Job, platform string,
 		if err != nil {
 			return err
 		}
-		if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.Reach{Items: changed}); err != nil ||
+		if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{Items: changed}); err != nil ||
 			stale > 0 {
 			return err
 		}

@@ -78,7 +78,7 @@ func (l *MenuLoader) masters(kind menu.Kind, condition string, args ...any) (lis
 func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
 	records := make([]R, len(rows))
 	for i, row := range rows {
-		if err := menu.Unpack(row.record, &records[i]); err != nil {
+		if err := menu.DecodeStored(row.record, &records[i]); err != nil {
 			return nil, fmt.Errorf("reading stored record %d: %w", row.ref.ID, err)
 		}
 		settle(&records[i], row)
@@ -178,7 +178,7 @@ func values[V any](l *MenuLoader, into *[]menu.AtStore[V], kind menu.Kind, condi
 		list := make([]menu.AtStore[V], len(ids))
 		for i, content := range contents {
 			list[i].ID = ids[i]
-			if err := menu.Unpack(content, &list[i].Values); err != nil {
+			if err := menu.DecodeStored(content, &list[i].Values); err != nil {
 				return fmt.Errorf("reading stored values of %s %d: %w", kind, ids[i], err)
 			}
 		}

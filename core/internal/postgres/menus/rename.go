@@ -76,10 +76,10 @@ func (r *renaming) masters() (bool, error) {
 		return false, err
 	}
 	plan := menu.Plan{Scope: menu.MasterScope(),
-		Items:   renamedOf(items, func(i *menu.Item) bool { return i.Rename(r.resolve) }),
-		Options: renamedOf(options, func(o *menu.Option) bool { return o.Rename(r.resolve) }),
-		Charges: renamedOf(charges, func(c *menu.Charge) bool { return c.Rename(r.resolve) })}
-	if !plan.Changes() {
+		Items:   renamedOf(items, func(i *menu.Item) bool { return i.RenamePlatforms(r.resolve) }),
+		Options: renamedOf(options, func(o *menu.Option) bool { return o.RenamePlatforms(r.resolve) }),
+		Charges: renamedOf(charges, func(c *menu.Charge) bool { return c.RenamePlatforms(r.resolve) })}
+	if !plan.HasChanges() {
 		return false, nil
 	}
 	return true, r.writer.Write(&plan)
@@ -104,9 +104,9 @@ func (r *renaming) values() (bool, error) {
 		WHERE business_id = ? AND kind = ? AND position(? IN content::text) > 0 ORDER BY store_id, id`,
 		[]any{r.loader.Business, int(menu.Items), r.quoted}, func(row postgres.CopiedRow) {
 			var values menu.ItemValues
-			if err := menu.Unpack(row.Text(2), &values); err != nil {
+			if err := menu.DecodeStored(row.Text(2), &values); err != nil {
 				failure = fmt.Errorf("the stored values of item %d cannot be read: %w", row.Int(1), err)
-			} else if values.Rename(r.resolve) {
+			} else if values.RenamePlatforms(r.resolve) {
 				encoded, err := json.Marshal(&values, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 				failure = cmp.Or(failure, err)
 				stores, ids, contents = append(stores, row.Int(0)), append(ids, row.Int(1)),

@@ -44,7 +44,7 @@ func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []c
 
 // Undoing counts what a rollback to a revision would change now. It returns NotFound if
 // there is no such revision.
-func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID) (u menu.Undoing, err error) {
+func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID) (u menu.RollbackPreview, err error) {
 	if _, err := m.Revision(ctx, business, to); err != nil {
 		return u, err
 	}
@@ -75,7 +75,7 @@ func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID
 
 // RollBack restores the menu as it was right after a revision (menu.Rollbacks).
 func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
-	finish func(menu.Undone) (menu.Ingested, error)) error {
+	finish func(menu.RollbackResult) (menu.IngestResult, error)) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 // undo reverts the changes after a revision. It removes rows that changed since and restores
 // the earlier ones. Entities created since are removed with their ids, and so are timers set
 // since.
-func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.Undone, err error) {
+func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.RollbackResult, err error) {
 	business := work.Business
 	var from, until sql.NullInt64
 	if err := tx.QueryRowContext(ctx,
@@ -190,12 +190,12 @@ func (m Store) rolledBack(ctx context.Context, tx bun.Conn, work core.Job, store
 			return err
 		}
 	}
-	if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.Reach{All: true}); err != nil {
+	if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true}); err != nil {
 		return err
 	}
 	var platforms []string
 	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND served_by <> ? ORDER BY name`,
-		work.Business, core.ServedByOwn).Scan(ctx, &platforms); err != nil {
+		work.Business, core.ServedByMerchant).Scan(ctx, &platforms); err != nil {
 		return fmt.Errorf("reading platforms: %w", err)
 	}
 	for _, platform := range platforms {

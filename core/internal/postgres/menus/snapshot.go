@@ -17,7 +17,7 @@ import (
 // retention of revisions. It ignores platform findings. It returns NotFound if the platform
 // is unknown or the item never existed.
 func (m Store) ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-	at time.Time) (then menu.ItemThen, err error) {
+	at time.Time) (then menu.ItemAsOf, err error) {
 	on := core.Platform{Name: platform}
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
@@ -36,9 +36,9 @@ func (m Store) ItemThen(ctx context.Context, business core.BusinessID, scope men
 		if err != nil {
 			return err
 		}
-		timings.Now(at.In(zone))
+		timings.UpdateOpen(at.In(zone))
 		whole.Timings = timings
-		then = menu.Then(scope, whole, on, refID, at)
+		then = menu.AsOf(scope, whole, on, refID, at)
 		return nil
 	})
 	return then, err
@@ -85,7 +85,7 @@ func valuesThen[V any](p past, store int64, kind menu.Kind, ids ...int64) (list 
 		if err := rows.Scan(&here.ID, &content); err != nil {
 			return nil, fmt.Errorf("reading a snapshot: %w", err)
 		}
-		if err := menu.Unpack(content, &here.Values); err != nil {
+		if err := menu.DecodeStored(content, &here.Values); err != nil {
 			return nil, err
 		}
 		list = append(list, here)

@@ -53,7 +53,7 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 			return err
 		}
 		if err := m.readStore(ctx, tx, business, storeID, platform, &s); err != nil || !s.Listed ||
-			s.Platform.ServedBy == core.ServedByOwn {
+			s.Platform.ServedBy == core.ServedByMerchant {
 			return err
 		}
 		if s.Menu, err = m.catalogue(ctx, tx, business); err != nil {
@@ -92,7 +92,7 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 		}
 	}
 	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
-	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.On(platform)
+	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.ListedOn(platform)
 	if err := readPublished(ctx, tx, business, s); err != nil {
 		return err
 	}

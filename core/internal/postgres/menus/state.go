@@ -10,13 +10,13 @@ import (
 )
 
 // State reads what a request depends on (menu.Needs), and little more.
-func (l *MenuLoader) State(needs menu.Needs) (menu.State, error) {
+func (l *MenuLoader) State(needs menu.ReadSet) (menu.State, error) {
 	var s menu.State
 	var err error
 	if s.Names, err = platforms.NamesOf(l.Ctx, l.Tx, l.Business); err != nil {
 		return s, err
 	}
-	for _, step := range []func(menu.Needs, *menu.State) error{l.named, l.linked, l.others, l.valued, l.spread} {
+	for _, step := range []func(menu.ReadSet, *menu.State) error{l.named, l.linked, l.others, l.valued, l.spread} {
 		if err := step(needs, &s); err != nil {
 			return s, err
 		}
@@ -25,7 +25,7 @@ func (l *MenuLoader) State(needs menu.Needs) (menu.State, error) {
 }
 
 // named reads the full records of the named entities.
-func (l *MenuLoader) named(needs menu.Needs, s *menu.State) error {
+func (l *MenuLoader) named(needs menu.ReadSet, s *menu.State) error {
 	e := needs.Entities
 	if names := append(append([]string{}, e[menu.Categories].Named...),
 		e[menu.Categories].Referred...); len(names) > 0 {
@@ -66,7 +66,7 @@ func groupRef(g *menu.OptionGroup) menu.Ref { return g.Ref }
 func optionRef(o *menu.Option) menu.Ref     { return o.Ref }
 
 // linked reads the associations that the request needs.
-func (l *MenuLoader) linked(needs menu.Needs, s *menu.State) error {
+func (l *MenuLoader) linked(needs menu.ReadSet, s *menu.State) error {
 	const toNamed = `to_id IN (SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ANY (?))`
 	items, groups, options := IDsOf(s.Items, ItemRef), IDsOf(s.OptionGroups, groupRef), IDsOf(s.Options, optionRef)
 	if err := l.links(&s.Links[menu.ItemCategory], menu.ItemCategory, "from_id = ANY (?)",
@@ -80,8 +80,8 @@ func (l *MenuLoader) linked(needs menu.Needs, s *menu.State) error {
 	nests := "false"
 	if needs.Nesting {
 		nests = fmt.Sprintf("from_id IN (SELECT from_id FROM menu_links WHERE business_id = %d AND relation = %d)",
-			l.Business, menu.GroupUnderneath)
-		if err := l.links(&s.Links[menu.GroupUnderneath], menu.GroupUnderneath, "true"); err != nil {
+			l.Business, menu.NestedGroup)
+		if err := l.links(&s.Links[menu.NestedGroup], menu.NestedGroup, "true"); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (l *MenuLoader) linked(needs menu.Needs, s *menu.State) error {
 }
 
 // others reads the references of entities whose records are not needed.
-func (l *MenuLoader) others(needs menu.Needs, s *menu.State) error {
+func (l *MenuLoader) others(needs menu.ReadSet, s *menu.State) error {
 	known := menu.PerKind[map[int64]bool]{}
 	for kind := range known {
 		known[kind] = map[int64]bool{}
@@ -136,7 +136,7 @@ func (l *MenuLoader) others(needs menu.Needs, s *menu.State) error {
 	}
 	if needs.Nesting {
 		ends, options := []int64{}, []int64{}
-		for _, link := range s.Links[menu.GroupUnderneath] {
+		for _, link := range s.Links[menu.NestedGroup] {
 			ends, options = append(ends, link.To), append(options, link.From)
 		}
 		for _, link := range s.Links[menu.OptionInGroup] {
@@ -153,7 +153,7 @@ func (l *MenuLoader) others(needs menu.Needs, s *menu.State) error {
 }
 
 // valued reads the values of the addressed store.
-func (l *MenuLoader) valued(needs menu.Needs, s *menu.State) error {
+func (l *MenuLoader) valued(needs menu.ReadSet, s *menu.State) error {
 	part := func(kind menu.Kind, ids []int64) func() (string, []any) {
 		return func() (string, []any) {
 			if needs.Entities[kind].AtStore {
@@ -185,10 +185,10 @@ func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
 		if err := rows.Scan(&kind, &name, &available); err != nil {
 			return fmt.Errorf("reading availability changes: %w", err)
 		}
-		if s.Switched[kind] == nil {
-			s.Switched[kind] = map[string]bool{}
+		if s.LaterAvailability[kind] == nil {
+			s.LaterAvailability[kind] = map[string]bool{}
 		}
-		s.Switched[kind][name] = available
+		s.LaterAvailability[kind][name] = available
 	}
 	return rows.Err()
 }
@@ -196,7 +196,7 @@ func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
 // spread counts the stores that reference the entities a master flush removes. Categories are
 // counted only for a dry run, which reports them. It reads every reference of the kind, as
 // the removal does.
-func (l *MenuLoader) spread(needs menu.Needs, s *menu.State) error {
+func (l *MenuLoader) spread(needs menu.ReadSet, s *menu.State) error {
 	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
 		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {
 			continue
@@ -216,7 +216,7 @@ func (l *MenuLoader) spread(needs menu.Needs, s *menu.State) error {
 				_ = rows.Close()
 				return fmt.Errorf("counting store references: %w", err)
 			}
-			s.Spread[kind] = append(s.Spread[kind], gone)
+			s.StoreCounts[kind] = append(s.StoreCounts[kind], gone)
 		}
 		if err := rows.Close(); err != nil {
 			return fmt.Errorf("counting store references: %w", err)

@@ -23,9 +23,9 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// Address returns the business and the scope of a menu request. It returns NotFound if the
+// ResolveLocation returns the business and the scope of a menu request. It returns NotFound if the
 // business has no store with the location_ref_id.
-func (m Store) Address(ctx context.Context, business core.BusinessID,
+func (m Store) ResolveLocation(ctx context.Context, business core.BusinessID,
 	location string) (core.Business, menu.Scope, error) {
 	b, err := access.New(m.db).Business(ctx, business)
 	if err != nil {
@@ -40,9 +40,9 @@ func (m Store) Address(ctx context.Context, business core.BusinessID,
 	return b, scope, postgres.NotFound(err, "there is no location with this ref_id")
 }
 
-// Foresee returns what a request depends on.
-func (m Store) Foresee(ctx context.Context, business core.BusinessID, scope menu.Scope,
-	needs menu.Needs) (state menu.State, err error) {
+// LoadState returns what a request depends on.
+func (m Store) LoadState(ctx context.Context, business core.BusinessID, scope menu.Scope,
+	needs menu.ReadSet) (state menu.State, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: scope.StoreID}
 		state, err = loader.State(needs)
@@ -52,8 +52,8 @@ func (m Store) Foresee(ctx context.Context, business core.BusinessID, scope menu
 }
 
 // Ingest ends a menu job in one transaction.
-func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.Needs, objects int,
-	decide func(menu.State, func() int64) (menu.Ingested, error),
+func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.ReadSet, objects int,
+	decide func(menu.State, func() int64) (menu.IngestResult, error),
 ) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
@@ -82,29 +82,29 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		if ingested.Plan != nil && ingested.Plan.Changes() {
+		if ingested.Plan != nil && ingested.Plan.HasChanges() {
 			writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
 			if err := writer.Write(ingested.Plan); err != nil {
 				return err
 			}
 		}
-		if err := ForgetTurnOns(ctx, tx, work.Business, scope.StoreID, ingested.Settled[menu.Items],
-			ingested.Settled[menu.Options]); err != nil {
+		if err := ForgetTurnOns(ctx, tx, work.Business, scope.StoreID, ingested.CancelledTimers[menu.Items],
+			ingested.CancelledTimers[menu.Options]); err != nil {
 			return err
 		}
-		found, err := publications.KeepFindings(ctx, tx, work.Business, ingested.Inspected, ingested.Findings)
+		found, err := publications.KeepFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
 		if err != nil {
 			return err
 		}
-		reach := menu.Reach{Items: found}
+		reach := menu.AffectedStores{Items: found}
 		if ingested.Plan != nil {
-			reach = ingested.Plan.Reach()
+			reach = ingested.Plan.AffectedStores()
 			reach.Items = append(reach.Items, found...)
 		}
 		if err := publications.PublishMenus(ctx, m.db, tx, work, scope.StoreID, reach); err != nil {
 			return err
 		}
-		for _, platform := range ingested.Missed { // after the publications: the usual lock order
+		for _, platform := range ingested.UninspectedPlatforms { // after the publications: the usual lock order
 			if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ import (
 
 // IngestTimings ends a category timing job in one transaction (menu.TimingRecords).
 func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string,
-	decide func(categories map[string]int64) (menu.IngestedTimings, error),
+	decide func(categories map[string]int64) (menu.TimingIngestResult, error),
 ) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
@@ -97,7 +97,7 @@ func (m Store) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, gro
 	if err := writer.countVersion(0); err != nil {
 		return err
 	}
-	return publications.PublishMenus(ctx, m.db, tx, work, 0, menu.Reach{All: true})
+	return publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true})
 }
 
 func (m Store) writeTiming(ctx context.Context, tx bun.Conn, business core.BusinessID, g menu.TimingChange) error {
@@ -123,7 +123,7 @@ func (m Store) Timings(ctx context.Context, business core.BusinessID) (menu.Timi
 	if err != nil {
 		return nil, err
 	}
-	list.Now(m.db.Clock().Now().In(zone))
+	list.UpdateOpen(m.db.Clock().Now().In(zone))
 	return list, nil
 }
 

@@ -41,7 +41,7 @@ func (w *MenuWriter) exec(what, statement string, args ...any) error {
 
 // empty removes the kinds of a master flush from every store.
 func (w *MenuWriter) empty(plan *menu.Plan) error {
-	for kind, emptied := range plan.Emptied {
+	for kind, emptied := range plan.ClearedAtStores {
 		if !emptied {
 			continue
 		}
@@ -227,7 +227,7 @@ func stageAtStore(rows *postgres.CopyWriter, kind menu.Kind, id int64, content a
 // versions increases the changed menu versions: that of the master catalogue, which all
 // stores share, or that of the store.
 func (w *MenuWriter) versions(plan *menu.Plan) error {
-	for _, store := range plan.Touched() {
+	for _, store := range plan.StaleMenus() {
 		if err := w.countVersion(store); err != nil {
 			return err
 		}

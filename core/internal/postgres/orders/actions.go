@@ -34,13 +34,13 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 	if err != nil {
 		return o, "", postgres.NotFound(err, "there is no platform %q", platform)
 	}
-	var carrier order.Carrier
+	var carrier order.DeliveryMode
 	var state order.State
 	err = a.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT platform, CASE WHEN order_type = 'delivery' THEN delivery_type ELSE '' END, is_bulk_order, state
 		FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
 		Scan(&o.Platform, &carrier, &o.Bulk, &state)
-	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.BySelf, state == order.Completed,
+	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.SelfDelivery, state == order.Completed,
 		state == order.Cancelled
 	if errors.Is(err, sql.ErrNoRows) {
 		return o, "", noOrder(orderID)
@@ -233,7 +233,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 		}
 		at := now.Add(time.Duration(len(events)) * time.Microsecond)
 		events = append(events, core.Event{ID: core.NewID(at), Business: c.Business, Type: core.FeatureAction, At: now,
-			Body: body, Reference: c.ID.String(), Order: c.Order, Trace: c.Trace})
+			Body: body, Reference: c.ID.String(), OrderID: c.Order, Trace: c.Trace})
 	}
 	return events, nil
 }

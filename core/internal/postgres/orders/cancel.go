@@ -98,7 +98,7 @@ const meetTime = 2 * time.Second
 func (b *intakeBatch) meetCancellations() {
 	var keys []orderKey
 	for _, p := range b.placed {
-		if !p.lost && p.served != core.ServedByOwn {
+		if !p.lost && p.served != core.ServedByMerchant {
 			keys = append(keys, p.key)
 		}
 	}

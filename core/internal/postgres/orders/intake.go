@@ -18,7 +18,7 @@ type Intake struct {
 	db     *postgres.DB
 	pantry pantry
 	ids    orderIDs
-	rounds postgres.Batcher[order.Arrival, order.Receipt]
+	rounds postgres.Batcher[order.PlaceRequest, order.PlaceResult]
 }
 
 // Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A
@@ -33,7 +33,7 @@ const (
 // NewIntake returns an Intake; the caller must Close it.
 func NewIntake(db *postgres.DB) *Intake {
 	i := &Intake{db: db}
-	i.rounds = postgres.Batcher[order.Arrival, order.Receipt]{Run: i.PlaceBatch, MaxConcurrent: intakeBeside,
+	i.rounds = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch, MaxConcurrent: intakeBeside,
 		MinBatch: intakeCrowd, MaxBatch: intakeSize, MaxWaiting: intakeWaiting}
 	return i
 }
@@ -49,22 +49,22 @@ func (i *Intake) Waiting() int { return i.rounds.Waiting() }
 //
 // It returns NotFound for an unknown platform or store, and Invalid for an unknown price. It
 // returns Unavailable if nothing was stored.
-func (i *Intake) Place(ctx context.Context, arrival order.Arrival) (order.Receipt, error) {
-	arrival.Trace = core.TraceOf(ctx)
+func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error) {
+	arrival.Trace = core.TraceFromContext(ctx)
 	return i.rounds.Do(ctx, arrival)
 }
 
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
 // one by one, so that no order fails because of another.
-func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.Arrival) []postgres.Result[order.Receipt] {
-	return postgres.SplitOnError(arrivals, func(arrivals []order.Arrival) ([]postgres.Result[order.Receipt], error) {
+func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) []postgres.Result[order.PlaceResult] {
+	return postgres.SplitOnError(arrivals, func(arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
 		return i.commit(ctx, arrivals)
 	})
 }
 
-func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]postgres.Result[order.Receipt], error) {
+func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
 	b := &intakeBatch{ctx: ctx, db: i.db, pantry: &i.pantry, ids: &i.ids, arrivals: arrivals,
-		verdicts: make([]postgres.Result[order.Receipt], len(arrivals))}
+		verdicts: make([]postgres.Result[order.PlaceResult], len(arrivals))}
 	err := outbox.Run(ctx, i.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		b.tx = tx
 		if err := b.read(); err != nil {

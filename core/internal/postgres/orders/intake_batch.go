@@ -24,8 +24,8 @@ type intakeBatch struct {
 	db       *postgres.DB
 	pantry   *pantry
 	ids      *orderIDs
-	arrivals []order.Arrival
-	verdicts []postgres.Result[order.Receipt] // one per arrival
+	arrivals []order.PlaceRequest
+	verdicts []postgres.Result[order.PlaceResult] // one per arrival
 	settings map[settingKey]*setting
 	placed   []*placedOrder // in key order
 	refused  []int          // rejected arrivals; a repeat of a known order still succeeds
@@ -38,7 +38,7 @@ type orderKey struct {
 	ref      string
 }
 
-func keyOf(a *order.Arrival) orderKey {
+func keyOf(a *order.PlaceRequest) orderKey {
 	return orderKey{a.Business, a.Draft.Platform, string(a.Draft.PlatformOrderID)}
 }
 
@@ -98,7 +98,7 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 		return nil, core.NoSuch("store_ref_id", postgres.Quoted(a.Draft.StoreRefID),
 			"there is no store with this ref_id")
 	}
-	relay, err := order.Place(a.Draft, setting.Setting, id, now)
+	relay, err := order.Place(a.Draft, setting.PricingContext, id, now)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,8 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay,
 		served: setting.Platform.ServedBy, accept: setting.accept,
 		event: core.Event{
-			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, Order: id,
-			Place: 1, Trace: a.Trace,
+			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, OrderID: id,
+			Sequence: 1, Trace: a.Trace,
 		},
 	}, nil
 }
@@ -133,7 +133,7 @@ func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store,
 			int64(min(len(details.Flags), math.MaxInt16))
-		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier),
+		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref, string(details.Platforms[0].DeliveryMode),
 			string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
 			details.ScheduledFor()
@@ -183,7 +183,7 @@ func (b *intakeBatch) settle() error {
 	}
 	for _, i := range b.refused {
 		if id := known[keyOf(&b.arrivals[i])]; id != 0 {
-			b.verdicts[i] = postgres.Result[order.Receipt]{Value: order.Receipt{OrderID: id, Known: true}}
+			b.verdicts[i] = postgres.Result[order.PlaceResult]{Value: order.PlaceResult{OrderID: id, Duplicate: true}}
 		}
 	}
 	for _, p := range b.placed {
@@ -194,7 +194,7 @@ func (b *intakeBatch) settle() error {
 			return fmt.Errorf("order %v was not stored", p.key)
 		}
 		for n, i := range p.arrivals {
-			b.verdicts[i].Value = order.Receipt{OrderID: p.id, Known: p.lost || n > 0}
+			b.verdicts[i].Value = order.PlaceResult{OrderID: p.id, Duplicate: p.lost || n > 0}
 		}
 	}
 	return nil
@@ -208,14 +208,14 @@ func (b *intakeBatch) events() []core.Event {
 			list = append(list, p.event)
 		}
 	}
-	slices.SortFunc(list, func(a, b core.Event) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortFunc(list, func(a, b core.Event) int { return cmp.Compare(a.OrderID, b.OrderID) })
 	return list
 }
 
 // acknowledgements returns the calls that accept the orders at their aggregators.
 func (b *intakeBatch) acknowledgements() (calls []outbox.Call) {
 	for _, p := range b.placed {
-		if !p.lost && p.served != core.ServedByOwn && p.accept == relay.AcceptHub {
+		if !p.lost && p.served != core.ServedByMerchant && p.accept == relay.AcceptHub {
 			calls = append(calls, acknowledgement(p.key.business, p))
 		}
 	}

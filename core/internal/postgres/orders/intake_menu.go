@@ -106,7 +106,7 @@ func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
 		return dish{}, err
 	}
 	master.Active = d.active
-	offer := menu.Offer{Item: &master, Here: here, Platform: platform.Name, CategoryInactive: d.shut,
+	offer := menu.Offer{Item: &master, AtStore: here, Platform: platform.Name, CategoryInactive: d.shut,
 		BreaksRule: slices.Contains(d.blocked, platform.Name)}
 	known := &order.MenuItem{
 		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Tags: master.TagsOn(platform.Name),
@@ -214,7 +214,7 @@ func (l *levies) addCharge(id int64, record []byte, all, naming bool) error {
 	}
 	charge := order.MenuCharge{
 		Title: master.Title, Basis: order.Basis(master.Structure.ApplicableOn), Value: *master.Structure.Value,
-		All: all, Naming: naming || master.Cleared,
+		All: all, HasItemList: naming || master.Cleared,
 	}
 	if err := errors.Join(decodeStored(master.FulfillmentModes, &charge.Kinds),
 		decodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {

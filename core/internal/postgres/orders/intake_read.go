@@ -18,13 +18,13 @@ type settingKey struct {
 	platform, store string
 }
 
-func settingOf(a *order.Arrival) settingKey {
+func settingOf(a *order.PlaceRequest) settingKey {
 	return settingKey{a.Business, a.Draft.Platform, a.Draft.StoreRefID}
 }
 
 // setting is the pricing context of an order, with the cached menu.
 type setting struct {
-	order.Setting
+	order.PricingContext
 	shelf  *shelf
 	served map[dishName]bool
 	accept relay.Accept             // of the platform
@@ -108,18 +108,18 @@ func (b *intakeBatch) readSettings() error {
 		var timings, timezone string
 		var least, latitude, longitude *string
 		s := &setting{
-			Setting: order.Setting{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
+			PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
 			served:  map[dishName]bool{}, naming: map[int64]map[int64]bool{},
 		}
 		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
-			&s.Platform.ServedBy, &s.Platform.SentAs, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
+			&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
 			pgdialect.Array(&listing.Included),
 			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
 			&s.Name, &latitude, &longitude); err != nil {
 			return fmt.Errorf("reading stores: %w", err)
 		}
-		s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.On(s.Platform.Name)
+		s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
 		if s.exists() {
 			s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
 			opening, err := s.shelf.opens(timings, timezone)

@@ -23,27 +23,27 @@ const (
 // KeepRefused stores a rejected order; it is durable when KeepRefused returns. A repeated
 // rejection increases a counter. The latest of each business are kept. It returns Unavailable
 // if too many wait; this one is then not stored.
-func (o Store) KeepRefused(ctx context.Context, refused order.Refused) error {
+func (o Store) KeepRefused(ctx context.Context, refused order.Rejection) error {
 	_, err := refusalsOf(o.db).Do(ctx, refused)
 	return err
 }
 
 // refusals batches rejected orders.
 type refusals struct {
-	postgres.Batcher[order.Refused, struct{}]
+	postgres.Batcher[order.Rejection, struct{}]
 }
 
 func refusalsOf(db *postgres.DB) *refusals {
 	return postgres.StateOf(db, func(db *postgres.DB) *refusals {
-		return &refusals{postgres.Batcher[order.Refused,
-			struct{}]{Run: func(ctx context.Context, list []order.Refused) []postgres.Result[struct{}] {
+		return &refusals{postgres.Batcher[order.Rejection,
+			struct{}]{Run: func(ctx context.Context, list []order.Rejection) []postgres.Result[struct{}] {
 			return keepRefused(ctx, db, list)
 		}, MaxConcurrent: refusedBeside, MaxBatch: refusedSize, MaxWaiting: refusedWaiting}}
 	})
 }
 
 // keepRefused runs a batch. A lock admits one hub at a time, because their rows overlap.
-func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Refused) []postgres.Result[struct{}] {
+func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Rejection) []postgres.Result[struct{}] {
 	places := map[orderKey]int{}
 	var keys []orderKey
 	var stores, reasons []string

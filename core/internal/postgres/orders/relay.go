@@ -38,7 +38,7 @@ func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *ou
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?1 AND served_by <> ?2),
 			?3 AND NOT EXISTS (SELECT 1 FROM calls WHERE business_id = ?0 AND order_id = ?4 AND kind = ?5)`,
-		business, subject.Platform, core.ServedByOwn, from == order.Placed, subject.OrderID,
+		business, subject.Platform, core.ServedByMerchant, from == order.Placed, subject.OrderID,
 		relay.OrderAcknowledge).Scan(&served, &owed); err != nil || !served {
 		return err
 	}

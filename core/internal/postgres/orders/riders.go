@@ -51,7 +51,7 @@ func (r *Riders) Waiting() (statuses, places int) { return r.statuses.Waiting(),
 // durable when it returns. It reports whether the status changed anything. It returns
 // NotFound for an unknown order, and the errors of order.Ride.Take.
 func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, error) {
-	update.Trace = core.TraceOf(ctx)
+	update.Trace = core.TraceFromContext(ctx)
 	return r.statuses.Do(ctx, update)
 }
 

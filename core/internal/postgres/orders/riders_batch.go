@@ -37,7 +37,7 @@ type rideKey struct {
 
 // ride is the stored rider of an order.
 type ride struct {
-	order.Ride
+	order.Tracking
 	servedBy string
 }
 
@@ -71,7 +71,7 @@ func (b *riderBatch) read() error {
 	for rows.Next() {
 		var key rideKey
 		r := &ride{}
-		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.SentAs, &r.PlatformOrderID, &r.Carrier,
+		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.EventAlias, &r.PlatformOrderID, &r.DeliveryMode,
 			&r.State, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
@@ -83,7 +83,7 @@ func (b *riderBatch) read() error {
 	}
 	return readRides(b.ctx, b.tx, businesses, orders, func(business core.BusinessID, id int64, step order.RiderStep) {
 		if r := b.rides[rideKey{business, id}]; r != nil {
-			r.Rides = append(r.Rides, step)
+			r.History = append(r.History, step)
 		}
 	})
 }
@@ -128,17 +128,17 @@ func (b *riderBatch) take() error {
 			continue
 		}
 		var body []byte
-		if v.Value, body, v.Err = r.Take(u, now.UnixMilli()); v.Err != nil || !v.Value {
+		if v.Value, body, v.Err = r.AddStatus(u, now.UnixMilli()); v.Err != nil || !v.Value {
 			continue
 		}
 		// Ids one microsecond apart sort like the statuses.
 		at := now.Add(time.Duration(i) * time.Microsecond)
 		b.events = append(b.events, core.Event{
 			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body,
-			Order: u.OrderID, Trace: u.Trace,
+			OrderID: u.OrderID, Trace: u.Trace,
 		})
-		taken := takenStatus{rideKey: key, n: len(r.Rides), step: r.Rides[len(r.Rides)-1]}
-		if r.servedBy != core.ServedByOwn {
+		taken := takenStatus{rideKey: key, n: len(r.History), step: r.History[len(r.History)-1]}
+		if r.servedBy != core.ServedByMerchant {
 			taken.call = core.NewID(at)
 			payload, err := json.Marshal(relay.RiderStatusPayload{
 				Status: string(taken.step.Status), Name: taken.step.Name, Phone: taken.step.Phone, At: taken.step.At,

@@ -38,7 +38,7 @@ type placeBatch struct {
 
 // relayed describes where the locations of an order are sent.
 type relayed struct {
-	carrier            order.Carrier
+	carrier            order.DeliveryMode
 	followed           bool
 	platform, servedBy string
 	newest             int // index of the newest location
@@ -56,10 +56,10 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outbox)
 		case !known:
 			b.verdicts[i].Err = noOrder(place.OrderID)
 			continue
-		case o.carrier != order.BySelf:
-			b.verdicts[i].Err = order.CheckRidden(o.carrier)
+		case o.carrier != order.SelfDelivery:
+			b.verdicts[i].Err = order.CheckSelfDelivery(o.carrier)
 			continue
-		case o.servedBy == core.ServedByOwn || !o.followed: // no plugin to send it to
+		case o.servedBy == core.ServedByMerchant || !o.followed: // no plugin to send it to
 			continue
 		case o.newest < 0:
 			b.newest = append(b.newest, key)
@@ -97,7 +97,7 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 			&last); err != nil {
 			return nil, fmt.Errorf("reading orders: %w", err)
 		}
-		o.followed = order.Followed(state, last)
+		o.followed = order.Trackable(state, last)
 		orders[key] = o
 	}
 	return orders, rows.Err()

@@ -40,7 +40,7 @@ func (o Store) Refer(ctx context.Context, business core.BusinessID, id int64, re
 // reference and stores nothing. It returns NotFound for an unknown order, and the errors of
 // order.Shortage.Of.
 func (o Store) Report(ctx context.Context, business core.BusinessID, reference core.ID,
-	s order.Shortage) (id int64, known core.ID, err error) {
+	s order.OutOfStockReport) (id int64, known core.ID, err error) {
 	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		platform, servedBy, placed, err := o.match(ctx, tx, business, &s)
 		if err != nil {
@@ -53,7 +53,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 		}
 		for i, before := range said {
 			last := i == len(said)-1 && before.State != string(relay.Failed)
-			if (last || before.State == string(relay.Waiting)) && s.Same(before.Items, before.AllowEdit) {
+			if (last || before.State == string(relay.Waiting)) && s.SameContent(before.Items, before.AllowEdit) {
 				known = before.Reference
 				return nil
 			}
@@ -69,7 +69,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			business, id, reference, string(items), s.AllowEdit, s.Actor, now); err != nil {
 			return fmt.Errorf("storing a report of items out of stock: %w", err)
 		}
-		if servedBy == core.ServedByOwn {
+		if servedBy == core.ServedByMerchant {
 			event, err := shortageEvent(ctx, tx, now,
 				calls.Ended{Business: business, ID: reference, Order: id, State: string(relay.Done),
 					Message: order.ReadByChannel})
@@ -79,7 +79,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			return box.Publish(ctx, tx, event)
 		}
 		told := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit, At: now.UnixMilli()}
-		told.RefIDs, told.OptionRefIDs = s.Told(placed)
+		told.RefIDs, told.OptionRefIDs = s.RefIDs(placed)
 		payload, err := json.Marshal(told)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 
 // match finds and locks the order of a report, and finds the reported items in it.
 func (o Store) match(ctx context.Context, tx bun.Conn, business core.BusinessID,
-	s *order.Shortage) (platform, servedBy string, placed order.Relay, err error) {
+	s *order.OutOfStockReport) (platform, servedBy string, placed order.Relay, err error) {
 	var named postgres.Conditions
 	named.Add(s.OrderID != 0, "orders.id = ?", s.OrderID)
 	named.Add(s.OrderID == 0, "orders.reference = ?", s.Reference)
@@ -124,12 +124,12 @@ func (o Store) match(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if placed, err = order.ReadRelay(body); err != nil {
 		return "", "", placed, err
 	}
-	return platform, servedBy, placed, s.Of(placed, state)
+	return platform, servedBy, placed, s.Resolve(placed, state)
 }
 
 // shortages returns the reports of an order, the oldest first.
 func (o Store) shortages(ctx context.Context, db bun.IDB, business core.BusinessID,
-	id int64) (list []order.ShortageReading, err error) {
+	id int64) (list []order.APIOutOfStockReport, err error) {
 	rows, err := db.QueryContext(ctx, queries.With("out_of_stock_reports", postgres.Args{
 		"business": business, "order": id, "done": relay.Done, "read": order.ReadByChannel,
 	}))
@@ -138,7 +138,7 @@ func (o Store) shortages(ctx context.Context, db bun.IDB, business core.Business
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var s order.ShortageReading
+		var s order.APIOutOfStockReport
 		var at time.Time
 		var items string
 		if err := rows.Scan(&s.Reference, &at, &items, &s.AllowEdit, &s.Actor, &s.State, &s.Message); err != nil {
@@ -177,14 +177,14 @@ func shortageEvents(ctx context.Context, tx bun.Conn, now time.Time,
 
 // shortageEvent returns the event with the outcome of a report.
 func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ended) (core.Event, error) {
-	o := order.ShortageOutcome{Reference: c.ID, Success: c.State == string(relay.Done), Message: c.Message}
+	o := order.OutOfStockOutcome{Reference: c.ID, Success: c.State == string(relay.Done), Message: c.Message}
 	o.Phone, o.Pin, _ = strings.Cut(c.Result, calls.PinOf)
 	o.OrderID = c.Order
 	err := tx.QueryRowContext(ctx,
 		`SELECT o.platform, ?, o.platform_order_id, coalesce(o.reference, ''), s.id, s.ref_id, s.name
 		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id WHERE o.business_id = ?
 			AND o.id = ?`, sentName, c.Business, c.Order).
-		Scan(&o.Platform, &o.SentAs, &o.PlatformOrderID, &o.OrderRef, &o.StoreID, &o.StoreRefID, &o.StoreName)
+		Scan(&o.Platform, &o.EventAlias, &o.PlatformOrderID, &o.OrderRef, &o.StoreID, &o.StoreRefID, &o.StoreName)
 	if err != nil {
 		return core.Event{}, fmt.Errorf("reading the order of a report: %w", err)
 	}
@@ -193,5 +193,5 @@ func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ende
 		return core.Event{}, fmt.Errorf("encoding the event: %w", err)
 	}
 	return core.Event{ID: core.NewID(now), Business: c.Business, Type: core.OrderItemsOOSProcessed, At: now, Body: body,
-		Reference: c.ID.String(), Order: c.Order}, nil
+		Reference: c.ID.String(), OrderID: c.Order}, nil
 }

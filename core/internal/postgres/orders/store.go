@@ -53,7 +53,7 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	if escalated.Valid {
 		r.Escalated = escalated.Time.UnixMilli()
 	}
-	if r.Shortages, err = o.shortages(ctx, o.db.Tenant(business), business, id); err != nil {
+	if r.OutOfStockReports, err = o.shortages(ctx, o.db.Tenant(business), business, id); err != nil {
 		return r, err
 	}
 	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
@@ -81,7 +81,7 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	}
 	return r, readRides(ctx, o.db.Tenant(business), []int64{int64(business)}, []int64{id},
 		func(_ core.BusinessID, _ int64, step order.RiderStep) {
-			r.Rides = append(r.Rides, step)
+			r.RiderHistory = append(r.RiderHistory, step)
 		})
 }
 
@@ -103,7 +103,7 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id,
 			change.Platform, sentName).
-			Scan(&from, &subject.Platform, &subject.SentAs, &subject.PlatformOrderID, &subject.StoreRefID, &events)
+			Scan(&from, &subject.Platform, &subject.EventAlias, &subject.PlatformOrderID, &subject.StoreRefID, &events)
 		if err != nil {
 			return orNoOrder(err)
 		}
@@ -136,8 +136,8 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 			return err
 		}
 		return box.Publish(ctx, tx, core.Event{
-			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, Order: id,
-			Place: events + 1,
+			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, OrderID: id,
+			Sequence: events + 1,
 		})
 	})
 	return from, err
@@ -186,7 +186,7 @@ func (o Store) List(ctx context.Context, business core.BusinessID,
 		var s order.Summary
 		var created, updated time.Time
 		var escalated sql.NullTime
-		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.Carrier, &s.Bulk,
+		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.DeliveryMode, &s.Bulk,
 			&s.Flags,
 			&s.Reference, &created, &updated, &escalated); err != nil {
 			return nil, next, fmt.Errorf("reading orders: %w", err)

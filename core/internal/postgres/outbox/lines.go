@@ -31,8 +31,8 @@ import (
 func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error {
 	var businesses, orders []int64
 	for _, event := range events {
-		if event.Order != 0 && event.Place == 0 {
-			businesses, orders = append(businesses, int64(event.Business)), append(orders, event.Order)
+		if event.OrderID != 0 && event.Sequence == 0 {
+			businesses, orders = append(businesses, int64(event.Business)), append(orders, event.OrderID)
 		}
 	}
 	if len(orders) == 0 {
@@ -57,9 +57,9 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 		had[order] = events
 	}
 	for i := range events {
-		if e := &events[i]; e.Order != 0 && e.Place == 0 {
-			had[e.Order]++
-			e.Place = had[e.Order]
+		if e := &events[i]; e.OrderID != 0 && e.Sequence == 0 {
+			had[e.OrderID]++
+			e.Sequence = had[e.OrderID]
 		}
 	}
 	return rows.Err()

@@ -79,7 +79,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	}
 	packed := make([][]byte, len(events))
 	var rows []queued
-	trace := core.TraceOf(ctx)
+	trace := core.TraceFromContext(ctx)
 	for i := range events {
 		if events[i].Trace == "" {
 			events[i].Trace = trace
@@ -95,7 +95,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 			row := queued{Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type,
 				Body:      event.Body,
-				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.Order, Place: event.Place,
+				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.OrderID, Place: event.Sequence,
 				Asked: event.Test, Test: event.Test, Trace: event.Trace,
 			}}
 			if t.ID == 0 {
@@ -152,14 +152,14 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 			rows.Text(e.Reference)
 			rows.Bool(e.Test)
 			postgres.NonEmpty(&rows, string(e.Trace))
-			postgres.NonZero(&rows, e.Order)
-			postgres.NonZero(&rows, int64(e.Place))
+			postgres.NonZero(&rows, e.OrderID)
+			postgres.NonZero(&rows, int64(e.Sequence))
 			rows.End()
 			continue
 		}
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, 0), nullif(?, 0))`,
-			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace, e.Order, e.Place); err != nil {
+			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace, e.OrderID, e.Sequence); err != nil {
 			return fmt.Errorf("storing the event: %w", err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // PlaceTogether stores orders in one batch.
-func PlaceTogether(ctx context.Context, i *orders.Intake, arrivals ...order.Arrival) ([]order.Receipt, []error) {
-	receipts, failures := make([]order.Receipt, len(arrivals)), make([]error, len(arrivals))
+func PlaceTogether(ctx context.Context, i *orders.Intake, arrivals ...order.PlaceRequest) ([]order.PlaceResult, []error) {
+	receipts, failures := make([]order.PlaceResult, len(arrivals)), make([]error, len(arrivals))
 	for n, v := range i.PlaceBatch(ctx, arrivals) {
 		receipts[n], failures[n] = v.Value, v.Err
 	}

@@ -20,7 +20,7 @@ func (p Store) Names(ctx context.Context, business core.BusinessID) (core.Platfo
 // AliasesOf returns the aliases of a business's platforms, sorted by platform and alias.
 func AliasesOf(ctx context.Context, in bun.IDB, business core.BusinessID) ([]core.PlatformAlias, error) {
 	return postgres.Collect(ctx, in, "reading aliases of platforms", func(a *core.PlatformAlias) []any {
-		return []any{&a.Alias, &a.Platform, &a.Sent}
+		return []any{&a.Alias, &a.Platform, &a.InEvents}
 	}, `SELECT alias, platform, sent FROM platform_aliases WHERE business_id = ? ORDER BY platform, alias`, business)
 }
 
@@ -35,7 +35,7 @@ func NamesOf(ctx context.Context, in bun.IDB, business core.BusinessID) (core.Pl
 	defer rows.Close()
 	for rows.Next() {
 		var a core.PlatformAlias
-		if err := rows.Scan(&a.Platform, &a.Alias, &a.Sent); err != nil {
+		if err := rows.Scan(&a.Platform, &a.Alias, &a.InEvents); err != nil {
 			return core.PlatformNames{}, fmt.Errorf("reading platforms: %w", err)
 		}
 		if a.Alias == "" {

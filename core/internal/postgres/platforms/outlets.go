@@ -51,8 +51,8 @@ func LockOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID) erro
 
 // OutletsBy returns the stores that platforms know by any of the ids, except the given stores.
 func OutletsBy(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,
-	except map[string]store.Present) (map[store.Outlet]string, error) {
-	found := map[store.Outlet]string{}
+	except map[string]store.Existing) (map[store.PlatformStore]string, error) {
+	found := map[store.PlatformStore]string{}
 	if len(ids) == 0 {
 		return found, nil
 	}
@@ -63,7 +63,7 @@ func OutletsBy(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var outlet store.Outlet
+		var outlet store.PlatformStore
 		var ref string
 		if err := rows.Scan(&outlet.Platform, &outlet.ID, &ref); err != nil {
 			return nil, fmt.Errorf("reading platform stores: %w", err)

@@ -59,8 +59,8 @@ func (p Store) nameStore(ctx context.Context, tx bun.Conn, business core.Busines
 	if wrong := store.CheckID(id); wrong != "" {
 		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, wrong)
 	}
-	outlet := store.Outlet{Platform: platform, ID: cmp.Or(id, ref)}
-	taken, err := OutletsBy(ctx, tx, business, []string{outlet.ID}, map[string]store.Present{ref: {}})
+	outlet := store.PlatformStore{Platform: platform, ID: cmp.Or(id, ref)}
+	taken, err := OutletsBy(ctx, tx, business, []string{outlet.ID}, map[string]store.Existing{ref: {}})
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.J
 
 // PublishMenus marks the stores whose menus a job may have changed.
 func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, store int64,
-	reach menu.Reach) error {
+	reach menu.AffectedStores) error {
 	if !reach.Any() {
 		return nil
 	}
@@ -186,7 +186,7 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names, sent []string) error {
 	var own []string
 	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND name = ANY (?::text[]) AND served_by = ?`,
-		business, postgres.Array(names), core.ServedByOwn).Scan(ctx, &own); err != nil {
+		business, postgres.Array(names), core.ServedByMerchant).Scan(ctx, &own); err != nil {
 		return fmt.Errorf("reading platforms: %w", err)
 	}
 	var v core.Violations

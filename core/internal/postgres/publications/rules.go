@@ -64,7 +64,7 @@ func ForgetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 func Recheck(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, platform string) error {
 	var needless bool
 	if err := tx.QueryRowContext(ctx, queries.With("recheck_queued", postgres.Args{
-		"business": business, "kind": core.RecheckJob, "platform": platform, "own": core.ServedByOwn,
+		"business": business, "kind": core.RecheckJob, "platform": platform, "own": core.ServedByMerchant,
 		"body": db.Pack([]byte("{}")),
 	})).Scan(&needless); err != nil ||
 		needless {

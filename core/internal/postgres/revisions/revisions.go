@@ -113,7 +113,7 @@ var ErrNoRevision = core.Errorf(core.NotFound,
 
 // RollbackStats counts the entities of a rollback: restored ones as created, removed ones
 // as deleted, others as updated.
-func RollbackStats(gone, back, touched map[Change]bool) (undone menu.Undone) {
+func RollbackStats(gone, back, touched map[Change]bool) (undone menu.RollbackResult) {
 	all := maps.Clone(gone)
 	maps.Copy(all, back)
 	maps.Copy(all, touched)

@@ -32,7 +32,7 @@ func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bus
 	rows := make([]row, len(list))
 	rename := core.NewPlatformNames([]string{alias.Platform}, alias).Resolve
 	for i := range list {
-		list[i].Rename(rename)
+		list[i].RenamePlatforms(rename)
 		rows[i] = row{list[i].ID, list[i].Excluded, list[i].Included, list[i].PlatformData}
 	}
 	encoded, err := json.Marshal(rows)
@@ -48,15 +48,15 @@ func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bus
 }
 
 // naming locks the stores that name a platform in their lists or data.
-func naming(ctx context.Context, tx bun.Conn, business core.BusinessID, name string) ([]store.Present, error) {
+func naming(ctx context.Context, tx bun.Conn, business core.BusinessID, name string) ([]store.Existing, error) {
 	rows, err := tx.QueryContext(ctx, queries.With("naming", postgres.Args{"business": business, "name": name}))
 	if err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
 	defer rows.Close()
-	var list []store.Present
+	var list []store.Existing
 	for rows.Next() {
-		var r store.Present
+		var r store.Existing
 		var ref string
 		var data []byte
 		if err := rows.Scan(&ref, &r.ID, pgdialect.Array(&r.Excluded), pgdialect.Array(&r.Included),

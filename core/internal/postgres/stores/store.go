@@ -77,7 +77,7 @@ func storeStatements() (stage, insert, update, columns string) {
 
 // Ingest ends a store job in one transaction.
 func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
-	decide func(store.Known, func() int64) (store.Ingested, error),
+	decide func(store.State, func() int64) (store.IngestResult, error),
 ) error {
 	return outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.KeepLease(ctx, s.db, tx, work); err != nil {
@@ -118,7 +118,7 @@ func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
 }
 
 func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
-	request store.Request) (known store.Known, err error) {
+	request store.Request) (known store.State, err error) {
 	if known.Stores, err = readPresent(ctx, tx, business, request.RefIDs()); err != nil {
 		return known, err
 	}
@@ -128,7 +128,7 @@ func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if known.Default, err = defaultListing(ctx, tx, business, ""); err != nil {
 		return known, err
 	}
-	if known.Outlets, err = platforms.OutletsBy(ctx, tx, business, request.OutletIDs(known), known.Stores); err != nil {
+	if known.PlatformStores, err = platforms.OutletsBy(ctx, tx, business, request.PlatformStoreIDs(known), known.Stores); err != nil {
 		return known, err
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
@@ -136,7 +136,7 @@ func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
 }
 
 func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
-	refIDs []string) (map[string]store.Present, error) {
+	refIDs []string) (map[string]store.Existing, error) {
 	rows, err := tx.QueryContext(ctx,
 		`SELECT ref_id, id, excluded_platforms, included_platforms, coalesce(platform_data, '[]') FROM stores
 			WHERE business_id = ? AND ref_id = ANY (?)`,
@@ -145,11 +145,11 @@ func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
 	defer rows.Close()
-	stores := map[string]store.Present{}
+	stores := map[string]store.Existing{}
 	for rows.Next() {
 		var ref string
 		var data []byte
-		var one store.Present
+		var one store.Existing
 		if err := rows.Scan(&ref, &one.ID, pgdialect.Array(&one.Excluded), pgdialect.Array(&one.Included),
 			&data); err != nil {
 			return nil, fmt.Errorf("reading stores: %w", err)
@@ -333,8 +333,8 @@ func (s Store) Page(ctx context.Context, business core.BusinessID, after string,
 	return list, nil
 }
 
-// Premises returns what the effective stores of a business depend on besides the stores.
-func (s Store) Premises(ctx context.Context, business core.BusinessID) (p store.Premises, err error) {
+// StoreContext returns what the effective stores of a business depend on besides the stores.
+func (s Store) StoreContext(ctx context.Context, business core.BusinessID) (p store.StoreContext, err error) {
 	err = s.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)
 		FROM businesses b WHERE id = ?`, business).Scan(&p.Timezone, &p.ZipCodes)

@@ -11,11 +11,11 @@ import (
 type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
-	Premises(ctx context.Context, business core.BusinessID) (Premises, error)
+	StoreContext(ctx context.Context, business core.BusinessID) (StoreContext, error)
 }
 
-// Window shows stores to channels.
-type Window struct {
+// ChannelStoreView shows stores to channels.
+type ChannelStoreView struct {
 	Reader Reader
 	Clock  core.Clock
 }
@@ -33,13 +33,13 @@ const pageSize = 500
 
 // List is the effective stores in the order of ref_id, at most as many as asked
 // for, and whether zip codes decided. NotFound where the business has no such platform.
-func (w Window) List(ctx context.Context, business core.BusinessID,
+func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID,
 	q Query) (list []Effective, byZipCodes bool, err error) {
-	premises, local, platform, err := w.look(ctx, business, q.Platform)
+	premises, local, platform, err := w.load(ctx, business, q.Platform)
 	if err != nil {
 		return nil, false, err
 	}
-	byZipCodes = premises.ByZipCodes(platform)
+	byZipCodes = premises.UsesZipCodes(platform)
 	list = []Effective{}
 	for after := q.After; ; {
 		page, err := w.Reader.Page(ctx, business, after, pageSize)
@@ -47,7 +47,7 @@ func (w Window) List(ctx context.Context, business core.BusinessID,
 			return nil, false, err
 		}
 		for _, stored := range page {
-			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms, stored.IncludedPlatforms}).On(platform.Name) ||
+			if q.Platform != "" && !(Listing{stored.ExcludedPlatforms, stored.IncludedPlatforms}).ListedOn(platform.Name) ||
 				q.ZipCode != "" && byZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
 				continue
 			}
@@ -68,9 +68,9 @@ func (w Window) List(ctx context.Context, business core.BusinessID,
 
 // Deliverable tells whether a store delivers to a zip code, and whether zip
 // codes decided. NotFound where the business has no such store or platform.
-func (w Window) Deliverable(ctx context.Context, business core.BusinessID, refID, zip,
+func (w ChannelStoreView) Deliverable(ctx context.Context, business core.BusinessID, refID, zip,
 	platformName string) (deliverable, byZipCodes bool, err error) {
-	premises, _, platform, err := w.look(ctx, business, platformName)
+	premises, _, platform, err := w.load(ctx, business, platformName)
 	if err != nil {
 		return false, false, err
 	}
@@ -78,22 +78,22 @@ func (w Window) Deliverable(ctx context.Context, business core.BusinessID, refID
 	if err != nil {
 		return false, false, err
 	}
-	byZipCodes = premises.ByZipCodes(platform)
+	byZipCodes = premises.UsesZipCodes(platform)
 	return !byZipCodes || DeliversTo(stored.ZipCodes, zip), byZipCodes, nil
 }
 
-// look reads the premises and the local time. No platform named is one of the
+// load reads the premises and the local time. No platform named is one of the
 // merchant's own.
-func (w Window) look(ctx context.Context, business core.BusinessID,
-	name string) (p Premises, local time.Time, platform core.Platform, err error) {
-	if p, err = w.Reader.Premises(ctx, business); err != nil {
+func (w ChannelStoreView) load(ctx context.Context, business core.BusinessID,
+	name string) (p StoreContext, local time.Time, platform core.Platform, err error) {
+	if p, err = w.Reader.StoreContext(ctx, business); err != nil {
 		return p, local, platform, err
 	}
 	zone, err := time.LoadLocation(p.Timezone)
 	if err != nil {
 		return p, local, platform, err
 	}
-	platform.ServedBy = core.ServedByOwn
+	platform.ServedBy = core.ServedByMerchant
 	if name != "" {
 		platform, err = p.platform(name)
 	}

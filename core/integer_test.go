@@ -9,7 +9,7 @@ import (
 
 func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
 	type reading struct {
-		Whole   Whole    `json:"whole"`
+		Whole   PositiveInt    `json:"whole"`
 		Integer *Integer `json:"integer"`
 	}
 	for sent, wanted := range map[string]int64{
@@ -72,7 +72,7 @@ func TestIdentifierIsAStringOrAnInteger(t *testing.T) {
 
 func TestObjectMayBeAnEmptyArray(t *testing.T) {
 	type reading struct {
-		Extra Members[struct {
+		Extra ObjectOrEmptyArray[struct {
 			Minutes *Integer `json:"minutes"`
 		}] `json:"extra"`
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// unpacker reads a JSON object member by member, in the form in which the JSON library writes it: without white
+// jsonReader reads a JSON object member by member, in the form in which the JSON library writes it: without white
 // space.
-type unpacker struct {
+type jsonReader struct {
 	rest string // begins at the value, or after it
 	name string // of the current member
-	odd  bool   // the form is not as written by the hub
+	nonCanonical  bool   // the form is not as written by the hub
 }
 
 // member advances to the next member. Each value must be read.
-func (u *unpacker) member() bool {
-	if u.odd || u.rest == "}" {
+func (u *jsonReader) member() bool {
+	if u.nonCanonical || u.rest == "}" {
 		return false
 	}
 	if len(u.rest) > 2 && (u.rest[0] == ',' || u.rest[0] == '{') && u.rest[1] == '"' {
@@ -28,29 +28,29 @@ func (u *unpacker) member() bool {
 			return true
 		}
 	}
-	u.odd = true
+	u.nonCanonical = true
 	return false
 }
 
-// upTo consumes the text before the index.
-func (u *unpacker) upTo(end int) string {
+// take consumes the text before the index.
+func (u *jsonReader) take(end int) string {
 	taken := u.rest[:end]
 	u.rest = u.rest[end:]
 	return taken
 }
 
-func (u *unpacker) text() string {
+func (u *jsonReader) text() string {
 	end := stringEnd(u.rest)
 	if end < 0 {
-		u.odd = true
+		u.nonCanonical = true
 		return ""
 	}
-	quoted := u.upTo(end)
+	quoted := u.take(end)
 	if plain := quoted[1 : end-1]; strings.IndexByte(plain, '\\') < 0 {
 		return plain
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
-	u.odd = u.odd || err != nil
+	u.nonCanonical = u.nonCanonical || err != nil
 	return string(plain)
 }
 
@@ -72,42 +72,42 @@ func stringEnd(text string) int {
 }
 
 // number consumes the text of a number.
-func (u *unpacker) number() string {
+func (u *jsonReader) number() string {
 	for i := range len(u.rest) {
 		if c := u.rest[i]; c == ',' || c == '}' {
-			return u.upTo(i)
+			return u.take(i)
 		}
 	}
-	u.odd = true
+	u.nonCanonical = true
 	return ""
 }
 
-func (u *unpacker) int() int64 {
+func (u *jsonReader) int() int64 {
 	n, err := strconv.ParseInt(u.number(), 10, 64)
-	u.odd = u.odd || err != nil
+	u.nonCanonical = u.nonCanonical || err != nil
 	return n
 }
 
-func (u *unpacker) bool() bool {
+func (u *jsonReader) bool() bool {
 	text := u.number()
-	u.odd = u.odd || text != "true" && text != "false"
+	u.nonCanonical = u.nonCanonical || text != "true" && text != "false"
 	return text == "true"
 }
 
-func (u *unpacker) amount() core.Amount {
+func (u *jsonReader) amount() core.Amount {
 	amount, err := core.ParseAmount(u.number())
-	u.odd = u.odd || err != nil
+	u.nonCanonical = u.nonCanonical || err != nil
 	return amount
 }
 
-func (u *unpacker) foodType() FoodType {
+func (u *jsonReader) foodType() FoodType {
 	text := u.text()
-	u.odd = u.odd || len(text) != 1 || text[0] < '1' || text[0] > '4'
+	u.nonCanonical = u.nonCanonical || len(text) != 1 || text[0] < '1' || text[0] > '4'
 	return FoodType(text)
 }
 
 // document consumes a list or an object, in raw form.
-func (u *unpacker) document() jsontext.Value {
+func (u *jsonReader) document() jsontext.Value {
 	depth := 0
 	for i := 0; i < len(u.rest); i++ {
 		switch u.rest[i] {
@@ -119,10 +119,10 @@ func (u *unpacker) document() jsontext.Value {
 			i += max(0, stringEnd(u.rest[i:])-1)
 		}
 		if depth == 0 {
-			u.odd = u.odd || i == 0
-			return jsontext.Value(u.upTo(i + 1))
+			u.nonCanonical = u.nonCanonical || i == 0
+			return jsontext.Value(u.take(i + 1))
 		}
 	}
-	u.odd = true
+	u.nonCanonical = true
 	return nil
 }

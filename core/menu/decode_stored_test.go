@@ -35,7 +35,7 @@ func TestUnpackReadsEveryMember(t *testing.T) {
 		stored, err := json.Marshal(want)
 		require.NoError(t, err)
 		got := reflect.New(reflect.TypeOf(want).Elem()).Interface()
-		require.True(t, unpacks(string(stored), got), "%s", stored)
+		require.True(t, decodeFast(string(stored), got), "%s", stored)
 		require.Equal(t, want, got)
 	}
 }
@@ -57,14 +57,14 @@ func TestUnpackFallsBackToTheJSONLibrary(t *testing.T) {
 		`{"tags":null}`, `{"tags":1}`, `{"title":"\ud800"}`,
 		"{\"title\":\"\xff\"}", `{"pri\u0063e":1}`, `{"active":1}`, `{`, `{"title`, `{"title":`, `{"title":"`,
 		`{"title":"\"`, `{"tags":[`, `{"id":1`, ``} {
-		require.False(t, unpacks(stored, new(Item)), "%s", stored)
+		require.False(t, decodeFast(stored, new(Item)), "%s", stored)
 	}
 	var i Item
-	require.NoError(t, Unpack(`{"title": "a", "food_type": 1, "price": null, "unknown": 1}`, &i))
+	require.NoError(t, DecodeStored(`{"title": "a", "food_type": 1, "price": null, "unknown": 1}`, &i))
 	require.Equal(t, Item{Title: "a", FoodType: "1"}, i)
-	require.Error(t, Unpack(`{"title":1}`, &i))
+	require.Error(t, DecodeStored(`{"title":1}`, &i))
 	var c Category
-	require.NoError(t, Unpack(`{"id":4,"name":"Hot"}`, &c))
+	require.NoError(t, DecodeStored(`{"id":4,"name":"Hot"}`, &c))
 	require.Equal(t, Category{Ref: Ref{ID: 4}, Name: "Hot"}, c)
 }
 
@@ -83,7 +83,7 @@ func FuzzUnpack(f *testing.F) {
 			err := json.Unmarshal([]byte(stored), want, jsontext.AllowDuplicateNames(true),
 				jsontext.AllowInvalidUTF8(true))
 			// else the database would not have taken it, or not from here
-			if failure := Unpack(stored, got); err == nil {
+			if failure := DecodeStored(stored, got); err == nil {
 				require.NoError(t, failure)
 				require.Equal(t, want, got)
 			}

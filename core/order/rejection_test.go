@@ -15,31 +15,31 @@ func TestRejectedOrderKeepsItsIdentifiers(t *testing.T) {
 	for _, row := range []struct {
 		name, body string
 		err        error
-		want       Refused
+		want       Rejection
 	}{
 		{"a whole order",
 			`{"platform":"web","platform_order_id":"W-1","store_ref_id":"S-9","items":[{"platform_order_id":"no"}]}`,
-			unknown, Refused{Platform: "web", PlatformOrderID: "W-1", Store: "S-9"}},
+			unknown, Rejection{Platform: "web", PlatformOrderID: "W-1", Store: "S-9"}},
 		{"a number for an id, a store by the platform's own", `{"platform_order_id":77,"platform_store_id":"R-1"}`,
-			unknown, Refused{PlatformOrderID: "77", Store: "R-1"}},
-		{"the ref_id goes before", `{"platform_store_id":"R-1","store_ref_id":"S-1"}`, unknown, Refused{Store: "S-1"}},
+			unknown, Rejection{PlatformOrderID: "77", Store: "R-1"}},
+		{"the ref_id goes before", `{"platform_store_id":"R-1","store_ref_id":"S-1"}`, unknown, Rejection{Store: "S-1"}},
 		{"broken after its id", `{"platform":"web","platform_order_id":"W-1","items":[{]}`, invalid,
-			Refused{Platform: "web", PlatformOrderID: "W-1"}},
-		{"broken before its id", `{"items":[{],"platform_order_id":"W-1"}`, invalid, Refused{}},
+			Rejection{Platform: "web", PlatformOrderID: "W-1"}},
+		{"broken before its id", `{"items":[{],"platform_order_id":"W-1"}`, invalid, Rejection{}},
 		{"values of other types", `{"platform":{"a":1},"platform_order_id":1.5,"store_ref_id":null}`, invalid,
-			Refused{}},
+			Rejection{}},
 		{"characters that cannot be kept", "{\"platform_order_id\":\"a\\u0000b\xff\"}", invalid,
-			Refused{PlatformOrderID: "a\uFFFDb\uFFFD"}},
+			Rejection{PlatformOrderID: "a\uFFFDb\uFFFD"}},
 		{"an id too long", `{"platform_order_id":"` + strings.Repeat("é", 300) + `"}`, invalid,
-			Refused{PlatformOrderID: strings.Repeat("é", 255)}},
-		{"no object", `["platform_order_id","W-1"]`, invalid, Refused{}},
-		{"nothing", ``, invalid, Refused{}},
+			Rejection{PlatformOrderID: strings.Repeat("é", 255)}},
+		{"no object", `["platform_order_id","W-1"]`, invalid, Rejection{}},
+		{"nothing", ``, invalid, Rejection{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var known *core.Error
 			require.True(t, errors.As(row.err, &known))
 			row.want.Reason = known.Message
-			got, refused := RefusedBy(row.err, []byte(row.body))
+			got, refused := NewRejection(row.err, []byte(row.body))
 			require.True(t, refused)
 			require.Equal(t, row.want, got)
 		})
@@ -49,7 +49,7 @@ func TestRejectedOrderKeepsItsIdentifiers(t *testing.T) {
 func TestHubErrorsAreNotRejections(t *testing.T) {
 	for _, err := range []error{errors.New("the database is away"), core.Errorf(core.Unavailable, "busy"),
 		core.Errorf(core.Throttled, "too many"), core.Errorf(core.Internal, "x"), nil} {
-		_, refused := RefusedBy(err, []byte(`{"platform_order_id":"W-1"}`))
+		_, refused := NewRejection(err, []byte(`{"platform_order_id":"W-1"}`))
 		require.False(t, refused, err)
 	}
 }

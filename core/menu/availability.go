@@ -7,24 +7,24 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Switch makes items and options of one store available or unavailable. A store-level request with only `available`
+// AvailabilityChange makes items and options of one store available or unavailable. A store-level request with only `available`
 // has the same effect (spec, States).
-type Switch struct {
+type AvailabilityChange struct {
 	Scope     Scope // of a store
 	Items     []string
 	Options   []string
 	Available bool
 }
 
-// Needs returns what to load before Decide.
-func (s Switch) Needs() (n Needs) {
+// ReadSet returns what to load before Decide.
+func (s AvailabilityChange) ReadSet() (n ReadSet) {
 	n.Entities[Items].Named, n.Entities[Options].Named = s.Items, s.Options
 	return n
 }
 
 // Decide plans the switch. Objects are independent: one that the business does not have, or the store does not sell,
 // gets a reason.
-func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) {
+func (s AvailabilityChange) Decide(state State) (plan Plan, items, options []core.AvailabilityResult) {
 	sold := make(map[int64]bool, len(state.Store.Items)+len(state.Store.Options)) // ids are unique across kinds
 	for i := range state.Store.Items {
 		sold[state.Store.Items[i].ID] = true
@@ -33,11 +33,11 @@ func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) 
 		sold[state.Store.Options[i].ID] = true
 	}
 	request := Request{Scope: s.Scope}
-	items = found(s.Items, state.Items, sold, "item", func(ref *string) {
+	items = resolveRefs(s.Items, state.Items, sold, "item", func(ref *string) {
 		request.Items = append(request.Items,
 			Submitted[ItemObject]{Object: ItemObject{RefID: ref, Available: &s.Available}})
 	})
-	options = found(s.Options, state.Options, sold, "option", func(ref *string) {
+	options = resolveRefs(s.Options, state.Options, sold, "option", func(ref *string) {
 		request.Options = append(request.Options,
 			Submitted[OptionObject]{Object: OptionObject{RefID: ref, Available: &s.Available}})
 	})
@@ -46,17 +46,17 @@ func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) 
 	}), items, options
 }
 
-// heed leaves what was switched at the store after the request was accepted as it
+// applyLaterAvailability leaves what was switched at the store after the request was accepted as it
 // was switched: it is later. That counts for what the request says nothing of too,
 // since it may bring it back to the store.
-func (r *Request) heed(switched PerKind[map[string]bool]) []Warning {
-	r.switched = switched
+func (r *Request) applyLaterAvailability(switched PerKind[map[string]bool]) []Warning {
+	r.laterAvailability = switched
 	return slices.Concat(
-		heeded(Items, r.Items, switched[Items], func(o *ItemObject) **bool { return &o.Available }),
-		heeded(Options, r.Options, switched[Options], func(o *OptionObject) **bool { return &o.Available }))
+		applyLater(Items, r.Items, switched[Items], func(o *ItemObject) **bool { return &o.Available }),
+		applyLater(Options, r.Options, switched[Options], func(o *OptionObject) **bool { return &o.Available }))
 }
 
-func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched map[string]bool,
+func applyLater[T any, P object[T]](kind Kind, submitted []Submitted[T], switched map[string]bool,
 	available func(*T) **bool) (warnings []Warning) {
 	for i := range submitted {
 		o := &submitted[i].Object
@@ -77,17 +77,17 @@ func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched ma
 	return warnings
 }
 
-// found looks the ref_ids up and submits those that the store sells.
-func found[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, what string,
-	submit func(*string)) []core.Switched {
+// resolveRefs looks the ref_ids up and submits those that the store sells.
+func resolveRefs[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, what string,
+	submit func(*string)) []core.AvailabilityResult {
 	known := make(map[string]int64, len(records))
 	for i := range records {
 		ref := P(&records[i]).ref()
 		known[ref.RefID] = ref.ID
 	}
-	list := make([]core.Switched, len(refIDs))
+	list := make([]core.AvailabilityResult, len(refIDs))
 	for i := range refIDs {
-		list[i] = core.Switched{ID: known[refIDs[i]], RefID: refIDs[i]}
+		list[i] = core.AvailabilityResult{ID: known[refIDs[i]], RefID: refIDs[i]}
 		switch {
 		case list[i].ID == 0:
 			list[i].Reason = "there is no " + what + " with this ref_id"

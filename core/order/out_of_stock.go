@@ -10,36 +10,36 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Shortage is a report that items of an order are out of stock.
-type Shortage struct {
+// OutOfStockReport is a report that items of an order are out of stock.
+type OutOfStockReport struct {
 	OrderID   int64  // 0: the latest order with the Reference
 	Reference string // the POS's name for the order
 	AllowEdit bool   // the platform may let the customer change the order
-	Items     []ShortItem
+	Items     []OutOfStockItem
 	Actor     string // who reports it, such as key:pos
 }
 
-// ShortItem is an item or option that is out of stock.
-type ShortItem struct {
+// OutOfStockItem is an item or option that is out of stock.
+type OutOfStockItem struct {
 	ID    int64  `json:"upipr_id,omitzero"` // the hub's id; 0 if the menu has none
 	RefID string `json:"ref_id"`
 }
 
-// DecodeShortage decodes the body of a report. Any violation rejects it with an Invalid error that names the item and
+// DecodeOutOfStockReport decodes the body of a report. Any violation rejects it with an Invalid error that names the item and
 // the field.
-func DecodeShortage(body []byte) (Shortage, error) {
+func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	var sent struct {
-		OrderID   core.Whole       `json:"order_upipr_id"`
+		OrderID   core.PositiveInt       `json:"order_upipr_id"`
 		Reference core.Identifier  `json:"order_ref_id"`
 		AllowEdit bool             `json:"allow_edit"`
 		Items     []jsontext.Value `json:"items_oos"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
-		return Shortage{}, err
+		return OutOfStockReport{}, err
 	}
 	sent.Items = slices.DeleteFunc(sent.Items, func(item jsontext.Value) bool { return item.Kind() == 'n' })
 	var v core.Violations
-	whole := spot{v: &v}
+	whole := fieldPath{v: &v}
 	if sent.OrderID == 0 && sent.Reference == "" {
 		whole.fail("order_upipr_id", "required", "or order_ref_id is required")
 	}
@@ -50,15 +50,15 @@ func DecodeShortage(body []byte) (Shortage, error) {
 	case len(sent.Items) > MaxItems:
 		whole.fail("items_oos", "limit",
 			fmt.Sprintf("must have at most %d items, not %d", MaxItems, len(sent.Items)))
-		return Shortage{}, v.Err()
+		return OutOfStockReport{}, v.Err()
 	}
 	items := make([]struct {
-		ID    core.Whole      `json:"upipr_id"`
+		ID    core.PositiveInt      `json:"upipr_id"`
 		RefID core.Identifier `json:"ref_id"`
 	}, len(sent.Items))
 	failures := core.DecodeObjects(sent.Items, func(i int) any { return &items[i] })
-	s := Shortage{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit,
-		Items: make([]ShortItem, len(items))}
+	s := OutOfStockReport{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit,
+		Items: make([]OutOfStockItem, len(items))}
 	for i, item := range items {
 		at := core.Object{Array: "items_oos", Index: i, RefID: string(item.RefID)}
 		if failures[i] != nil {
@@ -68,27 +68,27 @@ func DecodeShortage(body []byte) (Shortage, error) {
 		if item.ID == 0 && item.RefID == "" {
 			v.Add(at, "ref_id", "required", "is required")
 		}
-		s.Items[i] = ShortItem{int64(item.ID), string(item.RefID)}
+		s.Items[i] = OutOfStockItem{int64(item.ID), string(item.RefID)}
 	}
 	return s, v.Err()
 }
 
-// Of finds the reported items and options in the order and completes their ids. It returns Invalid if the order does
+// Resolve finds the reported items and options in the order and completes their ids. It returns Invalid if the order does
 // not contain one of them, and Conflict if the order has ended.
-func (s *Shortage) Of(relay Relay, state State) error {
+func (s *OutOfStockReport) Resolve(relay Relay, state State) error {
 	if len(state.Next()) == 0 {
 		return core.Errorf(core.Conflict, "the order is %s, so its items can no longer be out of stock", state)
 	}
-	var held []ShortItem
+	var held []OutOfStockItem
 	for _, item := range relay.Order.Items {
-		held = append(held, ShortItem{item.ID, item.RefID})
+		held = append(held, OutOfStockItem{item.ID, item.RefID})
 		for _, option := range item.Options {
-			held = append(held, ShortItem{option.ID, option.RefID})
+			held = append(held, OutOfStockItem{option.ID, option.RefID})
 		}
 	}
 	var v core.Violations
 	for i := range s.Items {
-		if !s.Items[i].among(held) {
+		if !s.Items[i].findIn(held) {
 			at, field, rule := core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "",
 				"the order has no such item"
 			if at.RefID == "" {
@@ -100,17 +100,17 @@ func (s *Shortage) Of(relay Relay, state State) error {
 	return v.Err()
 }
 
-// Same reports whether another report has the same content: the items out of stock, and whether the customer may
+// SameContent reports whether another report has the same content: the items out of stock, and whether the customer may
 // change the order.
-func (s *Shortage) Same(items []ShortItem, allowEdit bool) bool {
-	within := func(all, some []ShortItem) bool {
-		return !slices.ContainsFunc(some, func(i ShortItem) bool { return !slices.Contains(all, i) })
+func (s *OutOfStockReport) SameContent(items []OutOfStockItem, allowEdit bool) bool {
+	within := func(all, some []OutOfStockItem) bool {
+		return !slices.ContainsFunc(some, func(i OutOfStockItem) bool { return !slices.Contains(all, i) })
 	}
 	return allowEdit == s.AllowEdit && within(items, s.Items) && within(s.Items, items)
 }
 
-// Told returns the distinct ref_ids of the reported items and options. Of must have been called before.
-func (s *Shortage) Told(relay Relay) (items, options []string) {
+// RefIDs returns the distinct ref_ids of the reported items and options. Of must have been called before.
+func (s *OutOfStockReport) RefIDs(relay Relay) (items, options []string) {
 	for _, short := range s.Items {
 		list := &options
 		if slices.ContainsFunc(relay.Order.Items, func(i Item) bool { return i.RefID == short.RefID }) {
@@ -123,8 +123,8 @@ func (s *Shortage) Told(relay Relay) (items, options []string) {
 	return items, options
 }
 
-// among completes an item from a list that contains it, by its ref_id or else by its id.
-func (i *ShortItem) among(held []ShortItem) bool {
+// findIn completes an item from a list that contains it, by its ref_id or else by its id.
+func (i *OutOfStockItem) findIn(held []OutOfStockItem) bool {
 	for _, h := range held {
 		if i.RefID == h.RefID || i.RefID == "" && i.ID == h.ID {
 			*i = h
@@ -134,19 +134,19 @@ func (i *ShortItem) among(held []ShortItem) bool {
 	return false
 }
 
-// ShortageReading is a report in the API, listed with its order.
-type ShortageReading struct {
+// APIOutOfStockReport is a report in the API, listed with its order.
+type APIOutOfStockReport struct {
 	Reference core.ID     `json:"reference_id"`
 	At        int64       `json:"at"` // epoch milliseconds
-	Items     []ShortItem `json:"items_oos"`
+	Items     []OutOfStockItem `json:"items_oos"`
 	AllowEdit bool        `json:"allow_edit"`
 	Actor     string      `json:"actor"`
 	State     string      `json:"state"` // waiting, done, failed or skipped
 	Message   string      `json:"message,omitzero"`
 }
 
-// ShortageOutcome is a platform's response to a report.
-type ShortageOutcome struct {
+// OutOfStockOutcome is a platform's response to a report.
+type OutOfStockOutcome struct {
 	Subject
 	Reference core.ID // of the report
 	OrderRef  string  // the POS's name for the order
@@ -163,7 +163,7 @@ type ShortageOutcome struct {
 const ReadByChannel = "the channel receives the report with the order"
 
 // Event returns the body of an order_items_oos_processed event.
-func (o ShortageOutcome) Event() ([]byte, error) {
+func (o OutOfStockOutcome) Event() ([]byte, error) {
 	type store struct {
 		ID   int64  `json:"id"`
 		Name string `json:"name"`

@@ -10,52 +10,52 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// sight computes what is visible of a store's menu on a platform. It identifies entities by their row, the index in
+// visibility computes what is visible of a store's menu on a platform. It identifies entities by their row, the index in
 // the menu's list. The row after the last stands for entities that the menu does not contain. It is never visible.
-type sight struct {
+type visibility struct {
 	menu        *Menu
 	platform    core.Platform
 	rows        PerKind[rows]
-	to          PerRelation[linked] // from an owner, by position
-	from        PerRelation[linked] // to an owner
-	itemsHere   []*ItemValues       // nil: not sold at the store
-	optionsHere []*OptionValues
+	to          PerRelation[adjacency] // from an owner, by position
+	from        PerRelation[adjacency] // to an owner
+	storeItems   []*ItemValues       // nil: not sold at the store
+	storeOptions []*OptionValues
 	categories  []bool // visible ones
 	items       []bool
 	groups      []bool
 	options     []bool
 	orderable   []bool   // options: active at the master, sold and available at the store
-	unmet       []bool   // groups that require more options than can be ordered
-	ranked      []int32  // all option groups, in the order that customers see
-	ranks       []int32  // the index of each in ranked
+	unsatisfied       []bool   // groups that require more options than can be ordered
+	groupOrder      []int32  // all option groups, in the order that customers see
+	groupRank       []int32  // the index of each in ranked
 	refIDs      []string // buffer for lists of them
-	several     []int32  // buffer to sort rows
-	leftOut     []LeftOut
+	sortBuffer     []int32  // buffer to sort rows
+	omitted     []OmittedItem
 }
 
-func newSight(m *Menu, platform core.Platform, blocked map[int64]bool) *sight {
-	s := &sight{menu: m, platform: platform}
-	s.find()
-	open := s.openCategories()
-	s.demand()
+func newVisibility(m *Menu, platform core.Platform, blocked map[int64]bool) *visibility {
+	s := &visibility{menu: m, platform: platform}
+	s.buildIndexes()
+	open := s.activeCategories()
+	s.computeOrderable()
 	s.items = make([]bool, len(m.Items)+1)
 	for row := range m.Items {
 		item := &m.Items[row]
-		s.items[row] = s.choosable(row, Orderability(Offer{
-			Item: item, Here: s.itemsHere[row], Platform: platform.Name, BreaksRule: blocked[item.ID],
+		s.items[row] = s.isOrderable(row, Orderability(Offer{
+			Item: item, AtStore: s.storeItems[row], Platform: platform.Name, BreaksRule: blocked[item.ID],
 			CategoryInactive: slices.ContainsFunc(s.to[ItemCategory].of(row),
 				func(category int32) bool { return !open[category] }),
-			OptionsMissing: anyOf(s.from[GroupItem].of(row), s.unmet),
+			OptionsMissing: anyOf(s.from[GroupItem].of(row), s.unsatisfied),
 		}))
 	}
-	slices.SortFunc(s.leftOut, func(a, b LeftOut) int { return strings.Compare(a.RefID, b.RefID) })
+	slices.SortFunc(s.omitted, func(a, b OmittedItem) int { return strings.Compare(a.RefID, b.RefID) })
 	s.categories = s.categoriesInUse(open)
-	s.seeOptions()
+	s.computeVisibleOptions()
 	return s
 }
 
-// openCategories returns the active categories whose parent, if any, is active too.
-func (s *sight) openCategories() []bool {
+// activeCategories returns the active categories whose parent, if any, is active too.
+func (s *visibility) activeCategories() []bool {
 	active, open := make([]bool, len(s.menu.Categories)+1), make([]bool, len(s.menu.Categories)+1)
 	for row := range s.menu.Categories {
 		active[row] = s.menu.Categories[row].Active
@@ -67,51 +67,51 @@ func (s *sight) openCategories() []bool {
 	return open
 }
 
-// demand computes the options that can be ordered, and the groups that require more than these. An option with such a
+// computeOrderable computes the options that can be ordered, and the groups that require more than these. An option with such a
 // nested group cannot be ordered either.
-func (s *sight) demand() {
+func (s *visibility) computeOrderable() {
 	s.orderable = make([]bool, len(s.menu.Options)+1)
 	for row := range s.menu.Options {
-		s.orderable[row] = OptionOrderability(&s.menu.Options[row], s.optionsHere[row]) == Orderable
+		s.orderable[row] = OptionOrderability(&s.menu.Options[row], s.storeOptions[row]) == Orderable
 	}
-	s.unmet = make([]bool, len(s.menu.OptionGroups)+1)
+	s.unsatisfied = make([]bool, len(s.menu.OptionGroups)+1)
 	for again := true; again; {
 		again = false
 		for row := range s.menu.OptionGroups {
-			s.unmet[row] = s.shortOf(row) > 0
+			s.unsatisfied[row] = s.missingOptions(row) > 0
 		}
 		for row, ok := range s.orderable {
-			if ok && anyOf(s.to[GroupUnderneath].of(row), s.unmet) {
+			if ok && anyOf(s.to[NestedGroup].of(row), s.unsatisfied) {
 				s.orderable[row], again = false, true
 			}
 		}
 	}
 }
 
-// shortOf returns how many options a group lacks to meet its minimum.
-func (s *sight) shortOf(row int) int64 {
+// missingOptions returns how many options a group lacks to meet its minimum.
+func (s *visibility) missingOptions(row int) int64 {
 	sold, orderable := int64(0), int64(0)
 	for _, option := range s.from[OptionInGroup].of(row) {
-		if s.optionsHere[option] != nil {
+		if s.storeOptions[option] != nil {
 			sold++
 		}
 		if s.orderable[option] {
 			orderable++
 		}
 	}
-	return s.menu.OptionGroups[row].Shortage(sold, orderable)
+	return s.menu.OptionGroups[row].MissingOptions(sold, orderable)
 }
 
-// choosable reports whether an item can be ordered. If only options are missing, it records the item.
-func (s *sight) choosable(row int, why Reason) bool {
+// isOrderable reports whether an item can be ordered. If only options are missing, it records the item.
+func (s *visibility) isOrderable(row int, why Reason) bool {
 	if why == OptionsMissing {
 		groups := s.from[GroupItem].of(row)
-		group := groups[slices.IndexFunc(groups, func(group int32) bool { return s.unmet[group] })]
+		group := groups[slices.IndexFunc(groups, func(group int32) bool { return s.unsatisfied[group] })]
 		g := &s.menu.OptionGroups[group]
-		s.leftOut = append(s.leftOut, LeftOut{
+		s.omitted = append(s.omitted, OmittedItem{
 			RefID: s.menu.Items[row].RefID,
 			Message: fmt.Sprintf("at least %d of the option group %s must be chosen, but only %d can be ordered here",
-				g.MinSelectable, quote(g.RefID), g.MinSelectable-s.shortOf(int(group))),
+				g.MinSelectable, quote(g.RefID), g.MinSelectable-s.missingOptions(int(group))),
 		})
 	}
 	return why == Orderable
@@ -123,7 +123,7 @@ func anyOf(rows []int32, set []bool) bool {
 }
 
 // categoriesInUse returns the open categories with a visible item, and their parents.
-func (s *sight) categoriesInUse(open []bool) []bool {
+func (s *visibility) categoriesInUse(open []bool) []bool {
 	used := make([]bool, len(open))
 	for row := range s.menu.Categories {
 		if open[row] && anyOf(s.from[ItemCategory].of(row), s.items) {
@@ -136,9 +136,9 @@ func (s *sight) categoriesInUse(open []bool) []bool {
 	return used
 }
 
-// seeOptions computes the option groups and options that are reachable from a visible item. A group without an option
+// computeVisibleOptions computes the option groups and options that are reachable from a visible item. A group without an option
 // that can be ordered is not visible.
-func (s *sight) seeOptions() {
+func (s *visibility) computeVisibleOptions() {
 	serving := make([]bool, len(s.menu.OptionGroups)+1)
 	var start []int32
 	for row := range s.menu.OptionGroups {
@@ -147,15 +147,15 @@ func (s *sight) seeOptions() {
 			start = append(start, int32(row))
 		}
 	}
-	s.groups = s.reach(serving, start, s.orderable)
+	s.groups = s.reachableGroups(serving, start, s.orderable)
 	s.options = make([]bool, len(s.orderable))
 	for row, ok := range s.orderable {
 		s.options[row] = ok && anyOf(s.to[OptionInGroup].of(row), s.groups)
 	}
 }
 
-// reach returns the groups that are reachable from the start groups, through the options in them.
-func (s *sight) reach(groups []bool, start []int32, options []bool) []bool {
+// reachableGroups returns the groups that are reachable from the start groups, through the options in them.
+func (s *visibility) reachableGroups(groups []bool, start []int32, options []bool) []bool {
 	reached := make([]bool, len(groups))
 	for len(start) > 0 {
 		group := start[len(start)-1]
@@ -166,7 +166,7 @@ func (s *sight) reach(groups []bool, start []int32, options []bool) []bool {
 		reached[group] = true
 		for _, option := range s.from[OptionInGroup].of(int(group)) {
 			if options[option] {
-				start = append(start, s.to[GroupUnderneath].of(int(option))...)
+				start = append(start, s.to[NestedGroup].of(int(option))...)
 			}
 		}
 	}
@@ -174,12 +174,12 @@ func (s *sight) reach(groups []bool, start []int32, options []bool) []bool {
 }
 
 // image returns the picture for the platform: its own, or else the default one, or else the plain URL (spec, Item).
-func (s *sight) image(images jsontext.Value, plain *string) string {
+func (s *visibility) image(images jsontext.Value, plain *string) string {
 	chosen := valueOf(plain)
 	if images == nil { // most have none
 		return chosen
 	}
-	for _, image := range read[[]Image](images) {
+	for _, image := range decodeDocument[[]Image](images) {
 		switch image.Tag {
 		case s.platform.Name:
 			return image.URL
@@ -192,7 +192,7 @@ func (s *sight) image(images jsontext.Value, plain *string) string {
 
 // TagsOn returns the tags of an item for a platform: its own, or else the default ones.
 func (i *Item) TagsOn(platform string) []string {
-	tags := read[map[string][]string](i.Tags)
+	tags := decodeDocument[map[string][]string](i.Tags)
 	if own, has := tags[platform]; has {
 		return own
 	}

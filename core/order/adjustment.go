@@ -7,19 +7,19 @@ import (
 )
 
 // percent returns a percentage of an amount, rounded.
-func (t *till) percent(of, rate decimal.Decimal) decimal.Decimal {
+func (t *pricer) percent(of, rate decimal.Decimal) decimal.Decimal {
 	return t.round(of.Mul(rate).Shift(-2))
 }
 
 // taxes returns the taxes of the order as sent. If none were sent, it computes them by the menu and adds them to the
 // items too. The tax of the order is then the sum over its items.
-func (t *till) taxes() []Tax {
+func (t *pricer) taxes() []Tax {
 	computed := []Tax{}
-	rates := t.setting.Taxes
+	rates := t.pricing.Taxes
 	for n := range rates {
 		rate, total, met := &rates[n], zero, false
 		for i := range t.items {
-			if !rate.fallsOn(t.items[i].ID, rates) {
+			if !rate.appliesTo(t.items[i].ID, rates) {
 				continue
 			}
 			met = true
@@ -27,20 +27,20 @@ func (t *till) taxes() []Tax {
 			total = total.Add(value)
 			if t.draft.Taxes == nil {
 				item := &t.items[i]
-				item.Taxes = append(item.Taxes, taxed(rate, value))
+				item.Taxes = append(item.Taxes, taxOf(rate, value))
 				item.TotalWithTax.Decimal = item.TotalWithTax.Add(value)
 			}
 		}
 		if met {
-			computed = append(computed, taxed(rate, total))
+			computed = append(computed, taxOf(rate, total))
 		}
 	}
-	return sentOr(t, "taxes", t.draft.Taxes, computed)
+	return sentOrComputed(t, "taxes", t.draft.Taxes, computed)
 }
 
-// sentOr returns the charges or taxes that were sent, and flags a difference from the computed sum. It returns the
+// sentOrComputed returns the charges or taxes that were sent, and flags a difference from the computed sum. It returns the
 // computed ones if sent is nil.
-func sentOr[T levy](t *till, path string, sent, computed []T) []T {
+func sentOrComputed[T adjustment](t *pricer, path string, sent, computed []T) []T {
 	if sent == nil {
 		return computed
 	}
@@ -48,9 +48,9 @@ func sentOr[T levy](t *till, path string, sent, computed []T) []T {
 	return sent
 }
 
-// fallsOn reports whether the rate applies to an item. Of each code, the rate that names the item applies, or else
+// appliesTo reports whether the rate applies to an item. Of each code, the rate that names the item applies, or else
 // the rate for all items. Only the latter applies to an item that is not on the menu.
-func (r *MenuTax) fallsOn(item int64, rates []MenuTax) bool {
+func (r *MenuTax) appliesTo(item int64, rates []MenuTax) bool {
 	if r.Items[item] {
 		return true
 	}
@@ -67,11 +67,11 @@ func (r *MenuTax) fallsOn(item int64, rates []MenuTax) bool {
 
 // charges returns the charges of the order as sent, or else by the menu. Computed charges on items are added to the
 // items too.
-func (t *till) charges(subtotal decimal.Decimal) []Charge {
+func (t *pricer) charges(subtotal decimal.Decimal) []Charge {
 	computed := []Charge{}
-	for n := range t.setting.Charges {
-		c := &t.setting.Charges[n]
-		if !c.applies(t.draft.Kind, t.setting.Platform.Name) {
+	for n := range t.pricing.Charges {
+		c := &t.pricing.Charges[n]
+		if !c.applies(t.draft.Kind, t.pricing.Platform.Name) {
 			continue
 		}
 		value, met := zero, false
@@ -79,7 +79,7 @@ func (t *till) charges(subtotal decimal.Decimal) []Charge {
 		case OnQuantity, OnPrice:
 			value, met = t.chargeItems(c)
 		default:
-			if met = t.meets(c); met && c.Basis == OnSubtotal {
+			if met = t.chargeApplies(c); met && c.Basis == OnSubtotal {
 				value = t.percent(subtotal, c.Value.Decimal)
 			} else if met {
 				value = t.round(c.Value.Decimal)
@@ -89,20 +89,20 @@ func (t *till) charges(subtotal decimal.Decimal) []Charge {
 			computed = append(computed, Charge{Title: c.Title, Value: &core.Amount{Decimal: value}})
 		}
 	}
-	return sentOr(t, "charges", t.draft.Charges, computed)
+	return sentOrComputed(t, "charges", t.draft.Charges, computed)
 }
 
-// meets reports whether a charge on the order applies. It applies if it never named items, if it names all of them, or
+// chargeApplies reports whether a charge on the order applies. It applies if it never named items, if it names all of them, or
 // one that was ordered.
-func (t *till) meets(c *MenuCharge) bool {
-	met := c.All || !c.Naming
+func (t *pricer) chargeApplies(c *MenuCharge) bool {
+	met := c.All || !c.HasItemList
 	for i := range t.items {
 		met = met || c.Items[t.items[i].ID]
 	}
 	return met
 }
 
-func (t *till) chargeItems(c *MenuCharge) (total decimal.Decimal, met bool) {
+func (t *pricer) chargeItems(c *MenuCharge) (total decimal.Decimal, met bool) {
 	for i := range t.items {
 		item := &t.items[i]
 		if !c.All && !c.Items[item.ID] {
@@ -121,6 +121,6 @@ func (t *till) chargeItems(c *MenuCharge) (total decimal.Decimal, met bool) {
 	return total, met
 }
 
-func taxed(rate *MenuTax, value decimal.Decimal) Tax {
+func taxOf(rate *MenuTax, value decimal.Decimal) Tax {
 	return Tax{Title: rate.Title, Rate: &rate.Percent, Value: &core.Amount{Decimal: value}}
 }

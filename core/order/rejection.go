@@ -13,8 +13,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Refused is an order that the hub rejected. An unknown field is empty.
-type Refused struct {
+// Rejection is an order that the hub rejected. An unknown field is empty.
+type Rejection struct {
 	Business        core.BusinessID
 	Platform        string
 	PlatformOrderID string
@@ -25,20 +25,20 @@ type Refused struct {
 // maxReason bounds a reason, in characters.
 const maxReason = 1000
 
-// refusals are the error codes that blame the order itself: sent again, it is rejected again.
-var refusals = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.TooLarge, core.UnsupportedMedia}
+// rejectionCodes are the error codes that blame the order itself: sent again, it is rejected again.
+var rejectionCodes = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.TooLarge, core.UnsupportedMedia}
 
-// RefusedBy extracts the identifiers of a rejected order from its body. The body may be malformed: then only the part
+// NewRejection extracts the identifiers of a rejected order from its body. The body may be malformed: then only the part
 // before the error is read. It returns false if the hub is to blame for the error.
-func RefusedBy(err error, body []byte) (r Refused, ok bool) {
+func NewRejection(err error, body []byte) (r Rejection, ok bool) {
 	var known *core.Error
-	if !errors.As(err, &known) || !slices.Contains(refusals, known.Code) {
+	if !errors.As(err, &known) || !slices.Contains(rejectionCodes, known.Code) {
 		return r, false
 	}
 	said := identifiers(body[:min(len(body), MaxBody)])
-	return Refused{
+	return Rejection{
 		Platform: said["platform"], PlatformOrderID: said["platform_order_id"],
-		Store: cmp.Or(said["store_ref_id"], said["platform_store_id"]), Reason: legible(known.Message, maxReason),
+		Store: cmp.Or(said["store_ref_id"], said["platform_store_id"]), Reason: sanitize(known.Message, maxReason),
 	}, true
 }
 
@@ -61,14 +61,14 @@ func identifiers(body []byte) map[string]string {
 		}
 		var text core.Identifier
 		if json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) == nil {
-			found[name] = legible(string(text), maxName)
+			found[name] = sanitize(string(text), maxName)
 		}
 	}
 	return found
 }
 
-// legible returns text in a form that can be stored and shown, truncated to longest characters.
-func legible(text string, longest int) string {
+// sanitize returns text in a form that can be stored and shown, truncated to longest characters.
+func sanitize(text string, longest int) string {
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest])
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hierarchy is the categories of a request, with the parents that they are to have.
-type hierarchy struct {
+// categoryTree is the categories of a request, with the parents that they are to have.
+type categoryTree struct {
 	*decider
 	indices map[string]int
 	order   []int
@@ -17,7 +17,7 @@ type hierarchy struct {
 // sub-categories. Before a category that becomes a sub-category come those that leave it. It also finds the cycles.
 func (d *decider) categoryOrder() []int {
 	submitted := d.request.Categories
-	h := &hierarchy{decider: d, indices: make(map[string]int, len(submitted)), planned: make([]bool, len(submitted))}
+	h := &categoryTree{decider: d, indices: make(map[string]int, len(submitted)), planned: make([]bool, len(submitted))}
 	for i := range submitted {
 		h.indices[*submitted[i].Object.RefID] = i
 	}
@@ -28,7 +28,7 @@ func (d *decider) categoryOrder() []int {
 	return h.order
 }
 
-func (h *hierarchy) plan(i int) {
+func (h *categoryTree) plan(i int) {
 	if h.planned[i] {
 		return
 	}
@@ -45,14 +45,14 @@ func (h *hierarchy) plan(i int) {
 	h.order = append(h.order, i)
 }
 
-func (h *hierarchy) parent(i int) (index int, listed bool) {
+func (h *categoryTree) parent(i int) (index int, listed bool) {
 	index, listed = h.indices[valueOf(h.request.Categories[i].Object.ParentRefID)]
 	return index, listed
 }
 
 // children returns the stored sub-categories of a category that the request gives another parent, and whether there
 // are others.
-func (h *hierarchy) children(i int) (leaving []int, others bool) {
+func (h *categoryTree) children(i int) (leaving []int, others bool) {
 	refID := *h.request.Categories[i].Object.RefID
 	stored := h.categories.byKey[refID]
 	if stored == nil {
@@ -71,7 +71,7 @@ func (h *hierarchy) children(i int) (leaving []int, others bool) {
 }
 
 // cycles describes the cycle that a category is in, by ref_id. It leaves out categories that fail without it.
-func (h *hierarchy) cycles() map[string]string {
+func (h *categoryTree) cycles() map[string]string {
 	cycles := map[string]string{}
 	walks := make([]int, len(h.planned)) // the walk that came along, from 1
 	for start := range walks {
@@ -94,19 +94,19 @@ func (h *hierarchy) cycles() map[string]string {
 			names[n] = *h.request.Categories[i].Object.RefID
 		}
 		for n, name := range names {
-			cycles[name] = spellCycle(append(slices.Concat(names[n:], names[:n]), name))
+			cycles[name] = describeCategoryCycle(append(slices.Concat(names[n:], names[:n]), name))
 		}
 	}
 	return cycles
 }
 
-// spellCycle names the categories of a cycle.
-func spellCycle(names []string) string {
-	words := make([]string, 0, maxSpelled)
-	for _, name := range names[:min(len(names), maxSpelled)] {
+// describeCategoryCycle names the categories of a cycle.
+func describeCategoryCycle(names []string) string {
+	words := make([]string, 0, maxDescribed)
+	for _, name := range names[:min(len(names), maxDescribed)] {
 		words = append(words, quote(name))
 	}
-	if len(names) > maxSpelled {
+	if len(names) > maxDescribed {
 		words = append(words, "…")
 	}
 	return strings.Join(words, " > ")
@@ -130,8 +130,8 @@ func (d *decider) taxOrder() []int {
 }
 
 // activations returns whether the stored taxes that the request names will be active.
-func (d *decider) activations() map[*slot[Tax]]bool {
-	later := make(map[*slot[Tax]]bool, len(d.request.Taxes))
+func (d *decider) activations() map[*recordState[Tax]]bool {
+	later := make(map[*recordState[Tax]]bool, len(d.request.Taxes))
 	for i := range d.request.Taxes {
 		o := &d.request.Taxes[i].Object
 		if s := d.taxes.byKey[o.identity()]; s != nil {

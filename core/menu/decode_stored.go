@@ -7,39 +7,39 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Unpack decodes a stored entity: its master record, or a store's values. A menu has tens of thousands of these, so
+// DecodeStored decodes a stored entity: its master record, or a store's values. A menu has tens of thousands of these, so
 // the most frequent kinds are decoded by hand, from the form in which the hub writes them. The JSON library decodes
 // everything else. The database guarantees that it is valid JSON.
-func Unpack(stored string, into any) error {
-	if unpacks(stored, into) {
+func DecodeStored(stored string, into any) error {
+	if decodeFast(stored, into) {
 		return nil
 	}
 	return json.Unmarshal([]byte(stored), into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// unpacks decodes by hand, if possible.
-func unpacks(stored string, into any) bool {
-	u := unpacker{rest: stored, odd: !utf8.ValidString(stored)}
+// decodeFast decodes by hand, if possible.
+func decodeFast(stored string, into any) bool {
+	u := jsonReader{rest: stored, nonCanonical: !utf8.ValidString(stored)}
 	switch into := into.(type) {
 	case *Item:
-		into.unpack(&u)
+		into.decode(&u)
 	case *ItemValues:
-		into.unpack(&u)
+		into.decode(&u)
 	case *OptionGroup:
-		into.unpack(&u)
+		into.decode(&u)
 	case *Option:
-		into.unpack(&u)
+		into.decode(&u)
 	case *OptionValues:
-		into.unpack(&u)
+		into.decode(&u)
 	default:
 		return false
 	}
-	return !u.odd
+	return !u.nonCanonical
 }
 
-func (r *Item) unpack(u *unpacker) {
+func (r *Item) decode(u *jsonReader) {
 	for u.member() {
-		if r.Ref.unpackMember(u) || r.ItemValues.unpackMember(u) {
+		if r.Ref.decodeMember(u) || r.ItemValues.decodeMember(u) {
 			continue
 		}
 		switch u.name {
@@ -72,14 +72,14 @@ func (r *Item) unpack(u *unpacker) {
 		case "key_value_groups":
 			r.KeyValueGroups = u.document()
 		default:
-			u.odd = true
+			u.nonCanonical = true
 		}
 	}
 }
 
-func (r *OptionGroup) unpack(u *unpacker) {
+func (r *OptionGroup) decode(u *jsonReader) {
 	for u.member() {
-		if r.Ref.unpackMember(u) {
+		if r.Ref.decodeMember(u) {
 			continue
 		}
 		switch u.name {
@@ -102,14 +102,14 @@ func (r *OptionGroup) unpack(u *unpacker) {
 		case "translations":
 			r.Translations = u.document()
 		default:
-			u.odd = true
+			u.nonCanonical = true
 		}
 	}
 }
 
-func (r *Option) unpack(u *unpacker) {
+func (r *Option) decode(u *jsonReader) {
 	for u.member() {
-		if r.Ref.unpackMember(u) || r.OptionValues.unpackMember(u) {
+		if r.Ref.decodeMember(u) || r.OptionValues.decodeMember(u) {
 			continue
 		}
 		switch u.name {
@@ -138,13 +138,13 @@ func (r *Option) unpack(u *unpacker) {
 		case "key_value_groups":
 			r.KeyValueGroups = u.document()
 		default:
-			u.odd = true
+			u.nonCanonical = true
 		}
 	}
 }
 
-// unpackMember decodes the current member if it is a field of Ref.
-func (r *Ref) unpackMember(u *unpacker) bool {
+// decodeMember decodes the current member if it is a field of Ref.
+func (r *Ref) decodeMember(u *jsonReader) bool {
 	switch u.name {
 	case "id":
 		r.ID = u.int()
@@ -158,13 +158,13 @@ func (r *Ref) unpackMember(u *unpacker) bool {
 	return true
 }
 
-func (v *ItemValues) unpack(u *unpacker) {
+func (v *ItemValues) decode(u *jsonReader) {
 	for u.member() {
-		u.odd = !v.unpackMember(u) || u.odd
+		u.nonCanonical = !v.decodeMember(u) || u.nonCanonical
 	}
 }
 
-func (v *ItemValues) unpackMember(u *unpacker) bool {
+func (v *ItemValues) decodeMember(u *jsonReader) bool {
 	switch u.name {
 	case "price":
 		v.Price = u.amount()
@@ -188,13 +188,13 @@ func (v *ItemValues) unpackMember(u *unpacker) bool {
 	return true
 }
 
-func (v *OptionValues) unpack(u *unpacker) {
+func (v *OptionValues) decode(u *jsonReader) {
 	for u.member() {
-		u.odd = !v.unpackMember(u) || u.odd
+		u.nonCanonical = !v.decodeMember(u) || u.nonCanonical
 	}
 }
 
-func (v *OptionValues) unpackMember(u *unpacker) bool {
+func (v *OptionValues) decodeMember(u *jsonReader) bool {
 	switch u.name {
 	case "price":
 		v.Price = u.amount()

@@ -31,26 +31,26 @@ func sold() State {
 
 func TestSwitchChangesSoldItemsAndNamesMissingOnes(t *testing.T) {
 	scope := Scope{LocationRefID: "s1", StoreID: 4}
-	plan, items, options := Switch{scope, []string{"dal", "nothing", "elsewhere"}, []string{"hot", "cold"},
+	plan, items, options := AvailabilityChange{scope, []string{"dal", "nothing", "elsewhere"}, []string{"hot", "cold"},
 		false}.Decide(sold())
-	require.Equal(t, []core.Switched{{ID: 1, RefID: "dal"},
+	require.Equal(t, []core.AvailabilityResult{{ID: 1, RefID: "dal"},
 		{RefID: "nothing", Reason: "there is no item with this ref_id"},
 		{ID: 3, RefID: "elsewhere", Reason: "the item is not sold at this store"}}, items)
-	require.Equal(t, []core.Switched{{ID: 9, RefID: "hot"},
+	require.Equal(t, []core.AvailabilityResult{{ID: 9, RefID: "hot"},
 		{RefID: "cold", Reason: "there is no option with this ref_id"}}, options)
 	require.Equal(t, []any{1, 1, 0}, []any{len(plan.Store.Items), len(plan.Store.Options), len(plan.Items)},
 		"the master is left alone")
-	require.Equal(t, []int64{4}, plan.Touched())
+	require.Equal(t, []int64{4}, plan.StaleMenus())
 
-	plan, _, _ = Switch{scope, []string{"naan"}, nil, true}.Decide(sold())
+	plan, _, _ = AvailabilityChange{scope, []string{"naan"}, nil, true}.Decide(sold())
 	require.True(t, plan.Store.Items[0].Record.Values.Available)
 	require.True(t, plan.Items[0].Record.Active, "what is disabled in the master is enabled there too")
-	require.Equal(t, []int64{0, 4}, plan.Touched())
+	require.Equal(t, []int64{0, 4}, plan.StaleMenus())
 }
 
 func TestRepeatedSwitchChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := Switch{Scope: Scope{LocationRefID: "s1", StoreID: 4}, Available: rapid.Bool().Draw(t, "on"),
+		s := AvailabilityChange{Scope: Scope{LocationRefID: "s1", StoreID: 4}, Available: rapid.Bool().Draw(t, "on"),
 			Items: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"dal", "naan", "elsewhere", "nothing"}),
 				rapid.ID).Draw(t, "items")}
 		state := sold()
@@ -65,6 +65,6 @@ func TestRepeatedSwitchChangesNothing(t *testing.T) {
 			state.Items[at] = change.Record
 		}
 		again, _, _ := s.Decide(state)
-		require.False(t, again.Changes())
+		require.False(t, again.HasChanges())
 	})
 }

@@ -28,32 +28,32 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		location, body string
-		reach          Reach
+		reach          AffectedStores
 	}{
-		"nothing changes": {"-1", `{"items":[{"ref_id":"I1","price":1}]}`, Reach{}},
+		"nothing changes": {"-1", `{"items":[{"ref_id":"I1","price":1}]}`, AffectedStores{}},
 		"an item": {"-1", `{"items":[{"ref_id":"I1","price":1,"title":"other"}]}`,
-			Reach{Items: []int64{item("I1")}}},
-		"a new item": {"-1", `{"items":[{"ref_id":"I9","price":1,"title":"new"}]}`, Reach{}},
-		"a category": {"-1", `{"categories":[{"ref_id":"C1","name":"other"}]}`, Reach{All: true}},
+			AffectedStores{Items: []int64{item("I1")}}},
+		"a new item": {"-1", `{"items":[{"ref_id":"I9","price":1,"title":"new"}]}`, AffectedStores{}},
+		"a category": {"-1", `{"categories":[{"ref_id":"C1","name":"other"}]}`, AffectedStores{All: true}},
 		"an item put into it": {"-1", `{"items":[{"ref_id":"I2","price":1,"category_ref_ids":["C1"]}]}`,
-			Reach{Items: []int64{item("I2")}}},
+			AffectedStores{Items: []int64{item("I2")}}},
 		"a group put under an item": {"-1", `{"option_groups":[{"ref_id":"G9","title":"new","item_ref_ids":["I1"]}]}`,
-			Reach{Items: []int64{item("I1")}}},
+			AffectedStores{Items: []int64{item("I1")}}},
 		"a tax": {"-1",
 			`{"taxes":[{"code":"CGST_P","title":"CGST","structure":{"value":1},"item_ref_ids":["all"]}]}`,
-			Reach{All: true}},
-		"a store's own":                 {"S1", `{"options":[{"ref_id":"O1","price":2}]}`, Reach{AtStore: true}},
-		"a flush of the master's items": {"-1", `{"flush_items":true,"items":[]}`, Reach{All: true}},
+			AffectedStores{All: true}},
+		"a store's own":                 {"S1", `{"options":[{"ref_id":"O1","price":2}]}`, AffectedStores{AtStore: true}},
+		"a flush of the master's items": {"-1", `{"flush_items":true,"items":[]}`, AffectedStores{All: true}},
 	} {
 		request, err := Decode([]byte(c.body), h.scope(c.location), h.rules)
 		require.NoError(t, err, name)
 		plan := h.plan(request)
-		reach := plan.Reach()
+		reach := plan.AffectedStores()
 		if c.reach.All {
 			require.True(t, reach.All, name)
 			continue
 		}
-		require.Equal(t, c.reach, Reach{Items: reach.Items, Options: reach.Options, AtStore: reach.AtStore}, name)
+		require.Equal(t, c.reach, AffectedStores{Items: reach.Items, Options: reach.Options, AtStore: reach.AtStore}, name)
 		require.Equal(t, c.reach.Any(), reach.Any(), name)
 	}
 }
@@ -86,7 +86,7 @@ func TestUnaffectedStoresKeepTheirMenu(t *testing.T) {
 			}
 			plan := h.plan(request)
 			h.write(plan)
-			reach := plan.Reach()
+			reach := plan.AffectedStores()
 			for ref, s := range h.stores {
 				reached := reach.All || reach.AtStore && s.id == plan.Scope.StoreID
 				for _, id := range reach.Items {
@@ -116,7 +116,7 @@ func (h *hub) effective(ref string) EffectiveMenu {
 	m.Taxes, _ = part(h.taxes, all)
 	m.Charges, _ = part(h.charges, all)
 	for relation, links := range h.links {
-		m.Links[relation] = linkList(links, func(ends) bool { return true })
+		m.Links[relation] = linkList(links, func(linkEnds) bool { return true })
 	}
 	m.Store.Categories = slices.Sorted(maps.Keys(s.categories))
 	for _, id := range slices.Sorted(maps.Keys(s.items)) {

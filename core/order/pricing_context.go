@@ -8,9 +8,9 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// Setting is the stored state that prices an order: the business, the platform, the store, the ordered items and
+// PricingContext is the stored state that prices an order: the business, the platform, the store, the ordered items and
 // options, and every active tax and charge.
-type Setting struct {
+type PricingContext struct {
 	Business core.BusinessID
 	Name     string // of the business
 	Currency string // ISO 4217
@@ -89,7 +89,7 @@ type MenuCharge struct {
 	Excluded []string // platforms on which it does not apply
 	All      bool
 	Items    map[int64]bool // the ordered items that it names
-	Naming   bool           // it names items, whether ordered or not, or lost them
+	HasItemList   bool           // it names items, whether ordered or not, or lost them
 }
 
 // applies reports whether the charge applies to orders of the kind and platform.

@@ -1,7 +1,7 @@
 package menu
 
-// slot is one master record while a request is planned.
-type slot[R any] struct {
+// recordState is one master record while a request is planned.
+type recordState[R any] struct {
 	record  R
 	isNew   bool
 	changed bool
@@ -10,24 +10,24 @@ type slot[R any] struct {
 	touched bool
 }
 
-// shelf holds the master records of one kind, by their identifiers in requests.
-type shelf[R any] struct {
+// recordSet holds the master records of one kind, by their identifiers in requests.
+type recordSet[R any] struct {
 	kind    Kind
 	key     func(*R) string
 	ref     func(*R) *Ref
-	blank   func(key string) R
-	byKey   map[string]*slot[R]
-	stored  []*slot[R] // in the order of the state
-	touched []*slot[R] // in the order of the request
+	newRecord   func(key string) R
+	byKey   map[string]*recordState[R]
+	stored  []*recordState[R] // in the order of the state
+	touched []*recordState[R] // in the order of the request
 	names   map[int64]string
 }
 
-func newShelf[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref,
-	blank func(string) R) *shelf[R] {
-	s := &shelf[R]{kind: kind, key: key, ref: ref, blank: blank}
-	s.byKey = make(map[string]*slot[R], len(records)+len(others)+expect)
-	s.stored = make([]*slot[R], 0, len(records)+len(others))
-	slots := make([]slot[R], len(records)+len(others))
+func newRecordSet[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref,
+	blank func(string) R) *recordSet[R] {
+	s := &recordSet[R]{kind: kind, key: key, ref: ref, newRecord: blank}
+	s.byKey = make(map[string]*recordState[R], len(records)+len(others)+expect)
+	s.stored = make([]*recordState[R], 0, len(records)+len(others))
+	slots := make([]recordState[R], len(records)+len(others))
 	add := func(i int, key string) {
 		if _, twice := s.byKey[key]; !twice {
 			s.byKey[key] = &slots[i]
@@ -48,7 +48,7 @@ func newShelf[R any](kind Kind, records []R, others []Ref, expect int, key func(
 }
 
 // resolve converts references to distinct ids, and returns those that are unknown.
-func (s *shelf[R]) resolve(refs []string) (ids []int64, unknown []string) {
+func (s *recordSet[R]) resolve(refs []string) (ids []int64, unknown []string) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -75,8 +75,8 @@ func (s *shelf[R]) resolve(refs []string) (ids []int64, unknown []string) {
 	return ids, unknown
 }
 
-// touch records that a record was planned.
-func (s *shelf[R]) touch(at *slot[R]) {
+// markTouched records that a record was planned.
+func (s *recordSet[R]) markTouched(at *recordState[R]) {
 	if !at.touched {
 		at.touched = true
 		s.touched = append(s.touched, at)
@@ -84,7 +84,7 @@ func (s *shelf[R]) touch(at *slot[R]) {
 }
 
 // changes returns the records to write, in the order in which they were touched.
-func (s *shelf[R]) changes() []Change[R] {
+func (s *recordSet[R]) changes() []Change[R] {
 	var list []Change[R]
 	for _, slot := range s.touched {
 		if slot.isNew || slot.changed {
@@ -95,8 +95,8 @@ func (s *shelf[R]) changes() []Change[R] {
 }
 
 // active returns the stored entities that are active, in the form that a flush needs.
-func (s *shelf[R]) active() []flushable {
-	list := make([]flushable, 0, len(s.stored))
+func (s *recordSet[R]) active() []flushTarget {
+	list := make([]flushTarget, 0, len(s.stored))
 	for _, slot := range s.stored {
 		ref := s.ref(&slot.record)
 		if !ref.Active {
@@ -106,13 +106,13 @@ func (s *shelf[R]) active() []flushable {
 		if named.RefID == "" {
 			named.RefID = s.key(&slot.record)
 		}
-		list = append(list, flushable{ref: ref, named: named, listed: slot.listed})
+		list = append(list, flushTarget{ref: ref, named: named, listed: slot.listed})
 	}
 	return list
 }
 
 // listedIDs returns the ids that the request names.
-func (s *shelf[R]) listedIDs() map[int64]bool {
+func (s *recordSet[R]) listedIDs() map[int64]bool {
 	ids := make(map[int64]bool, len(s.byKey))
 	for _, slot := range s.byKey {
 		if slot.listed {
@@ -124,7 +124,7 @@ func (s *shelf[R]) listedIDs() map[int64]bool {
 
 // name returns the identifier in the external system, or "" for an unknown id. It may be called only after all
 // objects of the kind were planned.
-func (s *shelf[R]) name(id int64) string {
+func (s *recordSet[R]) name(id int64) string {
 	if s.names == nil {
 		s.names = make(map[int64]string, len(s.byKey))
 		for key, slot := range s.byKey {

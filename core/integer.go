@@ -10,12 +10,12 @@ import (
 // Integer is a whole number that may be sent as a JSON number, even with a zero fraction (20.0), or as a string.
 type Integer int64
 
-// Whole is a positive Integer, such as an order id. It is 0 if it was not sent: absent, null, 0 or an empty string.
-type Whole int64
+// PositiveInt is a positive Integer, such as an order id. It is 0 if it was not sent: absent, null, 0 or an empty string.
+type PositiveInt int64
 
 var (
 	errInteger = &RuleError{Code: "type", Rule: "must be a whole number"}
-	errWhole   = &RuleError{Code: "type", Rule: "must be a positive whole number"}
+	errPositiveInt   = &RuleError{Code: "type", Rule: "must be a positive whole number"}
 )
 
 // UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
@@ -28,7 +28,7 @@ func (i *Integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case 'n':
 		return nil
 	case '"', '0':
-		if n, ok := wholeOf(token.String()); ok {
+		if n, ok := parseInteger(token.String()); ok {
 			*i = Integer(n)
 			return nil
 		}
@@ -37,7 +37,7 @@ func (i *Integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
-func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (w *PositiveInt) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
 		return err
@@ -46,24 +46,24 @@ func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case 'n':
 		return nil
 	case '"', '0':
-		n, ok := wholeOf(text)
+		n, ok := parseInteger(text)
 		if ok && n >= 0 || text == "" {
-			*w = Whole(n)
+			*w = PositiveInt(n)
 			return nil
 		}
 	}
-	return errWhole
+	return errPositiveInt
 }
 
-// wholeNumbers reads an int64 from any whole JSON number: 20, but also 20.0 and 2e1. Languages with a single number
+// integerUnmarshalers reads an int64 from any whole JSON number: 20, but also 20.0 and 2e1. Languages with a single number
 // type write those.
-var wholeNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *int64) error {
+var integerUnmarshalers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {
 		return err
 	}
 	if value.Kind() == '0' {
-		if read, ok := wholeOf(string(value)); ok {
+		if read, ok := parseInteger(string(value)); ok {
 			*n = read
 			return nil
 		}
@@ -71,7 +71,7 @@ var wholeNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext
 	return errInteger
 }))
 
-func wholeOf(text string) (int64, bool) {
+func parseInteger(text string) (int64, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
 	}
@@ -97,7 +97,7 @@ func (i *Identifier) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		*i = Identifier(text)
 		return nil
 	case '0':
-		if digits(text) {
+		if isDigits(text) {
 			*i = Identifier(text)
 			return nil
 		}
@@ -105,7 +105,7 @@ func (i *Identifier) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errIdentifier
 }
 
-func digits(number string) bool {
+func isDigits(number string) bool {
 	for i, digit := range number {
 		if (digit < '0' || digit > '9') && (i > 0 || digit != '-') {
 			return false
@@ -114,11 +114,11 @@ func digits(number string) bool {
 	return true
 }
 
-// Members is an object that some languages send as [] when it is empty.
-type Members[T any] struct{ Value T }
+// ObjectOrEmptyArray is an object that some languages send as [] when it is empty.
+type ObjectOrEmptyArray[T any] struct{ Value T }
 
 // UnmarshalJSONFrom reads an object or an empty array. A null leaves the value unchanged.
-func (m *Members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (m *ObjectOrEmptyArray[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '[' {
 		return json.UnmarshalDecode(d, &m.Value)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// inOrder returns the rows of the visible records (all if inSight is nil) in the order that customers see: by
+// sortedRows returns the rows of the visible records (all if inSight is nil) in the order that customers see: by
 // sort_order, then ref_id.
-func inOrder[R any, P record[R]](records []R, inSight []bool, sortOrder func(row int32) int64) []int32 {
+func sortedRows[R any, P record[R]](records []R, inSight []bool, sortOrder func(row int32) int64) []int32 {
 	type place struct {
 		sortOrder int64
 		refID     string
@@ -35,9 +35,9 @@ func inOrder[R any, P record[R]](records []R, inSight []bool, sortOrder func(row
 	return list
 }
 
-// named returns the ref_ids of the visible rows, in the given order. It is never nil, so that an entity without
+// visibleRefIDs returns the ref_ids of the visible rows, in the given order. It is never nil, so that an entity without
 // associations shows an empty list.
-func named[R any, P record[R]](s *sight, records []R, rows []int32, inSight []bool) []string {
+func visibleRefIDs[R any, P record[R]](s *visibility, records []R, rows []int32, inSight []bool) []string {
 	begin := len(s.refIDs)
 	for _, row := range rows {
 		if inSight[row] {
@@ -47,25 +47,25 @@ func named[R any, P record[R]](s *sight, records []R, rows []int32, inSight []bo
 	return s.refIDs[begin:len(s.refIDs):len(s.refIDs)]
 }
 
-// ordered returns the visible groups of those given, in the order that customers see.
-func (s *sight) ordered(groups []int32) []string {
+// groupRefIDs returns the visible groups of those given, in the order that customers see.
+func (s *visibility) groupRefIDs(groups []int32) []string {
 	if len(groups) > 1 {
-		s.several = append(s.several[:0], groups...)
-		groups = s.several
-		slices.SortFunc(groups, func(a, b int32) int { return cmp.Compare(s.ranks[a], s.ranks[b]) })
+		s.sortBuffer = append(s.sortBuffer[:0], groups...)
+		groups = s.sortBuffer
+		slices.SortFunc(groups, func(a, b int32) int { return cmp.Compare(s.groupRank[a], s.groupRank[b]) })
 	}
-	return named(s, s.menu.OptionGroups, groups, s.groups)
+	return visibleRefIDs(s, s.menu.OptionGroups, groups, s.groups)
 }
 
-// itemsNamed returns the visible items of those given, by ref_id.
-func (s *sight) itemsNamed(items []int32) []string {
-	list := named(s, s.menu.Items, items, s.items)
+// itemRefIDs returns the visible items of those given, by ref_id.
+func (s *visibility) itemRefIDs(items []int32) []string {
+	list := visibleRefIDs(s, s.menu.Items, items, s.items)
 	slices.Sort(list)
 	return list
 }
 
-func (s *sight) seenCategories() []EffectiveCategory {
-	rows := inOrder(s.menu.Categories, s.categories, func(row int32) int64 { return s.menu.Categories[row].SortOrder })
+func (s *visibility) visibleCategories() []EffectiveCategory {
+	rows := sortedRows(s.menu.Categories, s.categories, func(row int32) int64 { return s.menu.Categories[row].SortOrder })
 	list := make([]EffectiveCategory, len(rows))
 	timed := s.menu.Timings.byCategory()
 	for i, row := range rows {
@@ -79,35 +79,35 @@ func (s *sight) seenCategories() []EffectiveCategory {
 		}
 		if own, above := timed[c.ID], timed[c.ParentID]; own != nil || above != nil {
 			now := own.open() && above.open()
-			list[i].Timings, list[i].AvailableNow = withinHours(own.hours(), above.hours()), &now
+			list[i].Timings, list[i].AvailableNow = effectiveHours(own.hours(), above.hours()), &now
 		}
 	}
 	return list
 }
 
-// withinHours returns when a category is available, given its own hours and those of its parent. A nil list means
+// effectiveHours returns when a category is available, given its own hours and those of its parent. A nil list means
 // always.
-func withinHours(own, above []core.DayHours) []core.DayHours {
+func effectiveHours(own, above []core.DayHours) []core.DayHours {
 	switch {
 	case own == nil:
 		return above
 	case above == nil:
 		return own
 	}
-	return core.BothHours(own, above)
+	return core.IntersectHours(own, above)
 }
 
-func (s *sight) seenItems() []EffectiveItem {
-	rows := inOrder(s.menu.Items, s.items, func(row int32) int64 { return s.itemsHere[row].SortOrder })
+func (s *visibility) visibleItems() []EffectiveItem {
+	rows := sortedRows(s.menu.Items, s.items, func(row int32) int64 { return s.storeItems[row].SortOrder })
 	list := make([]EffectiveItem, len(rows))
 	for i, row := range rows {
-		list[i] = s.seenItem(int(row))
+		list[i] = s.visibleItem(int(row))
 	}
 	return list
 }
 
-func (s *sight) seenItem(row int) EffectiveItem {
-	item, here := &s.menu.Items[row], s.itemsHere[row]
+func (s *visibility) visibleItem(row int) EffectiveItem {
+	item, here := &s.menu.Items[row], s.storeItems[row]
 	e := EffectiveItem{
 		ID: item.ID, RefID: item.RefID, Title: item.Title, Description: item.Description,
 		Price: ResolvePrice(item, here, s.platform), Weight: item.Weight, Serves: item.Serves, FoodType: item.FoodType,
@@ -115,8 +115,8 @@ func (s *sight) seenItem(row int) EffectiveItem {
 		FulfillmentModes: item.FulfillmentModes, ImgURL: s.image(item.Images, item.ImgURL),
 		Tags:         item.TagsOn(s.platform.Name),
 		Translations: item.Translations, KeyValueGroups: item.KeyValueGroups,
-		CategoryRefIDs:    named(s, s.menu.Categories, s.to[ItemCategory].of(row), s.categories),
-		OptionGroupRefIDs: s.ordered(s.from[GroupItem].of(row)),
+		CategoryRefIDs:    visibleRefIDs(s, s.menu.Categories, s.to[ItemCategory].of(row), s.categories),
+		OptionGroupRefIDs: s.groupRefIDs(s.from[GroupItem].of(row)),
 	}
 	if here.MarkupPrice != nil && here.MarkupPrice.GreaterThan(e.Price.Decimal) {
 		e.MarkupPrice = here.MarkupPrice
@@ -124,9 +124,9 @@ func (s *sight) seenItem(row int) EffectiveItem {
 	return e
 }
 
-func (s *sight) seenGroups() []EffectiveOptionGroup {
-	list := make([]EffectiveOptionGroup, 0, len(s.ranked))
-	for _, row := range s.ranked {
+func (s *visibility) visibleGroups() []EffectiveOptionGroup {
+	list := make([]EffectiveOptionGroup, 0, len(s.groupOrder))
+	for _, row := range s.groupOrder {
 		if g := &s.menu.OptionGroups[row]; s.groups[row] {
 			list = append(list, EffectiveOptionGroup{
 				ID: g.ID, RefID: g.RefID, Title: g.Title, Description: g.Description,
@@ -139,27 +139,27 @@ func (s *sight) seenGroups() []EffectiveOptionGroup {
 	return list
 }
 
-func (s *sight) seenOptions() []EffectiveOption {
-	rows := inOrder(s.menu.Options, s.options, func(row int32) int64 { return s.menu.Options[row].SortOrder })
+func (s *visibility) visibleOptions() []EffectiveOption {
+	rows := sortedRows(s.menu.Options, s.options, func(row int32) int64 { return s.menu.Options[row].SortOrder })
 	list := make([]EffectiveOption, len(rows))
 	for i, row := range rows {
 		o := &s.menu.Options[row]
 		list[i] = EffectiveOption{
-			ID: o.ID, RefID: o.RefID, Title: o.Title, Description: o.Description, Price: s.optionsHere[row].Price,
+			ID: o.ID, RefID: o.RefID, Title: o.Title, Description: o.Description, Price: s.storeOptions[row].Price,
 			Weight: o.Weight, FoodType: o.FoodType, SortOrder: o.SortOrder, Recommended: o.Recommended,
 			ImgURL: s.image(o.Images, o.ImgURL), Translations: o.Translations, KeyValueGroups: o.KeyValueGroups,
-			OptGrpRefIDs: s.ordered(s.to[OptionInGroup].of(int(row))),
+			OptGrpRefIDs: s.groupRefIDs(s.to[OptionInGroup].of(int(row))),
 		}
-		if nested := s.to[GroupUnderneath].of(int(row)); len(nested) > 0 {
-			list[i].NestedOptGrps = s.ordered(nested)
+		if nested := s.to[NestedGroup].of(int(row)); len(nested) > 0 {
+			list[i].NestedOptGrps = s.groupRefIDs(nested)
 		}
 	}
 	return list
 }
 
-// seenTaxes returns the active taxes with the visible items that they apply to. An item has one rate of each code:
+// visibleTaxes returns the active taxes with the visible items that they apply to. An item has one rate of each code:
 // one that names it takes precedence over one for all.
-func (s *sight) seenTaxes() []TaxReading {
+func (s *visibility) visibleTaxes() []APITax {
 	others := map[string][]bool{} // by code: the visible items that no rate names
 	for row := range s.menu.Taxes {
 		if t := &s.menu.Taxes[row]; t.Active {
@@ -171,26 +171,26 @@ func (s *sight) seenTaxes() []TaxReading {
 			}
 		}
 	}
-	list := []TaxReading{}
+	list := []APITax{}
 	for row := range s.menu.Taxes {
 		t := &s.menu.Taxes[row]
 		if !t.Active {
 			continue
 		}
-		items := s.itemsNamed(s.to[TaxItem].of(row))
+		items := s.itemRefIDs(s.to[TaxItem].of(row))
 		if t.AllItems {
-			items = s.allOr(others[t.Code])
+			items = s.allOrRefIDs(others[t.Code])
 		}
 		if len(items) > 0 {
-			list = append(list, TaxReading{Tax: *t, ItemRefIDs: items})
+			list = append(list, APITax{Tax: *t, ItemRefIDs: items})
 		}
 	}
-	slices.SortFunc(list, func(a, b TaxReading) int { return strings.Compare(a.Key(), b.Key()) })
+	slices.SortFunc(list, func(a, b APITax) int { return strings.Compare(a.Key(), b.Key()) })
 	return list
 }
 
-// allOr returns "all" if the set contains every visible item, and otherwise the items in it.
-func (s *sight) allOr(set []bool) []string {
+// allOrRefIDs returns "all" if the set contains every visible item, and otherwise the items in it.
+func (s *visibility) allOrRefIDs(set []bool) []string {
 	if slices.Equal(set, s.items) {
 		return []string{AllItems}
 	}
@@ -204,22 +204,22 @@ func (s *sight) allOr(set []bool) []string {
 	return list
 }
 
-// seenCharges returns the active charges on a visible item or on every order, unless the platform is excluded.
-func (s *sight) seenCharges() []ChargeReading {
-	list := []ChargeReading{}
+// visibleCharges returns the active charges on a visible item or on every order, unless the platform is excluded.
+func (s *visibility) visibleCharges() []APICharge {
+	list := []APICharge{}
 	for row := range s.menu.Charges {
 		c, linked := &s.menu.Charges[row], s.to[ChargeItem].of(row)
-		if !c.Active || slices.Contains(read[[]string](c.ExcludedPlatforms), s.platform.Name) {
+		if !c.Active || slices.Contains(decodeDocument[[]string](c.ExcludedPlatforms), s.platform.Name) {
 			continue
 		}
-		items := s.itemsNamed(linked)
+		items := s.itemRefIDs(linked)
 		if c.AllItems {
 			items = []string{AllItems}
 		}
 		if c.onEveryOrder(len(linked)) || len(items) > 0 {
-			list = append(list, ChargeReading{Charge: *c, ItemRefIDs: items})
+			list = append(list, APICharge{Charge: *c, ItemRefIDs: items})
 		}
 	}
-	slices.SortFunc(list, func(a, b ChargeReading) int { return strings.Compare(a.Key(), b.Key()) })
+	slices.SortFunc(list, func(a, b APICharge) int { return strings.Compare(a.Key(), b.Key()) })
 	return list
 }

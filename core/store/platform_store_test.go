@@ -9,16 +9,16 @@ import (
 )
 
 func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
-	known := Known{
-		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByOwn}},
-		Stores: map[string]Present{
+	known := State{
+		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
+		Stores: map[string]Existing{
 			"s1": {ID: 1, Listing: Listing{Included: []string{"a"}},
 				PlatformData: []PlatformData{{Name: "a", PlatformStoreID: "R-1"}}},
 			"s2": {ID: 2, Listing: Listing{Included: []string{"a"}},
 				PlatformData: []PlatformData{{Name: "a", PlatformStoreID: "R-2"}}},
 			"s3": {ID: 3, Listing: Listing{Included: []string{"web"}}},
 		},
-		Outlets: map[Outlet]string{{"a", "R-9"}: "s9", {"a", "s3"}: "s8"},
+		PlatformStores: map[PlatformStore]string{{"a", "R-9"}: "s9", {"a", "s3"}: "s8"},
 	}
 	id := func(ref, id string) string {
 		return `{"ref_id":"` + ref + `","name":"N","city":"C","platform_data":[{"name":"a","platform_store_id":"` + id +

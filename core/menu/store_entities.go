@@ -1,15 +1,15 @@
 package menu
 
-// presence is the set of entities associated with one store.
-type presence struct {
+// storeEntities is the set of entities associated with one store.
+type storeEntities struct {
 	kinds   PerKind[map[int64]bool]
 	items   map[int64]*ItemValues
 	options map[int64]*OptionValues
 }
 
-func newPresence(a *atlas) *presence {
+func newStoreEntities(a *menuIndex) *storeEntities {
 	m := a.menu
-	p := &presence{
+	p := &storeEntities{
 		items:   make(map[int64]*ItemValues, len(m.Store.Items)),
 		options: make(map[int64]*OptionValues, len(m.Store.Options)),
 	}
@@ -29,7 +29,7 @@ func newPresence(a *atlas) *presence {
 	for i := range m.Store.Options {
 		at := &m.Store.Options[i]
 		p.options[at.ID], p.kinds[Options][at.ID] = &at.Values, true
-		for _, relation := range []Relation{OptionInGroup, GroupUnderneath} {
+		for _, relation := range []Relation{OptionInGroup, NestedGroup} {
 			for _, group := range a.to[relation][at.ID] {
 				p.kinds[OptionGroups][group] = true
 			}
@@ -47,7 +47,7 @@ func newPresence(a *atlas) *presence {
 	return p
 }
 
-func (p *presence) sellsAny(items []int64) bool {
+func (p *storeEntities) sellsAny(items []int64) bool {
 	for _, id := range items {
 		if p.items[id] != nil {
 			return true

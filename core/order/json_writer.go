@@ -9,7 +9,7 @@ import (
 // AppendTo appends the body as the JSON library would write it. It is written by hand for speed, because every
 // accepted order is encoded once. Text that is not valid UTF-8 is an error, but the decoder rejects such text.
 func (r *Relay) AppendTo(out []byte) ([]byte, error) {
-	a := appender{out: out}
+	a := jsonWriter{out: out}
 	a.customer(&r.Customer)
 	a.details(&r.Order.Details)
 	a.raw(`,"items":[`)
@@ -46,26 +46,26 @@ func (r *Relay) AppendTo(out []byte) ([]byte, error) {
 	return a.out, a.err
 }
 
-// appender writes JSON member by member. Names include the punctuation before them.
-type appender struct {
+// jsonWriter writes JSON member by member. Names include the punctuation before them.
+type jsonWriter struct {
 	out []byte
 	err error // the first
 }
 
-func (a *appender) raw(text string) { a.out = append(a.out, text...) }
+func (a *jsonWriter) raw(text string) { a.out = append(a.out, text...) }
 
-func (a *appender) comma(i int) {
+func (a *jsonWriter) comma(i int) {
 	if i > 0 {
 		a.out = append(a.out, ',')
 	}
 }
 
-func (a *appender) int(name string, n int64) {
+func (a *jsonWriter) int(name string, n int64) {
 	a.raw(name)
 	a.out = strconv.AppendInt(a.out, n, 10)
 }
 
-func (a *appender) intOrNull(name string, n *int64) {
+func (a *jsonWriter) intOrNull(name string, n *int64) {
 	a.raw(name)
 	if n == nil {
 		a.raw("null")
@@ -74,12 +74,12 @@ func (a *appender) intOrNull(name string, n *int64) {
 	a.int("", *n)
 }
 
-func (a *appender) bool(name string, b bool) {
+func (a *jsonWriter) bool(name string, b bool) {
 	a.raw(name)
 	a.out = strconv.AppendBool(a.out, b)
 }
 
-func (a *appender) text(name, text string) {
+func (a *jsonWriter) text(name, text string) {
 	a.raw(name)
 	out, err := core.AppendText(a.out, text)
 	if a.out = out; err != nil && a.err == nil {
@@ -87,24 +87,24 @@ func (a *appender) text(name, text string) {
 	}
 }
 
-func (a *appender) textIfAny(name, text string) {
+func (a *jsonWriter) textIfAny(name, text string) {
 	if text != "" {
 		a.text(name, text)
 	}
 }
 
-func (a *appender) amount(name string, amount core.Amount) {
+func (a *jsonWriter) amount(name string, amount core.Amount) {
 	a.raw(name)
 	a.out = amount.AppendTo(a.out)
 }
 
-func (a *appender) amountIfAny(name string, amount *core.Amount) {
+func (a *jsonWriter) amountIfAny(name string, amount *core.Amount) {
 	if amount != nil {
 		a.amount(name, *amount)
 	}
 }
 
-func (a *appender) amountOrNull(name string, amount *core.Amount) {
+func (a *jsonWriter) amountOrNull(name string, amount *core.Amount) {
 	if amount == nil {
 		a.raw(name)
 		a.raw("null")
@@ -113,7 +113,7 @@ func (a *appender) amountOrNull(name string, amount *core.Amount) {
 	a.amount(name, *amount)
 }
 
-func (a *appender) customer(c *Customer) {
+func (a *jsonWriter) customer(c *Customer) {
 	a.text(`{"customer":{"name":`, c.Name)
 	a.text(`,"email":`, c.Email)
 	a.text(`,"phone":`, c.Phone)
@@ -133,13 +133,13 @@ func (a *appender) customer(c *Customer) {
 	a.raw("}")
 }
 
-func (a *appender) details(d *Details) {
+func (a *jsonWriter) details(d *Details) {
 	a.int(`,"order":{"details":{"id":`, d.ID)
 	a.int(`,"biz_id":`, int64(d.Business))
 	a.text(`,"biz_name":`, d.BusinessName)
 	a.text(`,"channel":`, d.Channel)
 	a.text(`,"order_state":`, string(d.State))
-	a.text(`,"state":`, string(d.SameState))
+	a.text(`,"state":`, string(d.StateAlias))
 	a.text(`,"order_type":`, string(d.Kind))
 	a.int(`,"created":`, d.Created)
 	a.intOrNull(`,"delivery_datetime":`, d.DeliverAt)
@@ -171,7 +171,7 @@ func (a *appender) details(d *Details) {
 	a.raw("}")
 }
 
-func (a *appender) charges(charges []Charge) {
+func (a *jsonWriter) charges(charges []Charge) {
 	a.raw(`,"charges":[`)
 	for i := range charges {
 		a.comma(i)
@@ -183,7 +183,7 @@ func (a *appender) charges(charges []Charge) {
 	a.raw("]")
 }
 
-func (a *appender) taxes(taxes []Tax) {
+func (a *jsonWriter) taxes(taxes []Tax) {
 	a.raw(`,"taxes":[`)
 	for i := range taxes {
 		a.comma(i)
@@ -196,11 +196,11 @@ func (a *appender) taxes(taxes []Tax) {
 	a.raw("]")
 }
 
-func (a *appender) platform(p *RelayPlatform) {
+func (a *jsonWriter) platform(p *RelayPlatform) {
 	a.text(`{"id":`, p.ID)
 	a.text(`,"kind":`, p.Kind)
 	a.text(`,"name":`, p.Name)
-	a.text(`,"delivery_type":`, string(p.Carrier))
+	a.text(`,"delivery_type":`, string(p.DeliveryMode))
 	a.text(`,"platform_store_id":`, p.PlatformStoreID)
 	a.bool(`,"extras":{"is_bulk_order":`, p.Extras.Bulk)
 	a.raw(`},"discounts":[`)
@@ -221,7 +221,7 @@ func (a *appender) platform(p *RelayPlatform) {
 	a.raw("]}")
 }
 
-func (a *appender) flags(flags []Flag) {
+func (a *jsonWriter) flags(flags []Flag) {
 	a.raw(`,"flags":[`)
 	for i := range flags {
 		a.comma(i)
@@ -235,7 +235,7 @@ func (a *appender) flags(flags []Flag) {
 	a.raw("]")
 }
 
-func (a *appender) item(i *Item) {
+func (a *jsonWriter) item(i *Item) {
 	a.int(`{"id":`, i.ID)
 	a.text(`,"merchant_id":`, i.RefID)
 	a.text(`,"title":`, i.Title)

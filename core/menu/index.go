@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// atlas indexes a Menu: the ref_ids of entities, and their links in both directions.
-type atlas struct {
+// menuIndex indexes a Menu: the ref_ids of entities, and their links in both directions.
+type menuIndex struct {
 	menu  *Menu
 	names PerKind[map[int64]string]
 	to    PerRelation[map[int64][]int64] // from an owner, by position
 	from  PerRelation[map[int64][]int64] // to an owner, by the owners' ids
 }
 
-func newAtlas(m *Menu) *atlas {
-	a := &atlas{menu: m}
+func newMenuIndex(m *Menu) *menuIndex {
+	a := &menuIndex{menu: m}
 	a.names = PerKind[map[int64]string]{
-		namesOf(m.Categories, m.Others[Categories]), namesOf(m.Items, m.Others[Items]),
-		namesOf(m.OptionGroups, m.Others[OptionGroups]), namesOf(m.Options, m.Others[Options]),
+		refIDsByID(m.Categories, m.Others[Categories]), refIDsByID(m.Items, m.Others[Items]),
+		refIDsByID(m.OptionGroups, m.Others[OptionGroups]), refIDsByID(m.Options, m.Others[Options]),
 	}
 	for relation, links := range m.Links {
-		a.to[relation], a.from[relation] = bothWays(links)
+		a.to[relation], a.from[relation] = indexLinks(links)
 	}
 	return a
 }
 
-func bothWays(links []Link) (to, from map[int64][]int64) {
-	links = inPosition(links)
+func indexLinks(links []Link) (to, from map[int64][]int64) {
+	links = sortedLinks(links)
 	to, from = make(map[int64][]int64, len(links)), make(map[int64][]int64, len(links))
 	for _, link := range links {
 		to[link.From] = append(to[link.From], link.To)
@@ -44,8 +44,8 @@ func (l Link) Compare(other Link) int {
 	return cmp.Or(cmp.Compare(l.Position, other.Position), cmp.Compare(l.To, other.To))
 }
 
-// inPosition returns the links sorted by owner and position.
-func inPosition(links []Link) []Link {
+// sortedLinks returns the links sorted by owner and position.
+func sortedLinks(links []Link) []Link {
 	if slices.IsSortedFunc(links, Link.Compare) {
 		return links
 	}
@@ -58,7 +58,7 @@ type record[R any] interface {
 	ref() *Ref
 }
 
-func namesOf[R any, P record[R]](records []R, others []Ref) map[int64]string {
+func refIDsByID[R any, P record[R]](records []R, others []Ref) map[int64]string {
 	names := make(map[int64]string, len(records)+len(others))
 	for i := range records {
 		ref := P(&records[i]).ref()
@@ -70,9 +70,9 @@ func namesOf[R any, P record[R]](records []R, others []Ref) map[int64]string {
 	return names
 }
 
-// called returns the ref_ids of entities, in the given order. It is never nil, so that an entity without associations
+// refIDs returns the ref_ids of entities, in the given order. It is never nil, so that an entity without associations
 // shows an empty list.
-func (a *atlas) called(kind Kind, ids []int64) []string {
+func (a *menuIndex) refIDs(kind Kind, ids []int64) []string {
 	refs := make([]string, 0, len(ids))
 	for _, id := range ids {
 		if name, known := a.names[kind][id]; known {
@@ -82,9 +82,9 @@ func (a *atlas) called(kind Kind, ids []int64) []string {
 	return refs
 }
 
-// sorted returns the sorted ref_ids of entities, for associations that another entity owns.
-func (a *atlas) sorted(kind Kind, ids []int64) []string {
-	refs := a.called(kind, ids)
+// sortedRefIDs returns the sorted ref_ids of entities, for associations that another entity owns.
+func (a *menuIndex) sortedRefIDs(kind Kind, ids []int64) []string {
+	refs := a.refIDs(kind, ids)
 	slices.Sort(refs)
 	return refs
 }

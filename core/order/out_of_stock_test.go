@@ -11,15 +11,15 @@ import (
 )
 
 func TestOutOfStockReportsAcceptRealPOSForms(t *testing.T) {
-	for body, want := range map[string]Shortage{
-		`{"order_upipr_id":10001,"allow_edit":true,"items_oos":[{"upipr_id":null,"ref_id":"dal"}],"note":1}`: {OrderID: 10001, AllowEdit: true, Items: []ShortItem{{0, "dal"}}},
-		`{"order_upipr_id":"10001","order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":"7"}]}`:    {OrderID: 10001, Items: []ShortItem{{7, ""}}},
-		`{"order_upipr_id":"","order_ref_id":"P-1","items_oos":[{"upipr_id":"","ref_id":"dal"}]}`:            {Reference: "P-1", Items: []ShortItem{{0, "dal"}}},
-		`{"order_upipr_id":"10001.0","order_ref_id":"","items_oos":[{"upipr_id":7.0,"ref_id":""}]}`:          {OrderID: 10001, Items: []ShortItem{{7, ""}}},
-		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`:                                       {Reference: "4471", Items: []ShortItem{{0, "12"}}},
-		`{"order_ref_id":1,"items_oos":[null,{"ref_id":"dal"},null]}`:                                        {Reference: "1", Items: []ShortItem{{0, "dal"}}},
+	for body, want := range map[string]OutOfStockReport{
+		`{"order_upipr_id":10001,"allow_edit":true,"items_oos":[{"upipr_id":null,"ref_id":"dal"}],"note":1}`: {OrderID: 10001, AllowEdit: true, Items: []OutOfStockItem{{0, "dal"}}},
+		`{"order_upipr_id":"10001","order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":"7"}]}`:    {OrderID: 10001, Items: []OutOfStockItem{{7, ""}}},
+		`{"order_upipr_id":"","order_ref_id":"P-1","items_oos":[{"upipr_id":"","ref_id":"dal"}]}`:            {Reference: "P-1", Items: []OutOfStockItem{{0, "dal"}}},
+		`{"order_upipr_id":"10001.0","order_ref_id":"","items_oos":[{"upipr_id":7.0,"ref_id":""}]}`:          {OrderID: 10001, Items: []OutOfStockItem{{7, ""}}},
+		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`:                                       {Reference: "4471", Items: []OutOfStockItem{{0, "12"}}},
+		`{"order_ref_id":1,"items_oos":[null,{"ref_id":"dal"},null]}`:                                        {Reference: "1", Items: []OutOfStockItem{{0, "dal"}}},
 	} {
-		got, err := DecodeShortage([]byte(body))
+		got, err := DecodeOutOfStockReport([]byte(body))
 		require.NoError(t, err, body)
 		require.Equal(t, want, got)
 	}
@@ -44,7 +44,7 @@ func TestEmptyOutOfStockReportsAreRejected(t *testing.T) {
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal","upipr_id":-2}]}`: `items_oos[0] ` +
 			`(ref_id "dal"): upipr_id must be a positive`,
 	} {
-		_, err := DecodeShortage([]byte(body))
+		_, err := DecodeOutOfStockReport([]byte(body))
 		require.Equal(t, core.Invalid, core.CodeOf(err), body)
 		require.Contains(t, err.Error(), message)
 	}
@@ -53,25 +53,25 @@ func TestEmptyOutOfStockReportsAreRejected(t *testing.T) {
 func TestReportedItemsMustBelongToTheOrder(t *testing.T) {
 	placed := Relay{Order: Body{Items: []Item{{ID: 3, RefID: "dal", Options: []Option{{ID: 5, RefID: "hot"}}},
 		{RefID: "secret"}}}}
-	s := Shortage{Items: []ShortItem{{0, "hot"}, {3, ""}, {99, "dal"}, {0, "secret"}}}
-	require.NoError(t, s.Of(placed, Acknowledged))
-	require.Equal(t, []ShortItem{{5, "hot"}, {3, "dal"}, {3, "dal"}, {0, "secret"}}, s.Items)
-	items, options := s.Told(placed)
+	s := OutOfStockReport{Items: []OutOfStockItem{{0, "hot"}, {3, ""}, {99, "dal"}, {0, "secret"}}}
+	require.NoError(t, s.Resolve(placed, Acknowledged))
+	require.Equal(t, []OutOfStockItem{{5, "hot"}, {3, "dal"}, {3, "dal"}, {0, "secret"}}, s.Items)
+	items, options := s.RefIDs(placed)
 	require.Equal(t, [][]string{{"dal", "secret"}, {"hot"}}, [][]string{items, options})
 
-	s = Shortage{Items: []ShortItem{{0, "dal"}, {0, "naan"}, {8, ""}}}
-	err := s.Of(placed, Placed)
+	s = OutOfStockReport{Items: []OutOfStockItem{{0, "dal"}, {0, "naan"}, {8, ""}}}
+	err := s.Resolve(placed, Placed)
 	require.Equal(t, core.Invalid, core.CodeOf(err))
 	require.EqualError(t, err, `items_oos[1] (ref_id "naan"): the order has no such item (and 1 more)`)
-	require.EqualError(t, (&Shortage{Items: []ShortItem{{8, ""}}}).Of(placed, Placed),
+	require.EqualError(t, (&OutOfStockReport{Items: []OutOfStockItem{{8, ""}}}).Resolve(placed, Placed),
 		"items_oos[0]: upipr_id 8: the order has no such item")
 	for _, state := range []State{Completed, Cancelled} {
-		require.Equal(t, core.Conflict, core.CodeOf(s.Of(placed, state)))
+		require.Equal(t, core.Conflict, core.CodeOf(s.Resolve(placed, state)))
 	}
 }
 
 func TestOutOfStockOutcomeIsPublished(t *testing.T) {
-	o := ShortageOutcome{Subject: Subject{OrderID: 10001, Platform: "x", SentAs: "a", PlatformOrderID: "A-1",
+	o := OutOfStockOutcome{Subject: Subject{OrderID: 10001, Platform: "x", EventAlias: "a", PlatformOrderID: "A-1",
 		StoreRefID: "s1"}, Reference: core.ID{6: 0x70, 8: 0x80},
 		OrderRef: "P-1", StoreID: 4, StoreName: "Main",
 		Success: true, Message: "asked", Phone: "+14155550199", Pin: "4471"}

@@ -2,23 +2,23 @@ package menu
 
 import "slices"
 
-// Wanted specifies which entities of one kind a request depends on.
-type Wanted struct {
+// KindReadSet specifies which entities of one kind a request depends on.
+type KindReadSet struct {
 	Named    []string // ref_ids of the submitted objects: full records
 	Referred []string // ref_ids that other objects refer to: identifiers suffice
 	Active   bool     // also every active entity of the business: identifiers suffice
 	AtStore  bool     // also every reference of the addressed store, and the identifiers of their masters
 }
 
-// Needs specifies the stored state that a request depends on. In addition to its fields, these rules apply:
+// ReadSet specifies the stored state that a request depends on. In addition to its fields, these rules apply:
 //
 //   - Referred categories need full records. Named and referred categories also need their sub-categories.
 //   - Taxes and charges, if needed, are loaded completely, with their links.
 //   - Links are needed From each other named entity.
 //   - Links are needed To each of ClearedItems and ClearedGroups.
 //   - A store request also needs the store's references to the entities it names.
-type Needs struct {
-	Entities      PerKind[Wanted] // for Taxes and Charges it only matters whether they were sent
+type ReadSet struct {
+	Entities      PerKind[KindReadSet] // for Taxes and Charges it only matters whether they were sent
 	ClearedItems  []string        // ref_ids: GroupItem links to them
 	ClearedGroups []string        // ref_ids: OptionInGroup links to them
 	// Nesting requests the links in which a cycle can exist: every GroupUnderneath link of the business, and the
@@ -27,9 +27,9 @@ type Needs struct {
 	Nesting bool
 }
 
-// Needs returns what to load before Decide.
-func (r *Request) Needs() Needs {
-	var n Needs
+// ReadSet returns what to load before Decide.
+func (r *Request) ReadSet() ReadSet {
+	var n ReadSet
 	n.Entities[Categories].Named = refIDs[CategoryObject](r.Categories)
 	n.Entities[Items].Named = refIDs[ItemObject](r.Items)
 	n.Entities[OptionGroups].Named = refIDs[OptionGroupObject](r.OptionGroups)

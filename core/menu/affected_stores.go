@@ -1,8 +1,8 @@
 package menu
 
-// Reach is the set of stores whose effective menu a plan may change. It is every store, or those that sell one of the
+// AffectedStores is the set of stores whose effective menu a plan may change. It is every store, or those that sell one of the
 // items or options. It includes the addressed store if its own references change.
-type Reach struct {
+type AffectedStores struct {
 	All     bool
 	Items   []int64
 	Options []int64
@@ -10,14 +10,14 @@ type Reach struct {
 }
 
 // Any reports whether the set can be non-empty.
-func (r Reach) Any() bool { return r.All || r.AtStore || len(r.Items)+len(r.Options) > 0 }
+func (r AffectedStores) Any() bool { return r.All || r.AtStore || len(r.Items)+len(r.Options) > 0 }
 
-// Reach returns the stores that the plan affects. A new entity exists only at the addressed store, and a link is
+// AffectedStores returns the stores that the plan affects. A new entity exists only at the addressed store, and a link is
 // visible only where its item or option is sold. A change that applies to whole menus affects every store.
-func (p *Plan) Reach() (r Reach) {
+func (p *Plan) AffectedStores() (r AffectedStores) {
 	r.All = len(p.Taxes)+len(p.Charges)+len(p.Links[ChargeItem].Put)+len(p.Links[ChargeItem].Remove) > 0
-	for kind, emptied := range p.Emptied {
-		r.All = r.All || emptied || len(p.Deactivated[kind]) > 0 && !storeValued(Kind(kind))
+	for kind, emptied := range p.ClearedAtStores {
+		r.All = r.All || emptied || len(p.Deactivated[kind]) > 0 && !hasStoreValues(Kind(kind))
 		r.AtStore = r.AtStore || len(p.Store.Removed[kind]) > 0
 	}
 	r.All = r.All || anyChanged(p.Categories) || anyChanged(p.OptionGroups)
@@ -30,7 +30,7 @@ func (p *Plan) Reach() (r Reach) {
 					r.Items = append(r.Items, link.From)
 				case GroupItem, TaxItem:
 					r.Items = append(r.Items, link.To)
-				case OptionInGroup, GroupUnderneath:
+				case OptionInGroup, NestedGroup:
 					r.Options = append(r.Options, link.From)
 				}
 			}

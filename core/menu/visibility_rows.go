@@ -1,0 +1,83 @@
+package menu
+
+// rows maps the entities of one kind to their rows.
+type rows struct {
+	byID   map[int64]int32
+	end int32 // the row after the last
+}
+
+// of returns the row of an entity, or the row after the last if the menu does not contain it.
+func (r rows) of(id int64) int32 {
+	if row, known := r.byID[id]; known {
+		return row
+	}
+	return r.end
+}
+
+func rowsOf[R any, P record[R]](records []R) rows {
+	r := rows{byID: make(map[int64]int32, len(records)), end: int32(len(records))}
+	for i := range records {
+		r.byID[P(&records[i]).ref().ID] = int32(i)
+	}
+	return r
+}
+
+// adjacency holds the rows at the other end of one relation's links, grouped by the row at this end. The slice first
+// holds the start of each group.
+type adjacency struct{ starts, rows []int32 }
+
+func (l adjacency) of(row int) []int32 { return l.rows[l.starts[row]:l.starts[row+1]] }
+
+// newAdjacency groups the other ends by the rows at this end, in stable order. The parameter behind is the largest row at
+// this end.
+func newAdjacency(here, there []int32, behind int32) adjacency {
+	l := adjacency{starts: make([]int32, behind+3), rows: make([]int32, len(there))}
+	for _, row := range here {
+		l.starts[row+2]++ // shifted by one: filling moves each start to the next
+	}
+	for row := range behind + 1 {
+		l.starts[row+2] += l.starts[row+1]
+	}
+	for i, row := range here {
+		l.rows[l.starts[row+1]] = there[i]
+		l.starts[row+1]++
+	}
+	return l
+}
+
+// endKinds are the kinds of the owners, and of the entities that they name.
+var endKinds = PerRelation[[2]Kind]{
+	ItemCategory: {Items, Categories}, GroupItem: {OptionGroups, Items}, OptionInGroup: {Options, OptionGroups},
+	NestedGroup: {Options, OptionGroups}, TaxItem: {Taxes, Items}, ChargeItem: {Charges, Items},
+}
+
+// buildIndexes builds the indexes: the rows of entities, the links, the store's values, and the order of all option groups.
+func (s *visibility) buildIndexes() {
+	m := s.menu
+	s.rows = PerKind[rows]{rowsOf(m.Categories), rowsOf(m.Items), rowsOf(m.OptionGroups), rowsOf(m.Options),
+		rowsOf(m.Taxes), rowsOf(m.Charges)}
+	named := 0
+	for relation, links := range m.Links {
+		links = sortedLinks(links)
+		owners, others := s.rows[endKinds[relation][0]], s.rows[endKinds[relation][1]]
+		from, to := make([]int32, len(links)), make([]int32, len(links))
+		for i, link := range links {
+			from[i], to[i] = owners.of(link.From), others.of(link.To)
+		}
+		s.to[relation], s.from[relation] = newAdjacency(from, to, owners.end), newAdjacency(to, from, others.end)
+		named += len(links)
+	}
+	s.refIDs = make([]string, 0, named)
+	s.storeItems, s.storeOptions = make([]*ItemValues, len(m.Items)+1), make([]*OptionValues, len(m.Options)+1)
+	for i := range m.Store.Items {
+		s.storeItems[s.rows[Items].of(m.Store.Items[i].ID)] = &m.Store.Items[i].Values
+	}
+	for i := range m.Store.Options {
+		s.storeOptions[s.rows[Options].of(m.Store.Options[i].ID)] = &m.Store.Options[i].Values
+	}
+	s.groupOrder = sortedRows(m.OptionGroups, nil, func(row int32) int64 { return m.OptionGroups[row].SortOrder })
+	s.groupRank = make([]int32, len(m.OptionGroups)+1)
+	for at, row := range s.groupOrder {
+		s.groupRank[row] = int32(at)
+	}
+}
