@@ -100,7 +100,7 @@ type Console struct{ shell *shell.Shell }
 func New(config Config) *Console {
 	s := &shell.Shell{Accounts: config.Accounts, Businesses: config.Database, Memory: config.Memory,
 		Clock: config.Clock, Log: config.Log,
-		Live: shell.NewLive(config.Database.ChangeToken, config.Accounts.Visitors, config.Log)}
+		Live: shell.NewLive(config.Database.ChangeToken, config.Accounts.UsersBySession, config.Log)}
 	s.Pages = pages(config, s)
 	return &Console{shell: s}
 }

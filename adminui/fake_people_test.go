@@ -41,10 +41,10 @@ func (f *fake) SessionUser(ctx context.Context, hash []byte) (access.Session, ac
 	return access.Session{Hash: hash, User: user, CreatedAt: noon, SeenAt: noon}, u, err
 }
 
-func (f *fake) SessionUsers(ctx context.Context, hashes [][]byte) (list []access.SignedIn, err error) {
+func (f *fake) SessionUsers(ctx context.Context, hashes [][]byte) (list []access.UserSession, err error) {
 	for _, hash := range hashes {
 		if session, user, err := f.SessionUser(ctx, hash); err == nil {
-			list = append(list, access.SignedIn{Session: session, User: user})
+			list = append(list, access.UserSession{Session: session, User: user})
 		}
 	}
 	return list, nil

@@ -351,7 +351,7 @@ func (f *fake) RunAgain(_ context.Context, _ core.BusinessID, _ core.ID, change 
 	return f.jobs[1].Reference, nil
 }
 
-func (f *fake) Count(context.Context, core.BusinessID, webhook.Choice) (n int, err error) {
+func (f *fake) Count(context.Context, core.BusinessID, webhook.Selector) (n int, err error) {
 	for _, d := range f.deliveries {
 		if d.State == webhook.Failed {
 			n++

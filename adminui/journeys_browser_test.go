@@ -96,7 +96,7 @@ func (j *journey) failedSentAgain(t *testing.T) {
 	defer j.fake.mu.Unlock()
 	require.Len(t, j.fake.done, 1)
 	assert.Equal(t, "delivery.retry_many", j.fake.done[0].Action)
-	assert.Equal(t, int64(3), j.fake.done[0].After["filter"].(webhook.Choice).WebhookID, "of the webhook alone")
+	assert.Equal(t, int64(3), j.fake.done[0].After["filter"].(webhook.Selector).WebhookID, "of the webhook alone")
 	j.fake.done = nil
 }
 

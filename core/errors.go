@@ -110,9 +110,9 @@ type Violations struct {
 
 // Object locates a violation: an element of an array of the request, with its ref_id if known.
 type Object struct {
-	Array string
-	Index int
-	RefID string
+	Array      string
+	Index      int
+	RefID      string
 	RefIDField string // the name of the ref_id in this array; "" is ref_id
 }
 

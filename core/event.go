@@ -72,8 +72,8 @@ type Event struct {
 	Body        []byte // the JSON body that receivers get
 	Reference   string // the reference of the request that caused it, if any
 	CallbackURL string // if set, the event goes to this URL and to no subscription
-	OrderID       int64  // the order it belongs to; 0 is none
-	Sequence       int    // its sequence among the events of its order, from 1; 0: assigned when it is stored
+	OrderID     int64  // the order it belongs to; 0 is none
+	Sequence    int    // its sequence among the events of its order, from 1; 0: assigned when it is stored
 	WebhookID   int64  // if set, the event goes to this subscription only, even if disabled
 	Test        bool   // a sample, sent on request
 	Trace       Trace  // the trace it belongs to; "": taken from the context when it is stored

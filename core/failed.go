@@ -7,5 +7,5 @@ type FailedObject struct {
 	Message string `json:"message"`
 }
 
-// MaxFailed bounds the failed objects stored with a job. The callback lists all of them.
-const MaxFailed = 100
+// MaxFailedObjects bounds the failed objects stored with a job. The callback lists all of them.
+const MaxFailedObjects = 100

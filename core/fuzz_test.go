@@ -13,8 +13,8 @@ func FuzzDecodeJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var sent struct {
-			ID     PositiveInt  `json:"id"`
-			Amount Amount `json:"amount"`
+			ID     PositiveInt `json:"id"`
+			Amount Amount      `json:"amount"`
 		}
 		if err := DecodeJSON(body, &sent); err != nil {
 			require.Equal(t, Invalid, CodeOf(err))

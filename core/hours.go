@@ -71,8 +71,8 @@ func CheckHours(name string, list []DayHours, fail func(place, code, rule string
 // checkSlot returns the start and end of a slot as durations since midnight. The end of a slot that passes midnight
 // is on the next day.
 func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) (start, end time.Duration, ok bool) {
-	start, wrongStart := clockTime(&s.StartTime)
-	end, wrongEnd := clockTime(&s.EndTime)
+	start, wrongStart := parseTimeOfDay(&s.StartTime)
+	end, wrongEnd := parseTimeOfDay(&s.EndTime)
 	switch {
 	case wrongStart != "":
 		fail(place+".start_time", "time", wrongStart)
@@ -88,8 +88,8 @@ func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) 
 	return 0, 0, false
 }
 
-// clockTime parses HH:MM:SS or HH:MM and extends the latter. It describes the error in wrong.
-func clockTime(s *string) (t time.Duration, wrong string) {
+// parseTimeOfDay parses HH:MM:SS or HH:MM and extends the latter. It describes the error in wrong.
+func parseTimeOfDay(s *string) (t time.Duration, wrong string) {
 	if *s == "" {
 		return 0, "is required, as HH:MM:SS"
 	}
@@ -119,11 +119,11 @@ func weekdayName(s string) (string, bool) {
 	return "", false
 }
 
-// times returns the start and end of a validated slot as durations since midnight. If the slot passes midnight, the
+// bounds returns the start and end of a validated slot as durations since midnight. If the slot passes midnight, the
 // end is before the start. 23:59:59 means midnight.
-func (s HoursSlot) times() (start, end time.Duration) {
-	start, _ = clockTime(&s.StartTime)
-	if end, _ = clockTime(&s.EndTime); end == fullDay-time.Second {
+func (s HoursSlot) bounds() (start, end time.Duration) {
+	start, _ = parseTimeOfDay(&s.StartTime)
+	if end, _ = parseTimeOfDay(&s.EndTime); end == fullDay-time.Second {
 		end = fullDay
 	}
 	return start, end
@@ -136,7 +136,7 @@ func WithinHours(list []DayHours, local time.Time) (within bool, ago time.Durati
 	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())
 	for _, hours := range list {
 		for _, slot := range hours.Slots {
-			start, end := slot.times()
+			start, end := slot.bounds()
 			overnight := end < start
 			switch {
 			case hours.Day == today && now >= start && (now < end || overnight):

@@ -14,8 +14,8 @@ type Integer int64
 type PositiveInt int64
 
 var (
-	errInteger = &RuleError{Code: "type", Rule: "must be a whole number"}
-	errPositiveInt   = &RuleError{Code: "type", Rule: "must be a positive whole number"}
+	errInteger     = &RuleError{Code: "type", Rule: "must be a whole number"}
+	errPositiveInt = &RuleError{Code: "type", Rule: "must be a positive whole number"}
 )
 
 // UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.

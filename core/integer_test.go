@@ -9,8 +9,8 @@ import (
 
 func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
 	type reading struct {
-		Whole   PositiveInt    `json:"whole"`
-		Integer *Integer `json:"integer"`
+		Whole   PositiveInt `json:"whole"`
+		Integer *Integer    `json:"integer"`
 	}
 	for sent, wanted := range map[string]int64{
 		"20": 20, `"20"`: 20, "20.0": 20, `"20.00"`: 20, "2e1": 20, "1795285693000.0": 1795285693000,

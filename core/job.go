@@ -23,8 +23,8 @@ const (
 	TimingJob JobKind = "timing_groups"
 	// OrderRetryJob resends orders that their endpoint has not accepted.
 	OrderRetryJob JobKind = "order_retry"
-	// RedeliveryJob resends deliveries that a person has selected.
-	RedeliveryJob JobKind = "redelivery"
+	// BulkResendJob resends deliveries that a person has selected.
+	BulkResendJob JobKind = "redelivery"
 	// RecheckJob checks stored items against the rules of a platform, its subject. It is ordered only with rechecks
 	// of the same platform.
 	RecheckJob JobKind = "recheck"
@@ -46,8 +46,8 @@ type Job struct {
 	Owner       ID     // of the lease
 	Trace       Trace  // of the request
 	Actor       string // who requested it, such as key:pos; set only when it is enqueued
-	BodyError     string // why its body cannot be read, in plain words; "" if it can
-	LastError       string // why the previous attempt failed; "" if it did not, or if it left no error
+	BodyError   string // why its body cannot be read, in plain words; "" if it can
+	LastError   string // why the previous attempt failed; "" if it did not, or if it left no error
 }
 
 // Snooze is the error of a job that has to wait. The job is released and continues at the given time. Such an

@@ -28,7 +28,7 @@ import (
 func DecodeJSON(body []byte, into any, options ...json.Options) error {
 	var v Violations
 	if err := json.Unmarshal(body, into, options...); err != nil {
-		path, code, rule := explain(err, body)
+		path, code, rule := describeDecodeError(err, body)
 		switch {
 		case code == "syntax" && path != "":
 			rule = "at " + path + ": " + rule
@@ -93,7 +93,7 @@ func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 		v.Add(at, "", errNotObject.Code, errNotObject.Rule+", not "+describeValue(raw))
 		return
 	}
-	path, code, rule := explain(failure, raw)
+	path, code, rule := describeDecodeError(failure, raw)
 	v.Add(at, path, code, rule)
 }
 
@@ -104,8 +104,8 @@ type RuleError struct{ Code, Rule string }
 // Error returns the rule.
 func (e *RuleError) Error() string { return e.Rule }
 
-// explain turns an error of the JSON library about a body into a path, code and rule.
-func explain(err error, body []byte) (path, code, rule string) {
+// describeDecodeError turns an error of the JSON library about a body into a path, code and rule.
+func describeDecodeError(err error, body []byte) (path, code, rule string) {
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
 		path = fieldPath(syntactic.JSONPointer, body)

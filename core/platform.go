@@ -15,9 +15,9 @@ const ServedByMerchant = "own"
 
 // Platform is an ordering channel of a business, under the name that the business chose.
 type Platform struct {
-	Name     string `json:"name"`
-	ServedBy string `json:"served_by"`
-	EventAlias   string `json:"-"` // the alias by which events name it; "" if they use Name
+	Name       string `json:"name"`
+	ServedBy   string `json:"served_by"`
+	EventAlias string `json:"-"` // the alias by which events name it; "" if they use Name
 }
 
 // EventName returns the name by which events name the platform.
@@ -27,13 +27,13 @@ func (p Platform) EventName() string { return cmp.Or(p.EventAlias, p.Name) }
 type PlatformAlias struct {
 	Alias    string `json:"alias"`
 	Platform string `json:"platform"`
-	InEvents     bool   `json:"sent"` // events name the platform by it; at most one alias of a platform
+	InEvents bool   `json:"sent"` // events name the platform by it; at most one alias of a platform
 }
 
 // PlatformNames are the names and aliases of the platforms of a business.
 type PlatformNames struct {
-	platforms map[string]string // by name and by alias
-	eventAliases      map[string]string // aliases by platform
+	platforms    map[string]string // by name and by alias
+	eventAliases map[string]string // aliases by platform
 }
 
 // NewPlatformNames returns the names of platforms with these aliases.
@@ -58,7 +58,9 @@ func (n PlatformNames) Resolve(name string) string { return cmp.Or(n.platforms[n
 func (n PlatformNames) Known(name string) bool { return n.platforms[name] != "" }
 
 // EventName returns the name by which events name a platform.
-func (n PlatformNames) EventName(platform string) string { return cmp.Or(n.eventAliases[platform], platform) }
+func (n PlatformNames) EventName(platform string) string {
+	return cmp.Or(n.eventAliases[platform], platform)
+}
 
 // HasEventAliases reports whether events name any platform by an alias.
 func (n PlatformNames) HasEventAliases() bool { return len(n.eventAliases) > 0 }
@@ -101,15 +103,15 @@ func UnknownPlatforms(field string, names []string) []Warning {
 	if len(names) > 1 {
 		noun = "platforms "
 	}
-	return []Warning{{field, field + " names " + noun + QuoteSome(names) +
+	return []Warning{{field, field + " names " + noun + QuoteNames(names) +
 		", which this business does not have yet"}}
 }
 
 // maxQuoted bounds the names in one message.
 const maxQuoted = 20
 
-// QuoteSome quotes names for a message, and counts those beyond the first few.
-func QuoteSome(names []string) string {
+// QuoteNames quotes names for a message, and counts those beyond the first few.
+func QuoteNames(names []string) string {
 	quoted := make([]string, min(len(names), maxQuoted))
 	for i := range quoted {
 		quoted[i] = `"` + strings.ToValidUTF8(names[i], "?") + `"`
@@ -167,5 +169,5 @@ func DuplicatePlatforms(field string, dropped []string) []Warning {
 		return nil
 	}
 	return []Warning{{field, field + " names a platform twice; the entry under the alias is left out: " +
-		QuoteSome(dropped)}}
+		QuoteNames(dropped)}}
 }

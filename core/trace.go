@@ -73,7 +73,7 @@ func TraceFromContext(ctx context.Context) Trace {
 }
 
 // Tracer starts spans. A nil Tracer starts none: it passes on the callers' traces unchanged and allocates nothing.
-type Tracer struct{ spans trace.Tracer }
+type Tracer struct{ tracer trace.Tracer }
 
 // NewTracer returns a Tracer that uses an OpenTelemetry tracer.
 func NewTracer(spans trace.Tracer) *Tracer { return &Tracer{spans} }
@@ -83,9 +83,9 @@ type SpanKind = trace.SpanKind
 
 // The kinds of span.
 const (
-	ServerSpan = trace.SpanKindServer   // responds to a request
-	ClientSpan = trace.SpanKindClient   // sends a request
-	ConsumerSpan   = trace.SpanKindConsumer // does work that was accepted earlier
+	ServerSpan   = trace.SpanKindServer   // responds to a request
+	ClientSpan   = trace.SpanKindClient   // sends a request
+	ConsumerSpan = trace.SpanKindConsumer // does work that was accepted earlier
 )
 
 // Start starts a child span of the context's span, named after the operation and its object. The caller must end it.
@@ -93,7 +93,7 @@ func (t *Tracer) Start(ctx context.Context, kind SpanKind, what, of string) (con
 	if t == nil {
 		return ctx, Span{}
 	}
-	ctx, span := t.spans.Start(ctx, what+" "+of, trace.WithSpanKind(kind))
+	ctx, span := t.tracer.Start(ctx, what+" "+of, trace.WithSpanKind(kind))
 	return ctx, Span{span}
 }
 

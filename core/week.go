@@ -38,7 +38,7 @@ func toSpans(list []DayHours) (spans []span) {
 	for _, hours := range list {
 		midnight := time.Duration(slices.Index(weekdays[:], hours.Day)) * fullDay
 		for _, slot := range hours.Slots {
-			start, end := slot.times()
+			start, end := slot.bounds()
 			if end < start {
 				end += fullDay
 			}

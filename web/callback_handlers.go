@@ -31,7 +31,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		return sent.err
 	}
 	body := sent.bytes
-	knock := relay.Knock{
+	knock := relay.InboundCallback{
 		Platform: param(c, "platform"), Kind: param(c, "kind"), Key: callbackKey(c),
 		Business: core.BusinessID(business), Headers: headers(c), Body: body,
 	}
@@ -44,16 +44,16 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 			"business", business, "reason", err)
 		return err
 	}
-	inbound.Authenticated(c.Context().Conn())
+	inbound.MarkAuthenticated(c.Context().Conn())
 	c.Locals(localBusiness, caller.Business)
 	if err := s.count(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
 		return err
 	}
 	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret),
-		caller.Proof} {
+		caller.VerifiedBy} {
 		delete(knock.Headers, credential)
 	}
-	message, err := s.Callbacks.Read(c.UserContext(), relay.Inbound{
+	message, err := s.Callbacks.Read(c.UserContext(), relay.InboundRequest{
 		Caller: caller, Kind: knock.Kind, Query: cloned(c.Queries()), Headers: knock.Headers, Body: body,
 		ReceivedAt: s.Clock.Now(),
 	})

@@ -23,8 +23,8 @@ func (s *Server) headerReceived(*fasthttp.RequestHeader) fasthttp.RequestConfig 
 func stateChanged(conn net.Conn, state fasthttp.ConnState) {
 	switch state {
 	case fasthttp.StateActive:
-		inbound.Begin(conn)
+		inbound.BeginRequest(conn)
 	case fasthttp.StateIdle:
-		inbound.End(conn)
+		inbound.EndRequest(conn)
 	}
 }

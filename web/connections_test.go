@@ -51,7 +51,7 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 	require.NoError(t, err)
 	b := &socketServer{Server: New(config), address: socket.Addr().String(), served: make(chan error, 1)}
 	b.App.Post("/open/", func(c *fiber.Ctx) error {
-		_, err := body.Read(c.UserContext(), c.Context(), body.Limit{Bytes: openBody}, &limit.Share{})
+		_, err := body.Read(c.UserContext(), c.Context(), body.Limit{Bytes: openBody}, &limit.Reservation{})
 		return err
 	})
 	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })

@@ -38,7 +38,7 @@ func deliveryOf(r webhook.DeliveryRecord) deliveryBody {
 	return deliveryBody{
 		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference,
 		OrderID: r.OrderID, URL: r.URL, State: r.State,
-		HeldBecause: r.HeldBecause, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
+		HeldBecause: r.HeldMessage, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
 		NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
 		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.TraceID,
 	}

@@ -22,7 +22,7 @@ func (s *Server) listEventTypes(c *fiber.Ctx, _ core.Caller) error {
 // getEventType reads one entry of the catalogue, by its name or number.
 func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
 	event, _ := core.ParseEventType(param(c, "event_type"))
-	entry, known := catalogue.Of(event)
+	entry, known := catalogue.Lookup(event)
 	if !known {
 		return core.Errorf(core.NotFound, "there is no event type with this name or number")
 	}

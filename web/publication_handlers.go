@@ -31,7 +31,7 @@ func publicationOf(p publish.Publication) publicationBody {
 	body := publicationBody{
 		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors,
 		PublishedAt: p.PublishedAt.UTC(),
-		SettledAt:   p.SettledAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
+		SettledAt:   p.UpdatedAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
 	}
 	if p.Reference != (uuid.UUID{}) {
 		body.Reference = p.Reference.String()

@@ -19,7 +19,7 @@ var (
 	webhooks  = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 headers of 4 KiB, escaped
 	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
 	orders    = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
-	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Open, Cost: parsed} // the body may show who calls
+	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Anonymous, Cost: parsed} // the body may show who calls
 	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}
 )
 
@@ -80,7 +80,7 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 		}
 		return s.await(c)
 	}
-	share := s.Memory.Ask(r.body.Class)
+	share := s.Memory.NewReservation(r.body.Class)
 	defer share.Release()
 	bytes, err := body.Read(c.UserContext(), c.Context(), r.body, &share)
 	c.Locals(localBody, sent{bytes, err})

@@ -18,7 +18,7 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	now := s.Clock.Now()
-	choice, err := webhook.DecodeRedelivery(body, now)
+	choice, err := webhook.DecodeBulkResend(body, now)
 	if err != nil {
 		return err
 	}

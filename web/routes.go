@@ -153,7 +153,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		inbound.Authenticated(c.Context().Conn())
+		inbound.MarkAuthenticated(c.Context().Conn())
 		c.Locals(localBusiness, caller.Business)
 		c.Locals(localUnread, max(maxUnread, r.body.Bytes)) // refused, a known sender hears why
 		if r.scope != anyScope && caller.Scope != r.scope {

@@ -92,17 +92,17 @@ func (s *Server) await(c *fiber.Ctx) error {
 	}
 	asked, _ := c.Locals(localWait).(time.Duration)
 	conn, began := c.Context().Conn(), time.Now()
-	result := s.Waits.Wait(q.job, s.Clock.Now().Add(asked), func() bool { return inbound.Gone(conn) })
+	result := s.Waits.Wait(q.job, s.Clock.Now().Add(asked), func() bool { return inbound.PeerClosed(conn) })
 	c.Locals(localWaited, time.Since(began))
 	body := waitedBody{envelope: q.reply, WaitOutcome: waitUnavailable}
 	switch result {
-	case job.WaitGone: // nobody reads the response
+	case job.WaitClientGone: // nobody reads the response
 		c.Context().SetConnectionClose()
 	case job.WaitFull:
 		body.Message += "; the hub did not wait, because too many requests wait already"
 	case job.WaitStopping:
 		body.Message += "; the hub did not wait longer, because it is shutting down"
-	case job.WaitEnded, job.WaitTimeUp:
+	case job.WaitEnded, job.WaitTimedOut:
 		s.describe(c, q.job, asked, &body)
 	}
 	return answer(c, http.StatusOK, body)

@@ -32,7 +32,7 @@ type Authenticator interface {
 
 // Throttle counts requests.
 type Throttle interface {
-	Take(ctx context.Context, business core.BusinessID, name string, rule limit.Rule) (limit.Verdict, error)
+	Take(ctx context.Context, business core.BusinessID, name string, rule limit.Rule) (limit.Decision, error)
 }
 
 // Jobs accepts work and tells where it stands; a job is durable when Enqueue returns.
@@ -117,7 +117,7 @@ type Actions interface {
 
 // Callers finds out which platform calls.
 type Callers interface {
-	Authenticate(ctx context.Context, knock relay.Knock) (relay.Caller, error)
+	Authenticate(ctx context.Context, knock relay.InboundCallback) (relay.Caller, error)
 }
 
 // Toggles switches stores and what they sell on and off; it is so in the hub, and
@@ -154,7 +154,7 @@ type Subscriptions interface {
 		error)
 	Update(ctx context.Context, business core.BusinessID, actor string, id int64, input webhook.Input) error
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
-	CheckAddress(field, address string) error
+	CheckURL(field, address string) error
 }
 
 // SubscriptionRecords reads webhooks.
@@ -169,7 +169,7 @@ type Deliveries interface {
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
 		error)
 	Retry(ctx context.Context, business core.BusinessID, id core.ID) error
-	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
+	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
 }
 
 // Checklist finds out how far a first integration is.

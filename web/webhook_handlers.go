@@ -50,15 +50,15 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 
 // createdMessage tells what became of a creation, and the secret of a webhook that was created.
 func createdMessage(made webhook.Created) (message, secret string) {
-	if made.Before == nil {
+	if made.Previous == nil {
 		return "webhook created; keep the secret, it verifies the signature of every delivery", made.Secret
 	}
 	message = "webhook updated: it existed for this event_type and url"
 	switch {
 	case !made.Active:
 		message += ", disabled until active is true"
-	case made.Before.DisabledReason != "":
-		message += ", enabled after the hub had disabled it: " + made.Before.DisabledReason
+	case made.Previous.DisabledReason != "":
+		message += ", enabled after the hub had disabled it: " + made.Previous.DisabledReason
 	}
 	return message, ""
 }
@@ -129,7 +129,7 @@ func (s *Server) checkCallback(address string) error {
 	if address == "" {
 		return nil
 	}
-	return s.Subscriptions.CheckAddress("callback_url", address)
+	return s.Subscriptions.CheckURL("callback_url", address)
 }
 
 // testWebhook sends a sample of its event type to the webhook.

@@ -39,7 +39,7 @@ func TestWebhookStateIsExplained(t *testing.T) {
 		"status": {failing(webhook.Status, 503), ui.Err,
 			"order_placed webhook 7: the server has responded with error 503 (not available) since 21 Nov 09:30 " +
 				"UTC.", "Pending: 3 event deliveries"},
-		"refused": {failing(webhook.Refused, 0), ui.Err, "not on the public internet",
+		"refused": {failing(webhook.AddressRefused, 0), ui.Err, "not on the public internet",
 			"SERVERY_WEBHOOK_ALLOW"},
 		"unauthorized": {failing(webhook.Status, 401), ui.Err, "error 401 (login rejected)",
 			"signing secret"},
@@ -51,7 +51,7 @@ func TestWebhookStateIsExplained(t *testing.T) {
 		"connect": {failing(webhook.Connect, 0), ui.Err, "no connection to the server",
 			"New orders do not reach"},
 		"timeout":                    {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
-		"broken":                     {failing(webhook.Broken, 0), ui.Err, "without a full response", "crashes"},
+		"broken":                     {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response", "crashes"},
 		"protocol":                   {failing(webhook.Protocol, 0), ui.Err, "not valid HTTP", "a web server"},
 		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "Change the URL"},
 		"a class of a later version": {failing("new", 0), ui.Err, "not valid HTTP", "a web server"},
@@ -153,11 +153,11 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
 			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows at 21 Nov 09:30 UTC. The last " +
 			"attempt failed: 503", ""},
-		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastClass: webhook.Broken},
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastClass: webhook.ConnectionBroken},
 			ui.Warn, "attempt 3 of 6", "have the same webhook-id"},
-		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, Base: 6}, ui.Run,
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, AttemptsBeforeRestart: 6}, ui.Run,
 			"Resent. Pending: the first attempt is due.", ""},
-		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, Base: 6, NextAttempt: since}, ui.Warn,
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, AttemptsBeforeRestart: 6, NextAttempt: since}, ui.Warn,
 			"Resent. Pending: attempt 4 of 6 follows", ""},
 	} {
 		cause := Delivery(row.record, time.UTC)
@@ -174,7 +174,7 @@ func TestDeliveryAcceptedTwiceSaysSo(t *testing.T) {
 		return webhook.AttemptRecord{N: n, Attempt: webhook.Attempt{Status: 200}}
 	}
 	of := func(state webhook.State, attempts ...webhook.AttemptRecord) (string, bool) {
-		told, again := DeliveryOf(webhook.DeliveryRecord{State: state, Attempts: len(attempts), Base: 2}, attempts,
+		told, again := DeliveryOf(webhook.DeliveryRecord{State: state, Attempts: len(attempts), AttemptsBeforeRestart: 2}, attempts,
 			time.UTC)
 		return told.Text, again
 	}

@@ -17,7 +17,7 @@ func TestWaitingDeliveryShowsItsReason(t *testing.T) {
 		"new":                 {"as a later version says", "as a later version says"},
 	} {
 		d := webhook.DeliveryRecord{State: webhook.Held, HeldReason: reason, HeldSince: since,
-			HeldBecause: "as a later version says"}
+			HeldMessage: "as a later version says"}
 		require.Equal(t, "Waiting: "+words[0]+".", Delivery(d, time.FixedZone("CST", -6*3600)).Text)
 		require.Equal(t, words[1], WaitingNote(d))
 	}

@@ -56,9 +56,9 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		{NotTaken(console.NotTaken{Count: 3, At: since, Reason: "items must hold at least one item"}, time.UTC),
 			ui.Warn, "3 orders were rejected and have not been accepted since. The last at 21 Nov 09:30 UTC: items " +
 				"must hold at least one item.", "place the orders again"},
-		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
+		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
 			ui.OK, "Resent: 12 event deliveries.", ""},
-		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil),
+		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil),
 			ui.Warn, "Resent: 9 event deliveries. Skipped", ""},
 	} {
 		require.Equal(t, row.state, row.told.State)

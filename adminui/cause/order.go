@@ -190,7 +190,7 @@ func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
 		switch {
 		case d.State == webhook.Delivered:
 			accepted = d.FinishedAt
-		case d.State == webhook.Pending && d.Attempts == d.Base: // on its way
+		case d.State == webhook.Pending && d.Attempts == d.AttemptsBeforeRestart: // on its way
 		default:
 			lacking = append(lacking, d)
 		}
@@ -278,7 +278,7 @@ func CallTitle(c console.Call) string {
 	case relay.ItemAction:
 		var sent relay.ItemActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
-		items, options := sent.Told()
+		items, options := sent.SentRefIDs()
 		return fmt.Sprintf(text.CallItems, len(items)+len(options), switched(sent.Enable), c.Platform)
 	default:
 		return fmt.Sprintf(text.CallOther, c.Kind, c.Platform)

@@ -45,7 +45,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 			Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), objects(j.Kind, j.Total))}
 	case j.DryRun:
 		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
-	case j.Kind == core.RedeliveryJob:
+	case j.Kind == core.BulkResendJob:
 		return resent(j)
 	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
 		return ui.Cause{State: ui.Err,
@@ -108,7 +108,7 @@ func wrongTimings(j console.Job) int {
 
 // resent tells what became of deliveries that were sent again.
 func resent(j console.Job) ui.Cause {
-	var so webhook.Redone
+	var so webhook.ResendResult
 	_ = json.Unmarshal(j.Result, &so)
 	if so.Skipped == 0 {
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveries(so.Resent))}

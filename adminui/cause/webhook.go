@@ -19,13 +19,13 @@ import (
 
 // said are the sentence and the remedy for a class of failure.
 var said = map[webhook.ErrorClass]struct{ sentence, remedy string }{
-	webhook.DNS:      {text.CauseDNS, text.RemedyDNS},
-	webhook.TLS:      {text.CauseTLS, text.RemedyTLS},
-	webhook.Connect:  {text.CauseConnect, text.RemedyConnect},
-	webhook.Timeout:  {text.CauseTimeout, text.RemedyTimeout},
-	webhook.Broken:   {text.CauseBroken, text.RemedyBroken},
-	webhook.Protocol: {text.CauseProtocol, text.RemedyProtocol},
-	webhook.Redirect: {text.CauseRedirect, text.RemedyRedirect},
+	webhook.DNS:              {text.CauseDNS, text.RemedyDNS},
+	webhook.TLS:              {text.CauseTLS, text.RemedyTLS},
+	webhook.Connect:          {text.CauseConnect, text.RemedyConnect},
+	webhook.Timeout:          {text.CauseTimeout, text.RemedyTimeout},
+	webhook.ConnectionBroken: {text.CauseBroken, text.RemedyBroken},
+	webhook.Protocol:         {text.CauseProtocol, text.RemedyProtocol},
+	webhook.Redirect:         {text.CauseRedirect, text.RemedyRedirect},
 }
 
 // Webhook tells how a webhook fares, by its switch, its latest attempts and
@@ -72,7 +72,7 @@ func failing(e console.Endpoint, name string, now time.Time, zone *time.Location
 	cause, since := ui.Cause{State: ui.Err}, clock(e.Health.FailingSince, zone)
 	var remedy string
 	switch class := webhook.ErrorClass(e.Health.Class); class {
-	case webhook.Refused:
+	case webhook.AddressRefused:
 		cause.Text, remedy = fmt.Sprintf(text.CauseRefused, name), text.RemedyRefused
 	case webhook.Status, webhook.Gone, "":
 		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, status(e.Health.Status), since),
@@ -121,7 +121,7 @@ func remedyOf(code int) string {
 }
 
 // unreachable are the failures that are a server's, whichever webhook meets them.
-var unreachable = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.Broken}
+var unreachable = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.ConnectionBroken}
 
 // over tells whether a failure may be over: the server has answered others since, and
 // nothing is sent that would show it.
@@ -263,7 +263,7 @@ func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
 // Delivery tells where a delivery stands.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	reason, maybe := d.LastError, ""
-	if d.LastClass == webhook.Timeout || d.LastClass == webhook.Broken {
+	if d.LastClass == webhook.Timeout || d.LastClass == webhook.ConnectionBroken {
 		maybe = text.DetailMaybeGot
 	}
 	switch d.State {
@@ -280,20 +280,20 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		return waiting(d, zone, strings.TrimSpace(reason+" "+maybe))
 	}
 	anew := ""
-	if d.Base > 0 {
+	if d.AttemptsBeforeRestart > 0 {
 		anew = text.SentAnew + " "
 	}
-	if d.Attempts == d.Base {
+	if d.Attempts == d.AttemptsBeforeRestart {
 		return ui.Cause{State: ui.Run, Text: anew + text.CausePendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.Base+1, clock(d.NextAttempt, zone), reason),
+		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, clock(d.NextAttempt, zone), reason),
 		Detail: maybe}
 }
 
 // waiting tells why a delivery is held, with what is known of its last attempt.
 func waiting(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
-	why, remedy := d.HeldBecause, ""
+	why, remedy := d.HeldMessage, ""
 	switch d.HeldReason {
 	case webhook.EarlierEvent:
 		why, remedy = text.HeldEarlier, text.RemedyHeldEarlier
@@ -322,5 +322,5 @@ func WaitingNote(d webhook.DeliveryRecord) string {
 	case webhook.EndpointDown:
 		return text.NoteDown
 	}
-	return d.HeldBecause
+	return d.HeldMessage
 }

@@ -31,7 +31,7 @@ func here(v *shell.PageContext, path string) string {
 // choiceOf is what the filters choose at an instant: deliveries that had come to
 // their end by then, failed ones unless it says otherwise. It never grows, so that
 // what is counted twice alike is the same.
-func choiceOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Choice, error) {
+func choiceOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
 	f, err := readFilter(value, zone)
 	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
 		err = core.Errorf(core.Invalid, text.AgainState)
@@ -40,7 +40,7 @@ func choiceOf(value func(string) string, zone *time.Location, at time.Time) (web
 	if !f.to.IsZero() && f.to.Before(at) {
 		to = f.to.UTC()
 	}
-	choice := webhook.Choice{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
+	choice := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
 		OrderID: f.order, Reference: f.reference, To: to, EndedBy: at}
 	if !f.from.IsZero() {
 		choice.From = f.from.UTC()

@@ -42,7 +42,7 @@ func (p Pages) told(ctx context.Context, v *shell.PageContext, d webhook.Deliver
 		told.Detail = strings.TrimSpace(by + " " + told.Detail)
 		told.Also = ui.Link{Href: v.Link("audit/?object=" + Object(d.ID)), Label: text.Audit}
 	case twice: // not alone, so a job did it
-		told.Also = ui.Link{Href: v.Link("jobs/?kind=" + string(core.RedeliveryJob)), Label: text.ActSeeResends}
+		told.Also = ui.Link{Href: v.Link("jobs/?kind=" + string(core.BulkResendJob)), Label: text.ActSeeResends}
 	}
 	return told, nil
 }

@@ -13,7 +13,7 @@ import (
 
 func TestBulkResendSelectsByItsFilters(t *testing.T) {
 	at, zone := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.FixedZone("PST", -8*3600)
-	for query, want := range map[string]webhook.Choice{
+	for query, want := range map[string]webhook.Selector{
 		"":                               {State: webhook.Failed},
 		"webhook=17%20":                  {State: webhook.Failed, WebhookID: 17},
 		"state=delivered&reference=+pos": {State: webhook.Delivered, Reference: "pos"},

@@ -27,7 +27,7 @@ type Reader interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
 		error)
-	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
+	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
 }
 
 // Bodies reads what was sent.

@@ -69,7 +69,7 @@ type Deliveries interface {
 var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
 	{Value: string(core.MenuJob), Label: text.Kind_menu},
 	{Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
-	{Value: string(core.RedeliveryJob), Label: text.Kind_redelivery},
+	{Value: string(core.BulkResendJob), Label: text.Kind_redelivery},
 	{Value: string(core.TimingJob), Label: text.Kind_timing_groups},
 	{Value: string(core.RecheckJob), Label: text.Kind_recheck}}
 

@@ -112,7 +112,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 
 // recording stores keys together with the change that the audit trail tells.
 type recording struct {
-	access.Records
+	access.KeyStore
 	issuer Issuer
 	change access.Change
 }
@@ -124,7 +124,7 @@ func (r recording) CreateKey(ctx context.Context, key access.Key) (access.Key, e
 
 // Create makes a key and shows it, this once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
-	maker := access.Access{Records: recording{issuer: p.Issuer, change: v.Change(c, "key.create")}, Clock: p.Clock}
+	maker := access.Access{Keys: recording{issuer: p.Issuer, change: v.Change(c, "key.create")}, Clock: p.Clock}
 	key, secret, err := maker.CreateKey(c.UserContext(),
 		access.Key{Business: v.Business.ID, Username: shell.Field(c, "username"),
 			Scope: core.Scope(shell.Field(c, "scope")), Platform: shell.Field(c, "platform")})

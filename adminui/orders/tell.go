@@ -72,7 +72,7 @@ func (p Pages) Tell(c *fiber.Ctx, v *shell.PageContext) error {
 // retry queues an order retry of what was placed from one moment to another.
 func (p Pages) retry(ctx context.Context, v *shell.PageContext, from, to time.Time,
 	change access.Change) (core.ID, error) {
-	retry := webhook.RetryRequest{Window: webhook.Window{From: from, To: to.Add(time.Millisecond)}}
+	retry := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: from, To: to.Add(time.Millisecond)}}
 	work, err := retry.Job(v.Business.ID, v.Now)
 	if err != nil {
 		return core.ID{}, err

@@ -24,7 +24,7 @@ func (r *Receiver) Mount(router fiber.Router) {
 
 // post takes a delivery in.
 func (r *Receiver) post(c *fiber.Ctx) error {
-	share := r.Memory.Ask(deliveries.Class)
+	share := r.Memory.NewReservation(deliveries.Class)
 	defer share.Release()
 	sent, err := body.Read(c.UserContext(), c.Context(), deliveries, &share)
 	if err != nil {

@@ -171,7 +171,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	set := func(a *relay.Access) error {
 		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
-		a.Addresses = merged(a.Addresses, addresses)
+		a.BaseURLs = merged(a.BaseURLs, addresses)
 		a.Secrets = merged(a.Secrets, secrets)
 		return nil
 	}

@@ -251,7 +251,7 @@ func note(one console.PlatformSettings) string {
 
 // recording stores callback keys together with the change that the audit trail tells.
 type recording struct {
-	relay.CallerRecords
+	relay.CallerKeys
 	keys   CallbackKeys
 	change access.Change
 }
@@ -264,9 +264,9 @@ func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID
 // Callback makes a key by which a platform calls the hub, and shows it, this once.
 func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
-	callers := relay.Callers{Records: recording{keys: p.Keys, change: v.Change(c, "callback.create")},
+	callers := relay.Callers{Keys: recording{keys: p.Keys, change: v.Change(c, "callback.create")},
 		Clock: p.Clock}
-	key, err := callers.Create(c.UserContext(), v.Business.ID, name)
+	key, err := callers.CreateKey(c.UserContext(), v.Business.ID, name)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,9 @@ func cookieOf(c *fiber.Ctx, name string) string {
 }
 
 // SetSession gives the browser its session; "" takes it away.
-func SetSession(c *fiber.Ctx, token string) { setCookie(c, sessionCookie, token, access.SessionLife) }
+func SetSession(c *fiber.Ctx, token string) {
+	setCookie(c, sessionCookie, token, access.SessionLifetime)
+}
 
 // SessionOf is the session that the browser shows.
 func SessionOf(c *fiber.Ctx) string { return cookieOf(c, sessionCookie) }

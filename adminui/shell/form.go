@@ -20,7 +20,7 @@ const localForm = "form"
 // form reads the form of a page that is open to everybody, before the handler.
 func (s *Shell) form(handle fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if err := s.withForm(c, limit.Open, func() error { return handle(c) }); err != nil {
+		if err := s.withForm(c, limit.Anonymous, func() error { return handle(c) }); err != nil {
 			return s.fail(c, nil, err)
 		}
 		return nil
@@ -29,7 +29,7 @@ func (s *Shell) form(handle fiber.Handler) fiber.Handler {
 
 // withForm reads the form of a request, and holds its memory until then returns.
 func (s *Shell) withForm(c *fiber.Ctx, class limit.Class, then func() error) error {
-	share := s.Memory.Ask(class)
+	share := s.Memory.NewReservation(class)
 	defer share.Release()
 	fields, err := body.Form(c.UserContext(), c.Context(), forms(class), &share)
 	if err != nil {

@@ -156,7 +156,7 @@ func (l *Live) checkSessions(ctx context.Context) {
 	}
 	l.endWhere(func(w *watcher) bool {
 		user, signedIn := users[w.session]
-		return tokens[w.session] && (!signedIn || !user.Sees(w.business))
+		return tokens[w.session] && (!signedIn || !user.CanAccess(w.business))
 	})
 }
 

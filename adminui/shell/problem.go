@@ -23,8 +23,8 @@ var statuses = map[core.Code]int{
 
 // problems are the console's words for errors of access.
 var problems = map[*core.Error]string{
-	access.ErrSignIn: text.ProblemSignIn, access.ErrTooOften: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
-	access.ErrLink: text.ProblemLink, access.ErrUnknown: text.ProblemUnknown, access.ErrPresent: text.ProblemPresent,
+	access.ErrSignIn: text.ProblemSignIn, access.ErrTooManyAttempts: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
+	access.ErrLink: text.ProblemLink, access.ErrNoAccount: text.ProblemUnknown, access.ErrCurrentPassword: text.ProblemPresent,
 	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
 	access.ErrEmail:    text.ProblemEmail,
 	access.ErrRole:     text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,

@@ -146,7 +146,7 @@ func (s *Shell) write(least access.Role, handle Handler) fiber.Handler {
 			return err
 		}
 		return s.withForm(c, limit.Small, func() error {
-			if !access.FormTokenIs(v.session, Field(c, "token")) {
+			if !access.ValidFormToken(v.session, Field(c, "token")) {
 				return core.Errorf(core.Forbidden, text.FormOld)
 			}
 			if err := s.mayEnter(c, v, least); err != nil {
@@ -178,11 +178,11 @@ func FromOurPage(c *fiber.Ctx) error {
 
 func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	token := SessionOf(c)
-	user, err := s.Accounts.Visitor(c.UserContext(), token)
+	user, err := s.Accounts.UserBySession(c.UserContext(), token)
 	if err != nil {
 		return nil, err
 	}
-	inbound.Authenticated(c.Context().Conn())
+	inbound.MarkAuthenticated(c.Context().Conn())
 	query, err := url.ParseQuery(string(c.Request().URI().QueryString()))
 	if err != nil {
 		query = url.Values{}
@@ -206,7 +206,7 @@ func (s *Shell) mayEnter(c *fiber.Ctx, v *PageContext, least access.Role) error 
 	}
 	if named := c.Params("business"); named != "" && v.Business.ID == 0 {
 		id, err := strconv.ParseInt(named, 10, 64)
-		if err != nil || !v.User.Sees(core.BusinessID(id)) {
+		if err != nil || !v.User.CanAccess(core.BusinessID(id)) {
 			return core.Errorf(core.NotFound, text.NotFound)
 		}
 		found, err := s.Businesses.Businesses(c.UserContext(), []core.BusinessID{core.BusinessID(id)}, 1)

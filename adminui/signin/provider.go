@@ -19,8 +19,8 @@ import (
 // Provider vouches for people. back is the address of the hub to which they come
 // back; secret is known to the browser that began alone.
 type Provider interface {
-	Begin(ctx context.Context, secret, back string) (address string, err error)
-	Finish(ctx context.Context, secret, back, state, code string) (email string, err error)
+	SignInURL(ctx context.Context, secret, back string) (address string, err error)
+	Verify(ctx context.Context, secret, back, state, code string) (email string, err error)
 }
 
 // begunLife is how long a person may take at the provider.
@@ -39,7 +39,7 @@ func (p Pages) back(c *fiber.Ctx) string {
 // the way back to this browser, and the page to go on to.
 func (p Pages) ToProvider(c *fiber.Ctx) error {
 	secret := core.NewToken()
-	address, err := p.Provider.Begin(c.UserContext(), secret, p.back(c))
+	address, err := p.Provider.SignInURL(c.UserContext(), secret, p.back(c))
 	if err != nil {
 		return p.refused(c, err)
 	}
@@ -54,12 +54,12 @@ func (p Pages) FromProvider(c *fiber.Ctx) error {
 	if told := strings.Clone(c.Query("error")); told != "" {
 		return p.refused(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRefused, told)))
 	}
-	email, err := p.Provider.Finish(c.UserContext(), secret, p.back(c), strings.Clone(c.Query("state")),
+	email, err := p.Provider.Verify(c.UserContext(), secret, p.back(c), strings.Clone(c.Query("state")),
 		strings.Clone(c.Query("code")))
 	if err != nil {
 		return p.refused(c, err)
 	}
-	token, err := p.Accounts.SignInAs(c.UserContext(), email, shell.SessionOf(c))
+	token, err := p.Accounts.SignInByProvider(c.UserContext(), email, shell.SessionOf(c))
 	if err != nil {
 		return p.refused(c, err)
 	}

@@ -195,7 +195,7 @@ func (p Pages) Link(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	link, err := p.Accounts.LinkFor(c.UserContext(), v.User, u, shell.Field(c, "why"))
+	link, err := p.Accounts.CreateLinkFor(c.UserContext(), v.User, u, shell.Field(c, "why"))
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func eventHeader(e console.Endpoint) ui.Cell {
 		return ui.T("")
 	}
 	header := webhook.EventHeader{Name: e.EventHeader, Value: webhook.EventValue(e.EventForm)}
-	return ui.Coded(e.EventHeader + ": " + header.Of(e.EventType))
+	return ui.Coded(e.EventHeader + ": " + header.ValueFor(e.EventType))
 }
 
 // SetEventHeader sets the header that carries the event type, or removes it.

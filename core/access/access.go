@@ -28,8 +28,8 @@ type Key struct {
 	DisabledAt time.Time // zero while it works
 }
 
-// Records stores businesses and keys.
-type Records interface {
+// KeyStore stores businesses and keys.
+type KeyStore interface {
 	KeyByHash(ctx context.Context, hash []byte) (Key, error) // NotFound when there is none
 	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
 		platforms []core.Platform) (core.BusinessID, error)
@@ -38,9 +38,9 @@ type Records interface {
 
 // Access authenticates callers and creates businesses and keys.
 type Access struct {
-	Records Records
-	Clock   core.Clock
-	Uses    *Uses // records the use of keys; nil: not recorded
+	Keys  KeyStore
+	Clock core.Clock
+	Usage *KeyUsage // records the use of keys; nil: not recorded
 }
 
 // keyPrefix marks an API key, so that secret scanners can recognise a leaked one.
@@ -57,7 +57,7 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	if !strings.EqualFold(scheme, "apikey") || !found || username == "" || secret == "" {
 		return core.Caller{}, errCredentials
 	}
-	key, err := a.Records.KeyByHash(ctx, core.TokenHash(secret))
+	key, err := a.Keys.KeyByHash(ctx, core.TokenHash(secret))
 	switch {
 	case core.CodeOf(err) == core.NotFound:
 		return core.Caller{}, errCredentials
@@ -66,8 +66,8 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	case subtle.ConstantTimeCompare([]byte(key.Username), []byte(username)) != 1:
 		return core.Caller{}, errCredentials
 	}
-	if a.Uses != nil {
-		a.Uses.note(key, a.Clock.Now())
+	if a.Usage != nil {
+		a.Usage.record(key, a.Clock.Now())
 	}
 	if !key.DisabledAt.IsZero() {
 		return core.Caller{}, core.Errorf(core.Forbidden, "this API key is disabled")
@@ -75,11 +75,11 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	return core.Caller{Business: key.Business, Username: key.Username, Scope: key.Scope, Platform: key.Platform}, nil
 }
 
-var usernameForm = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)
+var usernamePattern = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)
 
 // CreateKey creates a key and returns its text, which is not stored.
 func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
-	if !usernameForm.MatchString(key.Username) {
+	if !usernamePattern.MatchString(key.Username) {
 		return Key{}, "", ErrUsername
 	}
 	if key.Scope != core.ScopePOS && key.Scope != core.ScopeChannel {
@@ -90,7 +90,7 @@ func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	}
 	secret := keyPrefix + core.NewToken()
 	key.Hash, key.Prefix, key.CreatedAt = core.TokenHash(secret), secret[:len(keyPrefix)+4], a.Clock.Now()
-	key, err := a.Records.CreateKey(ctx, key)
+	key, err := a.Keys.CreateKey(ctx, key)
 	return key, secret, err
 }
 
@@ -116,6 +116,6 @@ func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSec
 	for _, plugin := range plugins {
 		platforms = append(platforms, core.Platform{Name: plugin, ServedBy: plugin})
 	}
-	b.ID, err = a.Records.CreateBusiness(ctx, b, callbackSecret, platforms)
+	b.ID, err = a.Keys.CreateBusiness(ctx, b, callbackSecret, platforms)
 	return b, err
 }

@@ -34,7 +34,7 @@ func (f *fake) CreateKey(_ context.Context, key Key) (Key, error) {
 
 func TestAuthenticateAcceptsOnlyValidKeys(t *testing.T) {
 	ctx, records := context.Background(), &fake{}
-	a := Access{Records: records, Clock: core.NewSystemClock(nil)}
+	a := Access{Keys: records, Clock: core.NewSystemClock(nil)}
 	_, secret, err := a.CreateKey(ctx, Key{Business: 7, Username: "pos", Scope: core.ScopePOS})
 	require.NoError(t, err)
 	_, second, err := a.CreateKey(ctx, Key{Business: 7, Username: "pos", Scope: core.ScopePOS})
@@ -72,7 +72,7 @@ func TestAuthenticateAcceptsOnlyValidKeys(t *testing.T) {
 }
 
 func TestBusinessFieldsAreValidated(t *testing.T) {
-	a := Access{Records: &fake{}, Clock: core.NewSystemClock(nil)}
+	a := Access{Keys: &fake{}, Clock: core.NewSystemClock(nil)}
 	good := core.Business{Name: "A", Country: "in", Timezone: "Asia/Kolkata", Currency: "inr"}
 	made, err := a.CreateBusiness(context.Background(), good, "s", []string{"aggregator-a"})
 	require.NoError(t, err)

@@ -20,8 +20,8 @@ const (
 	argonKey     = 32
 )
 
-// hashing bounds concurrent password hashes, and thereby their memory.
-var hashing = make(chan struct{}, 4)
+// hashSlots bounds concurrent password hashes, and thereby their memory.
+var hashSlots = make(chan struct{}, 4)
 
 // The length of a password, in characters.
 const (
@@ -36,11 +36,11 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// stretch returns the slow hash of a password.
-func stretch(ctx context.Context, password string, salt []byte) ([]byte, error) {
+// argonHash returns the slow hash of a password.
+func argonHash(ctx context.Context, password string, salt []byte) ([]byte, error) {
 	select {
-	case hashing <- struct{}{}:
-		defer func() { <-hashing }()
+	case hashSlots <- struct{}{}:
+		defer func() { <-hashSlots }()
 		return argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey), nil
 	case <-ctx.Done():
 		return nil, ErrBusy
@@ -51,7 +51,7 @@ func stretch(ctx context.Context, password string, salt []byte) ([]byte, error) 
 func hashPassword(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails (crypto/rand)
-	key, err := stretch(ctx, password, salt)
+	key, err := argonHash(ctx, password, salt)
 	if err != nil {
 		return "", err
 	}
@@ -60,15 +60,15 @@ func hashPassword(ctx context.Context, password string) (string, error) {
 		encode(salt), encode(key)), nil
 }
 
-// nobody is a hash that no password matches. A comparison with it takes the same time as with a real one, so the
+// dummyHash is a hash that no password matches. A comparison with it takes the same time as with a real one, so the
 // response time does not reveal whether an account exists.
-const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// passwordIs reports whether the stored hash matches the password.
-func passwordIs(ctx context.Context, stored, password string) (bool, error) {
+// passwordMatches reports whether the stored hash matches the password.
+func passwordMatches(ctx context.Context, stored, password string) (bool, error) {
 	known := stored != "" && len(password) <= 4*MaxPassword
 	if !known {
-		stored, password = nobody, ""
+		stored, password = dummyHash, ""
 	}
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 {
@@ -82,6 +82,6 @@ func passwordIs(ctx context.Context, stored, password string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading a stored password: %w", err)
 	}
-	got, err := stretch(ctx, password, salt)
+	got, err := argonHash(ctx, password, salt)
 	return known && subtle.ConstantTimeCompare(got, want) == 1, err
 }

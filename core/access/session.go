@@ -16,11 +16,11 @@ import (
 
 // The lifetimes of sessions, links and counts.
 const (
-	SessionIdle = 8 * time.Hour      // an unused session
-	SessionLife = 3 * 24 * time.Hour // any session
-	linkLife    = 72 * time.Hour     // a one-time link
-	attemptLife = 15 * time.Minute   // a failed sign-in counts this long
-	seenEvery   = time.Minute        // how often the use of a session is recorded
+	SessionIdleTimeout   = 8 * time.Hour      // an unused session
+	SessionLifetime      = 3 * 24 * time.Hour // any session
+	linkLifetime         = 72 * time.Hour     // a one-time link
+	attemptWindow        = 15 * time.Minute   // a failed sign-in counts this long
+	sessionTouchInterval = time.Minute        // how often the use of a session is recorded
 )
 
 // The bounds of failed attempts within attemptLife. An account is counted separately for each address, so that a
@@ -39,15 +39,15 @@ type Session struct {
 	SeenAt    time.Time
 }
 
-// SignedIn is a session and its user.
-type SignedIn struct {
+// UserSession is a session and its user.
+type UserSession struct {
 	Session
 	User User
 }
 
-// over reports whether the session has expired, or its user is disabled.
-func (s SignedIn) over(now time.Time) bool {
-	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdle || now.Sub(s.CreatedAt) > SessionLife
+// expired reports whether the session has expired, or its user is disabled.
+func (s UserSession) expired(now time.Time) bool {
+	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdleTimeout || now.Sub(s.CreatedAt) > SessionLifetime
 }
 
 // Sessions stores sessions and one-time links.
@@ -55,7 +55,7 @@ type Sessions interface {
 	// SessionUser returns a session with its user, or NotFound.
 	SessionUser(ctx context.Context, hash []byte) (Session, User, error)
 	// SessionUsers returns the existing sessions among hashes, each with its user.
-	SessionUsers(ctx context.Context, hashes [][]byte) ([]SignedIn, error)
+	SessionUsers(ctx context.Context, hashes [][]byte) ([]UserSession, error)
 	// StartSession stores a session, replaces another one unless instead is nil, and records the sign-in in the audit
 	// trail.
 	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
@@ -82,8 +82,8 @@ type Attempts interface {
 
 // Subject is what attempts are counted for, with their bound.
 type Subject struct {
-	Name string
-	Most int
+	Name  string
+	Limit int
 }
 
 // Accounts signs people in to the console.
@@ -95,10 +95,10 @@ type Accounts struct {
 	Clock    core.Clock
 }
 
-// Link creates a one-time sign-in link for the user and returns its token.
-func (a Accounts) Link(ctx context.Context, user int64) (string, error) {
+// CreateLink creates a one-time sign-in link for the user and returns its token.
+func (a Accounts) CreateLink(ctx context.Context, user int64) (string, error) {
 	token := core.NewToken()
-	return token, a.Sessions.CreateLink(ctx, core.TokenHash(token), user, a.Clock.Now().Add(linkLife))
+	return token, a.Sessions.CreateLink(ctx, core.TokenHash(token), user, a.Clock.Now().Add(linkLifetime))
 }
 
 // SignIn checks a password and starts a session. It invalidates replaced, the previous token of the browser.
@@ -107,16 +107,16 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if len(email) > 254 {
 		return "", ErrSignIn
 	}
-	from, now := "address/"+network(address), a.Clock.Now()
+	from, now := "address/"+subscriberNetwork(address), a.Clock.Now()
 	account := "account/" + email + "/" + from
-	if err := a.count(ctx, now, Subject{account, maxPerAccount}, Subject{from, maxPerAddress}); err != nil {
+	if err := a.countAttempt(ctx, now, Subject{account, maxPerAccount}, Subject{from, maxPerAddress}); err != nil {
 		return "", err
 	}
 	user, err := a.Users.UserByEmail(ctx, email)
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return "", err
 	}
-	right, err := passwordIs(ctx, user.Password, password)
+	right, err := passwordMatches(ctx, user.Password, password)
 	if err != nil {
 		return "", err
 	}
@@ -126,21 +126,21 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if err := a.Attempts.ForgetAttempts(ctx, account, from, now); err != nil {
 		return "", err
 	}
-	return a.start(ctx, user, replaced, "user.sign_in")
+	return a.startSession(ctx, user, replaced, "user.sign_in")
 }
 
-// count records an attempt of each subject. It returns ErrTooOften if one has reached its bound.
-func (a Accounts) count(ctx context.Context, now time.Time, subjects ...Subject) error {
-	allowed, err := a.Attempts.CountAttempt(ctx, subjects, now, now.Add(-attemptLife))
+// countAttempt records an attempt of each subject. It returns ErrTooOften if one has reached its bound.
+func (a Accounts) countAttempt(ctx context.Context, now time.Time, subjects ...Subject) error {
+	allowed, err := a.Attempts.CountAttempt(ctx, subjects, now, now.Add(-attemptWindow))
 	if err == nil && !allowed {
-		return ErrTooOften
+		return ErrTooManyAttempts
 	}
 	return err
 }
 
-// network returns the unit in which attempts from an address are counted: an IPv4 address, or the /64 of an IPv6
+// subscriberNetwork returns the unit in which attempts from an address are counted: an IPv4 address, or the /64 of an IPv6
 // address, which is what one subscriber has (RFC 6177).
-func network(address string) string {
+func subscriberNetwork(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil || parsed.Is4() {
 		return address
@@ -149,15 +149,15 @@ func network(address string) string {
 	return prefix.Masked().String()
 }
 
-// SignInAs starts a session for a person whom an identity provider has authenticated. A person without an account
+// SignInByProvider starts a session for a person whom an identity provider has authenticated. A person without an account
 // gets one with no access if the address belongs to one of the Domains, and otherwise ErrUnknown. It never makes
 // anyone an admin or grants a business.
-func (a Accounts) SignInAs(ctx context.Context, email, replaced string) (token string, err error) {
+func (a Accounts) SignInByProvider(ctx context.Context, email, replaced string) (token string, err error) {
 	email = strings.ToLower(email)
 	user, err := a.Users.UserByEmail(ctx, email)
 	if core.CodeOf(err) == core.NotFound {
 		if _, domain, _ := strings.Cut(email, "@"); !slices.Contains(a.Domains, domain) {
-			return "", ErrUnknown
+			return "", ErrNoAccount
 		}
 		user, err = a.Users.CreateUser(ctx, User{Email: email, Role: Viewer, CreatedAt: a.Clock.Now()},
 			Change{Actor: "hub", Action: "user.create",
@@ -167,17 +167,17 @@ func (a Accounts) SignInAs(ctx context.Context, email, replaced string) (token s
 		return "", err
 	}
 	if !user.DisabledAt.IsZero() {
-		return "", ErrUnknown
+		return "", ErrNoAccount
 	}
-	return a.start(ctx, user, replaced, "user.sign_in_by_provider")
+	return a.startSession(ctx, user, replaced, "user.sign_in_by_provider")
 }
 
 // LinkUser returns the user of a link without using it.
 func (a Accounts) LinkUser(ctx context.Context, link string) (User, error) {
-	return a.link(ctx, link, false)
+	return a.findLink(ctx, link, false)
 }
 
-func (a Accounts) link(ctx context.Context, link string, take bool) (User, error) {
+func (a Accounts) findLink(ctx context.Context, link string, take bool) (User, error) {
 	user, err := a.Sessions.LinkUser(ctx, core.TokenHash(link), a.Clock.Now(), take)
 	if core.CodeOf(err) == core.NotFound || err == nil && !user.DisabledAt.IsZero() {
 		return User{}, ErrLink
@@ -187,7 +187,7 @@ func (a Accounts) link(ctx context.Context, link string, take bool) (User, error
 
 // UseLink uses a link: it sets the password and starts a session. An empty password keeps the existing one.
 func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) (token string, err error) {
-	user, err := a.link(ctx, link, false)
+	user, err := a.findLink(ctx, link, false)
 	if err != nil {
 		return "", err
 	}
@@ -196,7 +196,7 @@ func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) 
 			return "", err
 		}
 	}
-	if user, err = a.link(ctx, link, true); err != nil { // only one of two concurrent calls succeeds
+	if user, err = a.findLink(ctx, link, true); err != nil { // only one of two concurrent calls succeeds
 		return "", err
 	}
 	if password != "" {
@@ -207,22 +207,22 @@ func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) 
 			return "", err
 		}
 	}
-	return a.start(ctx, user, replaced, "user.sign_in_by_link")
+	return a.startSession(ctx, user, replaced, "user.sign_in_by_link")
 }
 
 // ChangePassword sets a new password and ends the user's other sessions. Guesses of the current password are limited
 // as at sign-in.
 func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh, token string) error {
 	session, now := fmt.Sprintf("password/%x", core.TokenHash(token)), a.Clock.Now()
-	if err := a.count(ctx, now, Subject{session, maxPerSession}); err != nil {
+	if err := a.countAttempt(ctx, now, Subject{session, maxPerSession}); err != nil {
 		return err
 	}
-	right, err := passwordIs(ctx, user.Password, present)
+	right, err := passwordMatches(ctx, user.Password, present)
 	if err != nil {
 		return err
 	}
 	if !right {
-		return ErrPresent
+		return ErrCurrentPassword
 	}
 	if err := a.Attempts.ForgetAttempts(ctx, session, "", now); err != nil {
 		return err
@@ -247,8 +247,8 @@ func (a Accounts) setPassword(ctx context.Context, user User, password, by strin
 	})
 }
 
-// start creates a session with a new token.
-func (a Accounts) start(ctx context.Context, user User, replaced, action string) (string, error) {
+// startSession creates a session with a new token.
+func (a Accounts) startSession(ctx context.Context, user User, replaced, action string) (string, error) {
 	token, now := core.NewToken(), a.Clock.Now()
 	err := a.Sessions.StartSession(ctx,
 		Session{Hash: core.TokenHash(token), User: user.ID, CreatedAt: now, SeenAt: now}, core.TokenHash(replaced),
@@ -256,8 +256,8 @@ func (a Accounts) start(ctx context.Context, user User, replaced, action string)
 	return token, err
 }
 
-// Visitor returns the user of a session, or Unauthenticated if it has ended.
-func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
+// UserBySession returns the user of a session, or Unauthenticated if it has ended.
+func (a Accounts) UserBySession(ctx context.Context, token string) (User, error) {
 	if token == "" {
 		return User{}, ErrSession
 	}
@@ -269,17 +269,17 @@ func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 		return User{}, err
 	}
 	now := a.Clock.Now()
-	if (SignedIn{session, user}).over(now) {
+	if (UserSession{session, user}).expired(now) {
 		return User{}, ErrSession
 	}
-	if now.Sub(session.SeenAt) > seenEvery {
+	if now.Sub(session.SeenAt) > sessionTouchInterval {
 		err = a.Sessions.TouchSession(ctx, session.Hash, user.ID, now)
 	}
 	return user, err
 }
 
-// Visitors returns the users of the active sessions by token. It does not count as use of them.
-func (a Accounts) Visitors(ctx context.Context, tokens []string) (map[string]User, error) {
+// UsersBySession returns the users of the active sessions by token. It does not count as use of them.
+func (a Accounts) UsersBySession(ctx context.Context, tokens []string) (map[string]User, error) {
 	hashes, byHash := make([][]byte, len(tokens)), make(map[string]string, len(tokens))
 	for i, token := range tokens {
 		hashes[i] = core.TokenHash(token)
@@ -288,7 +288,7 @@ func (a Accounts) Visitors(ctx context.Context, tokens []string) (map[string]Use
 	list, err := a.Sessions.SessionUsers(ctx, hashes)
 	users, now := make(map[string]User, len(list)), a.Clock.Now()
 	for _, s := range list {
-		if !s.over(now) {
+		if !s.expired(now) {
 			users[byHash[string(s.Hash)]] = s.User
 		}
 	}
@@ -307,7 +307,7 @@ func FormToken(session string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// FormTokenIs reports whether the token belongs to the session.
-func FormTokenIs(session, token string) bool {
+// ValidFormToken reports whether the token belongs to the session.
+func ValidFormToken(session, token string) bool {
 	return session != "" && subtle.ConstantTimeCompare([]byte(FormToken(session)), []byte(token)) == 1
 }

@@ -46,7 +46,7 @@ func (p *people) CountAttempt(_ context.Context, subjects []Subject, now, since 
 				recent++
 			}
 		}
-		if recent >= s.Most {
+		if recent >= s.Limit {
 			return false, nil
 		}
 	}
@@ -82,16 +82,16 @@ func TestStrangerDoesNotLockOwnerOut(t *testing.T) {
 	for range maxPerAccount {
 		require.ErrorIs(t, enter("wrong", "203.0.113.7"), ErrSignIn)
 	}
-	require.ErrorIs(t, enter(rightPassword, "203.0.113.7"), ErrTooOften)
+	require.ErrorIs(t, enter(rightPassword, "203.0.113.7"), ErrTooManyAttempts)
 	require.NoError(t, enter(rightPassword, "203.0.113.8"))
 
 	for range maxPerAccount { // addresses of one IPv6 network are one stranger
 		require.ErrorIs(t, enter("wrong", "2001:db8::1"), ErrSignIn)
 	}
-	require.ErrorIs(t, enter(rightPassword, "2001:db8::2"), ErrTooOften)
+	require.ErrorIs(t, enter(rightPassword, "2001:db8::2"), ErrTooManyAttempts)
 	require.NoError(t, enter(rightPassword, "2001:db8:0:1::2"))
 
-	clock.Advance(attemptLife + time.Second)
+	clock.Advance(attemptWindow + time.Second)
 	require.NoError(t, enter(rightPassword, "203.0.113.7"))
 }
 
@@ -103,10 +103,10 @@ func TestSessionMayGuessItsPasswordTenTimes(t *testing.T) {
 		return a.ChangePassword(t.Context(), user, present, "another long password", session)
 	}
 	for range maxPerSession {
-		require.ErrorIs(t, change("wrong", "one"), ErrPresent)
+		require.ErrorIs(t, change("wrong", "one"), ErrCurrentPassword)
 	}
-	require.ErrorIs(t, change(rightPassword, "one"), ErrTooOften)
+	require.ErrorIs(t, change(rightPassword, "one"), ErrTooManyAttempts)
 	require.NoError(t, change(rightPassword, "two"))
-	clock.Advance(attemptLife + time.Second)
+	clock.Advance(attemptWindow + time.Second)
 	require.NoError(t, change(rightPassword, "one"))
 }

@@ -41,8 +41,8 @@ type User struct {
 	DisabledAt time.Time // zero while the user is enabled
 }
 
-// Sees reports whether the user has access to the business.
-func (u User) Sees(business core.BusinessID) bool {
+// CanAccess reports whether the user has access to the business.
+func (u User) CanAccess(business core.BusinessID) bool {
 	return u.Role == Admin || slices.Contains(u.Businesses, business)
 }
 
@@ -89,7 +89,7 @@ func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) 
 	if err != nil {
 		return user, "", err
 	}
-	link, err := a.Link(ctx, user.ID)
+	link, err := a.CreateLink(ctx, user.ID)
 	return user, link, err
 }
 
@@ -103,7 +103,7 @@ func (a Accounts) Invite(ctx context.Context, user User, actor, why string) (Use
 	if err != nil {
 		return made, "", err
 	}
-	token, err = a.Link(ctx, made.ID)
+	token, err = a.CreateLink(ctx, made.ID)
 	return made, token, err
 }
 
@@ -121,7 +121,7 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, 
 		businesses = nil
 	}
 	err := a.Users.ChangeUser(ctx, id, func(u *User) (Change, error) {
-		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.told()}
+		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.auditFields()}
 		u.Role, u.Businesses = role, businesses
 		switch {
 		case !disabled:
@@ -129,7 +129,7 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, 
 		case u.DisabledAt.IsZero():
 			u.DisabledAt = a.Clock.Now()
 		}
-		change.After = u.told()
+		change.After = u.auditFields()
 		return change, nil
 	})
 	if err == nil && disabled {
@@ -138,18 +138,18 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, 
 	return err
 }
 
-// told returns the fields of a user for the audit trail.
-func (u User) told() map[string]any {
+// auditFields returns the fields of a user for the audit trail.
+func (u User) auditFields() map[string]any {
 	return map[string]any{"role": u.Role, "businesses": u.Businesses, "disabled": !u.DisabledAt.IsZero()}
 }
 
-// LinkFor creates a one-time link for a user on behalf of another, and records that in the audit trail.
-func (a Accounts) LinkFor(ctx context.Context, by, user User, why string) (string, error) {
+// CreateLinkFor creates a one-time link for a user on behalf of another, and records that in the audit trail.
+func (a Accounts) CreateLinkFor(ctx context.Context, by, user User, why string) (string, error) {
 	err := a.Users.ChangeUser(ctx, user.ID, func(*User) (Change, error) {
 		return Change{Actor: by.Actor(), Action: "user.link", Why: why}, nil
 	})
 	if err != nil {
 		return "", err
 	}
-	return a.Link(ctx, user.ID)
+	return a.CreateLink(ctx, user.ID)
 }

@@ -48,9 +48,9 @@ const (
 // without stored state. Any violation refuses it with an Invalid error naming the field.
 func Decode(body []byte) (Request, error) {
 	var sent struct {
-		Action  string          `json:"action"`
-		OrderID core.PositiveInt      `json:"order_id"`
-		Phone   core.Identifier `json:"phone"`
+		Action  string           `json:"action"`
+		OrderID core.PositiveInt `json:"order_id"`
+		Phone   core.Identifier  `json:"phone"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Request{}, err

@@ -35,7 +35,7 @@ func (h *Host) decideSwitch(ctx context.Context, plugin pluginhost.Plugin, call 
 		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
 			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At})
 	}
-	items, options := p.Told()
+	items, options := p.SentRefIDs()
 	return plugin.PlanItemAction(ctx, subject, &pb.ItemActionRequest{
 		StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable, ItemRefIds: items,
 		OptionRefIds: options, ChangedAt: p.At})
@@ -69,10 +69,10 @@ func (h *Host) interpretSwitch(ctx context.Context, call relay.Call, settings []
 	if call.Kind == relay.StoreAction {
 		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
 	}
-	items, options := p.Told()
-	outcome.Refused = refusalsOf(items, options, read.GetErrors())
-	if len(outcome.Refused) > 0 && p.Enable && call.Attempts < menuWaits {
-		first := outcome.Refused[0]
+	items, options := p.SentRefIDs()
+	outcome.Rejected = refusalsOf(items, options, read.GetErrors())
+	if len(outcome.Rejected) > 0 && p.Enable && call.Attempts < menuWaits {
+		first := outcome.Rejected[0]
 		outcome.State = relay.OutcomeRetry
 		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
 			first.Message)
@@ -82,7 +82,7 @@ func (h *Host) interpretSwitch(ctx context.Context, call relay.Call, settings []
 
 // refusalsOf returns the first error for each item and option of the change. Some aggregators do not distinguish
 // options from items.
-func refusalsOf(items, options []string, list []*sdk.PublishError) (refusals []relay.Refusal) {
+func refusalsOf(items, options []string, list []*sdk.PublishError) (refusals []relay.Rejection) {
 	type thing struct {
 		option bool
 		refID  string
@@ -100,7 +100,7 @@ func refusalsOf(items, options []string, list []*sdk.PublishError) (refusals []r
 		if taken[what] {
 			delete(taken, what)
 			refusals = append(refusals,
-				relay.Refusal{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
+				relay.Rejection{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
 		}
 	}
 	return refusals

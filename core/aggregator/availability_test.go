@@ -19,7 +19,7 @@ func TestRepeatedPlatformRejectionsAreRecordedOnce(t *testing.T) {
 		says("item", "o1", "unknown"), says("option", "o1", "again"), says("option", "both", "closed"),
 		says("item", "both", "closed"), says("option", "i2", "?"), says("", "", "?"),
 	})
-	require.Equal(t, []relay.Refusal{
+	require.Equal(t, []relay.Rejection{
 		{Entity: "item", RefID: "i1", Message: "not on sale"}, {Entity: "item", RefID: "i2", Message: "unknown"},
 		{Entity: "item", RefID: "o1", Message: "unknown"},
 		{Entity: "option", RefID: "both", Message: "closed"}, {Entity: "item", RefID: "both", Message: "closed"},

@@ -99,7 +99,7 @@ func (n Inspector) leave(plugin string) {
 // subject returns a platform of a business, and the plugin that serves it.
 func (h *Host) subject(ctx context.Context, business core.BusinessID,
 	platform string) (pluginhost.Plugin, pluginhost.Subject, error) {
-	served, access, err := h.config.Platforms.Of(ctx, business, platform)
+	served, access, err := h.config.Platforms.Lookup(ctx, business, platform)
 	return h.Plugin(served),
 		pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings,
 			Currency: access.Currency}, err

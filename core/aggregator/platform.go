@@ -48,19 +48,19 @@ func (c PlatformChange) Apply(a *relay.Access, about *sdk.Description) ([]string
 }
 
 func (c PlatformChange) setEndpoints(a *relay.Access, about *sdk.Description) error {
-	if a.Addresses == nil {
-		a.Addresses = map[string]string{}
+	if a.BaseURLs == nil {
+		a.BaseURLs = map[string]string{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Endpoints)) {
 		address := c.Endpoints[name]
 		if address == "" {
-			delete(a.Addresses, name)
+			delete(a.BaseURLs, name)
 			continue
 		}
 		if err := pluginhost.CheckAddress(about, name, address); err != nil {
 			return err
 		}
-		a.Addresses[name] = strings.TrimSuffix(address, "/")
+		a.BaseURLs[name] = strings.TrimSuffix(address, "/")
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (c PlatformChange) setSecrets(a *relay.Access, about *sdk.Description) erro
 // missing returns what the plugin requires and the platform does not have, or has wrong.
 func missing(a *relay.Access, about *sdk.Description) (list []string) {
 	for _, e := range about.GetEndpoints() {
-		if a.Addresses[e.GetName()] == "" {
+		if a.BaseURLs[e.GetName()] == "" {
 			list = append(list, "endpoint "+e.GetName())
 		}
 	}

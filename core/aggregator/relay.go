@@ -56,7 +56,7 @@ func (h *Host) decide(ctx context.Context, plugin pluginhost.Plugin, call relay.
 	order := &pb.Order{
 		OrderId: call.Order.ID, PlatformOrderId: call.Order.PlatformOrderID, StoreRefId: call.Order.StoreRefID,
 		PlatformStoreId: call.Order.PlatformStoreID,
-		OrderType:       call.Order.Kind, DeliveryType: call.Order.Carrier, IsBulkOrder: call.Order.Bulk,
+		OrderType:       call.Order.Kind, DeliveryType: call.Order.DeliveryMode, IsBulkOrder: call.Order.Bulk,
 	}
 	read := func(into any) error {
 		if err := json.Unmarshal(call.Payload, into); err != nil {
@@ -192,7 +192,7 @@ func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
 
 // Read interprets an aggregator's request (relay.Reader). The kinds order and action stand for the plugin's own kinds
 // with that purpose.
-func (h *Host) Read(ctx context.Context, in relay.Inbound) (relay.Message, error) {
+func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message, error) {
 	plugin, subject, err := h.subject(ctx, in.Business, in.Platform)
 	if err != nil {
 		return relay.Message{}, err
@@ -245,17 +245,17 @@ func (h *Host) inbound(id, kind string) *pb.Inbound {
 // defaultTolerance is the greatest difference between a signed request's timestamp and the hub's clock.
 const defaultTolerance = 300 * time.Second
 
-// Proof returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
-func (h *Host) Proof(plugin, kind string) (relay.Proof, error) {
+// Verification returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
+func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, error) {
 	if plugin != core.ServedByMerchant && h.about(plugin) == nil {
-		return relay.Proof{}, core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
+		return relay.CallbackVerification{}, core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
 	}
 	about := h.inbound(plugin, kind)
 	if about == nil {
-		return relay.Proof{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", plugin, kind)
+		return relay.CallbackVerification{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", plugin, kind)
 	}
-	proof := relay.Proof{
-		Scheme: relay.ProofToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(),
+	proof := relay.CallbackVerification{
+		Scheme: relay.SchemeToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(),
 		Secret:    about.GetSecret(),
 		Base64:    about.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_BASE64,
 		Timestamp: strings.ToLower(about.GetTimestampHeader()),
@@ -269,9 +269,9 @@ func (h *Host) Proof(plugin, kind string) (relay.Proof, error) {
 	case pb.InboundScheme_INBOUND_SCHEME_BEARER:
 		proof.Prefix = "Bearer "
 	case pb.InboundScheme_INBOUND_SCHEME_BASIC:
-		proof.Scheme, proof.Prefix = relay.ProofBasic, "Basic "
+		proof.Scheme, proof.Prefix = relay.SchemeBasic, "Basic "
 	case pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256:
-		proof.Scheme = relay.ProofHMAC
+		proof.Scheme = relay.SchemeHMAC
 	default:
 		return proof, core.Errorf(core.Unavailable, "plugin %s requires an unknown callback verification", plugin)
 	}

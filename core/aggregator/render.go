@@ -96,19 +96,19 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 		return r, err
 	}
 	if decision.GetPlan() == nil {
-		return publish.Rendering{Skip: decision.GetSkip(), Waiting: s.Waiting}, nil
+		return publish.Rendering{Skip: decision.GetSkip(), PendingRequests: s.Waiting}, nil
 	}
 	plan := planOf(plugin.About(), decision.GetPlan())
 	leave, err := m.leave(ctx, w, plugin, subject, s)
 	if err != nil {
 		return r, err
 	}
-	r = publish.Rendering{LeftOut: append(s.LeftOut, problemsOf(decision.GetLeftOut())...),
-		Content: contentOf(plan, s.Access), Waiting: s.Waiting, Outlet: cmp.Or(s.PlatformStoreID, w.StoreRef)}
+	r = publish.Rendering{Omitted: append(s.LeftOut, problemsOf(decision.GetLeftOut())...),
+		Content: contentOf(plan, s.Access), PendingRequests: s.Waiting, PlatformStoreID: cmp.Or(s.PlatformStoreID, w.StoreRef)}
 	if !*s.Store.Active {
 		r.Note = "the store is inactive, so the platform shows it as closed"
 	}
-	r.Send = func(ctx context.Context) publish.Sent {
+	r.Send = func(ctx context.Context) publish.SendResult {
 		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
 		if sent.State != publish.Published {
 			return sent // it stays listed under its old id
@@ -126,9 +126,9 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 // leave plans to delist a store under its old id after the platform store id has changed. If that fails, the result
 // contains a problem.
 func (m Renderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
-	s StoreMenu) (func(context.Context) publish.Sent, error) {
+	s StoreMenu) (func(context.Context) publish.SendResult, error) {
 	if s.OnSale == "" || s.OnSale == cmp.Or(s.PlatformStoreID, w.StoreRef) {
-		return func(context.Context) publish.Sent { return publish.Sent{} }, nil
+		return func(context.Context) publish.SendResult { return publish.SendResult{} }, nil
 	}
 	w.CallID = uuid.NewSHA1(w.CallID, []byte(s.OnSale)) // a request separate from the menu's
 	subject.Key = w.CallID.String()
@@ -136,8 +136,8 @@ func (m Renderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.P
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) publish.Sent {
-		left := publish.Sent{State: publish.Failed, Message: "its plugin cannot delist a store"}
+	return func(ctx context.Context) publish.SendResult {
+		left := publish.SendResult{State: publish.Failed, Message: "its plugin cannot delist a store"}
 		if plan != nil {
 			left = m.carry(ctx, w, *plan, s.Access, unread)
 		}
@@ -159,7 +159,7 @@ func (m Renderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.P
 // keeps the store's menu.
 func (m Renderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	s StoreMenu) (publish.Rendering, error) {
-	r := publish.Rendering{Unlisted: "the store is not listed on the platform", Waiting: s.Waiting}
+	r := publish.Rendering{Unlisted: "the store is not listed on the platform", PendingRequests: s.Waiting}
 	if s.OnSale == "" {
 		return r, nil
 	}
@@ -169,7 +169,7 @@ func (m Renderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.
 	}
 	r.Unlisted += "; it was delisted there"
 	r.Content = contentOf(plan, s.Access)
-	r.Send = func(ctx context.Context) publish.Sent { return m.carry(ctx, w, *plan, s.Access, unread) }
+	r.Send = func(ctx context.Context) publish.SendResult { return m.carry(ctx, w, *plan, s.Access, unread) }
 	return r, nil
 }
 
@@ -196,7 +196,7 @@ func unread(context.Context, relay.Response) (relay.Outcome, error) { return rel
 
 // contentOf returns all that a plan sends, and where to.
 func contentOf(plan *relay.Plan, access relay.Access) []string {
-	content := []string{access.Addresses[plan.Endpoint], plan.Method, plan.Path, string(plan.Body)}
+	content := []string{access.BaseURLs[plan.Endpoint], plan.Method, plan.Path, string(plan.Body)}
 	for _, pairs := range []map[string]string{plan.Query, plan.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(pairs)) {
 			content = append(content, name, pairs[name])
@@ -207,7 +207,7 @@ func contentOf(plan *relay.Plan, access relay.Access) []string {
 
 // send sends a menu and interprets the response.
 func (m Renderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
-	plan relay.Plan, access relay.Access) publish.Sent {
+	plan relay.Plan, access relay.Access) publish.SendResult {
 	var problems []publish.Problem
 	sent := m.carry(ctx, w, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
 		if !m.Host.can(w.Plugin, sdk.CapabilityMenuResult) {
@@ -240,20 +240,20 @@ func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 // carry makes one attempt and records it. If the platform lacks an address or a secret, the menu fails at once: no
 // retry helps, and a change of the settings publishes the menu again.
 func (m Renderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access,
-	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.Sent {
+	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.SendResult {
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,
 		Order: relay.Order{StoreRefID: w.StoreRef}}
 	result := m.Dispatcher.Send(ctx, call, plan, access, interpret)
-	if result.Unset {
+	if result.MissingSetting {
 		result.State, result.RetryAt = relay.Failed, time.Time{}
 		result.Message = fmt.Sprintf("nothing can be sent to platform %q: %s", w.Platform, result.Message)
 	}
 	if err := m.Calls.Keep(context.WithoutCancel(ctx), result); err != nil {
 		m.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
 	}
-	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
+	sent := publish.SendResult{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
 		RetryAfter: result.RetryAfter,
-		Answered:   result.Attempt != nil && result.Attempt.Answered()}
+		Responded:  result.Attempt != nil && result.Attempt.Responded()}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting

@@ -16,7 +16,7 @@ import (
 type Conn struct {
 	net.Conn
 	limiter       *Limiter
-	from          netip.Prefix
+	origin        netip.Prefix
 	trusted       atomic.Bool // a key or a session was accepted on it
 	waiting       atomic.Bool // for its peer
 	evicted       atomic.Bool
@@ -26,34 +26,34 @@ type Conn struct {
 	writeDeadline time.Time
 
 	// Guarded by the limiter.
-	inAll, inOrigin *list.Element
-	forgotten       bool
+	anonymousElement, originElement *list.Element
+	removed                         bool
 }
 
 func newConn(inner net.Conn, l *Limiter, from netip.Prefix) *Conn {
-	c := &Conn{Conn: inner, limiter: l, from: from}
+	c := &Conn{Conn: inner, limiter: l, origin: from}
 	c.read, c.write = newAllowance(l.config), newAllowance(l.config)
 	return c
 }
 
-// Authenticated records that a key or a session was accepted on a connection: it is not
+// MarkAuthenticated records that a key or a session was accepted on a connection: it is not
 // closed in favour of new ones.
-func Authenticated(conn net.Conn) {
+func MarkAuthenticated(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok && !c.trusted.Swap(true) {
-		c.limiter.authenticated(c)
+		c.limiter.markAuthenticated(c)
 	}
 }
 
-// Begin records that a request begins on a connection: its peer has its whole allowance.
-func Begin(conn net.Conn) {
+// BeginRequest records that a request begins on a connection: its peer has its whole allowance.
+func BeginRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
 		c.idle = false
 		c.read, c.write = newAllowance(c.limiter.config), newAllowance(c.limiter.config)
 	}
 }
 
-// End records that a request has ended on a connection: it may be idle until the next.
-func End(conn net.Conn) {
+// EndRequest records that a request has ended on a connection: it may be idle until the next.
+func EndRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
 		c.idle = true
 	}
@@ -68,7 +68,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 		deadline = earlier(deadline, began.Add(c.read.left))
 	}
 	if err := c.Conn.SetReadDeadline(deadline); err != nil {
-		return 0, c.ended(err)
+		return 0, c.hideEviction(err)
 	}
 	c.waiting.Store(true)
 	n, err := c.Conn.Read(b)
@@ -76,15 +76,15 @@ func (c *Conn) Read(b []byte) (int, error) {
 	if !c.idle {
 		c.read.spend(time.Since(began), n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.limiter.stalled()
+			c.limiter.countStalled()
 		}
 	}
-	return n, c.ended(err)
+	return n, c.hideEviction(err)
 }
 
-// looks is into how many parts the wait for a peer that stalls is cut. Bytes that the system
+// writeChecks is into how many parts the wait for a peer that stalls is cut. Bytes that the system
 // took at the beginning of a part are no progress in the next.
-const looks = 8
+const writeChecks = 8
 
 // Write sends to the peer for as long as the peer's allowance lasts.
 func (c *Conn) Write(b []byte) (written int, err error) {
@@ -92,26 +92,26 @@ func (c *Conn) Write(b []byte) (written int, err error) {
 	defer c.waiting.Store(false)
 	for {
 		began := time.Now()
-		deadline := earlier(c.writeDeadline, began.Add(min(c.write.left, c.write.full/looks)))
+		deadline := earlier(c.writeDeadline, began.Add(min(c.write.left, c.write.full/writeChecks)))
 		if err := c.Conn.SetWriteDeadline(deadline); err != nil {
-			return written, c.ended(err)
+			return written, c.hideEviction(err)
 		}
 		n, err := c.Conn.Write(b[written:])
 		written += n
 		c.write.spend(time.Since(began), n)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return written, c.ended(err)
+			return written, c.hideEviction(err)
 		}
 		if c.write.left <= 0 || deadline.Equal(c.writeDeadline) {
-			c.limiter.stalled()
-			discard(c.Conn)
+			c.limiter.countStalled()
+			dropUnsent(c.Conn)
 			return written, err
 		}
 	}
 }
 
-// ended makes the end of a connection that was evicted an ordinary one.
-func (c *Conn) ended(err error) error {
+// hideEviction makes the end of a connection that was evicted an ordinary one.
+func (c *Conn) hideEviction(err error) error {
 	if err != nil && c.evicted.Load() {
 		return io.EOF
 	}
@@ -142,9 +142,9 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// discard has a connection drop what it has not sent yet when it is closed: a peer that
+// dropUnsent has a connection drop what it has not sent yet when it is closed: a peer that
 // does not read would keep it in the system's memory.
-func discard(conn net.Conn) {
+func dropUnsent(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

@@ -22,7 +22,7 @@ func pair(t *testing.T, stall time.Duration, rate int) (client *net.TCPConn, our
 	client = s.dial(t, "127.0.0.1").(*net.TCPConn)
 	ours = <-s.accepted
 	t.Cleanup(func() { _ = ours.Close() })
-	Begin(ours)
+	BeginRequest(ours)
 	return client, ours
 }
 
@@ -67,7 +67,7 @@ func TestReadGoesOnAtTheRate(t *testing.T) {
 
 func TestIdleConnectionWaitsForTheServersDeadline(t *testing.T) {
 	client, ours := pair(t, short, 1<<20)
-	End(ours)
+	EndRequest(ours)
 	require.NoError(t, ours.SetReadDeadline(time.Now().Add(3*short)))
 	began := time.Now()
 	_, err := ours.Read(make([]byte, 1))
@@ -75,7 +75,7 @@ func TestIdleConnectionWaitsForTheServersDeadline(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 3*short)
 	require.Zero(t, ours.limiter.Stats().Stalled)
 
-	Begin(ours)
+	BeginRequest(ours)
 	require.NoError(t, ours.SetReadDeadline(time.Time{}))
 	_, err = client.Write([]byte("x"))
 	require.NoError(t, err)
@@ -167,21 +167,21 @@ func TestEvictionEndsReadQuietly(t *testing.T) {
 
 func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
 	client, ours := pair(t, patience, 1)
-	require.False(t, Gone(ours))
+	require.False(t, PeerClosed(ours))
 	_, err := client.Write([]byte("next"))
 	require.NoError(t, err)
-	require.Never(t, func() bool { return Gone(ours) }, short, 5*time.Millisecond, "the next request waits")
+	require.Never(t, func() bool { return PeerClosed(ours) }, short, 5*time.Millisecond, "the next request waits")
 	got := make([]byte, 4)
 	_, err = io.ReadFull(ours, got)
 	require.NoError(t, err)
 	require.Equal(t, "next", string(got), "it was not read")
 
 	require.NoError(t, client.Close())
-	require.Eventually(t, func() bool { return Gone(ours) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return PeerClosed(ours) }, patience, time.Millisecond)
 	require.NoError(t, ours.Close())
-	require.True(t, Gone(ours))
+	require.True(t, PeerClosed(ours))
 	one, other := net.Pipe()
 	defer one.Close()
 	defer other.Close()
-	require.False(t, Gone(one), "it is not known")
+	require.False(t, PeerClosed(one), "it is not known")
 }

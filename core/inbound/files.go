@@ -2,6 +2,6 @@ package inbound
 
 // What OpenFiles says where a system does not, and at most.
 const (
-	leastFiles = 1024
-	mostFiles  = 1 << 20
+	minOpenFiles = 1024
+	maxOpenFiles = 1 << 20
 )

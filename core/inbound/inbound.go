@@ -84,20 +84,20 @@ func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 		}
 	} else if l.stats.Open >= l.config.Max {
 		if evicted = l.evict(&l.anonymous); evicted == nil {
-			l.refused()
+			l.countRefused()
 			return nil, nil
 		}
 	}
 	added = newConn(inner, l, from)
 	l.stats.Open++
-	added.inAll = l.anonymous.PushBack(added)
+	added.anonymousElement = l.anonymous.PushBack(added)
 	if from.IsValid() {
 		if o = l.origins[from]; o == nil {
 			o = &origin{}
 			l.origins[from] = o
 		}
 		o.open++
-		added.inOrigin = o.anonymous.PushBack(added)
+		added.originElement = o.anonymous.PushBack(added)
 	}
 	return added, evicted
 }
@@ -108,12 +108,12 @@ func (l *Limiter) evictAny() *Conn {
 	defer l.mu.Unlock()
 	evicted := l.evict(&l.anonymous)
 	if evicted == nil {
-		l.refused()
+		l.countRefused()
 	}
 	return evicted
 }
 
-func (l *Limiter) refused() {
+func (l *Limiter) countRefused() {
 	l.stats.RefusedTotal++
 	l.warn("connection limit reached", "open", l.stats.Open)
 }
@@ -123,7 +123,7 @@ func (l *Limiter) evict(from *list.List) *Conn {
 	for e := from.Front(); e != nil; e = e.Next() {
 		if c := e.Value.(*Conn); c.waiting.Load() {
 			c.evicted.Store(true)
-			l.forget(c)
+			l.removeLocked(c)
 			l.stats.Evicted++
 			return c
 		}
@@ -135,48 +135,48 @@ func (l *Limiter) evict(from *list.List) *Conn {
 func (l *Limiter) remove(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(c)
+	l.removeLocked(c)
 }
 
-func (l *Limiter) forget(c *Conn) {
-	if c.forgotten {
+func (l *Limiter) removeLocked(c *Conn) {
+	if c.removed {
 		return
 	}
-	c.forgotten = true
+	c.removed = true
 	l.stats.Open--
-	if c.inAll == nil {
+	if c.anonymousElement == nil {
 		l.stats.Authenticated--
 	}
 	l.unlist(c)
-	if o := l.origins[c.from]; o != nil {
+	if o := l.origins[c.origin]; o != nil {
 		if o.open--; o.open == 0 {
-			delete(l.origins, c.from)
+			delete(l.origins, c.origin)
 		}
 	}
 }
 
-// authenticated keeps a connection from being evicted.
-func (l *Limiter) authenticated(c *Conn) {
+// markAuthenticated keeps a connection from being evicted.
+func (l *Limiter) markAuthenticated(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !c.forgotten {
+	if !c.removed {
 		l.stats.Authenticated++
 		l.unlist(c)
 	}
 }
 
 func (l *Limiter) unlist(c *Conn) {
-	if c.inAll == nil {
+	if c.anonymousElement == nil {
 		return
 	}
-	l.anonymous.Remove(c.inAll)
-	if o := l.origins[c.from]; o != nil {
-		o.anonymous.Remove(c.inOrigin)
+	l.anonymous.Remove(c.anonymousElement)
+	if o := l.origins[c.origin]; o != nil {
+		o.anonymous.Remove(c.originElement)
 	}
-	c.inAll, c.inOrigin = nil, nil
+	c.anonymousElement, c.originElement = nil, nil
 }
 
-func (l *Limiter) stalled() {
+func (l *Limiter) countStalled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stats.Stalled++

@@ -119,13 +119,13 @@ func requireOpen(t *testing.T, client net.Conn, ours *Conn) {
 func (c *Conn) seen() bool {
 	c.limiter.mu.Lock()
 	defer c.limiter.mu.Unlock()
-	return !c.forgotten
+	return !c.removed
 }
 
 func TestFullListenerEvictsOldestWaitingAnonymous(t *testing.T) {
 	s := serve(t, Config{Max: 3})
 	known, ours := s.let(t, "127.0.0.1")
-	Authenticated(ours)
+	MarkAuthenticated(ours)
 	oldest, _ := s.let(t, "127.0.0.1")
 	younger, other := s.let(t, "127.0.0.1")
 	newest, last := s.let(t, "127.0.0.1")
@@ -139,7 +139,7 @@ func TestFullListenerEvictsOldestWaitingAnonymous(t *testing.T) {
 func TestFullListenerRejectsWhenNoneIsIdle(t *testing.T) {
 	s := serve(t, Config{Max: 2})
 	known, ours := s.let(t, "127.0.0.1")
-	Authenticated(ours)
+	MarkAuthenticated(ours)
 	s.dial(t, "127.0.0.1")
 	busy := <-s.accepted // nobody reads: a request is carried out
 	requireRefused(t, s.dial(t, "127.0.0.1"))
@@ -156,7 +156,7 @@ func TestAddressLimitDoesNotAffectOtherAddresses(t *testing.T) {
 	var kept []net.Conn
 	for range 2 {
 		client, ours := s.let(t, "127.0.0.2")
-		Authenticated(ours)
+		MarkAuthenticated(ours)
 		kept = append(kept, client)
 	}
 	requireRefused(t, s.dial(t, "127.0.0.2"))
@@ -181,7 +181,7 @@ func TestTrustedProxyHasNoAddressLimit(t *testing.T) {
 	s := serve(t, Config{Max: 4, PerAddress: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})
 	for range 4 {
 		_, ours := s.let(t, "127.0.0.2")
-		Authenticated(ours)
+		MarkAuthenticated(ours)
 	}
 	requireRefused(t, s.dial(t, "127.0.0.2"))
 	require.Equal(t, 1, s.Stats().RefusedTotal)
@@ -208,13 +208,13 @@ func TestEndedConnectionsLeaveNothingBehind(t *testing.T) {
 	for i := range 20 {
 		client, ours := s.let(t, "127.0.0.2")
 		if i%2 == 0 {
-			Authenticated(ours)
-			Authenticated(ours)
+			MarkAuthenticated(ours)
+			MarkAuthenticated(ours)
 		}
 		require.NoError(t, client.Close())
 		require.Eventually(t, func() bool { return !ours.seen() }, patience, time.Millisecond)
 		_ = ours.Close()
-		Authenticated(ours)
+		MarkAuthenticated(ours)
 	}
 	require.Equal(t, Stats{}, s.Stats())
 	require.Zero(t, s.anonymous.Len())

@@ -16,18 +16,18 @@ type listener struct {
 	closed  chan struct{}
 }
 
-// refusal is sent to who is not let in. There is no handler that could say more.
-const refusal = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+// rejectionResponse is sent to who is not let in. There is no handler that could say more.
+const rejectionResponse = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 // Accept returns the next connection that is within the bounds.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
-			if !exhausted(err) {
+			if !isTemporary(err) {
 				return nil, err
 			}
-			l.relieve()
+			l.freeConnection()
 			continue
 		}
 		added, evicted := l.limiter.add(inner)
@@ -35,11 +35,11 @@ func (l *listener) Accept() (net.Conn, error) {
 			_ = evicted.Conn.Close()
 		}
 		if added != nil {
-			boundUnsent(inner)
+			limitUnsent(inner)
 			return added, nil
 		}
 		_ = inner.SetWriteDeadline(time.Now().Add(time.Second)) // it fits into the empty buffer
-		_, _ = inner.Write([]byte(refusal))
+		_, _ = inner.Write([]byte(rejectionResponse))
 		_ = inner.Close()
 	}
 }
@@ -50,8 +50,8 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// exhausted reports an error that ends one connection at most, not the listener.
-func exhausted(err error) bool {
+// isTemporary reports an error that ends one connection at most, not the listener.
+func isTemporary(err error) bool {
 	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 		syscall.ECONNABORTED} {
 		if errors.Is(err, passing) {
@@ -61,15 +61,15 @@ func exhausted(err error) bool {
 	return false
 }
 
-// relieveTime is between two attempts to accept where a process has no file descriptor left.
-const relieveTime = 50 * time.Millisecond
+// freeConnectionPause is between two attempts to accept where a process has no file descriptor left.
+const freeConnectionPause = 50 * time.Millisecond
 
-// relieve closes a connection that waits for its peer, or else waits a moment.
-func (l *listener) relieve() {
+// freeConnection closes a connection that waits for its peer, or else waits a moment.
+func (l *listener) freeConnection() {
 	if evicted := l.limiter.evictAny(); evicted != nil {
 		_ = evicted.Conn.Close()
 	}
-	pause := time.NewTimer(relieveTime)
+	pause := time.NewTimer(freeConnectionPause)
 	defer pause.Stop()
 	select {
 	case <-l.closed:

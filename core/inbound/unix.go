@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent is how many bytes of a response the system takes before the peer has room for
+// maxUnsent is how many bytes of a response the system takes before the peer has room for
 // them. More would hide for long whether the peer reads.
-const unsent = 16 << 10
+const maxUnsent = 16 << 10
 
-func boundUnsent(conn net.Conn) {
+func limitUnsent(conn net.Conn) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return
@@ -22,7 +22,7 @@ func boundUnsent(conn net.Conn) {
 	if raw, err := tcp.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
 			// Without it progress is seen later.
-			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsent)
+			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
 		})
 	}
 }
@@ -31,14 +31,14 @@ func boundUnsent(conn net.Conn) {
 func OpenFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return leastFiles
+		return minOpenFiles
 	}
-	return int(min(limit.Cur, mostFiles)) // Go has raised it to the hard limit
+	return int(min(limit.Cur, maxOpenFiles)) // Go has raised it to the hard limit
 }
 
-// Gone reports whether the peer of a connection has closed it. It looks for the end without reading: what the peer has
+// PeerClosed reports whether the peer of a connection has closed it. It looks for the end without reading: what the peer has
 // sent stays for the next request.
-func Gone(conn net.Conn) bool {
+func PeerClosed(conn net.Conn) bool {
 	c, ok := conn.(*Conn)
 	if !ok {
 		return false

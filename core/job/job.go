@@ -25,18 +25,18 @@ type Queue interface {
 	// counted.
 	Retry(ctx context.Context, job core.Job, at time.Time, cause string) error
 	// GiveUp ends a job as failed, without a callback.
-	GiveUp(ctx context.Context, job core.Job, cause string) error
+	MarkFailed(ctx context.Context, job core.Job, cause string) error
 }
 
 // Memory bounds the memory of running jobs.
 type Memory interface {
 	// Ask creates the share of one job.
-	Ask() Share
+	NewReservation() Reservation
 }
 
-// Share is the memory of one job. Its methods wait for a limited time for free memory, and return an Unavailable
+// Reservation is the memory of one job. Its methods wait for a limited time for free memory, and return an Unavailable
 // error if there is none.
-type Share interface {
+type Reservation interface {
 	Body(ctx context.Context, size int) error      // before a body of the size is read
 	Decode(ctx context.Context, body []byte) error // before it is decoded
 	Release()

@@ -24,7 +24,7 @@ type Config struct {
 	Limit       time.Duration // of one attempt: 5 min; then it is cancelled and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cancelled and restarted elsewhere
 	Memory      Memory        // nil: no bound
-	Ended       func(core.ID) // receives each job that has ended here; nil: nobody waits
+	OnEnded     func(core.ID) // receives each job that has ended here; nil: nobody waits
 	Tracer      *core.Tracer  // nil: none
 }
 
@@ -36,21 +36,21 @@ func (c Config) withDefaults() Config {
 	c.Limit = cmp.Or(c.Limit, 5*time.Minute)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	if c.Memory == nil {
-		c.Memory = unbounded{}
+		c.Memory = unboundedMemory{}
 	}
-	if c.Ended == nil {
-		c.Ended = func(core.ID) {}
+	if c.OnEnded == nil {
+		c.OnEnded = func(core.ID) {}
 	}
 	return c
 }
 
-// unbounded is a Memory without a bound.
-type unbounded struct{}
+// unboundedMemory is a Memory without a bound.
+type unboundedMemory struct{}
 
-func (unbounded) Ask() Share                           { return unbounded{} }
-func (unbounded) Body(context.Context, int) error      { return nil }
-func (unbounded) Decode(context.Context, []byte) error { return nil }
-func (unbounded) Release()                             {}
+func (unboundedMemory) NewReservation() Reservation          { return unboundedMemory{} }
+func (unboundedMemory) Body(context.Context, int) error      { return nil }
+func (unboundedMemory) Decode(context.Context, []byte) error { return nil }
+func (unboundedMemory) Release()                             {}
 
 // Runner runs the jobs of one replica. Run owns every goroutine it starts.
 type Runner struct {
@@ -110,7 +110,7 @@ func (p policy) Lease(core.Job) queue.Lease { return queue.Lease{} }
 
 // Run makes one attempt at a job, which records its own outcome.
 func (p policy) Run(ctx context.Context, job core.Job) (struct{}, queue.Outcome) {
-	p.work(ctx, job)
+	p.runJob(ctx, job)
 	return struct{}{}, queue.Outcome{Next: queue.Done}
 }
 
@@ -129,9 +129,9 @@ func (p policy) Release(ctx context.Context, _ core.ID, jobs []core.Job) error {
 	return nil
 }
 
-// work makes one attempt at a job.
-func (r *Runner) work(ctx context.Context, job core.Job) {
-	progress := r.begin(job)
+// runJob makes one attempt at a job.
+func (r *Runner) runJob(ctx context.Context, job core.Job) {
+	progress := r.register(job)
 	log := r.log.With("job", job.ID, "kind", job.Kind, "business", job.Business, "attempt", job.Attempts)
 	ctx, span := r.config.Tracer.Start(job.Trace.NewContext(ctx), core.ConsumerSpan, "job", string(job.Kind))
 	if id := core.TraceFromContext(ctx).ID(); id != "" {
@@ -139,23 +139,23 @@ func (r *Runner) work(ctx context.Context, job core.Job) {
 	}
 	span.SetString("servery.job", job.ID.String())
 	began := time.Now()
-	share := r.config.Memory.Ask()
+	share := r.config.Memory.NewReservation()
 	defer share.Release()
 	job, err := r.load(ctx, job, share)
 	if err == nil {
-		err = r.attempt(ctx, r.run(job, progress))
+		err = r.withLimit(ctx, r.handlerFunc(job, progress))
 	}
 	outcome := "done"
-	if r.isLast(ctx, job, err) {
+	if r.isFinalFailure(ctx, job, err) {
 		outcome = "failed"
-		r.end(ctx, log, job, err)
+		r.fail(ctx, log, job, err)
 	}
-	r.forget(job)
+	r.unregister(job)
 	var postponed core.Snooze
 	switch {
 	case outcome == "failed":
 	case err == nil:
-		r.config.Ended(job.ID)
+		r.config.OnEnded(job.ID)
 		log.Info("job done", "took", time.Since(began))
 	case errors.As(err, &postponed):
 		outcome = "waiting"
@@ -175,8 +175,8 @@ func (r *Runner) work(ctx context.Context, job core.Job) {
 	}
 }
 
-// begin makes a job one of those whose leases are renewed, until forget.
-func (r *Runner) begin(job core.Job) *Progress {
+// register makes a job one of those whose leases are renewed, until forget.
+func (r *Runner) register(job core.Job) *Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	progress := &Progress{Job: job}
@@ -184,32 +184,32 @@ func (r *Runner) begin(job core.Job) *Progress {
 	return progress
 }
 
-func (r *Runner) forget(job core.Job) {
+func (r *Runner) unregister(job core.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, job.ID)
 }
 
-// isLast reports whether an attempt failed and no other is to follow it.
-func (r *Runner) isLast(ctx context.Context, job core.Job, err error) bool {
+// isFinalFailure reports whether an attempt failed and no other is to follow it.
+func (r *Runner) isFinalFailure(ctx context.Context, job core.Job, err error) bool {
 	var postponed core.Snooze
 	return err != nil && !errors.As(err, &postponed) && core.CodeOf(err) != core.Conflict &&
 		job.Attempts >= r.config.MaxAttempts && ctx.Err() == nil && r.handlers[job.Kind] != nil
 }
 
-// failTries bounds the further attempts to report that a job failed. A job whose report itself ends the process fails
+// failAttempts bounds the further attempts to report that a job failed. A job whose report itself ends the process fails
 // without a callback.
-const failTries = 5
+const failAttempts = 5
 
 // failPause is the delay before the next attempt to report a failure.
 const failPause = 5 * time.Second
 
-// end ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls end again.
-func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
+// fail ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls end again.
+func (r *Runner) fail(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	log.Error("job failed", "error", cause)
-	err := r.attempt(ctx, func(ctx context.Context) error {
-		if job.Attempts >= r.config.MaxAttempts+failTries {
-			return r.queue.GiveUp(ctx, job, cause.Error())
+	err := r.withLimit(ctx, func(ctx context.Context) error {
+		if job.Attempts >= r.config.MaxAttempts+failAttempts {
+			return r.queue.MarkFailed(ctx, job, cause.Error())
 		}
 		return r.handlers[job.Kind].Fail(ctx, job, cause)
 	})
@@ -218,13 +218,13 @@ func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause 
 		r.requeue(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
 		return
 	}
-	r.config.Ended(job.ID)
+	r.config.OnEnded(job.ID)
 }
 
 // retry requeues a job for another attempt.
 func (r *Runner) retry(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	text := cause.Error()
-	pause, _ := retry.Schedule{Attempts: r.config.MaxAttempts, First: time.Second, Longest: time.Minute}.
+	pause, _ := retry.Schedule{Attempts: r.config.MaxAttempts, FirstWait: time.Second, MaxWait: time.Minute}.
 		After(job.Attempts)
 	if ctx.Err() != nil { // the runner is stopping
 		text, pause = "", 0
@@ -242,8 +242,8 @@ func (r *Runner) requeue(ctx context.Context, log *slog.Logger, job core.Job, at
 	}
 }
 
-// attempt calls do with a time limit and turns a panic into an error.
-func (r *Runner) attempt(ctx context.Context, do func(ctx context.Context) error) (err error) {
+// withLimit calls do with a time limit and turns a panic into an error.
+func (r *Runner) withLimit(ctx context.Context, do func(ctx context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Limit)
 	defer cancel()
 	defer func() {
@@ -258,7 +258,7 @@ func (r *Runner) attempt(ctx context.Context, do func(ctx context.Context) error
 const memoryPause = time.Second
 
 // load reserves the memory of a job and reads its body. Without free memory the job waits.
-func (r *Runner) load(ctx context.Context, job core.Job, share Share) (core.Job, error) {
+func (r *Runner) load(ctx context.Context, job core.Job, share Reservation) (core.Job, error) {
 	err := share.Body(ctx, job.Size)
 	if err == nil && job.Size > 0 {
 		job, err = r.queue.Load(ctx, job)
@@ -272,8 +272,8 @@ func (r *Runner) load(ctx context.Context, job core.Job, share Share) (core.Job,
 	return job, err
 }
 
-// run returns a function that runs the handler of a job, unless the job must not be retried.
-func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context) error {
+// handlerFunc returns a function that runs the handler of a job, unless the job must not be retried.
+func (r *Runner) handlerFunc(job core.Job, progress *Progress) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		handler := r.handlers[job.Kind]
 		switch {

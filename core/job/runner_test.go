@@ -65,7 +65,7 @@ func (b *bench) Retry(_ context.Context, job core.Job, _ time.Time, cause string
 	return nil
 }
 
-func (b *bench) GiveUp(_ context.Context, _ core.Job, cause string) error {
+func (b *bench) MarkFailed(_ context.Context, _ core.Job, cause string) error {
 	b.givenUp <- cause
 	return nil
 }
@@ -231,7 +231,7 @@ func TestJobWithUnrecordableFailureIsAbandoned(t *testing.T) {
 	stop := start(b, Config{MaxAttempts: 3}, refuse(t, nil))
 	require.Contains(t, <-b.givenUp, "the last attempt died")
 	stop() // and the panics were caught
-	require.Len(t, b.retries, failTries-1)
+	require.Len(t, b.retries, failAttempts-1)
 }
 
 func TestUnreadableJobFailsWithTheReason(t *testing.T) {

@@ -18,7 +18,7 @@ func FuzzParseRule(f *testing.F) {
 }
 
 func FuzzThrottleState(f *testing.F) {
-	f.Add((&state{blockedUntil: 5, entries: []entry{{1, 2}, {3, 4}}}).encode())
+	f.Add((&window{blockedUntil: 5, entries: []entry{{1, 2}, {3, 4}}}).encode())
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		once := decode(stored)
 		require.Equal(t, once, decode(once.encode()))

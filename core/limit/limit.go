@@ -41,8 +41,8 @@ func ParseRule(s string) (Rule, error) {
 	return Rule{Count: n, Per: per, Block: per}, nil
 }
 
-// Verdict is the result for one request.
-type Verdict struct {
+// Decision is the result for one request.
+type Decision struct {
 	Allowed    bool
 	Limit      int
 	Remaining  int           // requests that would still pass now
@@ -54,8 +54,8 @@ type Verdict struct {
 // at the end of its time span. Thus at most Count requests pass in any span.
 const maxEntries = 240
 
-// stamp returns the time at which a request is counted.
-func (r Rule) stamp(at int64) int64 {
+// countedAt returns the time at which a request is counted.
+func (r Rule) countedAt(at int64) int64 {
 	if r.Count <= maxEntries {
 		return at
 	}
@@ -63,9 +63,9 @@ func (r Rule) stamp(at int64) int64 {
 	return (at/grain + 1) * grain
 }
 
-// state is a window: times (microseconds since 1970) with their number of requests, oldest first, and the end of a
+// window is a window: times (microseconds since 1970) with their number of requests, oldest first, and the end of a
 // block.
-type state struct {
+type window struct {
 	blockedUntil int64
 	entries      []entry
 }
@@ -74,7 +74,7 @@ type entry struct{ at, count int64 }
 
 // count adds a request to the log. A stamp can be older than the last entry, because replicas' clocks differ a
 // little.
-func (s *state) count(stamp int64) {
+func (s *window) count(stamp int64) {
 	last := len(s.entries) - 1
 	if last >= 0 && s.entries[last].at >= stamp {
 		s.entries[last].count++
@@ -84,11 +84,11 @@ func (s *state) count(stamp int64) {
 }
 
 // take decides one request and updates the state.
-func (r Rule) take(s *state, now time.Time) Verdict {
+func (r Rule) take(s *window, now time.Time) Decision {
 	at, per := now.UnixMicro(), r.Per.Microseconds()
 	if s.blockedUntil > at {
 		wait := time.Duration(s.blockedUntil-at) * time.Microsecond
-		return Verdict{Limit: r.Count, Reset: wait, RetryAfter: wait}
+		return Decision{Limit: r.Count, Reset: wait, RetryAfter: wait}
 	}
 	used, keep := int64(0), 0
 	for keep < len(s.entries) && s.entries[keep].at <= at-per {
@@ -104,17 +104,17 @@ func (r Rule) take(s *state, now time.Time) Verdict {
 			s.blockedUntil = at + r.Block.Microseconds()
 			wait = r.Block
 		}
-		return Verdict{Limit: r.Count, Reset: wait, RetryAfter: wait}
+		return Decision{Limit: r.Count, Reset: wait, RetryAfter: wait}
 	}
-	s.count(r.stamp(at))
-	return Verdict{
+	s.count(r.countedAt(at))
+	return Decision{
 		Allowed: true, Limit: r.Count, Remaining: r.Count - int(used) - 1,
 		Reset: time.Duration(s.entries[0].at+per-at) * time.Microsecond,
 	}
 }
 
 // encode returns a state as eight-byte numbers, for decode.
-func (s *state) encode() []byte {
+func (s *window) encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+16*len(s.entries)), uint64(s.blockedUntil))
 	for _, e := range s.entries {
 		b = binary.BigEndian.AppendUint64(b, uint64(e.at))
@@ -123,8 +123,8 @@ func (s *state) encode() []byte {
 	return b
 }
 
-func decode(b []byte) *state {
-	s := &state{}
+func decode(b []byte) *window {
+	s := &window{}
 	if len(b) < 8 {
 		return s
 	}
@@ -143,25 +143,25 @@ func BlockedUntil(state []byte) time.Time {
 	return time.Time{}
 }
 
-// Records stores the states of throttles.
-type Records interface {
+// StateStore stores the states of throttles.
+type StateStore interface {
 	// Change replaces a state with the result of change. Changes of a state are serialised.
 	Change(ctx context.Context, business core.BusinessID, name string, change func(state []byte) []byte) error
 }
 
 // Throttle decides requests.
 type Throttle struct {
-	Records Records
-	Clock   core.Clock
+	States StateStore
+	Clock  core.Clock
 }
 
 // Take counts a request of the business under the named rule.
-func (t Throttle) Take(ctx context.Context, business core.BusinessID, name string, rule Rule) (Verdict, error) {
+func (t Throttle) Take(ctx context.Context, business core.BusinessID, name string, rule Rule) (Decision, error) {
 	if rule.Off() {
-		return Verdict{Allowed: true}, nil
+		return Decision{Allowed: true}, nil
 	}
-	var verdict Verdict
-	err := t.Records.Change(ctx, business, name, func(encoded []byte) []byte {
+	var verdict Decision
+	err := t.States.Change(ctx, business, name, func(encoded []byte) []byte {
 		s := decode(encoded)
 		verdict = rule.take(s, t.Clock.Now())
 		return s.encode()

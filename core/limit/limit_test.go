@@ -51,7 +51,7 @@ func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &fixedClock{}
-			throttle := Throttle{Records: memory{}, Clock: clock}
+			throttle := Throttle{States: memory{}, Clock: clock}
 			for i, s := range row.steps {
 				clock.now = noon.Add(s.at)
 				verdict, err := throttle.Take(context.Background(), 1, "X", row.rule)
@@ -66,7 +66,7 @@ func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
 func TestThrottleNeverExceedsItsCountInAnyWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{rapid.IntRange(1, 600).Draw(t, "count"), time.Minute, 0}
-		s, now := &state{}, noon
+		s, now := &window{}, noon
 		var passed []time.Time
 		for range rapid.IntRange(1, 1500).Draw(t, "requests") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 500).Draw(t, "gap")) * time.Millisecond)

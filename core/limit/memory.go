@@ -13,38 +13,40 @@ import (
 // Memory is the budget for the bodies of requests and jobs, in bytes. Each class has its own part, so that neither
 // unauthenticated senders nor large bodies block orders. Bodies and their decoded form are counted separately. A
 // request that waits to decode thus waits only for decoders, which always finish. A nil Memory has no bound.
-type Memory struct{ parts [classes]part }
+type Memory struct{ budgets [classes]classBudget }
 
 // Class is the kind of sender and body size.
 type Class int
 
 // The classes.
 const (
-	Open  Class = iota // of unauthenticated senders
-	Small              // orders, statuses and the like
-	Large              // bulk requests, and jobs
+	Anonymous Class = iota // of unauthenticated senders
+	Small                  // orders, statuses and the like
+	Large                  // bulk requests, and jobs
 	classes
 )
 
 // String returns the name of the class, for metrics.
-func (c Class) String() string { return [...]string{Open: "open", Small: "small", Large: "large"}[c] }
+func (c Class) String() string {
+	return [...]string{Anonymous: "open", Small: "small", Large: "large"}[c]
+}
 
-// part is the budget of a class.
-type part struct{ bytes, decoded *pool }
+// classBudget is the budget of a class.
+type classBudget struct{ bytes, decoded *pool }
 
 // Bounds of the budget of Open, whatever the size of the hub.
 const (
-	openBytes   = 16 << 20
-	openDecoded = 32 << 20
+	anonymousBytes   = 16 << 20
+	anonymousDecoded = 32 << 20
 )
 
 // NewMemory divides total bytes among the classes.
 func NewMemory(total int64) *Memory {
-	bytes, decoded := min(total/16, openBytes), min(total/16, openDecoded)
-	return &Memory{[classes]part{
-		Open:  {newPool(bytes), newPool(decoded)},
-		Small: {newPool(total / 16), newPool(total/8 - decoded/2)},
-		Large: {newPool(total/4 - bytes), newPool(total/2 - decoded/2)},
+	bytes, decoded := min(total/16, anonymousBytes), min(total/16, anonymousDecoded)
+	return &Memory{[classes]classBudget{
+		Anonymous: {newPool(bytes), newPool(decoded)},
+		Small:     {newPool(total / 16), newPool(total/8 - decoded/2)},
+		Large:     {newPool(total/4 - bytes), newPool(total/2 - decoded/2)},
 	}}
 }
 
@@ -63,111 +65,111 @@ func (m *Memory) Usages() []Usage {
 		return nil
 	}
 	var all []Usage
-	for class := range m.parts {
-		for decoded, p := range map[bool]*pool{false: m.parts[class].bytes, true: m.parts[class].decoded} {
+	for class := range m.budgets {
+		for decoded, p := range map[bool]*pool{false: m.budgets[class].bytes, true: m.budgets[class].decoded} {
 			all = append(all, Usage{Class(class), decoded, p.used.Load(), p.size, p.refused.Load()})
 		}
 	}
 	return all
 }
 
-// Ask returns an empty share of a class.
-func (m *Memory) Ask(class Class) Share {
+// NewReservation returns an empty share of a class.
+func (m *Memory) NewReservation(class Class) Reservation {
 	if m == nil {
-		return Share{}
+		return Reservation{}
 	}
-	return Share{part: &m.parts[class]}
+	return Reservation{budget: &m.budgets[class]}
 }
 
-// Share is the part of the budget that one request or job holds.
-type Share struct {
-	part           *part
+// Reservation is the part of the budget that one request or job holds.
+type Reservation struct {
+	budget         *classBudget
 	bytes, decoded int64
 }
 
-// Bytes grows the share to at least n bytes of bodies.
-func (s *Share) Bytes(ctx context.Context, n int64) error {
-	if s.part == nil || n <= s.bytes {
+// GrowBytes grows the share to at least n bytes of bodies.
+func (s *Reservation) GrowBytes(ctx context.Context, n int64) error {
+	if s.budget == nil || n <= s.bytes {
 		return nil
 	}
-	if err := s.part.bytes.take(ctx, n-s.bytes, n); err != nil {
+	if err := s.budget.bytes.acquire(ctx, n-s.bytes, n); err != nil {
 		return err
 	}
 	s.bytes = n
 	return nil
 }
 
-// Decoded grows the share to at least n bytes of decoded form.
-func (s *Share) Decoded(ctx context.Context, n int64) error {
-	if s.part == nil || n <= s.decoded {
+// GrowDecoded grows the share to at least n bytes of decoded form.
+func (s *Reservation) GrowDecoded(ctx context.Context, n int64) error {
+	if s.budget == nil || n <= s.decoded {
 		return nil
 	}
-	if err := s.part.decoded.take(ctx, n-s.decoded, n); err != nil {
+	if err := s.budget.decoded.acquire(ctx, n-s.decoded, n); err != nil {
 		return err
 	}
 	s.decoded = n
 	return nil
 }
 
-// AtMostBytes returns n, limited to the total for bodies.
-func (s *Share) AtMostBytes(n int64) int64 {
-	if s.part == nil {
+// ClampBytes returns n, limited to the total for bodies.
+func (s *Reservation) ClampBytes(n int64) int64 {
+	if s.budget == nil {
 		return n
 	}
-	return min(n, s.part.bytes.size)
+	return min(n, s.budget.bytes.size)
 }
 
-// AtMostDecoded returns n, limited to the total for decoded form.
-func (s *Share) AtMostDecoded(n int64) int64 {
-	if s.part == nil {
+// ClampDecoded returns n, limited to the total for decoded form.
+func (s *Reservation) ClampDecoded(n int64) int64 {
+	if s.budget == nil {
 		return n
 	}
-	return min(n, s.part.decoded.size)
+	return min(n, s.budget.decoded.size)
 }
 
 // Release returns the whole share.
-func (s *Share) Release() {
-	if s.part == nil {
+func (s *Reservation) Release() {
+	if s.budget == nil {
 		return
 	}
-	s.part.bytes.give(s.bytes)
-	s.part.decoded.give(s.decoded)
+	s.budget.bytes.release(s.bytes)
+	s.budget.decoded.release(s.decoded)
 	s.bytes, s.decoded = 0, 0
 }
 
 // How many requests may wait for a pool, and how long: a client's own timeout is not much later.
 const (
 	maxWaiting = 64
-	longestFor = 2 * time.Second
+	maxWait    = 2 * time.Second
 )
 
 // pool is a number of bytes, acquired in first-in, first-out order.
 type pool struct {
 	size    int64
-	free    *semaphore.Weighted
+	sem     *semaphore.Weighted
 	used    atomic.Int64
 	waiting atomic.Int32
 	refused atomic.Int64
 }
 
-func newPool(size int64) *pool { return &pool{size: size, free: semaphore.NewWeighted(size)} }
+func newPool(size int64) *pool { return &pool{size: size, sem: semaphore.NewWeighted(size)} }
 
-// take acquires n bytes, of which the caller then holds whole in total.
-func (p *pool) take(ctx context.Context, n, whole int64) error {
+// acquire acquires n bytes, of which the caller then holds whole in total.
+func (p *pool) acquire(ctx context.Context, n, whole int64) error {
 	if whole > p.size {
 		return core.Errorf(core.TooLarge,
 			"the request body needs more memory than the hub allows for one request: send it in parts")
 	}
-	if p.free.TryAcquire(n) {
+	if p.sem.TryAcquire(n) {
 		p.used.Add(n)
 		return nil
 	}
 	if p.waiting.Add(1) <= maxWaiting {
 		defer p.waiting.Add(-1)
 		// The wait is short, so it does not end with ctx: a server's context may change while a goroutine waits for it.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestFor)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxWait)
 		defer cancel()
-		if p.free.Acquire(ctx, n) == nil {
+		if p.sem.Acquire(ctx, n) == nil {
 			p.used.Add(n)
 			return nil
 		}
@@ -179,9 +181,9 @@ func (p *pool) take(ctx context.Context, n, whole int64) error {
 		Message: "the hub has no memory for this request now and has not accepted it: resend it"}
 }
 
-func (p *pool) give(n int64) {
+func (p *pool) release(n int64) {
 	if n > 0 {
 		p.used.Add(-n)
-		p.free.Release(n)
+		p.sem.Release(n)
 	}
 }

@@ -54,12 +54,12 @@ type decider struct {
 	nesting    *nestingGraph
 	rates      *taxRates
 
-	flush        PerKind[bool] // the flushes that take effect
+	flush           PerKind[bool] // the flushes that take effect
 	storeCategories map[int64]bool
 	storeItems      *storeRefSet[ItemValues]
 	storeOptions    *storeRefSet[OptionValues]
-	ignored      map[ignoredFlag]int
-	ignoredOrder []ignoredFlag
+	ignored         map[ignoredFlag]int
+	ignoredOrder    []ignoredFlag
 }
 
 func newDecider(request *Request, state *State, newID func() int64) *decider {
@@ -68,7 +68,7 @@ func newDecider(request *Request, state *State, newID func() int64) *decider {
 		plan: Plan{Scope: request.Scope, Warnings: slices.Clone(request.Warnings)}, flush: request.Flush,
 		storeItems:   newStoreRefSet(state.Store.Items),
 		storeOptions: newStoreRefSet(state.Store.Options),
-		ignored:   map[ignoredFlag]int{},
+		ignored:      map[ignoredFlag]int{},
 	}
 	d.buildRecordSets()
 	d.storeCategories = make(map[int64]bool, len(state.Store.Categories))

@@ -80,7 +80,7 @@ func (d *decider) option(o *OptionObject, s *recordState[Option]) objectResult {
 type optionLinks struct {
 	groups, nested           []int64
 	clearGroups, clearNested bool
-	displaced                 []int64 // other options that lose their nested groups in its favour
+	displaced                []int64 // other options that lose their nested groups in its favour
 }
 
 func (d *decider) linkOption(s *recordState[Option], links optionLinks) (changed bool) {

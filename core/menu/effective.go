@@ -17,8 +17,8 @@ type EffectiveMenu struct {
 	Items           []EffectiveItem        `json:"items"`
 	OptionGroups    []EffectiveOptionGroup `json:"option_groups"`
 	Options         []EffectiveOption      `json:"options"`
-	Taxes           []APITax           `json:"taxes"`
-	Charges         []APICharge        `json:"charges"`
+	Taxes           []APITax               `json:"taxes"`
+	Charges         []APICharge            `json:"charges"`
 
 	OmittedItems []OmittedItem `json:"-"`
 }

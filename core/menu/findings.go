@@ -20,11 +20,11 @@ type Inspector interface {
 
 // Inspection is the findings of the platforms for the items of a request.
 type Inspection struct {
-	Platforms []string             // that responded
-	Findings     map[string][]Finding // by ref_id of the item
-	Uninspected    []string             // that were unavailable
-	Warnings  []Warning            // about those
-	Names     core.PlatformNames   // of the business's platforms
+	Platforms   []string             // that responded
+	Findings    map[string][]Finding // by ref_id of the item
+	Uninspected []string             // that were unavailable
+	Warnings    []Warning            // about those
+	Names       core.PlatformNames   // of the business's platforms
 }
 
 // ItemFindings are the new findings of an item. They replace the earlier ones of the same platforms.

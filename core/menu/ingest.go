@@ -32,9 +32,9 @@ type IngestResult struct {
 
 	CancelledTimers PerKind[[]string] // items and options whose availability a store's request sets, which cancels their timers
 
-	InspectedPlatforms []string       // the platforms whose rules were applied
-	Findings  []ItemFindings // their findings for the items, which replace the earlier ones
-	UninspectedPlatforms    []string       // the platforms whose rules must still be applied
+	InspectedPlatforms   []string       // the platforms whose rules were applied
+	Findings             []ItemFindings // their findings for the items, which replace the earlier ones
+	UninspectedPlatforms []string       // the platforms whose rules must still be applied
 }
 
 // IngestPolicy holds the settings for menu requests of every business.
@@ -51,11 +51,11 @@ func (b IngestPolicy) RulesFor(business core.Business) Rules {
 
 // Ingestor runs the jobs of menu requests.
 type Ingestor struct {
-	Storage   Storage
-	Policy  IngestPolicy
-	Inspector Inspector // nil: no platform has rules of its own
+	Storage         Storage
+	Policy          IngestPolicy
+	Inspector       Inspector // nil: no platform has rules of its own
 	RollbackStorage RollbackStorage
-	Clock     core.Clock
+	Clock           core.Clock
 }
 
 // Run executes a menu request, or a dry run (job.Handler).
@@ -190,7 +190,7 @@ func (p *Plan) failed(request Request) (list []core.FailedObject) {
 	keys := request.identities()
 	for _, kind := range Kinds() {
 		for i, outcome := range p.Outcomes[kind] {
-			if outcome.Message != "" && len(list) < core.MaxFailed {
+			if outcome.Message != "" && len(list) < core.MaxFailedObjects {
 				list = append(list, core.FailedObject{Entity: kind.String(), RefID: keys[kind][i],
 					Message: outcome.Message})
 			}

@@ -7,17 +7,17 @@ import (
 
 // adjustments are the taxes or charges of a request, in the form that warnings about their items need.
 type adjustments struct {
-	kind   Kind
-	stored []adjustment // before the request
-	sent   []sentAdjustment
-	linkSet   *linkSet
-	links  []Link // stored ones
+	kind    Kind
+	stored  []adjustment // before the request
+	sent    []sentAdjustment
+	linkSet *linkSet
+	links   []Link // stored ones
 }
 
 // adjustment is a stored tax or charge. Its rivals are the rates that may take its items, which include itself.
 type adjustment struct {
 	id                  int64
-	key, exclusionKey         string
+	key, exclusionKey   string
 	wasActive, isActive bool
 	wasOnAll, isOnAll   bool
 }
@@ -28,7 +28,7 @@ func (l *adjustment) name() string { return strings.TrimSpace(l.key) }
 // sentAdjustment is a submitted tax or charge.
 type sentAdjustment struct {
 	key, exclusionKey string
-	refs        []string
+	refs              []string
 }
 
 // warnOfItems warns about items that pay a tax or charge no longer, or still, though the request does not name them.

@@ -12,9 +12,9 @@ import (
 // jsonReader reads a JSON object member by member, in the form in which the JSON library writes it: without white
 // space.
 type jsonReader struct {
-	rest string // begins at the value, or after it
-	name string // of the current member
-	nonCanonical  bool   // the form is not as written by the hub
+	rest         string // begins at the value, or after it
+	name         string // of the current member
+	nonCanonical bool   // the form is not as written by the hub
 }
 
 // member advances to the next member. Each value must be read.

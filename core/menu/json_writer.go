@@ -70,7 +70,7 @@ func (a *jsonWriter) textsIfAny(name string, list []string) {
 
 // quote writes a string.
 func (a *jsonWriter) quote(text string) {
-	out, err := core.AppendText(a.out, text)
+	out, err := core.AppendString(a.out, text)
 	if a.out = out; err != nil && a.err == nil {
 		a.err = err
 	}

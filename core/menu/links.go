@@ -13,7 +13,7 @@ type linkSet struct {
 	byFrom    map[int64][]int64
 	next      map[int64]int32 // the next free position of an owner
 	restarted map[int64]bool  // owners whose positions restart
-	order     []linkEnds          // every link that ever existed
+	order     []linkEnds      // every link that ever existed
 	byTo      map[int64][]int64
 	touched   []linkEnds
 }

@@ -78,7 +78,7 @@ func TestFindingsAreToldUnderTheSentAlias(t *testing.T) {
 	request, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2}]}`)
 	inspection := Inspection{Platforms: []string{"aggregator-a"},
 		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition", Message: "fat_mg is missing"}}},
-		Names: core.NewPlatformNames(h.platforms, core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
+		Names:    core.NewPlatformNames(h.platforms, core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
 	told, kept := inspection.forRequest(request, &plan)
 	require.Equal(t, "zomato", told[Items][0][0].Platform)
 	require.Equal(t, "aggregator-a", kept[0].Findings[0].Platform, "stored under the platform's own name")

@@ -9,11 +9,11 @@ import (
 // to each of its nested groups. The graph never has a cycle.
 type nestingGraph struct {
 	inGroups, nestedGroups *linkSet
-	options              map[int64]*recordState[Option] // options that have or had nested groups
-	optionsByGroup              map[int64][]int64       // by group: those of them that it contains or contained
-	nested               map[int64]bool          // the groups that are or were nested under an option
-	steps                int                     // how many links may still be visited
-	acyclic              bool                    // with all of the request, so that no option closes a cycle
+	options                map[int64]*recordState[Option] // options that have or had nested groups
+	optionsByGroup         map[int64][]int64              // by group: those of them that it contains or contained
+	nested                 map[int64]bool                 // the groups that are or were nested under an option
+	steps                  int                            // how many links may still be visited
+	acyclic                bool                           // with all of the request, so that no option closes a cycle
 }
 
 // maxSteps bounds the links that a request visits in its search for cycles, which takes a fraction of a second.

@@ -40,7 +40,7 @@ type groupGraph struct {
 	options map[int64][]int // by group
 	nested  [][]int64       // by option
 	groups  []int           // by option: those that contain it and are not removed yet
-	parents   map[int64]int   // by group: the options that it is nested under and that are not removed yet
+	parents map[int64]int   // by group: the options that it is nested under and that are not removed yet
 }
 
 func (g *groupGraph) add(groups, nested []int64) {

@@ -21,7 +21,7 @@ const (
 // Offer is an item at a store on a platform, with all that decides whether it can be ordered.
 type Offer struct {
 	Item             *Item
-	AtStore             *ItemValues // the store's values; nil: the store does not sell it
+	AtStore          *ItemValues // the store's values; nil: the store does not sell it
 	Platform         string
 	BreaksRule       bool
 	CategoryInactive bool // inactive categories make their items inactive (spec, Category)

@@ -59,22 +59,22 @@ type Warning struct {
 //  4. Remove and put links.
 //  5. Change the addressed store's references.
 type Plan struct {
-	Scope        Scope
-	Categories   []Change[Category]
-	Items        []Change[Item]
-	OptionGroups []Change[OptionGroup]
-	Options      []Change[Option]
-	Taxes        []Change[Tax]
-	Charges      []Change[Charge]
-	Links        PerRelation[LinkChange]
-	ClearedAtStores      PerKind[bool]  // of Categories, Items and Options: a master flush
-	Deactivated  PerKind[[]Ref] // masters that a flush did not list
-	Store        StoreChange
-	Outcomes     PerKind[[]Outcome] // in the order of the request
-	Stats        PerKind[Stats]
-	TimingStats  Stats // of timing groups: a rollback
-	Warnings     []Warning
-	Held         PerKind[bool] // flushes that wait for confirm_flush
+	Scope           Scope
+	Categories      []Change[Category]
+	Items           []Change[Item]
+	OptionGroups    []Change[OptionGroup]
+	Options         []Change[Option]
+	Taxes           []Change[Tax]
+	Charges         []Change[Charge]
+	Links           PerRelation[LinkChange]
+	ClearedAtStores PerKind[bool]  // of Categories, Items and Options: a master flush
+	Deactivated     PerKind[[]Ref] // masters that a flush did not list
+	Store           StoreChange
+	Outcomes        PerKind[[]Outcome] // in the order of the request
+	Stats           PerKind[Stats]
+	TimingStats     Stats // of timing groups: a rollback
+	Warnings        []Warning
+	Held            PerKind[bool] // flushes that wait for confirm_flush
 }
 
 // allWarnings returns the warnings about the request, and the first ones about its objects.
@@ -83,7 +83,7 @@ func (p *Plan) allWarnings() []Warning {
 	for _, kind := range Kinds() {
 		for i, outcome := range p.Outcomes[kind] {
 			for _, w := range outcome.Warnings {
-				if len(list)-len(p.Warnings) == core.MaxFailed {
+				if len(list)-len(p.Warnings) == core.MaxFailedObjects {
 					return list
 				}
 				list = append(list, Warning{fmt.Sprintf("%s[%d].%s", kind, i, w.Path), w.Message})

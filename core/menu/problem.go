@@ -25,7 +25,7 @@ func unknownRefsWarning(field string, kind Kind, unknown []string) []Warning {
 		return []Warning{{field, unknownRef(field, kind, unknown[0]) + ", and is ignored"}}
 	}
 	return []Warning{{field, fmt.Sprintf("%s names %d %s that do not exist, which are ignored: %s", field, len(unknown),
-		plural[kind], core.QuoteSome(unknown))}}
+		plural[kind], core.QuoteNames(unknown))}}
 }
 
 // asWarnings converts warnings that stores have in common with menus.

@@ -5,15 +5,15 @@ import "slices"
 // taxRates enforces that an item has one rate of each tax code, the latest (contract, Menu). It tracks which rates name
 // which items, and which apply to all of them.
 type taxRates struct {
-	taxes *recordSet[Tax]
-	codes map[string]*codeRates
+	taxes        *recordSet[Tax]
+	codes        map[string]*codeRates
 	willBeActive map[*recordState[Tax]]bool // whether a stored rate will be active, if the request names it
 }
 
 // codeRates are the rates of one code. A rate on all items stays so if a later one names some of them.
 type codeRates struct {
 	allItems  *recordState[Tax]
-	byItem  map[int64]*recordState[Tax] // by item
+	byItem    map[int64]*recordState[Tax] // by item
 	itemRates []*recordState[Tax]         // the rates that name or named items
 }
 

@@ -19,8 +19,8 @@ type KindReadSet struct {
 //   - A store request also needs the store's references to the entities it names.
 type ReadSet struct {
 	Entities      PerKind[KindReadSet] // for Taxes and Charges it only matters whether they were sent
-	ClearedItems  []string        // ref_ids: GroupItem links to them
-	ClearedGroups []string        // ref_ids: OptionInGroup links to them
+	ClearedItems  []string             // ref_ids: GroupItem links to them
+	ClearedGroups []string             // ref_ids: OptionInGroup links to them
 	// Nesting requests the links in which a cycle can exist: every GroupUnderneath link of the business, and the
 	// OptionInGroup links of their options. It also requests the identifiers of these options and of the groups on
 	// both ends.

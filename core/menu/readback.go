@@ -47,14 +47,14 @@ type (
 // APIMenu is the master catalogue or a store's menu in the API. Kinds that were not requested, or were on an earlier
 // page, are absent.
 type APIMenu struct {
-	LocationRefID string               `json:"location_ref_id"`
+	LocationRefID string           `json:"location_ref_id"`
 	Categories    []APICategory    `json:"categories,omitzero"`
 	Items         []APIItem        `json:"items,omitzero"`
 	OptionGroups  []APIOptionGroup `json:"option_groups,omitzero"`
 	Options       []APIOption      `json:"options,omitzero"`
 	Taxes         []APITax         `json:"taxes,omitzero"`
 	Charges       []APICharge      `json:"charges,omitzero"`
-	Next          string               `json:"next,omitzero"` // for View.After; "" at the end
+	Next          string           `json:"next,omitzero"` // for View.After; "" at the end
 }
 
 // WithEventNames returns the reading with the names by which events name the platforms.
@@ -100,7 +100,7 @@ type pageRenderer struct {
 	*menuIndex
 	page    *page
 	atStore *storeEntities // nil for the master catalogue
-	result APIMenu
+	result  APIMenu
 }
 
 // readKind renders the records of a kind that are on the page, sorted by name.

@@ -41,9 +41,9 @@ type Rechecker struct {
 // Bounds of a recheck: items at a time, few enough for a slow plugin; retries of a page whose items change; and the
 // wait for an unavailable plugin.
 const (
-	recheckPage  = 200
+	recheckPage     = 200
 	maxPageAttempts = 5
-	recheckPause = 5 * time.Second
+	recheckPause    = 5 * time.Second
 )
 
 // progress is the progress of a recheck, which is stored as the body of its job.

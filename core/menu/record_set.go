@@ -12,14 +12,14 @@ type recordState[R any] struct {
 
 // recordSet holds the master records of one kind, by their identifiers in requests.
 type recordSet[R any] struct {
-	kind    Kind
-	key     func(*R) string
-	ref     func(*R) *Ref
-	newRecord   func(key string) R
-	byKey   map[string]*recordState[R]
-	stored  []*recordState[R] // in the order of the state
-	touched []*recordState[R] // in the order of the request
-	names   map[int64]string
+	kind      Kind
+	key       func(*R) string
+	ref       func(*R) *Ref
+	newRecord func(key string) R
+	byKey     map[string]*recordState[R]
+	stored    []*recordState[R] // in the order of the state
+	touched   []*recordState[R] // in the order of the request
+	names     map[int64]string
 }
 
 func newRecordSet[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref,

@@ -15,14 +15,14 @@ import (
 
 // Revision is a change of a business's menu or stores by one job.
 type Revision struct {
-	ID        core.ID     `json:"id"`
-	At        int64       `json:"at"`        // epoch milliseconds
-	Reference core.ID     `json:"reference"` // of the request
-	Kind      string      `json:"kind"`      // stores, menu, timing_groups, rollback or switch
-	Location  string      `json:"location_ref_id,omitzero"`
-	Actor     string      `json:"actor,omitzero"`   // who requested it, such as key:pos
-	RolledBackTo    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it restored
-	Changes   []ChangeCount `json:"changes"`
+	ID           core.ID       `json:"id"`
+	At           int64         `json:"at"`        // epoch milliseconds
+	Reference    core.ID       `json:"reference"` // of the request
+	Kind         string        `json:"kind"`      // stores, menu, timing_groups, rollback or switch
+	Location     string        `json:"location_ref_id,omitzero"`
+	Actor        string        `json:"actor,omitzero"`   // who requested it, such as key:pos
+	RolledBackTo *core.ID      `json:"back_to,omitzero"` // of a rollback: the revision that it restored
+	Changes      []ChangeCount `json:"changes"`
 }
 
 // ChangeCount counts the rows of one kind that a revision changed, in the master catalogue or at one store.
@@ -87,7 +87,7 @@ type ItemAsOf struct {
 	Item     *EffectiveItem `json:"item,omitzero"`    // as customers saw it
 	OnSale   *bool          `json:"on_sale,omitzero"` // by the timings of its categories; absent if they had none
 	Sold     bool           `json:"sold_at_store"`    // the store sold it
-	Record   *APIItem   `json:"record,omitzero"`  // in the form of the API; absent if it did not exist
+	Record   *APIItem       `json:"record,omitzero"`  // in the form of the API; absent if it did not exist
 }
 
 // AsOf returns an item by the menu at a past time. The menu need only contain the item, its categories with the

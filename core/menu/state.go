@@ -8,12 +8,12 @@ type Relation int
 
 // The relations, as From to To.
 const (
-	ItemCategory    Relation = iota // item to category: category_ref_ids
-	GroupItem                       // option group to item: item_ref_ids
-	OptionInGroup                   // option to option group: opt_grp_ref_ids
-	NestedGroup                 // option to option group: nested_opt_grps
-	TaxItem                         // tax to item: item_ref_ids
-	ChargeItem                      // charge to item: item_ref_ids
+	ItemCategory  Relation = iota // item to category: category_ref_ids
+	GroupItem                     // option group to item: item_ref_ids
+	OptionInGroup                 // option to option group: opt_grp_ref_ids
+	NestedGroup                   // option to option group: nested_opt_grps
+	TaxItem                       // tax to item: item_ref_ids
+	ChargeItem                    // charge to item: item_ref_ids
 	relationCount
 )
 

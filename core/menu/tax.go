@@ -35,18 +35,18 @@ func (o *TaxObject) identity() string {
 
 // taxRule holds the names of a country's taxes (spec, Tax code and title rules).
 type taxRule struct {
-	codes  []string
-	exact  string   // the only valid title, or
-	contains  []string // a title must contain one of these
-	message string
+	codes    []string
+	exact    string   // the only valid title, or
+	contains []string // a title must contain one of these
+	message  string
 }
 
 var taxRules = map[string]taxRule{
 	"US": {codes: []string{"ST_P"}, exact: "Sales Tax", message: "must be Sales Tax"},
 	"CA": {codes: []string{"GST_P"}, exact: "GST", message: "must be GST"},
 	"IN": {codes: []string{"CGST_P", "SGST_P", "IGST_P"},
-		contains:  []string{"sgst", "cgst", "gst", "municipality", "kerala"},
-		message: "must contain SGST, CGST, GST, Municipality or Kerala"},
+		contains: []string{"sgst", "cgst", "gst", "municipality", "kerala"},
+		message:  "must contain SGST, CGST, GST, Municipality or Kerala"},
 }
 
 var otherTaxRule = taxRule{codes: []string{"VAT_P"}, contains: []string{"vat"}, message: "must contain VAT"}

@@ -104,7 +104,7 @@ func TestWarningsOfObjectsAreBounded(t *testing.T) {
 	}
 	_, plan := h.send(MasterLocation, `{"items":[`+strings.Join(items, ",")+`],"option_groups":[{"ref_id":"G",`+
 		`"title":"g","item_ref_ids":[`+strings.Join(refs, ",")+`]}]}`)
-	require.Len(t, plan.allWarnings(), core.MaxFailed)
+	require.Len(t, plan.allWarnings(), core.MaxFailedObjects)
 	require.Regexp(t, `^item_ref_ids names 1000 items that do not exist, which are ignored: "no-0", .*"no-19" `+
 		`and 980 more$`,
 		plan.Outcomes[OptionGroups][0].Warnings[0].Message)

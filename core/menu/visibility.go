@@ -13,24 +13,24 @@ import (
 // visibility computes what is visible of a store's menu on a platform. It identifies entities by their row, the index in
 // the menu's list. The row after the last stands for entities that the menu does not contain. It is never visible.
 type visibility struct {
-	menu        *Menu
-	platform    core.Platform
-	rows        PerKind[rows]
-	to          PerRelation[adjacency] // from an owner, by position
-	from        PerRelation[adjacency] // to an owner
-	storeItems   []*ItemValues       // nil: not sold at the store
+	menu         *Menu
+	platform     core.Platform
+	rows         PerKind[rows]
+	to           PerRelation[adjacency] // from an owner, by position
+	from         PerRelation[adjacency] // to an owner
+	storeItems   []*ItemValues          // nil: not sold at the store
 	storeOptions []*OptionValues
-	categories  []bool // visible ones
-	items       []bool
-	groups      []bool
-	options     []bool
-	orderable   []bool   // options: active at the master, sold and available at the store
-	unsatisfied       []bool   // groups that require more options than can be ordered
-	groupOrder      []int32  // all option groups, in the order that customers see
-	groupRank       []int32  // the index of each in ranked
-	refIDs      []string // buffer for lists of them
-	sortBuffer     []int32  // buffer to sort rows
-	omitted     []OmittedItem
+	categories   []bool // visible ones
+	items        []bool
+	groups       []bool
+	options      []bool
+	orderable    []bool   // options: active at the master, sold and available at the store
+	unsatisfied  []bool   // groups that require more options than can be ordered
+	groupOrder   []int32  // all option groups, in the order that customers see
+	groupRank    []int32  // the index of each in ranked
+	refIDs       []string // buffer for lists of them
+	sortBuffer   []int32  // buffer to sort rows
+	omitted      []OmittedItem
 }
 
 func newVisibility(m *Menu, platform core.Platform, blocked map[int64]bool) *visibility {

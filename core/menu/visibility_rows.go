@@ -2,8 +2,8 @@ package menu
 
 // rows maps the entities of one kind to their rows.
 type rows struct {
-	byID   map[int64]int32
-	end int32 // the row after the last
+	byID map[int64]int32
+	end  int32 // the row after the last
 }
 
 // of returns the row of an entity, or the row after the last if the menu does not contain it.

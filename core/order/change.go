@@ -60,7 +60,7 @@ func DecodeChange(body []byte) (Change, error) {
 type Subject struct {
 	OrderID         int64
 	Platform        string
-	EventAlias          string // the platform's name in events; "" if that is Platform
+	EventAlias      string // the platform's name in events; "" if that is Platform
 	PlatformOrderID string
 	StoreRefID      string
 }

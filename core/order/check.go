@@ -12,12 +12,12 @@ import (
 
 // Bounds of texts, in characters, and of numbers.
 const (
-	maxName     = 255
-	maxTitle    = 1000
-	maxText     = 2000 // addresses, instructions, messages
-	maxQuantity = 100_000
-	minEpochMillis   = 1_000_000_000_000 // in epoch milliseconds; a smaller value was sent in seconds
-	maxEpochMillis   = 9_999_999_999_999
+	maxName        = 255
+	maxTitle       = 1000
+	maxText        = 2000 // addresses, instructions, messages
+	maxQuantity    = 100_000
+	minEpochMillis = 1_000_000_000_000 // in epoch milliseconds; a smaller value was sent in seconds
+	maxEpochMillis = 9_999_999_999_999
 )
 
 // fieldPath is an object in which violations are recorded: an element of an array, or the body itself.

@@ -19,7 +19,7 @@ type MenuGroup struct {
 // groupCount is an active or inactive group that the item offers, with counts of the chosen options.
 type groupCount struct {
 	MenuGroup
-	chosen  int64 // chosen options in this group
+	chosen    int64 // chosen options in this group
 	exclusive int64 // those of them that are in no other active group
 }
 

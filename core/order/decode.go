@@ -12,7 +12,7 @@ func Decode(body []byte) (Draft, error) {
 	root := struct {
 		Draft
 		Customer core.ObjectOrEmptyArray[sentCustomer] `json:"customer"`
-		Items    core.Array                 `json:"items"`
+		Items    core.Array                            `json:"items"`
 	}{Items: core.Array{Limit: MaxItems}}
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Draft{}, err
@@ -51,9 +51,9 @@ func Decode(body []byte) (Draft, error) {
 
 // sentCustomer is a customer whose address may be [] for an empty one.
 type sentCustomer struct {
-	Name    string                 `json:"name"`
-	Email   string                 `json:"email"`
-	Phone   string                 `json:"phone"`
+	Name    string                            `json:"name"`
+	Email   string                            `json:"email"`
+	Phone   string                            `json:"phone"`
 	Address core.ObjectOrEmptyArray[*Address] `json:"address"`
 }
 

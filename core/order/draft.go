@@ -43,7 +43,7 @@ type Draft struct {
 	PlatformOrderID core.Identifier `json:"platform_order_id"`
 	StoreRefID      string          `json:"store_ref_id"`
 	Kind            Kind            `json:"order_type"`    // ForDelivery if it was not sent
-	DeliveryMode         DeliveryMode         `json:"delivery_type"` // "" if it was not sent
+	DeliveryMode    DeliveryMode    `json:"delivery_type"` // "" if it was not sent
 	Bulk            bool            `json:"is_bulk_order"`
 	Customer        Customer        `json:"customer"`
 	Items           []Line          `json:"-"` // decoded one by one, so that errors name their index

@@ -81,7 +81,7 @@ func (a *jsonWriter) bool(name string, b bool) {
 
 func (a *jsonWriter) text(name, text string) {
 	a.raw(name)
-	out, err := core.AppendText(a.out, text)
+	out, err := core.AppendString(a.out, text)
 	if a.out = out; err != nil && a.err == nil {
 		a.err = err
 	}

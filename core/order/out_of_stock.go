@@ -29,7 +29,7 @@ type OutOfStockItem struct {
 // the field.
 func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	var sent struct {
-		OrderID   core.PositiveInt       `json:"order_upipr_id"`
+		OrderID   core.PositiveInt `json:"order_upipr_id"`
 		Reference core.Identifier  `json:"order_ref_id"`
 		AllowEdit bool             `json:"allow_edit"`
 		Items     []jsontext.Value `json:"items_oos"`
@@ -53,8 +53,8 @@ func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 		return OutOfStockReport{}, v.Err()
 	}
 	items := make([]struct {
-		ID    core.PositiveInt      `json:"upipr_id"`
-		RefID core.Identifier `json:"ref_id"`
+		ID    core.PositiveInt `json:"upipr_id"`
+		RefID core.Identifier  `json:"ref_id"`
 	}, len(sent.Items))
 	failures := core.DecodeObjects(sent.Items, func(i int) any { return &items[i] })
 	s := OutOfStockReport{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit,
@@ -136,13 +136,13 @@ func (i *OutOfStockItem) findIn(held []OutOfStockItem) bool {
 
 // APIOutOfStockReport is a report in the API, listed with its order.
 type APIOutOfStockReport struct {
-	Reference core.ID     `json:"reference_id"`
-	At        int64       `json:"at"` // epoch milliseconds
+	Reference core.ID          `json:"reference_id"`
+	At        int64            `json:"at"` // epoch milliseconds
 	Items     []OutOfStockItem `json:"items_oos"`
-	AllowEdit bool        `json:"allow_edit"`
-	Actor     string      `json:"actor"`
-	State     string      `json:"state"` // waiting, done, failed or skipped
-	Message   string      `json:"message,omitzero"`
+	AllowEdit bool             `json:"allow_edit"`
+	Actor     string           `json:"actor"`
+	State     string           `json:"state"` // waiting, done, failed or skipped
+	Message   string           `json:"message,omitzero"`
 }
 
 // OutOfStockOutcome is a platform's response to a report.

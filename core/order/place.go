@@ -10,11 +10,11 @@ import (
 
 // pricer prices one order.
 type pricer struct {
-	draft   *Draft
-	pricing *PricingContext
-	scale   int32 // decimal places of the currency
-	flags   []Flag
-	items   []Item
+	draft      *Draft
+	pricing    *PricingContext
+	scale      int32 // decimal places of the currency
+	flags      []Flag
+	items      []Item
 	quantities map[string]int64 // quantity of each item, over all lines
 }
 
@@ -166,7 +166,7 @@ func (t *pricer) payments(payable decimal.Decimal) {
 func (t *pricer) platform() RelayPlatform {
 	platform := RelayPlatform{
 		ID: string(t.draft.PlatformOrderID), Name: t.pricing.Platform.EventName(), Kind: "aggregator",
-		DeliveryMode:         t.draft.DeliveryMode,
+		DeliveryMode:    t.draft.DeliveryMode,
 		PlatformStoreID: t.pricing.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk},
 		Discounts: orEmpty(t.draft.Discounts),
 	}

@@ -82,14 +82,14 @@ const (
 
 // MenuCharge is an active charge.
 type MenuCharge struct {
-	Title    string
-	Basis    Basis
-	Value    core.Amount
-	Kinds    []string // of order; empty: every kind
-	Excluded []string // platforms on which it does not apply
-	All      bool
-	Items    map[int64]bool // the ordered items that it names
-	HasItemList   bool           // it names items, whether ordered or not, or lost them
+	Title       string
+	Basis       Basis
+	Value       core.Amount
+	Kinds       []string // of order; empty: every kind
+	Excluded    []string // platforms on which it does not apply
+	All         bool
+	Items       map[int64]bool // the ordered items that it names
+	HasItemList bool           // it names items, whether ordered or not, or lost them
 }
 
 // applies reports whether the charge applies to orders of the kind and platform.

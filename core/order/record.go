@@ -12,29 +12,29 @@ import (
 
 // Summary is an order in a list. Times are epoch milliseconds.
 type Summary struct {
-	OrderID         int64   `json:"order_id"`
-	Platform        string  `json:"platform"`
-	PlatformOrderID string  `json:"platform_order_id"`
-	StoreRefID      string  `json:"store_ref_id"`
-	State           State   `json:"state"`
-	DeliveryMode         DeliveryMode `json:"delivery_type"`
-	Bulk            bool    `json:"is_bulk_order"`
-	Flags           int     `json:"flags"`                 // the number of flags
-	Reference       string  `json:"reference_id,omitzero"` // the POS's name for it
-	Created         int64   `json:"created"`
-	Updated         int64   `json:"updated"`
-	Escalated       int64   `json:"escalated,omitzero"` // when its acknowledgement was overdue
+	OrderID         int64        `json:"order_id"`
+	Platform        string       `json:"platform"`
+	PlatformOrderID string       `json:"platform_order_id"`
+	StoreRefID      string       `json:"store_ref_id"`
+	State           State        `json:"state"`
+	DeliveryMode    DeliveryMode `json:"delivery_type"`
+	Bulk            bool         `json:"is_bulk_order"`
+	Flags           int          `json:"flags"`                 // the number of flags
+	Reference       string       `json:"reference_id,omitzero"` // the POS's name for it
+	Created         int64        `json:"created"`
+	Updated         int64        `json:"updated"`
+	Escalated       int64        `json:"escalated,omitzero"` // when its acknowledgement was overdue
 }
 
 // Record is a stored order: its relay as it was placed, and what happened since.
 type Record struct {
-	State     State
-	Platform  string // by its own name; the relay may name it by an alias
-	Relay     []byte
-	History   []Step
-	RiderHistory     RiderHistory
-	Reference string // the POS's name for it; "" until it is set
-	Escalated int64  // when its acknowledgement was overdue, in epoch milliseconds; 0: never
+	State             State
+	Platform          string // by its own name; the relay may name it by an alias
+	Relay             []byte
+	History           []Step
+	RiderHistory      RiderHistory
+	Reference         string // the POS's name for it; "" until it is set
+	Escalated         int64  // when its acknowledgement was overdue, in epoch milliseconds; 0: never
 	OutOfStockReports []APIOutOfStockReport
 }
 
@@ -51,13 +51,13 @@ type Step struct {
 // APIOrder is an order in the API: its relay in the current state, and its history.
 type APIOrder struct {
 	Relay
-	State     State             `json:"state"`
-	Reference string            `json:"reference_id,omitzero"`
-	Escalated int64             `json:"escalated,omitzero"` // epoch milliseconds
-	History   []Step            `json:"history"`
-	Flags     []Flag            `json:"flags"`
+	State             State                 `json:"state"`
+	Reference         string                `json:"reference_id,omitzero"`
+	Escalated         int64                 `json:"escalated,omitzero"` // epoch milliseconds
+	History           []Step                `json:"history"`
+	Flags             []Flag                `json:"flags"`
 	OutOfStockReports []APIOutOfStockReport `json:"items_oos,omitempty"`
-	Rider     *APIRider     `json:"rider,omitzero"` // nil before the first rider status
+	Rider             *APIRider             `json:"rider,omitzero"` // nil before the first rider status
 }
 
 // ToAPI converts a stored order to its form in the API.
@@ -139,6 +139,6 @@ type PlaceRequest struct {
 
 // PlaceResult is the result of placing an order: its id, and whether the hub already had it.
 type PlaceResult struct {
-	OrderID int64
-	Duplicate   bool
+	OrderID   int64
+	Duplicate bool
 }

@@ -30,7 +30,7 @@ type Details struct {
 	BusinessName string          `json:"biz_name"`
 	Channel      string          `json:"channel"`
 	State        State           `json:"order_state"`
-	StateAlias    State           `json:"state"` // for receivers that read this key
+	StateAlias   State           `json:"state"` // for receivers that read this key
 	Kind         Kind            `json:"order_type"`
 	Created      int64           `json:"created"`
 	DeliverAt    *int64          `json:"delivery_datetime"`
@@ -65,13 +65,13 @@ func (d *Details) ScheduledFor() int64 {
 
 // RelayPlatform is the platform that an order came from.
 type RelayPlatform struct {
-	ID              string      `json:"id"`
-	Kind            string      `json:"kind"`
-	Name            string      `json:"name"`
-	DeliveryMode         DeliveryMode     `json:"delivery_type"`
-	PlatformStoreID string      `json:"platform_store_id"`
-	Extras          RelayExtras `json:"extras"`
-	Discounts       []Discount  `json:"discounts"`
+	ID              string       `json:"id"`
+	Kind            string       `json:"kind"`
+	Name            string       `json:"name"`
+	DeliveryMode    DeliveryMode `json:"delivery_type"`
+	PlatformStoreID string       `json:"platform_store_id"`
+	Extras          RelayExtras  `json:"extras"`
+	Discounts       []Discount   `json:"discounts"`
 }
 
 // RelayExtras are further fields of a platform's order.

@@ -45,7 +45,7 @@ func (r Rider) matches(other Rider) bool {
 // The number of trailing digits that identify a phone number, at most and at least. Only some systems prefix the
 // country code, or a 0.
 const (
-	maxPhoneDigits   = 10
+	maxPhoneDigits = 10
 	minPhoneDigits = 7
 )
 
@@ -121,8 +121,8 @@ type RiderUpdate struct {
 // error that names the field.
 func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	var sent struct {
-		OrderID core.PositiveInt  `json:"order_id"`
-		Status  RiderStatus `json:"status"`
+		OrderID core.PositiveInt `json:"order_id"`
+		Status  RiderStatus      `json:"status"`
 		Data    core.ObjectOrEmptyArray[struct {
 			Name  string          `json:"rider_name"`
 			Phone core.Identifier `json:"rider_phone_number"`

@@ -55,10 +55,10 @@ func (r RiderHistory) toAPI() *APIRider {
 // Tracking is the part of an order that its rider statuses depend on.
 type Tracking struct {
 	Subject
-	State   State // of the order
-	StoreID int64
+	State        State // of the order
+	StoreID      int64
 	DeliveryMode DeliveryMode
-	History   RiderHistory
+	History      RiderHistory
 }
 
 // CheckSelfDelivery returns Invalid if the merchant does not deliver the order. An empty carrier means that the order is
@@ -129,7 +129,7 @@ func riderStatusUpdate(r Tracking, rides RiderHistory) ([]byte, error) {
 		} `json:"store"`
 		Delivery struct {
 			State   RiderStatus    `json:"current_state"`
-			Mode    DeliveryMode        `json:"mode"`
+			Mode    DeliveryMode   `json:"mode"`
 			Person  person         `json:"delivery_person_details"`
 			Updates []statusUpdate `json:"status_updates"`
 		} `json:"delivery_info"`

@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// errors is the only table that maps error codes to HTTP statuses.
-var errors = []Error{
+// errorTable is the only table that maps error codes to HTTP statuses.
+var errorTable = []Error{
 	{core.Invalid, http.StatusBadRequest, "The request breaks a rule. Nothing of it was stored.",
 		"A field is missing or has a wrong type, value or length, or the body is not valid JSON. `errors` lists each " +
 			"violation.",

@@ -28,14 +28,14 @@ type Violation struct {
 }
 
 // Errors lists every error code, by status.
-func Errors() []Error { return slices.Clone(errors) }
+func Errors() []Error { return slices.Clone(errorTable) }
 
 // Violations lists every violation code, by name.
-func Violations() []Violation { return slices.Clone(violations) }
+func Violations() []Violation { return slices.Clone(violationTable) }
 
 // Status is the HTTP status of an error code.
 func Status(code core.Code) int {
-	for _, e := range errors {
+	for _, e := range errorTable {
 		if e.Code == code {
 			return e.Status
 		}

@@ -1,6 +1,6 @@
 package problem
 
-var violations = []Violation{
+var violationTable = []Violation{
 	{"address", "The host of a webhook URL is one that the hub does not send to, such as a private IP address.",
 		"Use a URL on the public internet, or ask the operator to allow the network with `SERVERY_WEBHOOK_ALLOW`."},
 	{"bulk", "The action is for bulk orders only, and the order is not one.", "Send the action for bulk orders only."},

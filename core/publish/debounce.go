@@ -8,17 +8,17 @@ import (
 // Debounce sets when changes are published: after Quiet without another change, and at most Most after the first.
 type Debounce struct {
 	Quiet time.Duration // 2 s
-	Most  time.Duration // 15 s
+	Max   time.Duration // 15 s
 }
 
 // OrDefault returns the debounce with defaults for zero fields.
 func (d Debounce) OrDefault() Debounce {
-	return Debounce{Quiet: cmp.Or(d.Quiet, 2*time.Second), Most: cmp.Or(d.Most, 15*time.Second)}
+	return Debounce{Quiet: cmp.Or(d.Quiet, 2*time.Second), Max: cmp.Or(d.Max, 15*time.Second)}
 }
 
 // Due returns when changes are due, given the times of the first and the latest.
 func (d Debounce) Due(first, latest time.Time) time.Time {
-	quiet, most := latest.Add(d.Quiet), first.Add(d.Most)
+	quiet, most := latest.Add(d.Quiet), first.Add(d.Max)
 	if most.Before(quiet) {
 		return most
 	}

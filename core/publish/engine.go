@@ -21,31 +21,31 @@ type Observer interface {
 type Config struct {
 	Capacity int // publications in progress in this replica: 32
 	// of them for one plugin: half, so that a failing aggregator leaves capacity for others
-	PluginCapacity int
-	EndpointLimit  int           // bound of the concurrency limit of one platform of a business: 8
-	Renderings     int           // of them being rendered: 1, so that menus take at most half of a small machine
-	RenderingTime  time.Duration // 1 s; how long a rendering counts: a hanging one must not block the others
-	Lease          time.Duration // 60 s; longer than rendering and sending
-	Poll           time.Duration // 1 s; the poll interval without a wake-up
-	Absence        time.Duration // 5 s; the pause of a platform whose plugin is down
-	StopWithin     time.Duration // 10 s; then running work is cancelled
+	PluginCapacity   int
+	EndpointLimit    int           // bound of the concurrency limit of one platform of a business: 8
+	MaxRenderings    int           // of them being rendered: 1, so that menus take at most half of a small machine
+	RenderSlotTime   time.Duration // 1 s; how long a rendering counts: a hanging one must not block the others
+	Lease            time.Duration // 60 s; longer than rendering and sending
+	Poll             time.Duration // 1 s; the poll interval without a wake-up
+	UnavailablePause time.Duration // 5 s; the pause of a platform whose plugin is down
+	StopWithin       time.Duration // 10 s; then running work is cancelled
 }
 
 func (c Config) withDefaults() Config {
 	c.Capacity = cmp.Or(c.Capacity, 32)
 	c.PluginCapacity = cmp.Or(c.PluginCapacity, max(1, c.Capacity/2))
 	c.EndpointLimit = cmp.Or(c.EndpointLimit, 8)
-	c.Renderings = cmp.Or(c.Renderings, 1)
-	c.RenderingTime = cmp.Or(c.RenderingTime, time.Second)
+	c.MaxRenderings = cmp.Or(c.MaxRenderings, 1)
+	c.RenderSlotTime = cmp.Or(c.RenderSlotTime, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Poll = cmp.Or(c.Poll, time.Second)
-	c.Absence = cmp.Or(c.Absence, 5*time.Second)
+	c.UnavailablePause = cmp.Or(c.UnavailablePause, 5*time.Second)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
-// Parts are the dependencies of an engine. Every one but the tracer is required.
-type Parts struct {
+// Dependencies are the dependencies of an engine. Every one but the tracer is required.
+type Dependencies struct {
 	Queue    Queue
 	Renderer Renderer
 	Clock    core.Clock
@@ -61,15 +61,15 @@ const firstLimit = 2
 // Engine publishes for one replica.
 type Engine struct {
 	Config
-	Parts
-	rendering chan struct{}
-	engine    *queue.Engine[Work, Result]
+	Dependencies
+	renderSlots chan struct{}
+	engine      *queue.Engine[Work, Result]
 }
 
 // NewEngine returns an engine that is idle until Run.
-func NewEngine(config Config, parts Parts) *Engine {
+func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
-	e := &Engine{Config: config, Parts: parts, rendering: make(chan struct{}, config.Renderings)}
+	e := &Engine{Config: config, Dependencies: parts, renderSlots: make(chan struct{}, config.MaxRenderings)}
 	e.engine = queue.New(queue.Config{
 		Name: "menus for aggregators", Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:       max(1, config.PluginCapacity/2), // the share of a plugin is checked only between claims
@@ -97,7 +97,7 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes leased work. A platform of a business is the key, its plugin the group.
 func (policy) Lease(work Work) queue.Lease {
-	return queue.Lease{Key: work.Endpoint, Group: work.Plugin, Until: work.LeasedTo}
+	return queue.Lease{Key: work.Endpoint, Group: work.Plugin, Until: work.LeasedUntil}
 }
 
 // Run publishes. A platform is paused while its plugin is down or elsewhere, or while the aggregator throttles.
@@ -119,11 +119,11 @@ func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
 	span.SetString("servery.call", work.CallID.String())
 	span.End(wrong)
 	outcome := queue.Outcome{Response: response, PausedUntil: result.RetryAfter}
-	if result.State == left {
+	if result.State == leftToPeer {
 		outcome.Next, outcome.PausedUntil = queue.Release, result.RetryAt
 		return result, outcome
 	}
-	if absent := p.Clock.Now().Add(p.Absence); result.Untried && absent.After(outcome.PausedUntil) {
+	if absent := p.Clock.Now().Add(p.UnavailablePause); result.Uncounted && absent.After(outcome.PausedUntil) {
 		outcome.PausedUntil = absent
 	}
 	p.Observer.Published(result, p.Clock.Now().Sub(start))
@@ -162,24 +162,24 @@ const endMargin = 5 * time.Second
 func (e *Engine) publish(ctx context.Context, work Work) (result Result, response queue.Response) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
-			result = refused(work, core.Errorf(core.Internal, "the hub failed: %v", p), e.Clock.Now())
+			result = renderFailure(work, core.Errorf(core.Internal, "the hub failed: %v", p), e.Clock.Now())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, work.LeasedTo.Add(-endMargin).Sub(e.Clock.Now()))
+	ctx, cancel := context.WithTimeout(ctx, work.LeasedUntil.Add(-endMargin).Sub(e.Clock.Now()))
 	defer cancel()
 	menu, err := e.render(ctx, work)
 	if err != nil {
-		return refused(work, err, e.Clock.Now()), queue.NotAsked
+		return renderFailure(work, err, e.Clock.Now()), queue.NoRequest
 	}
-	result, send := rendered(work, menu, e.Clock.Now())
+	result, send := renderResult(work, menu, e.Clock.Now())
 	if !send {
-		return result, queue.NotAsked
+		return result, queue.NoRequest
 	}
 	sent := menu.Send(ctx)
-	if response = queue.Missing; sent.Answered {
+	if response = queue.NoResponse; sent.Responded {
 		response = queue.Responded
 	}
-	return settled(result, sent, e.Clock.Now()), response
+	return finalResult(result, sent, e.Clock.Now()), response
 }
 
 // render renders a menu when the replica has capacity. If there is none within half of the lease, it releases the
@@ -188,13 +188,13 @@ func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
 	wait, cancel := context.WithTimeout(ctx, e.Lease/2)
 	defer cancel()
 	select {
-	case e.rendering <- struct{}{}:
+	case e.renderSlots <- struct{}{}:
 	case <-wait.Done():
 		return Rendering{}, core.Snooze{}
 	}
-	leave := sync.OnceFunc(func() { <-e.rendering })
+	leave := sync.OnceFunc(func() { <-e.renderSlots })
 	defer leave()
-	defer time.AfterFunc(e.RenderingTime, leave).Stop()
+	defer time.AfterFunc(e.RenderSlotTime, leave).Stop()
 	e.awaitIdle(ctx)
 	return e.Renderer.Render(ctx, work)
 }

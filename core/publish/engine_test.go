@@ -41,7 +41,7 @@ func (s *shelf) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 			continue
 		}
 		taken[w.Endpoint]++
-		w.LeasedTo = until
+		w.LeasedUntil = until
 		s.claims[w.Endpoint]++
 		batch.Items = append(batch.Items, w)
 	}
@@ -78,18 +78,18 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 		s.hangs <- struct{}{}
 		<-s.resume
 	}
-	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
+	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) SendResult {
 		if w.Endpoint == 40 {
-			return Sent{State: Waiting, RetryAt: time.Now(), RetryAfter: time.Now().Add(time.Hour)}
+			return SendResult{State: Waiting, RetryAt: time.Now(), RetryAfter: time.Now().Add(time.Hour)}
 		}
 		if s.block != nil && w.Endpoint > 4 {
 			select {
 			case <-s.block:
 			case <-ctx.Done():
-				return Sent{State: Waiting, Message: "cut off"}
+				return SendResult{State: Waiting, Message: "cut off"}
 			}
 		}
-		return Sent{State: Published, Answered: true}
+		return SendResult{State: Published, Responded: true}
 	}}, nil
 }
 
@@ -107,7 +107,7 @@ func (s *shelf) start(t *testing.T, config Config, due ...int64) (stop func()) {
 		s.due = append(s.due, Work{Endpoint: endpoint, StoreID: int64(n)})
 	}
 	config.Poll = time.Millisecond
-	e := NewEngine(config, Parts{Queue: s, Renderer: s, Clock: core.NewSystemClock(nil), Observer: s,
+	e := NewEngine(config, Dependencies{Queue: s, Renderer: s, Clock: core.NewSystemClock(nil), Observer: s,
 		Busy: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -122,7 +122,7 @@ func await(t *testing.T, condition func() bool) {
 
 func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
 	s := &shelf{}
-	stop := s.start(t, Config{Absence: time.Hour}, 1, 2, 3)
+	stop := s.start(t, Config{UnavailablePause: time.Hour}, 1, 2, 3)
 	await(t, func() bool {
 		_, down := s.count(1)
 		_, broken := s.count(2)
@@ -133,7 +133,7 @@ func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
 	claims, _ := s.count(1)
 	require.Equal(t, 1, claims)
 	require.Equal(t, []any{Waiting, true, "it is down"},
-		[]any{s.results[1][0].State, s.results[1][0].Untried, s.results[1][0].Message})
+		[]any{s.results[1][0].State, s.results[1][0].Uncounted, s.results[1][0].Message})
 	require.Contains(t, s.results[2][0].Message, "the hub failed: broken")
 	require.Equal(t, Published, s.results[3][0].State)
 	require.NotZero(t, s.results[3][0].CallID)
@@ -157,7 +157,7 @@ func TestThrottlingAggregatorReceivesNoFurtherMenus(t *testing.T) {
 
 func TestWorkOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	s := &shelf{}
-	stop := s.start(t, Config{Absence: time.Millisecond}, 4, 3)
+	stop := s.start(t, Config{UnavailablePause: time.Millisecond}, 4, 3)
 	await(t, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -209,7 +209,7 @@ func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
 	for range 100 {
 		due = append(due, 3, 6)
 	}
-	stop := s.start(t, Config{RenderingTime: time.Millisecond}, due...)
+	stop := s.start(t, Config{RenderSlotTime: time.Millisecond}, due...)
 	await(t, func() bool {
 		_, one := s.count(3)
 		_, other := s.count(6)
@@ -226,7 +226,7 @@ func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
 
 func TestWorkWithoutRenderingCapacityIsReleased(t *testing.T) {
 	s := &shelf{hangs: make(chan struct{}), resume: make(chan struct{})}
-	stop := s.start(t, Config{RenderingTime: time.Hour, Lease: endMargin + 20*time.Millisecond, Absence: time.Hour}, 50)
+	stop := s.start(t, Config{RenderSlotTime: time.Hour, Lease: endMargin + 20*time.Millisecond, UnavailablePause: time.Hour}, 50)
 	<-s.hangs
 	s.mu.Lock()
 	s.due = append(s.due, Work{Endpoint: 3})

@@ -32,31 +32,31 @@ func digest(key core.ID, content []string) []byte {
 	return sum.Sum(nil)
 }
 
-// rendered returns the result of a rendering before anything is sent. It also reports whether something is to be
+// renderResult returns the result of a rendering before anything is sent. It also reports whether something is to be
 // sent.
-func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) {
-	work.Waiting = r.Waiting
-	result = Result{Work: work, State: Published, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note,
-		Outlet: r.Outlet}
+func renderResult(work Work, r Rendering, now time.Time) (result Result, send bool) {
+	work.PendingRequests = r.PendingRequests
+	result = Result{Work: work, State: Published, At: now, Omitted: limitProblems(r.Omitted), Message: r.Note,
+		PlatformStoreID: r.PlatformStoreID}
 	switch {
 	case r.Skip != "":
 		result.State, result.Message = Skipped, r.Skip
 		return result, false
 	case r.Unlisted != "":
-		result.State, result.Message, result.LeftOut = Unlisted, r.Unlisted, nil
+		result.State, result.Message, result.Omitted = Unlisted, r.Unlisted, nil
 		if len(r.Content) == 0 {
 			return result, false
 		}
 	}
 	result.Digest = digest(work.CallID, r.Content)
-	result.Unchanged = len(work.Asked) == 0 && bytes.Equal(work.Digest, result.Digest)
+	result.Unchanged = len(work.ExplicitRequests) == 0 && bytes.Equal(work.Digest, result.Digest)
 	return result, !result.Unchanged
 }
 
-// settled returns the result after sending. What the platform has is known only if it accepted the menu.
-func settled(result Result, sent Sent, now time.Time) Result {
+// finalResult returns the result after sending. What the platform has is known only if it accepted the menu.
+func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
-	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, bounded(sent.Problems), sent.RetryAt,
+	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, limitProblems(sent.Problems), sent.RetryAt,
 		sent.RetryAfter
 	if sent.State != Published {
 		result.Digest = nil
@@ -71,14 +71,14 @@ func settled(result Result, sent Sent, now time.Time) Result {
 }
 
 // schedule is that of sending to aggregators, the first rendering included.
-func schedule() retry.Schedule { return retry.Specified(time.Second) }
+func schedule() retry.Schedule { return retry.Default(time.Second) }
 
-// refused returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried like a
+// renderFailure returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried like a
 // rejection by the aggregator. If a plugin or the database is unavailable, the work waits.
-func refused(work Work, err error, now time.Time) Result {
+func renderFailure(work Work, err error, now time.Time) Result {
 	var elsewhere core.Snooze
 	if errors.As(err, &elsewhere) {
-		return Result{Work: work, State: left, RetryAt: elsewhere.Until}
+		return Result{Work: work, State: leftToPeer, RetryAt: elsewhere.Until}
 	}
 	result := Result{Work: work, State: Waiting, Message: err.Error(), RetryAt: now, Digest: work.Digest, At: now}
 	var fault *core.Error
@@ -93,12 +93,12 @@ func refused(work Work, err error, now time.Time) Result {
 			result.State = Failed
 		}
 	default:
-		result.Untried = true
+		result.Uncounted = true
 	}
 	return result
 }
 
-func bounded(list []Problem) []Problem {
+func limitProblems(list []Problem) []Problem {
 	if len(list) <= MaxProblems {
 		return list
 	}
@@ -108,7 +108,7 @@ func bounded(list []Problem) []Problem {
 
 // Errors returns all problems of a result: what was left out, then what the aggregator rejected.
 func (r Result) Errors() []Problem {
-	list := append(append([]Problem{}, r.LeftOut...), r.Problems...)
+	list := append(append([]Problem{}, r.Omitted...), r.Problems...)
 	whole := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_told"}[r.State]
 	if whole != "" && len(r.Problems) == 0 {
 		list = append([]Problem{{Entity: "menu", Code: whole, Message: r.Message}}, list...)
@@ -120,7 +120,7 @@ func (r Result) Errors() []Problem {
 			}
 		}
 	}
-	return bounded(list)
+	return limitProblems(list)
 }
 
 // events returns the events of a result: one for each request that asked for the publication. If a menu was sent or
@@ -130,17 +130,17 @@ func (r Result) events() ([]core.Event, error) {
 	if r.State == Waiting {
 		return nil, nil
 	}
-	references := slices.Clone(r.Asked)
+	references := slices.Clone(r.ExplicitRequests)
 	takenOff := r.State == Unlisted && r.Digest != nil
 	if (r.State == Published || takenOff) && !r.Unchanged || r.State == Failed {
-		if references = append(references, r.Waiting...); len(references) == 0 {
+		if references = append(references, r.PendingRequests...); len(references) == 0 {
 			references = []core.ID{r.Reference}
 		}
 	}
 	events := make([]core.Event, len(references))
 	for i, reference := range references {
 		status := "error"
-		if r.State == Published || takenOff && i >= len(r.Asked) {
+		if r.State == Published || takenOff && i >= len(r.ExplicitRequests) {
 			status = "success"
 		}
 		body, err := json.Marshal(struct {
@@ -150,7 +150,7 @@ func (r Result) events() ([]core.Event, error) {
 			Status    string    `json:"status"`
 			Errors    []Problem `json:"errors"`
 			At        int64     `json:"ts_utc"`
-		}{reference.String(), r.StoreRef, cmp.Or(r.SentAs, r.Platform), status, r.Errors(), r.At.UnixMilli()})
+		}{reference.String(), r.StoreRef, cmp.Or(r.EventPlatform, r.Platform), status, r.Errors(), r.At.UnixMilli()})
 		if err != nil {
 			return nil, fmt.Errorf("encoding the event: %w", err)
 		}

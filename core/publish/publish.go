@@ -16,22 +16,22 @@ import (
 
 // Work is a store and platform that is leased to this replica.
 type Work struct {
-	Business  core.BusinessID
-	StoreID   int64
-	StoreRef  string
-	Platform  string
-	SentAs    string // the platform's name in events; "" if that is Platform
-	Plugin    string // the plugin that serves the platform; core.ServedByOwn: none any more
-	Endpoint  int64  // the unit of fairness: one for each platform of a business
-	Version   int64  // of the changes, when it was claimed
-	Attempts  int    // finished so far, for this content
-	CallID    core.ID
-	Reference core.ID   // of the latest change
-	Waiting   []core.ID // of the requests that led to it and have not been notified of its outcome
-	Asked     []core.ID // of the explicit requests: each is notified, and the menu is sent even if unchanged
-	Digest    []byte    // of the content that the platform has; nil: unknown
-	LeasedTo  time.Time
-	Trace     core.Trace // of the latest change
+	Business         core.BusinessID
+	StoreID          int64
+	StoreRef         string
+	Platform         string
+	EventPlatform    string // the platform's name in events; "" if that is Platform
+	Plugin           string // the plugin that serves the platform; core.ServedByOwn: none any more
+	Endpoint         int64  // the unit of fairness: one for each platform of a business
+	Version          int64  // of the changes, when it was claimed
+	Attempts         int    // finished so far, for this content
+	CallID           core.ID
+	Reference        core.ID   // of the latest change
+	PendingRequests  []core.ID // of the requests that led to it and have not been notified of its outcome
+	ExplicitRequests []core.ID // of the explicit requests: each is notified, and the menu is sent even if unchanged
+	Digest           []byte    // of the content that the platform has; nil: unknown
+	LeasedUntil      time.Time
+	Trace            core.Trace // of the latest change
 }
 
 // Problem is an object that could not be published as intended, with the reason.
@@ -44,24 +44,24 @@ type Problem struct {
 
 // Rendering is a store's menu in the aggregator's own format.
 type Rendering struct {
-	Unlisted string    // why the store is not listed on the platform; "" if it is
-	Skip     string    // why nothing is to be sent; "" if something is
-	Content  []string  // all that would be sent, and where to; empty if nothing is sent for an unlisted store
-	Waiting  []core.ID // of the requests whose changes are in it and that have not been notified
-	Outlet   string    // the platform store's id after the platform accepts the menu
-	LeftOut  []Problem // because of the platform's rules or the limits of its format
-	Note     string    // for people, stored with the outcome
-	Send     func(ctx context.Context) Sent
+	Unlisted        string    // why the store is not listed on the platform; "" if it is
+	Skip            string    // why nothing is to be sent; "" if something is
+	Content         []string  // all that would be sent, and where to; empty if nothing is sent for an unlisted store
+	PendingRequests []core.ID // of the requests whose changes are in it and that have not been notified
+	PlatformStoreID string    // the platform store's id after the platform accepts the menu
+	Omitted         []Problem // because of the platform's rules or the limits of its format
+	Note            string    // for people, stored with the outcome
+	Send            func(ctx context.Context) SendResult
 }
 
-// Sent is the result of sending.
-type Sent struct {
+// SendResult is the result of sending.
+type SendResult struct {
 	State      State // Published, Failed, or Waiting for a retry
 	Message    string
 	Problems   []Problem // reported by the aggregator
 	RetryAt    time.Time // of Waiting
 	RetryAfter time.Time // the aggregator throttles menus until then (429); zero: it does not say
-	Answered   bool      // with any status but 429
+	Responded  bool      // with any status but 429
 }
 
 // State is the state of a publication.
@@ -75,7 +75,7 @@ const (
 	Unlisted  State = "unlisted"  // the store is not listed on the platform, which was notified if its plugin can
 	Skipped   State = "skipped"   // the platform does not receive menus
 
-	left State = "left" // left to another replica; never recorded
+	leftToPeer State = "left" // left to another replica; never recorded
 )
 
 // ParseState parses the name of a state.
@@ -90,17 +90,17 @@ func ParseState(name string) (State, bool) {
 // Result is the result of claimed work.
 type Result struct {
 	Work
-	State      State
-	Unchanged  bool // of Published: the platform already had it, nothing was sent
-	Message    string
-	LeftOut    []Problem
-	Problems   []Problem
-	Digest     []byte    // of the content that the platform now has
-	Outlet     string    // the platform store's id after the platform accepts the menu
-	RetryAt    time.Time // of Waiting
-	Untried    bool      // of Waiting: it does not count as an attempt
-	RetryAfter time.Time // the aggregator throttles menus until then
-	At         time.Time
+	State           State
+	Unchanged       bool // of Published: the platform already had it, nothing was sent
+	Message         string
+	Omitted         []Problem
+	Problems        []Problem
+	Digest          []byte    // of the content that the platform now has
+	PlatformStoreID string    // the platform store's id after the platform accepts the menu
+	RetryAt         time.Time // of Waiting
+	Uncounted       bool      // of Waiting: it does not count as an attempt
+	RetryAfter      time.Time // the aggregator throttles menus until then
+	At              time.Time
 }
 
 // Renderer renders menus. An Invalid error means that this menu can never be rendered. NotFound means that the
@@ -131,7 +131,7 @@ type Publication struct {
 	Errors      []Problem
 	Reference   core.ID   // the change that led to the outcome; zero before the first
 	PublishedAt time.Time // when the platform last accepted the menu; zero: never
-	SettledAt   time.Time // when the state was last updated
+	UpdatedAt   time.Time // when the state was last updated
 	DueAt       time.Time // of pending work; zero: none
 	Note        string    // why it still waits
 	Attempts    int       // at the pending work

@@ -22,21 +22,21 @@ func TestDebounceWaitsForQuietUpToALimit(t *testing.T) {
 	} {
 		require.Equal(t, noon.Add(c.due), d.Due(noon, noon.Add(c.latest)))
 	}
-	require.Equal(t, Debounce{Quiet: time.Minute, Most: time.Hour},
-		Debounce{Quiet: time.Minute, Most: time.Hour}.OrDefault())
+	require.Equal(t, Debounce{Quiet: time.Minute, Max: time.Hour},
+		Debounce{Quiet: time.Minute, Max: time.Hour}.OrDefault())
 }
 
 func TestDebounceStaysWithinItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := Debounce{Quiet: time.Duration(rapid.IntRange(1, 100).Draw(t, "quiet")),
-			Most: time.Duration(rapid.IntRange(1, 1000).Draw(t, "most"))}
+			Max: time.Duration(rapid.IntRange(1, 1000).Draw(t, "most"))}
 		latest, last := noon, noon
 		for range rapid.IntRange(0, 20).Draw(t, "changes") {
 			latest = latest.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "pause")))
 			due := d.Due(noon, latest)
 			require.False(t, due.Before(last), "a change never makes it earlier")
-			require.False(t, due.After(noon.Add(d.Most)))
-			require.True(t, !due.Before(latest.Add(d.Quiet)) || due.Equal(noon.Add(d.Most)))
+			require.False(t, due.After(noon.Add(d.Max)))
+			require.True(t, !due.Before(latest.Add(d.Quiet)) || due.Equal(noon.Add(d.Max)))
 			last = due
 		}
 	})
@@ -66,7 +66,7 @@ func TestRenderingDecidesWhetherToSend(t *testing.T) {
 	ref, asker := core.ID{1}, core.ID{2}
 	work := Work{Reference: ref, Digest: digest(core.ID{}, []string{"a"})}
 	asked := work
-	asked.Asked = []core.ID{asker}
+	asked.ExplicitRequests = []core.ID{asker}
 	for name, c := range map[string]struct {
 		work      Work
 		rendering Rendering
@@ -84,7 +84,7 @@ func TestRenderingDecidesWhetherToSend(t *testing.T) {
 			false},
 		"a plugin that has nothing to say": {work, Rendering{Skip: "no menus"}, Skipped, false},
 	} {
-		result, send := rendered(c.work, c.rendering, noon)
+		result, send := renderResult(c.work, c.rendering, noon)
 		require.Equal(t, []any{c.state, c.send}, []any{result.State, send}, name)
 		require.Equal(t, len(c.rendering.Content) > 0 && !c.send, result.Unchanged, name)
 		require.Equal(t, len(c.rendering.Content) > 0, result.Digest != nil, name)
@@ -92,22 +92,22 @@ func TestRenderingDecidesWhetherToSend(t *testing.T) {
 }
 
 func TestDigestIsKeptOnlyAfterPublication(t *testing.T) {
-	result, _ := rendered(Work{Digest: []byte("old")}, Rendering{Content: []string{"new"}, Note: "closed"}, noon)
-	require.NotNil(t, settled(result, Sent{State: Published}, noon).Digest)
-	require.Equal(t, "closed", settled(result, Sent{State: Published}, noon).Message)
+	result, _ := renderResult(Work{Digest: []byte("old")}, Rendering{Content: []string{"new"}, Note: "closed"}, noon)
+	require.NotNil(t, finalResult(result, SendResult{State: Published}, noon).Digest)
+	require.Equal(t, "closed", finalResult(result, SendResult{State: Published}, noon).Message)
 	for _, state := range []State{Failed, Waiting} {
-		require.Nil(t, settled(result, Sent{State: state, Message: "timeout"}, noon).Digest)
+		require.Nil(t, finalResult(result, SendResult{State: state, Message: "timeout"}, noon).Digest)
 	}
 }
 
 func TestStoreIsUnlistedOnceThePlatformAccepts(t *testing.T) {
-	result, send := rendered(Work{}, Rendering{Unlisted: "taken off", Content: []string{"off"}}, noon)
+	result, send := renderResult(Work{}, Rendering{Unlisted: "taken off", Content: []string{"off"}}, noon)
 	require.True(t, send)
-	off := settled(result, Sent{State: Published, Message: "thanks"}, noon)
+	off := finalResult(result, SendResult{State: Published, Message: "thanks"}, noon)
 	require.Equal(t, []any{Unlisted, "taken off"}, []any{off.State, off.Message})
 	require.NotNil(t, off.Digest)
 	for _, state := range []State{Failed, Waiting} {
-		kept := settled(result, Sent{State: state, Message: "503"}, noon)
+		kept := finalResult(result, SendResult{State: state, Message: "503"}, noon)
 		require.Equal(t, []any{state, "503"}, []any{kept.State, kept.Message})
 		require.Nil(t, kept.Digest)
 	}
@@ -123,18 +123,18 @@ func TestRenderingErrorsDecideTheResult(t *testing.T) {
 		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is away"), Waiting, true},
 		{core.Errorf(core.Internal, "it fails at this menu"), Waiting, false},
 	} {
-		r := refused(Work{}, c.err, noon)
-		require.Equal(t, []any{c.state, c.waits}, []any{r.State, r.Untried})
+		r := renderFailure(Work{}, c.err, noon)
+		require.Equal(t, []any{c.state, c.waits}, []any{r.State, r.Uncounted})
 	}
 }
 
 func TestFailedRenderingIsRetriedThenFails(t *testing.T) {
 	fault := core.Errorf(core.Internal, "plugin a: its answer was refused")
 	for attempts, wait := range []time.Duration{1, 2, 4, 8, 16} {
-		r := refused(Work{Attempts: attempts}, fault, noon)
-		require.Equal(t, []any{Waiting, false, noon.Add(wait * time.Second)}, []any{r.State, r.Untried, r.RetryAt})
+		r := renderFailure(Work{Attempts: attempts}, fault, noon)
+		require.Equal(t, []any{Waiting, false, noon.Add(wait * time.Second)}, []any{r.State, r.Uncounted, r.RetryAt})
 	}
-	r := refused(Work{Attempts: 5, Digest: []byte("held")}, fault, noon)
+	r := renderFailure(Work{Attempts: 5, Digest: []byte("held")}, fault, noon)
 	require.Equal(t, []any{Failed, fault.Error(), []byte("held")}, []any{r.State, r.Message, r.Digest},
 		"nothing was sent: what the platform holds is known")
 }
@@ -149,28 +149,28 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 	}{
 		// no request led to it
 		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"},
-		{Result{State: Published, Work: Work{Reference: later, Waiting: waiting[:1]}}, []string{change.String()},
+		{Result{State: Published, Work: Work{Reference: later, PendingRequests: waiting[:1]}}, []string{change.String()},
 			"success"},
-		{Result{State: Published, Work: Work{Waiting: waiting}}, []string{change.String(), later.String()}, "success"},
-		{Result{State: Published, Work: Work{Asked: asked}}, []string{first.String(), second.String()}, "success"},
-		{Result{State: Published, Work: Work{Asked: asked[:1], Waiting: waiting[:1]}},
+		{Result{State: Published, Work: Work{PendingRequests: waiting}}, []string{change.String(), later.String()}, "success"},
+		{Result{State: Published, Work: Work{ExplicitRequests: asked}}, []string{first.String(), second.String()}, "success"},
+		{Result{State: Published, Work: Work{ExplicitRequests: asked[:1], PendingRequests: waiting[:1]}},
 			[]string{first.String(), change.String()}, "success"},
-		{Result{State: Published, Unchanged: true, Work: Work{Waiting: waiting}}, nil, ""},
-		{Result{State: Failed, Message: "503", Work: Work{Waiting: waiting[:1]}}, []string{change.String()}, "error"},
-		{Result{State: Unlisted, Message: "not listed", Work: Work{Waiting: waiting}}, nil, ""},
-		{Result{State: Unlisted, Message: "not listed", Work: Work{Asked: asked[:1]}}, []string{first.String()},
+		{Result{State: Published, Unchanged: true, Work: Work{PendingRequests: waiting}}, nil, ""},
+		{Result{State: Failed, Message: "503", Work: Work{PendingRequests: waiting[:1]}}, []string{change.String()}, "error"},
+		{Result{State: Unlisted, Message: "not listed", Work: Work{PendingRequests: waiting}}, nil, ""},
+		{Result{State: Unlisted, Message: "not listed", Work: Work{ExplicitRequests: asked[:1]}}, []string{first.String()},
 			"error"},
-		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Waiting: waiting}},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{PendingRequests: waiting}},
 			[]string{change.String(), later.String()}, "success"},
 		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Unchanged: true,
-			Work: Work{Waiting: waiting}}, nil, ""},
-		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Asked: asked}},
+			Work: Work{PendingRequests: waiting}}, nil, ""},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{ExplicitRequests: asked}},
 			[]string{first.String(), second.String()}, "error"},
-		{Result{State: Skipped, Message: "no menus", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
-		{Result{State: Waiting, Work: Work{Asked: asked}}, nil, ""},
+		{Result{State: Skipped, Message: "no menus", Work: Work{ExplicitRequests: asked[:1]}}, []string{first.String()}, "error"},
+		{Result{State: Waiting, Work: Work{ExplicitRequests: asked}}, nil, ""},
 	} {
-		c.result.StoreRef, c.result.Platform, c.result.SentAs, c.result.At = "s1", "tasty", "eats", noon
-		c.result.LeftOut, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
+		c.result.StoreRef, c.result.Platform, c.result.EventPlatform, c.result.At = "s1", "tasty", "eats", noon
+		c.result.Omitted, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
 		events, err := c.result.events()
 		require.NoError(t, err)
 		require.Len(t, events, len(c.told))
@@ -185,8 +185,8 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 }
 
 func TestPostponedRenderingIsNoResult(t *testing.T) {
-	r := refused(Work{}, core.Snooze{Until: noon.Add(time.Minute)}, noon)
-	require.Equal(t, []any{left, noon.Add(time.Minute)}, []any{r.State, r.RetryAt})
+	r := renderFailure(Work{}, core.Snooze{Until: noon.Add(time.Minute)}, noon)
+	require.Equal(t, []any{leftToPeer, noon.Add(time.Minute)}, []any{r.State, r.RetryAt})
 }
 
 func TestProblemListIsBoundedWithACount(t *testing.T) {
@@ -194,10 +194,10 @@ func TestProblemListIsBoundedWithACount(t *testing.T) {
 	for i := range many {
 		many[i] = burger
 	}
-	list := Result{State: Failed, Message: "no", LeftOut: bounded(many)}.Errors()
+	list := Result{State: Failed, Message: "no", Omitted: limitProblems(many)}.Errors()
 	require.Len(t, list, MaxProblems)
 	require.Equal(t, "not_published", list[0].Code)
-	require.Contains(t, bounded(many)[MaxProblems-1].Message, "1501 more")
+	require.Contains(t, limitProblems(many)[MaxProblems-1].Message, "1501 more")
 }
 
 func TestCursorRoundTrips(t *testing.T) {

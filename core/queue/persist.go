@@ -34,16 +34,16 @@ func batches[T any](from <-chan T, limit int) iter.Seq[[]T] {
 
 // Bounds of persist: the time of one call, and the pauses between calls.
 const (
-	tryTime    = 10 * time.Second
-	firstPause = 50 * time.Millisecond
-	maxPause   = 2 * time.Second
+	callTimeout = 10 * time.Second
+	firstPause  = 50 * time.Millisecond
+	maxPause    = 2 * time.Second
 )
 
-// persist calls try until it succeeds, with pauses that double. It stops when the context ends or the time is past
+// retryUntil calls try until it succeeds, with pauses that double. It stops when the context ends or the time is past
 // until. A running call is not cut off by the context.
-func persist(ctx context.Context, clock core.Clock, until time.Time, try func(context.Context) error) {
+func retryUntil(ctx context.Context, clock core.Clock, until time.Time, try func(context.Context) error) {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 		err := try(attempt)
 		cancel()
 		if err == nil {

@@ -52,7 +52,7 @@ func TestPersistRetriesUntilSuccessOrDeadline(t *testing.T) {
 			clock := clocktest.New()
 			ctx, cutOff := context.WithCancel(t.Context())
 			tries := 0
-			persist(ctx, leaping{clock}, clock.Now().Add(c.within), func(try context.Context) error {
+			retryUntil(ctx, leaping{clock}, clock.Now().Add(c.within), func(try context.Context) error {
 				if tries++; tries == c.succeed {
 					return nil
 				}

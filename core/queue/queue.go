@@ -89,9 +89,9 @@ type Response int
 
 // The responses of a receiver.
 const (
-	NotAsked  Response = iota // nothing was sent: the limit stays
-	Responded                 // a complete response, even a rejection: the limit grows
-	Missing                   // no complete response: the limit is halved
+	NoRequest  Response = iota // nothing was sent: the limit stays
+	Responded                  // a complete response, even a rejection: the limit grows
+	NoResponse                 // no complete response: the limit is halved
 )
 
 // FinishResult is the effect of recorded results beyond their own items.
@@ -111,7 +111,7 @@ type Config struct {
 	KeyLimit      int           // bound of the concurrency limit of a key
 	FirstLimit    int           // the limit of a key without history; at most KeyLimit
 	ClaimPerKey   int           // most items in one claim of a key without history; 0: FirstLimit
-	Ahead         int           // most items that wait for a key in memory, beyond its limit; 0: as claimed
+	MaxWaiting    int           // most items that wait for a key in memory, beyond its limit; 0: as claimed
 	Lease         time.Duration // longer than a run and its recording, unless the policy renews leases
 	StartMargin   time.Duration // the part of the lease that must remain when an item starts
 	Poll          time.Duration // the interval of claims without a signal
@@ -128,15 +128,15 @@ type Engine[T, R any] struct {
 	signal  wakeSignal // wakes the claim loop
 	results chan finished[R]
 	work    context.Context // of every item, also of those that Start starts before Run; ended by cutOff
-	cutOff  context.CancelFunc
+	cancel  context.CancelFunc
 
 	mu        sync.Mutex
-	sequences map[int64]*sequence[T] // by key
+	keyQueues map[int64]*keyQueue[T] // by key
 	groups    map[string]int         // items held, by group
 	held      int                    // leased or reserved, until recorded or released
 	released  []leased[T]            // still held; the claim loop releases them
 	claims    int                    // so far
-	short     bool                   // the last claim was limited by capacity
+	limited   bool                   // the last claim was limited by capacity
 	stopping  bool
 	running   sync.WaitGroup
 }
@@ -163,9 +163,9 @@ func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *sl
 	work, cutOff := context.WithCancel(context.Background())
 	return &Engine[T, R]{
 		config: config, policy: policy, clock: clock, log: log, owner: core.NewID(clock.Now()),
-		signal: newWakeSignal(), work: work, cutOff: cutOff,
+		signal: newWakeSignal(), work: work, cancel: cutOff,
 		results:   make(chan finished[R], config.Capacity), // for all that is held: sending never blocks
-		sequences: map[int64]*sequence[T]{}, groups: map[string]int{},
+		keyQueues: map[int64]*keyQueue[T]{}, groups: map[string]int{},
 	}
 }
 
@@ -190,7 +190,7 @@ func (e *Engine[T, R]) Reserve(key int64) bool {
 		return false
 	}
 	now := e.clock.Now()
-	s := e.sequence(key)
+	s := e.keyQueue(key)
 	if now.Before(s.pausedUntil) || s.held() >= s.allowed(now) {
 		return false
 	}
@@ -199,11 +199,11 @@ func (e *Engine[T, R]) Reserve(key int64) bool {
 	return true
 }
 
-// Forget cancels the reservation of a transaction that did not commit.
-func (e *Engine[T, R]) Forget(key int64) {
+// CancelReservation cancels the reservation of a transaction that did not commit.
+func (e *Engine[T, R]) CancelReservation(key int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sequence(key).reserved--
+	e.keyQueue(key).reserved--
 	e.held--
 }
 
@@ -211,7 +211,7 @@ func (e *Engine[T, R]) Forget(key int64) {
 func (e *Engine[T, R]) Start(item T) {
 	work := leased[T]{item, e.policy.Lease(item)}
 	e.mu.Lock()
-	s := e.sequence(work.lease.Key)
+	s := e.keyQueue(work.lease.Key)
 	s.reserved--
 	if e.stopping {
 		e.held--
@@ -220,7 +220,7 @@ func (e *Engine[T, R]) Start(item T) {
 		return
 	}
 	s.waiting = append(s.waiting, work)
-	e.advance(s)
+	e.startWaiting(s)
 	e.mu.Unlock()
 }
 
@@ -228,7 +228,7 @@ func (e *Engine[T, R]) Start(item T) {
 func (e *Engine[T, R]) ReleaseWaiting(key int64, match func(T) bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s := e.sequences[key]; s != nil {
-		e.withdraw(s, func(w leased[T]) bool { return match(w.item) })
+	if s := e.keyQueues[key]; s != nil {
+		e.releaseMatching(s, func(w leased[T]) bool { return match(w.item) })
 	}
 }

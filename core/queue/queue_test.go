@@ -20,7 +20,7 @@ func TestEveryItemIsRecordedOnce(t *testing.T) {
 		config := small()
 		draw := func(name string, least, most int) int { return rapid.IntRange(least, most).Draw(r, name) }
 		config.Capacity, config.Batch = draw("capacity", 1, 40), draw("batch", 1, 40)
-		config.GroupCapacity, config.Ahead = draw("group capacity", 0, config.Capacity), draw("ahead", 0, 20)
+		config.GroupCapacity, config.MaxWaiting = draw("group capacity", 0, config.Capacity), draw("ahead", 0, 20)
 		config.KeyLimit, config.FirstLimit = draw("limit", 1, 8), draw("first limit", 1, 8)
 		config.Finishers, config.FinishBatch = draw("finishers", 0, 3), draw("finish batch", 0, 5)
 		config.Poll = 1e6 * time.Hour
@@ -32,7 +32,7 @@ func TestEveryItemIsRecordedOnce(t *testing.T) {
 		takes := rapid.SliceOfN(rapid.IntRange(0, 3000), n, n).Draw(r, "milliseconds")
 		outcomes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Outcome {
 			return Outcome{Next: rapid.SampledFrom([]Next{Finish, Done, Release}).Draw(r, "next"),
-				Response: rapid.SampledFrom([]Response{NotAsked, Responded, Missing}).Draw(r, "response")}
+				Response: rapid.SampledFrom([]Response{NoRequest, Responded, NoResponse}).Draw(r, "response")}
 		}), n, n).Draw(r, "outcomes")
 		mostLeased := 0
 		q.run = func(_ context.Context, work item) Outcome {
@@ -91,7 +91,7 @@ func TestHangingKeysLeaveCapacityForOthers(t *testing.T) {
 			return Outcome{Response: Responded}
 		}
 		config := small()
-		config.Capacity, config.Batch, config.Ahead = 100, 20, 50
+		config.Capacity, config.Batch, config.MaxWaiting = 100, 20, 50
 		_, stop := start(t, q, config)
 		<-time.After(time.Millisecond)
 		q.locked(func() { require.Len(t, q.started[99], 100) })
@@ -332,7 +332,7 @@ func TestReservationsCountAgainstCapacity(t *testing.T) {
 		require.True(t, e.Reserve(2))
 		require.True(t, e.Reserve(2))
 		require.False(t, e.Reserve(3), "the capacity of the replica")
-		e.Forget(1)
+		e.CancelReservation(1)
 		require.True(t, e.Reserve(3))
 		e.Start(item{id: 1, key: 3, until: e.LeaseUntil()})
 		synctest.Wait()

@@ -10,7 +10,7 @@ import (
 // Run processes items until the context ends. It then releases the items that have not started, finishes the running
 // ones and records their results, each within StopWithin.
 func (e *Engine[T, R]) Run(ctx context.Context) {
-	defer e.cutOff()
+	defer e.cancel()
 	var recording sync.WaitGroup
 	for range e.config.Finishers {
 		recording.Go(e.finish)
@@ -23,13 +23,13 @@ func (e *Engine[T, R]) Run(ctx context.Context) {
 	e.release(e.takeReleased())
 	drain(&e.running, e.config.StopWithin, func() {
 		e.log.Warn("cancelling work at shutdown", "queue", e.config.Name)
-		e.cutOff()
+		e.cancel()
 	})
 	e.release(e.takeReleased())
 	close(e.results)
 	drain(&recording, e.config.StopWithin, func() {
 		e.log.Warn("giving results to the next lease at shutdown", "queue", e.config.Name)
-		e.cutOff()
+		e.cancel()
 	})
 }
 
@@ -69,36 +69,36 @@ func (e *Engine[T, R]) accept(items []T) {
 	defer e.mu.Unlock()
 	for _, item := range items {
 		work := leased[T]{item, e.policy.Lease(item)}
-		e.hold(work.lease.Group, 1)
-		s := e.sequence(work.lease.Key)
+		e.addHeld(work.lease.Group, 1)
+		s := e.keyQueue(work.lease.Key)
 		if s.blockedIn == e.claims && !work.lease.Urgent {
-			e.giveUp(work)
+			e.markForRelease(work)
 			continue
 		}
 		s.waiting = append(s.waiting, work)
-		e.advance(s)
+		e.startWaiting(s)
 	}
 }
 
-// advance starts waiting items up to the concurrency limit. It releases items that cannot start in time. If a key
+// startWaiting starts waiting items up to the concurrency limit. It releases items that cannot start in time. If a key
 // holds far more than it takes, advance releases what exceeds its allowance. The caller holds mu.
-func (e *Engine[T, R]) advance(s *sequence[T]) {
+func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 	now := e.clock.Now()
-	for !e.stopping && len(s.waiting) > 0 && s.running < s.limit.now {
+	for !e.stopping && len(s.waiting) > 0 && s.running < s.limit.current {
 		work := s.waiting[0]
 		s.waiting[0] = leased[T]{} // drop the reference to its content
 		s.waiting = s.waiting[1:]
 		if until := work.lease.Until; !until.IsZero() && now.Add(e.config.StartMargin).After(until) {
-			e.giveUp(work)
+			e.markForRelease(work)
 			continue
 		}
-		s.began(now)
+		s.runStarted(now)
 		e.running.Add(1)
 		go e.run(s, work)
 	}
-	if allowed := s.allowed(now); s.ahead > 0 && s.held() > 2*allowed {
+	if allowed := s.allowed(now); s.maxWaiting > 0 && s.held() > 2*allowed {
 		keep := allowed - s.running - s.reserved
-		e.withdraw(s, func(work leased[T]) bool {
+		e.releaseMatching(s, func(work leased[T]) bool {
 			keep--
 			return keep < 0 && !work.lease.Urgent
 		})
@@ -106,7 +106,7 @@ func (e *Engine[T, R]) advance(s *sequence[T]) {
 }
 
 // run runs an item, passes on its result and advances the sequence.
-func (e *Engine[T, R]) run(s *sequence[T], work leased[T]) {
+func (e *Engine[T, R]) run(s *keyQueue[T], work leased[T]) {
 	defer e.running.Done()
 	began := e.clock.Now()
 	result, outcome := e.policy.Run(e.work, work.item)
@@ -119,15 +119,15 @@ func (e *Engine[T, R]) run(s *sequence[T], work leased[T]) {
 	case Finish:
 		e.results <- finished[R]{result, work.lease.Group}
 	case Release:
-		e.giveUp(work)
+		e.markForRelease(work)
 	case Done:
-		e.hold(work.lease.Group, -1)
+		e.addHeld(work.lease.Group, -1)
 		e.Wake()
 	}
 	now := e.clock.Now()
-	s.ended(now, now.Sub(began), outcome.Response)
-	e.advance(s)
-	if s.ahead == 0 && s.skipped && len(s.waiting) == 0 && s.running < s.limit.now {
+	s.runEnded(now, now.Sub(began), outcome.Response)
+	e.startWaiting(s)
+	if s.maxWaiting == 0 && s.skipped && len(s.waiting) == 0 && s.running < s.limit.current {
 		e.Wake() // the last claim left items of the key; with items ahead, claims follow recordings and stay large
 	}
 }
@@ -142,14 +142,14 @@ func (e *Engine[T, R]) finish() {
 		effect := e.record(results)
 		e.mu.Lock()
 		for _, f := range batch {
-			e.hold(f.group, -1)
+			e.addHeld(f.group, -1)
 		}
 		for _, key := range effect.Blocked {
-			s := e.sequence(key)
+			s := e.keyQueue(key)
 			s.blockedIn = e.claims
-			e.withdraw(s, func(work leased[T]) bool { return !work.lease.Urgent })
+			e.releaseMatching(s, func(work leased[T]) bool { return !work.lease.Urgent })
 		}
-		wake := e.short || effect.Due || len(effect.Blocked) > 0
+		wake := e.limited || effect.Due || len(effect.Blocked) > 0
 		e.mu.Unlock()
 		if wake {
 			e.Wake()
@@ -160,7 +160,7 @@ func (e *Engine[T, R]) finish() {
 // record writes results and retries while the database is unavailable. It stops when the engine is cut off, or when
 // the leases have long expired and other replicas have claimed the items.
 func (e *Engine[T, R]) record(results []R) (effect FinishResult) {
-	persist(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), func(ctx context.Context) (err error) {
+	retryUntil(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), func(ctx context.Context) (err error) {
 		if effect, err = e.policy.Finish(ctx, e.owner, results); err != nil {
 			e.log.Error("recording results failed", "queue", e.config.Name, "results", len(results), "error", err)
 		}
@@ -174,24 +174,24 @@ func (e *Engine[T, R]) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.stopping = true
-	for _, s := range e.sequences {
-		e.withdraw(s, func(leased[T]) bool { return true })
+	for _, s := range e.keyQueues {
+		e.releaseMatching(s, func(leased[T]) bool { return true })
 	}
 }
 
-// withdraw gives up the matching items that wait in a sequence. The caller holds mu.
-func (e *Engine[T, R]) withdraw(s *sequence[T], match func(leased[T]) bool) {
+// releaseMatching gives up the matching items that wait in a sequence. The caller holds mu.
+func (e *Engine[T, R]) releaseMatching(s *keyQueue[T], match func(leased[T]) bool) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(work leased[T]) bool {
 		matches := match(work)
 		if matches {
-			e.giveUp(work)
+			e.markForRelease(work)
 		}
 		return matches
 	})
 }
 
-// giveUp marks an item for release. The claim loop releases it before the next claim. The caller holds mu.
-func (e *Engine[T, R]) giveUp(work leased[T]) {
+// markForRelease marks an item for release. The claim loop releases it before the next claim. The caller holds mu.
+func (e *Engine[T, R]) markForRelease(work leased[T]) {
 	e.released = append(e.released, work)
 	e.Wake()
 }
@@ -203,7 +203,7 @@ func (e *Engine[T, R]) takeReleased() []T {
 	items := make([]T, len(e.released))
 	for i, work := range e.released {
 		items[i] = work.item
-		e.hold(work.lease.Group, -1)
+		e.addHeld(work.lease.Group, -1)
 	}
 	e.released = nil
 	return items

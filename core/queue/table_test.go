@@ -180,5 +180,5 @@ func items(n int, key int64) []item {
 // hang runs until the context ends.
 func hang(ctx context.Context, _ item) Outcome {
 	<-ctx.Done()
-	return Outcome{Response: Missing}
+	return Outcome{Response: NoResponse}
 }

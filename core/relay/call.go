@@ -15,46 +15,46 @@ import (
 // Bounds of one call: the time to plan it or to interpret its response, and the part of its lease that must be left
 // when it starts.
 const (
-	planTime    = 4 * time.Second
+	planTimeout = 4 * time.Second
 	startMargin = 13 * time.Second
 )
 
-// make plans a call, sends it and judges the response.
-func (e *Engine) make(calls context.Context, c Call) (result Result) {
+// execute plans a call, sends it and judges the response.
+func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
-			result = unsent(c, Plan{}, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
+			result = notSent(c, Plan{}, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
 		}
 	}()
 	if c.Plugin == core.ServedByMerchant || c.Plugin == "" {
-		return Result{Call: c, State: Skipped, Message: "the platform has no plugin", Executed: e.Clock.Now()}
+		return Result{Call: c, State: Skipped, Message: "the platform has no plugin", FinishedAt: e.Clock.Now()}
 	}
 	if until := e.throttledUntil(c); !until.IsZero() {
-		return throttled(c, until, e.Clock.Now())
+		return delayThrottled(c, until, e.Clock.Now())
 	}
-	ctx, cancel := context.WithTimeout(calls, planTime)
+	ctx, cancel := context.WithTimeout(calls, planTimeout)
 	defer cancel()
 	access, err := e.Platforms.Access(ctx, c.Business, c.Platform)
 	if err != nil {
-		return absent(c, "reading the settings of the platform failed: "+err.Error(), e.Clock.Now())
+		return delayUnavailable(c, "reading the settings of the platform failed: "+err.Error(), e.Clock.Now())
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
 	var elsewhere core.Snooze
 	var fault *core.Error
 	switch code := core.CodeOf(err); {
 	case errors.As(err, &elsewhere):
-		return Result{Call: c, State: left, RetryAt: elsewhere.Until}
+		return Result{Call: c, State: leftToPeer, RetryAt: elsewhere.Until}
 	case code == core.Invalid:
-		return Result{Call: c, State: Failed, Message: err.Error(), Executed: e.Clock.Now()}
+		return Result{Call: c, State: Failed, Message: err.Error(), FinishedAt: e.Clock.Now()}
 	case code == core.NotFound:
-		return Result{Call: c, State: Skipped, Message: err.Error(), Executed: e.Clock.Now()}
+		return Result{Call: c, State: Skipped, Message: err.Error(), FinishedAt: e.Clock.Now()}
 	case code == core.Internal && errors.As(err, &fault):
-		return unsent(c, Plan{}, fmt.Errorf("planning the call failed: %w", err), e.Clock.Now())
+		return notSent(c, Plan{}, fmt.Errorf("planning the call failed: %w", err), e.Clock.Now())
 	case err != nil:
-		return absent(c, "planning the call failed: "+err.Error(), e.Clock.Now())
+		return delayUnavailable(c, "planning the call failed: "+err.Error(), e.Clock.Now())
 	case decision.Plan == nil:
 		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
-			Executed: e.Clock.Now()}
+			FinishedAt: e.Clock.Now()}
 	}
 	return Dispatcher{Sender: e.Sender, Clock: e.Clock, Log: e.Log}.Send(calls, c, *decision.Plan, access,
 		func(ctx context.Context, response Response) (Outcome, error) {
@@ -73,16 +73,16 @@ type Dispatcher struct {
 // record the attempt.
 func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
 	interpret func(context.Context, Response) (Outcome, error)) Result {
-	request, err := plan.fillIn(access)
+	request, err := plan.buildRequest(access)
 	if err != nil {
-		result := unsent(c, plan, err, e.Clock.Now())
-		result.Unset = true
+		result := notSent(c, plan, err, e.Clock.Now())
+		result.MissingSetting = true
 		return result
 	}
 	attempt := e.Sender.Send(ctx, request)
 	var outcome Outcome
 	if attempt.ErrorClass == "" {
-		ctx, cancel := context.WithTimeout(ctx, planTime)
+		ctx, cancel := context.WithTimeout(ctx, planTimeout)
 		defer cancel()
 		response := Response{Status: attempt.Status, Headers: make(map[string]string, len(attempt.ResponseHeaders)),
 			Body: attempt.ResponseBody}
@@ -90,9 +90,9 @@ func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
 			response.Headers[strings.ToLower(name)] = value
 		}
 		if outcome, err = interpret(ctx, response); err != nil {
-			outcome = unread(plan, response, err)
+			outcome = interpretFailure(plan, response, err)
 			e.Log.Warn("interpreting a response failed", "call", c.ID, "platform", c.Platform, "error", err)
 		}
 	}
-	return judge(c, plan, attempt, outcome, e.Clock.Now())
+	return resultOf(c, plan, attempt, outcome, e.Clock.Now())
 }

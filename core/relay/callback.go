@@ -11,14 +11,14 @@ import (
 
 // Caller is an aggregator that calls the hub, as a platform of a business.
 type Caller struct {
-	Business core.BusinessID
-	Platform string
-	Plugin   string // that serves it
-	Proof    string // the header that authenticated it, in lower case; "": its callback key
+	Business   core.BusinessID
+	Platform   string
+	Plugin     string // that serves it
+	VerifiedBy string // the header that authenticated it, in lower case; "": its callback key
 }
 
-// Knock is a received request whose sender is not authenticated yet.
-type Knock struct {
+// InboundCallback is a received request whose sender is not authenticated yet.
+type InboundCallback struct {
 	Platform string
 	Kind     string
 	Key      string            // a callback key; "": none
@@ -27,20 +27,20 @@ type Knock struct {
 	Body     []byte
 }
 
-// Proofs returns how plugins want requests to be authenticated.
-type Proofs interface {
+// Verifications returns how plugins want requests to be authenticated.
+type Verifications interface {
 	// Proof returns NotFound if the plugin handles no requests of the kind.
-	Proof(plugin, kind string) (Proof, error)
+	Verification(plugin, kind string) (CallbackVerification, error)
 }
 
 // Directory returns the plugin that serves a platform, and the platform's secrets. It returns NotFound if the
 // business has no such platform.
 type Directory interface {
-	Of(ctx context.Context, business core.BusinessID, platform string) (plugin string, access Access, err error)
+	Lookup(ctx context.Context, business core.BusinessID, platform string) (plugin string, access Access, err error)
 }
 
-// Inbound is a request of an authenticated aggregator.
-type Inbound struct {
+// InboundRequest is a request of an authenticated aggregator.
+type InboundRequest struct {
 	Caller
 	Kind       string // order or action, or a kind that the plugin declares
 	Query      map[string]string
@@ -67,25 +67,25 @@ type Cancellation struct {
 // Reader interprets the requests of aggregators. It returns NotFound if the platform's plugin handles no requests of
 // the kind, and Invalid if the request itself is wrong.
 type Reader interface {
-	Read(ctx context.Context, in Inbound) (Message, error)
+	Read(ctx context.Context, in InboundRequest) (Message, error)
 }
 
-// CallerRecords stores the keys that authenticate aggregators, as hashes.
-type CallerRecords interface {
+// CallerKeys stores the keys that authenticate aggregators, as hashes.
+type CallerKeys interface {
 	CallerByHash(ctx context.Context, hash []byte) (Caller, error) // NotFound when there is none
 	CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error
 	// NoteRefused records why a request in the name of a platform was rejected, if the business has that platform.
-	NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error
+	RecordRejection(ctx context.Context, business core.BusinessID, platform, why string) error
 	// Resolve returns the platform that a name or an alias stands for. It returns an unknown name unchanged.
 	Resolve(ctx context.Context, business core.BusinessID, name string) (string, error)
 }
 
 // Callers authenticates aggregators.
 type Callers struct {
-	Records   CallerRecords
-	Directory Directory
-	Proofs    Proofs
-	Clock     core.Clock
+	Keys          CallerKeys
+	Directory     Directory
+	Verifications Verifications
+	Clock         core.Clock
 }
 
 // secretPrefix marks a callback key, so that secret scanners can recognise a leaked one.
@@ -97,38 +97,38 @@ var errSecret = core.Errorf(core.Unauthenticated,
 // Authenticate returns the platform that sends a request. If the URL names the business, it checks the proof that the
 // platform's plugin requires, and otherwise the callback key. It returns Unauthenticated if neither matches the
 // platform.
-func (c Callers) Authenticate(ctx context.Context, k Knock) (Caller, error) {
+func (c Callers) Authenticate(ctx context.Context, k InboundCallback) (Caller, error) {
 	if k.Business != 0 {
-		return c.prove(ctx, k)
+		return c.verify(ctx, k)
 	}
 	if k.Key == "" {
 		return Caller{}, errSecret
 	}
-	caller, err := c.Records.CallerByHash(ctx, core.TokenHash(k.Key))
+	caller, err := c.Keys.CallerByHash(ctx, core.TokenHash(k.Key))
 	if core.CodeOf(err) == core.NotFound {
 		return Caller{}, errSecret
 	}
 	if err != nil {
 		return Caller{}, err
 	}
-	platform, err := c.Records.Resolve(ctx, caller.Business, k.Platform)
+	platform, err := c.Keys.Resolve(ctx, caller.Business, k.Platform)
 	if err == nil && subtle.ConstantTimeCompare([]byte(caller.Platform), []byte(platform)) != 1 {
 		return Caller{}, errSecret
 	}
 	return caller, err
 }
 
-// prove checks the plugin's proof. An unknown platform gets the same error as a wrong proof. The reason is for the
+// verify checks the plugin's proof. An unknown platform gets the same error as a wrong proof. The reason is for the
 // log, and for the merchant's support.
-func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
-	platform, err := c.Records.Resolve(ctx, k.Business, k.Platform)
+func (c Callers) verify(ctx context.Context, k InboundCallback) (Caller, error) {
+	platform, err := c.Keys.Resolve(ctx, k.Business, k.Platform)
 	if err != nil {
 		return Caller{}, err
 	}
-	plugin, access, err := c.Directory.Of(ctx, k.Business, platform)
-	var proof Proof
+	plugin, access, err := c.Directory.Lookup(ctx, k.Business, platform)
+	var proof CallbackVerification
 	if err == nil {
-		proof, err = c.Proofs.Proof(plugin, k.Kind)
+		proof, err = c.Verifications.Verification(plugin, k.Kind)
 	}
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return Caller{}, err
@@ -139,14 +139,14 @@ func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 	if err != nil {
 		refused := &core.Error{Code: core.Unauthenticated,
 			Message: "the request does not prove that it comes from this platform", Cause: err}
-		return Caller{}, errors.Join(refused, c.Records.NoteRefused(ctx, k.Business, platform, err.Error()))
+		return Caller{}, errors.Join(refused, c.Keys.RecordRejection(ctx, k.Business, platform, err.Error()))
 	}
-	return Caller{Business: k.Business, Platform: platform, Plugin: plugin, Proof: proof.Header}, nil
+	return Caller{Business: k.Business, Platform: platform, Plugin: plugin, VerifiedBy: proof.Header}, nil
 }
 
-// Create creates a key for a platform and returns it. It cannot be read later. Create returns NotFound if the
+// CreateKey creates a key for a platform and returns it. It cannot be read later. Create returns NotFound if the
 // business has no such platform.
-func (c Callers) Create(ctx context.Context, business core.BusinessID, platform string) (string, error) {
+func (c Callers) CreateKey(ctx context.Context, business core.BusinessID, platform string) (string, error) {
 	secret := secretPrefix + core.NewToken()
-	return secret, c.Records.CreateCallerKey(ctx, business, platform, core.TokenHash(secret))
+	return secret, c.Keys.CreateCallerKey(ctx, business, platform, core.TokenHash(secret))
 }

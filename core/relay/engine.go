@@ -49,8 +49,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Parts are the dependencies of an engine. Every one but the tracer is required.
-type Parts struct {
+// Dependencies are the dependencies of an engine. Every one but the tracer is required.
+type Dependencies struct {
 	Queue     Queue
 	Plugins   Plugins
 	Platforms Platforms
@@ -67,7 +67,7 @@ const firstLimit = 4
 // Engine makes the calls of one replica.
 type Engine struct {
 	Config
-	Parts
+	Dependencies
 	engine *queue.Engine[Call, Result]
 
 	mu        sync.Mutex
@@ -81,9 +81,9 @@ type throttle struct {
 }
 
 // NewEngine returns an engine that is idle until Run.
-func NewEngine(config Config, parts Parts) *Engine {
+func NewEngine(config Config, parts Dependencies) *Engine {
 	config = config.withDefaults()
-	e := &Engine{Config: config, Parts: parts, throttled: map[throttle]time.Time{}}
+	e := &Engine{Config: config, Dependencies: parts, throttled: map[throttle]time.Time{}}
 	e.engine = queue.New(queue.Config{
 		Name: "calls to aggregators", Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
 		Batch:    max(1, config.PluginCapacity/4), // the share of a plugin is checked only between claims
@@ -111,14 +111,14 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 
 // Lease describes a leased call. A platform of a business is the key, its plugin the group.
 func (policy) Lease(c Call) queue.Lease {
-	return queue.Lease{Key: c.Endpoint, Group: c.Plugin, Until: c.LeasedTo}
+	return queue.Lease{Key: c.Endpoint, Group: c.Plugin, Until: c.LeasedUntil}
 }
 
 // Run makes a call. If another replica has the plugin, the call is released to it, and the platform is paused.
 func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 	ctx, span := p.Tracer.Start(c.Trace.NewContext(ctx), core.ClientSpan, "relay", string(c.Kind))
 	c.Trace = core.TraceFromContext(ctx)
-	result, wrong := p.make(ctx, c), ""
+	result, wrong := p.execute(ctx, c), ""
 	if result.State == Waiting || result.State == Failed {
 		wrong = result.Message
 	}
@@ -126,7 +126,7 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 	span.SetString("servery.platform", c.Platform)
 	span.SetString("servery.call", c.ID.String())
 	span.End(wrong)
-	if result.State == left {
+	if result.State == leftToPeer {
 		return result, queue.Outcome{Next: queue.Release, PausedUntil: result.RetryAt}
 	}
 	p.Observer.Called(result)
@@ -135,10 +135,10 @@ func (p policy) Run(ctx context.Context, c Call) (Result, queue.Outcome) {
 	switch {
 	case result.Attempt == nil:
 		return result, queue.Outcome{}
-	case result.Attempt.Answered():
+	case result.Attempt.Responded():
 		return result, queue.Outcome{Response: queue.Responded}
 	}
-	return result, queue.Outcome{Response: queue.Missing}
+	return result, queue.Outcome{Response: queue.NoResponse}
 }
 
 // Finish records results. The next call of an ordering key may be due then.

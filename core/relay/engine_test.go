@@ -44,7 +44,7 @@ func (b *bench) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 			continue
 		}
 		taken[c.Endpoint]++
-		c.LeasedTo = until
+		c.LeasedUntil = until
 		batch.Items = append(batch.Items, c)
 	}
 	b.due, b.busy = left, capacity.Busy
@@ -103,7 +103,7 @@ func (b *bench) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outc
 }
 
 func (b *bench) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
-	return Access{Addresses: map[string]string{"api": "https://" + platform}}, nil
+	return Access{BaseURLs: map[string]string{"api": "https://" + platform}}, nil
 }
 
 func (b *bench) Called(Result) {}
@@ -148,7 +148,7 @@ func (b *bench) finished(platform string) (n int) {
 // run runs an engine until stop is called.
 func (b *bench) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
-	e = NewEngine(config, Parts{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
+	e = NewEngine(config, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
 		Observer: b, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -252,7 +252,7 @@ func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 		await(t, func() bool { return b.finished(platform) == 1 })
 		stop()
 		r := b.results[0]
-		require.Equal(t, []any{Waiting, !attempted, attempted}, []any{r.State, r.Untried, r.Attempt != nil}, platform)
+		require.Equal(t, []any{Waiting, !attempted, attempted}, []any{r.State, r.Uncounted, r.Attempt != nil}, platform)
 		require.Contains(t, r.Message, "a fault")
 	}
 }
@@ -264,7 +264,7 @@ func TestUnreadableResponseIsNotSuccess(t *testing.T) {
 	await(t, func() bool { return b.finished("unread") == 1 })
 	stop()
 	require.Equal(t, []any{Waiting, false, "the response could not be read: it fell"},
-		[]any{b.results[0].State, b.results[0].Untried, b.results[0].Message})
+		[]any{b.results[0].State, b.results[0].Uncounted, b.results[0].Message})
 }
 
 func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
@@ -282,7 +282,7 @@ func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
 	for _, r := range b.results {
 		require.Equal(t, Waiting, r.State)
 		require.InDelta(t, 300, time.Until(r.RetryAt).Seconds(), 60)
-		require.Equal(t, r.Attempt == nil, r.Untried, "what waits for others uses no attempt up")
+		require.Equal(t, r.Attempt == nil, r.Uncounted, "what waits for others uses no attempt up")
 		if r.Attempt != nil {
 			sent[r.Call.Kind]++
 		}
@@ -296,7 +296,7 @@ func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	b.calls("swift", 2, 3)
 	plugins := &afar{bench: b}
 	e := NewEngine(Config{},
-		Parts{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
+		Dependencies{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
 			Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -32,24 +32,24 @@ const (
 	ItemAction  Kind = "item_action"
 )
 
-// PlaceEvery is the least interval between rider locations sent to an order's platform. Of the locations received in
+// LocationInterval is the least interval between rider locations sent to an order's platform. Of the locations received in
 // between, only the latest is sent.
-const PlaceEvery = time.Second
+const LocationInterval = time.Second
 
-// Line returns the ordering key of calls about an order: the statuses of its rider, the locations of its rider, or a
+// OrderingKey returns the ordering key of calls about an order: the statuses of its rider, the locations of its rider, or a
 // single action.
-func Line(kind Kind, subject string) string { return string(kind) + ":" + subject }
+func OrderingKey(kind Kind, subject string) string { return string(kind) + ":" + subject }
 
-// OrderLine returns the ordering key of calls about the order itself: its acknowledgement, then its states.
-func OrderLine(id int64) string { return "order:" + strconv.FormatInt(id, 10) }
+// OrderKey returns the ordering key of calls about the order itself: its acknowledgement, then its states.
+func OrderKey(id int64) string { return "order:" + strconv.FormatInt(id, 10) }
 
-// RefusalLine returns the ordering key of calls about a rejected order, by the platform's own id of it.
-func RefusalLine(platform, platformOrderID string) string {
+// RejectionKey returns the ordering key of calls about a rejected order, by the platform's own id of it.
+func RejectionKey(platform, platformOrderID string) string {
 	return "refusal:" + platform + "/" + platformOrderID
 }
 
-// StoreLine returns the ordering key of calls about a store, except its menu, by the hub's id of the store.
-func StoreLine(platform string, store int64) string {
+// StoreKey returns the ordering key of calls about a store, except its menu, by the hub's id of the store.
+func StoreKey(platform string, store int64) string {
 	return "store:" + platform + "/" + strconv.FormatInt(store, 10)
 }
 
@@ -60,7 +60,7 @@ type Order struct {
 	StoreRefID      string
 	PlatformStoreID string
 	Kind            string // such as delivery
-	Carrier         string // self or partner
+	DeliveryMode    string // self or partner
 	Bulk            bool
 }
 
@@ -115,8 +115,8 @@ type ItemsOOSPayload struct {
 	At           int64    `json:"at"`         // epoch milliseconds
 }
 
-// Outlet is the store of a StoreAction or ItemAction call, with the request that caused it.
-type Outlet struct {
+// PlatformStore is the store of a StoreAction or ItemAction call, with the request that caused it.
+type PlatformStore struct {
 	StoreID         int64   `json:"store_id"`
 	StoreRefID      string  `json:"store_ref_id"`
 	PlatformStoreID string  `json:"platform_store_id,omitzero"`
@@ -127,18 +127,18 @@ type Outlet struct {
 }
 
 // StoreActionPayload is the payload of a StoreAction call.
-type StoreActionPayload struct{ Outlet }
+type StoreActionPayload struct{ PlatformStore }
 
 // ItemActionPayload is the payload of an ItemAction call.
 type ItemActionPayload struct {
-	Outlet
+	PlatformStore
 	Items   []core.AvailabilityResult `json:"items,omitempty"` // those with a reason are not sent
 	Options []core.AvailabilityResult `json:"options,omitempty"`
-	Version int64           `json:"version"` // of the store's published content, after this change was stored
+	Version int64                     `json:"version"` // of the store's published content, after this change was stored
 }
 
-// Told returns the ref_ids to send.
-func (p ItemActionPayload) Told() (items, options []string) {
+// SentRefIDs returns the ref_ids to send.
+func (p ItemActionPayload) SentRefIDs() (items, options []string) {
 	return refIDs(p.Items), refIDs(p.Options)
 }
 
@@ -151,8 +151,8 @@ func refIDs(list []core.AvailabilityResult) (refs []string) {
 	return refs
 }
 
-// Refusal is an item or option that the aggregator did not enable or disable.
-type Refusal struct {
+// Rejection is an item or option that the aggregator did not enable or disable.
+type Rejection struct {
 	Entity  string `json:"entity"`
 	RefID   string `json:"ref_id"`
 	Message string `json:"message"`
@@ -160,21 +160,21 @@ type Refusal struct {
 
 // Call is a call that is leased to this replica.
 type Call struct {
-	ID       core.ID // also its idempotency key, the same in every attempt
-	Business core.BusinessID
-	Platform string
-	Plugin   string // the plugin that serves the platform; core.ServedByOwn: none any more
-	Endpoint int64  // the unit of fairness: one for each platform of a business
-	Line     string
-	Kind     Kind
-	Order    Order
-	Payload  []byte // the JSON of its kind's payload
-	Since    time.Time
-	Attempts int // finished so far
-	DueAt    time.Time
-	LeasedTo time.Time
-	Version  int64 // of the ordering key, when it was claimed
-	Trace    core.Trace
+	ID          core.ID // also its idempotency key, the same in every attempt
+	Business    core.BusinessID
+	Platform    string
+	Plugin      string // the plugin that serves the platform; core.ServedByOwn: none any more
+	Endpoint    int64  // the unit of fairness: one for each platform of a business
+	OrderingKey string
+	Kind        Kind
+	Order       Order
+	Payload     []byte // the JSON of its kind's payload
+	Since       time.Time
+	Attempts    int // finished so far
+	DueAt       time.Time
+	LeasedUntil time.Time
+	Version     int64 // of the ordering key, when it was claimed
+	Trace       core.Trace
 }
 
 // Plan is one request to the aggregator, without URL and secrets.
@@ -221,9 +221,9 @@ type Response struct {
 type Outcome struct {
 	State         OutcomeState // "": the plugin does not decide it
 	Message       string
-	CustomerPhone string    // of an action that asks for it, and of ItemsOOS: a number that reaches the customer
-	Pin           string    // of ItemsOOS: the code to enter after dialling
-	Refused       []Refusal // of an ItemAction that is done
+	CustomerPhone string      // of an action that asks for it, and of ItemsOOS: a number that reaches the customer
+	Pin           string      // of ItemsOOS: the code to enter after dialling
+	Rejected      []Rejection // of an ItemAction that is done
 
 	// Of a later callback: identifies the call, by its id if the aggregator repeats it, and otherwise by the action
 	// and the order.
@@ -273,11 +273,11 @@ func ParseAccept(text string) (Accept, error) {
 
 // Access is the configuration of a platform of a business: how to reach it, and who accepts its orders.
 type Access struct {
-	Settings  []byte            // a JSON object, or empty
-	Addresses map[string]string // base URL by endpoint name
-	Secrets   map[string]string
-	Accept    Accept
-	Currency  string // of the business, ISO 4217
+	Settings []byte            // a JSON object, or empty
+	BaseURLs map[string]string // base URL by endpoint name
+	Secrets  map[string]string
+	Accept   Accept
+	Currency string // of the business, ISO 4217
 }
 
 // AccessUpdate changes the configuration of a platform that is still at a version; "" creates the platform.
@@ -318,8 +318,8 @@ type Attempt struct {
 	Took            time.Duration
 }
 
-// Answered reports whether the aggregator sent a complete response other than 429 (too many requests).
-func (a Attempt) Answered() bool {
+// Responded reports whether the aggregator sent a complete response other than 429 (too many requests).
+func (a Attempt) Responded() bool {
 	complete := a.ErrorClass == "" || a.ErrorClass == "status" || a.ErrorClass == "refused"
 	return complete && a.Status != 0 && a.Status != http.StatusTooManyRequests
 }
@@ -335,19 +335,19 @@ const (
 	Skipped State = "skipped"
 	Pending State = "pending" // sent; the outcome follows later
 
-	left State = "left" // left to another replica; never recorded
+	leftToPeer State = "left" // left to another replica; never recorded
 )
 
 // Result is the result of a claimed call.
 type Result struct {
-	Call       Call
-	Attempt    *Attempt // nil if nothing was sent
-	State      State
-	Message    string // why, in plain words
-	Outcome    Outcome
-	RetryAt    time.Time // of Waiting
-	Untried    bool      // of Waiting: it does not count as an attempt
-	RetryAfter time.Time // the aggregator throttles this kind until then (429); zero: it does not say
-	Unset      bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
-	Executed   time.Time // when the result was determined
+	Call           Call
+	Attempt        *Attempt // nil if nothing was sent
+	State          State
+	Message        string // why, in plain words
+	Outcome        Outcome
+	RetryAt        time.Time // of Waiting
+	Uncounted      bool      // of Waiting: it does not count as an attempt
+	RetryAfter     time.Time // the aggregator throttles this kind until then (429); zero: it does not say
+	MissingSetting bool      // nothing was sent, because the platform lacks an address or a secret that the plan needs
+	FinishedAt     time.Time // when the result was determined
 }

@@ -5,24 +5,24 @@ import "time"
 
 // Schedule is a number of attempts and the waits between them.
 type Schedule struct {
-	Attempts int           // with the first
-	First    time.Duration // the wait after the first failed attempt
-	Longest  time.Duration // of a wait; 0: no limit
+	Attempts  int           // with the first
+	FirstWait time.Duration // the wait after the first failed attempt
+	MaxWait   time.Duration // of a wait; 0: no limit
 }
 
-// Specified returns the schedule of the specification: six attempts, with waits of 1, 2, 4, 8 and 16 units (Delivery
+// Default returns the schedule of the specification: six attempts, with waits of 1, 2, 4, 8 and 16 units (Delivery
 // rules: 2^n with n from 0 to 4).
-func Specified(unit time.Duration) Schedule { return Schedule{Attempts: 6, First: unit} }
+func Default(unit time.Duration) Schedule { return Schedule{Attempts: 6, FirstWait: unit} }
 
 // After returns the wait after a number of failed attempts. It returns false if no attempt follows.
 func (s Schedule) After(failed int) (wait time.Duration, more bool) {
 	if failed < 1 || failed >= s.Attempts {
 		return 0, false
 	}
-	wait = s.First
+	wait = s.FirstWait
 	for range failed - 1 {
-		if wait *= 2; s.Longest > 0 && wait >= s.Longest {
-			return s.Longest, true
+		if wait *= 2; s.MaxWait > 0 && wait >= s.MaxWait {
+			return s.MaxWait, true
 		}
 	}
 	return wait, true

@@ -87,12 +87,12 @@ func (p Plan) summary(request Request) any {
 	var failed []core.FailedObject
 	var warnings []core.Warning
 	for i, outcome := range p.Outcomes {
-		if outcome.Message != "" && len(failed) < core.MaxFailed {
+		if outcome.Message != "" && len(failed) < core.MaxFailedObjects {
 			failed = append(failed, core.FailedObject{Entity: "stores", RefID: *request.Stores[i].Object.RefID,
 				Message: outcome.Message})
 		}
 		for _, w := range outcome.Warnings {
-			if len(warnings) < core.MaxFailed {
+			if len(warnings) < core.MaxFailedObjects {
 				warnings = append(warnings, core.Warning{Path: fmt.Sprintf("stores[%d].%s", i, w.Path), Message: w.Message})
 			}
 		}

@@ -13,7 +13,7 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
 		Names: core.NewPlatformNames([]string{"a", "web"}, core.PlatformAlias{Alias: "zomato", Platform: "a", InEvents: true},
 			core.PlatformAlias{Alias: "shop", Platform: "web"}),
-		Stores:  map[string]Existing{},
+		Stores:         map[string]Existing{},
 		PlatformStores: map[PlatformStore]string{{"a", "R-9"}: "s9"},
 	}
 	_, plan := decide(t, `{"stores":[
@@ -46,9 +46,9 @@ func TestAliasesInStoresNameThePlatform(t *testing.T) {
 func TestBusinessDecidesWhereNewStoresAreListed(t *testing.T) {
 	all := []string{"a", "web"}
 	known := State{Names: core.NewPlatformNames(all), Default: ListAll,
-		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
-		Stores:    map[string]Existing{"old": {ID: 1}},
-		PlatformStores:   map[PlatformStore]string{{"a", "taken"}: "s9"}}
+		Platforms:      []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
+		Stores:         map[string]Existing{"old": {ID: 1}},
+		PlatformStores: map[PlatformStore]string{{"a", "taken"}: "s9"}}
 	request, plan := decide(t, `{"stores":[{"ref_id":"new","name":"N","city":"C"},{"ref_id":"old","name":"N"},
 		{"ref_id":"none","name":"N","city":"C","included_platforms":[]},
 		{"ref_id":"taken","name":"N","city":"C"}]}`, known)

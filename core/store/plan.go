@@ -9,9 +9,9 @@ import (
 // State is the stored state that a plan depends on.
 type State struct {
 	Stores    map[string]Existing // by ref_id, of those the request names
-	Platforms []core.Platform    // of the business
-	Names     core.PlatformNames // of these
-	Default   DefaultListing     // of the business
+	Platforms []core.Platform     // of the business
+	Names     core.PlatformNames  // of these
+	Default   DefaultListing      // of the business
 	// ref_ids of other stores of the business, of outlets that those of the request may be given
 	PlatformStores map[PlatformStore]string
 }

@@ -8,7 +8,7 @@ import (
 
 // Accepted is the result of a request that was accepted.
 type Accepted struct {
-	Platforms int             // whose outcomes follow as events
+	Platforms int                       // whose outcomes follow as events
 	Failed    []core.AvailabilityResult // items and options that could not be switched
 	Warnings  []core.Warning
 }
@@ -34,7 +34,7 @@ func (r StoreRequest) UnlistedWarnings(named, listed []string) []core.Warning {
 	if len(missing) == 0 {
 		return nil
 	}
-	return []core.Warning{{Path: "platforms", Message: "the store is not listed on " + core.QuoteSome(missing) +
+	return []core.Warning{{Path: "platforms", Message: "the store is not listed on " + core.QuoteNames(missing) +
 		"; the change counts once it is listed there"}}
 }
 

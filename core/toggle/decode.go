@@ -31,7 +31,7 @@ const (
 // The bounds of the delay until a store, item or option is enabled again.
 const (
 	MinDelay = 5 * time.Minute
-	MaxDelay  = 30 * 24 * time.Hour
+	MaxDelay = 30 * 24 * time.Hour
 )
 
 // StoreRequest requests a change of a store on platforms.
@@ -58,7 +58,7 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 		Location  core.Identifier    `json:"location_ref_id"`
 		Platforms []*core.Identifier `json:"platforms"`
 		Action    string             `json:"action"`
-		TurnOnAt  core.PositiveInt         `json:"turn_on_at"`
+		TurnOnAt  core.PositiveInt   `json:"turn_on_at"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return StoreRequest{}, err
@@ -78,7 +78,7 @@ func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
 		Items    []*core.Identifier `json:"item_ref_ids"`
 		Options  []*core.Identifier `json:"option_ref_ids"`
 		Action   string             `json:"action"`
-		TurnOnAt core.PositiveInt         `json:"turn_on_at"`
+		TurnOnAt core.PositiveInt   `json:"turn_on_at"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return ItemRequest{}, err

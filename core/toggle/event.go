@@ -18,14 +18,14 @@ const (
 
 // Switch is a requested change of a store on a platform.
 type Switch struct {
-	Business  core.BusinessID
-	StoreID   int64
-	StoreRef  string
-	Platform  string
-	EventAlias    string // the platform's name in events; "" if that is Platform
-	Enable    bool
-	Source    string
-	Reference core.ID
+	Business   core.BusinessID
+	StoreID    int64
+	StoreRef   string
+	Platform   string
+	EventAlias string // the platform's name in events; "" if that is Platform
+	Enable     bool
+	Source     string
+	Reference  core.ID
 }
 
 // Outcome is the result of a change.
@@ -38,14 +38,14 @@ type Outcome struct {
 
 // Status is the state of a request.
 type Status struct {
-	Events    []core.Event // its outcomes as events, with type and body, oldest first
-	Pending []PendingPlatform    // platforms without an outcome yet
+	Events  []core.Event      // its outcomes as events, with type and body, oldest first
+	Pending []PendingPlatform // platforms without an outcome yet
 }
 
 // PendingPlatform is a platform that has not been notified yet.
 type PendingPlatform struct {
-	Platform string
-	LastError  string // the error of the latest attempt; "" before the first
+	Platform  string
+	LastError string // the error of the latest attempt; "" before the first
 }
 
 // eventPlatform returns the platform's name in events.

@@ -25,9 +25,9 @@ type Timer struct {
 }
 
 const (
-	batchSize   = 500
+	batchSize    = 500
 	pollInterval = time.Second            // the poll interval for new requests
-	minPause  = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
+	minPause     = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
 )
 
 // Run enables what is due until the context ends.

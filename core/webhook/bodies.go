@@ -10,10 +10,10 @@ import (
 type bodies struct {
 	limit int
 
-	mu    sync.Mutex
-	of    map[core.ID]*body // by event
-	bytes int               // of all
-	short bool              // the last claim could not take all
+	mu      sync.Mutex
+	byEvent map[core.ID]*body // by event
+	bytes   int               // of all
+	limited bool              // the last claim could not take all
 }
 
 type body struct {
@@ -25,39 +25,39 @@ type body struct {
 func (b *bodies) free() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.short = b.bytes > 0
+	b.limited = b.bytes > 0
 	return max(0, b.limit-b.bytes)
 }
 
-// hold counts the body of a delivery and shares it with the other deliveries of its event.
-func (b *bodies) hold(d *Delivery) {
+// retain counts the body of a delivery and shares it with the other deliveries of its event.
+func (b *bodies) retain(d *Delivery) {
 	if len(d.Body) <= LargeBody {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	one := b.of[d.EventID]
+	one := b.byEvent[d.EventID]
 	if one == nil {
 		one = &body{bytes: d.Body}
-		b.of[d.EventID] = one
+		b.byEvent[d.EventID] = one
 		b.bytes += len(d.Body)
 	}
 	one.deliveries++
 	d.Body = one.bytes
 }
 
-// letGo undoes one hold and drops the body after the last one. It reports whether a claim waits for its bytes.
-func (b *bodies) letGo(d Delivery) bool {
+// release undoes one hold and drops the body after the last one. It reports whether a claim waits for its bytes.
+func (b *bodies) release(d Delivery) bool {
 	if len(d.Body) <= LargeBody {
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	one := b.of[d.EventID]
+	one := b.byEvent[d.EventID]
 	if one.deliveries--; one.deliveries > 0 {
 		return false
 	}
-	delete(b.of, d.EventID)
+	delete(b.byEvent, d.EventID)
 	b.bytes -= len(one.bytes)
-	return b.short
+	return b.limited
 }

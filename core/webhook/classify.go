@@ -16,8 +16,8 @@ import (
 	"syscall"
 )
 
-// judgeStatus classifies a response: only 2xx is success.
-func judgeStatus(response *http.Response) (ErrorClass, string) {
+// classifyStatus classifies a response: only 2xx is success.
+func classifyStatus(response *http.Response) (ErrorClass, string) {
 	status := response.StatusCode
 	switch {
 	case status >= 200 && status < 300:
@@ -44,17 +44,17 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	)
 	host := ""                  // a host name, if the URL has one
 	if errors.As(err, &whole) { // the URL in the message may contain secrets
-		host, err = nameIn(whole.URL), whole.Err
+		host, err = hostName(whole.URL), whole.Err
 	}
 	isTimeout := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	dialling := errors.As(err, &operation) && operation.Op == "dial"
 	switch {
 	case errors.Is(err, errRefused) && host != "":
-		return DNS, noAddress(host)
+		return DNS, noPublicAddress(host)
 	case errors.Is(err, errRefused):
-		return Refused, errRefused.Error()
+		return AddressRefused, errRefused.Error()
 	case errors.As(err, &lookup) && lookup.IsNotFound:
-		return DNS, noAddress(cmp.Or(host, lookup.Name))
+		return DNS, noPublicAddress(cmp.Or(host, lookup.Name))
 	case errors.As(err, &lookup):
 		return DNS, fmt.Sprintf("the host name %s could not be resolved", lookup.Name)
 	case isTimeout && dialling:
@@ -66,7 +66,7 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	case isTimeout:
 		return Timeout, fmt.Sprintf("no complete response within %v", config.ExchangeTimeout)
 	case errors.Is(err, context.Canceled):
-		return Broken, "the hub stopped before the server responded"
+		return ConnectionBroken, "the hub stopped before the server responded"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return Connect, "connection refused: no server listens at this host and port"
 	case dialling:
@@ -75,20 +75,20 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	if words := tlsProblem(err, shaking); words != "" {
 		return TLS, words
 	}
-	if words := breach(err); words != "" {
-		return Broken, words
+	if words := interruption(err); words != "" {
+		return ConnectionBroken, words
 	}
 	return Protocol, "the response is not valid HTTP"
 }
 
-// noAddress returns the same message for an unknown name and for one that resolves to a private address. Otherwise a
+// noPublicAddress returns the same message for an unknown name and for one that resolves to a private address. Otherwise a
 // subscriber could list the names of the operator's network.
-func noAddress(name string) string {
+func noPublicAddress(name string) string {
 	return fmt.Sprintf("the host name %s has no public IP address", name)
 }
 
-// nameIn returns the host name of a URL, or "" if its host is an IP address.
-func nameIn(address string) string {
+// hostName returns the host name of a URL, or "" if its host is an IP address.
+func hostName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || net.ParseIP(u.Hostname()) != nil {
 		return ""
@@ -112,17 +112,17 @@ func tlsProblem(err error, shaking bool) string {
 		return "the server does not support TLS"
 	case !shaking:
 		return ""
-	case breach(err) != "":
+	case interruption(err) != "":
 		return "the server closed the connection during the TLS handshake"
 	}
 	return "the TLS handshake failed: " + strings.TrimPrefix(err.Error(), "tls: ")
 }
 
-// hungUp is the description that breach returns for a closed connection.
-const hungUp = "the server closed the connection before the response was complete"
+// connectionClosed is the description that breach returns for a closed connection.
+const connectionClosed = "the server closed the connection before the response was complete"
 
-// breach describes how the connection or the exchange was interrupted, or returns "" if it was not.
-func breach(err error) string {
+// interruption describes how the connection or the exchange was interrupted, or returns "" if it was not.
+func interruption(err error) string {
 	var reset streamError
 	switch text := err.Error(); {
 	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer", // else local
@@ -134,7 +134,7 @@ func breach(err error) string {
 		errors.Is(err, syscall.EPIPE),
 		strings.Contains(text, "http2: client conn"), strings.Contains(text, "GOAWAY"),
 		strings.Contains(text, "server closed idle connection"):
-		return hungUp
+		return connectionClosed
 	}
 	return ""
 }

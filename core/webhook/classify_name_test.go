@@ -21,6 +21,6 @@ func TestInternalNamesLookLikeUnknownOnes(t *testing.T) {
 
 	class, words := classify(&url.Error{URL: "https://[fd00::1]/", Err: &net.OpError{Op: "dial", Err: errRefused}},
 		SenderConfig{}, false)
-	require.Equal(t, Refused, class)
+	require.Equal(t, AddressRefused, class)
 	require.Equal(t, errRefused.Error(), words)
 }

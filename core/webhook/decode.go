@@ -30,15 +30,15 @@ type Input struct {
 	EventHeaderValue *EventValue
 }
 
-// fields is a subscription as a request contains it.
-type fields struct {
-	Active           *bool                            `json:"active"`
-	EventType        jsontext.Value                   `json:"event_type"` // a name, or a numeric id as number or string
-	URL              *string                          `json:"url"`
+// inputBody is a subscription as a request contains it.
+type inputBody struct {
+	Active           *bool                                       `json:"active"`
+	EventType        jsontext.Value                              `json:"event_type"` // a name, or a numeric id as number or string
+	URL              *string                                     `json:"url"`
 	Headers          core.ObjectOrEmptyArray[map[string]*string] `json:"headers"`
-	Units            *string                          `json:"retrial_interval_units"`
-	EventHeader      *string                          `json:"event_type_header"`
-	EventHeaderValue *string                          `json:"event_type_header_value"`
+	Units            *string                                     `json:"retrial_interval_units"`
+	EventHeader      *string                                     `json:"event_type_header"`
+	EventHeaderValue *string                                     `json:"event_type_header_value"`
 }
 
 // failFunc records a violation of a field.
@@ -47,7 +47,7 @@ type failFunc func(field, code, rule string)
 // DecodeInput decodes the body of a creation or, with update, of a change, which requires no field. Violations name
 // the field.
 func DecodeInput(body []byte, update bool) (Input, error) {
-	var root fields
+	var root inputBody
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Input{}, err
 	}
@@ -78,7 +78,7 @@ func DecodeBulk(body []byte) ([]Input, error) {
 		return nil, v.Err()
 	}
 	raws := root.Webhooks.Elements(body)
-	inputs, objects, first := make([]Input, len(raws)), make([]fields, len(raws)), map[Key]int{}
+	inputs, objects, first := make([]Input, len(raws)), make([]inputBody, len(raws)), map[Key]int{}
 	failures := core.DecodeObjects(raws, func(i int) any { return &objects[i] })
 	for i, raw := range raws {
 		at := bulkObject(i)
@@ -104,8 +104,8 @@ func DecodeBulk(body []byte) ([]Input, error) {
 func bulkObject(i int) core.Object { return core.Object{Array: "webhooks", Index: i} }
 
 // input checks the fields.
-func (f fields) input(update bool, fail failFunc) Input {
-	input := Input{Active: f.Active, URL: f.URL, Headers: sent(f.Headers.Value), EventHeader: f.EventHeader}
+func (f inputBody) input(update bool, fail failFunc) Input {
+	input := Input{Active: f.Active, URL: f.URL, Headers: nonNull(f.Headers.Value), EventHeader: f.EventHeader}
 	input.EventType = readEventType("event_type", f.EventType, !update, fail)
 	switch {
 	case f.URL != nil:
@@ -122,7 +122,7 @@ func (f fields) input(update bool, fail failFunc) Input {
 		}
 		input.Units = &units
 	}
-	dropUsual(input.Headers, input.EventType)
+	dropDefaultHeaders(input.Headers, input.EventType)
 	checkHeaders(input.Headers, fail)
 	if f.EventHeader != nil && *f.EventHeader != "" {
 		if wrong := headerNameError(*f.EventHeader); wrong != "" {
@@ -139,8 +139,8 @@ func (f fields) input(update bool, fail failFunc) Input {
 	return input
 }
 
-// dropUsual drops the headers that every delivery has anyway. Many clients send them along.
-func dropUsual(headers map[string]string, event core.EventType) {
+// dropDefaultHeaders drops the headers that every delivery has anyway. Many clients send them along.
+func dropDefaultHeaders(headers map[string]string, event core.EventType) {
 	maps.DeleteFunc(headers, func(name, value string) bool {
 		switch {
 		case strings.EqualFold(name, "Content-Type"):
@@ -158,8 +158,8 @@ func dropUsual(headers map[string]string, event core.EventType) {
 	})
 }
 
-// sent drops the headers that are null, which count as not sent.
-func sent(headers map[string]*string) map[string]string {
+// nonNull drops the headers that are null, which count as not sent.
+func nonNull(headers map[string]*string) map[string]string {
 	if headers == nil {
 		return nil
 	}

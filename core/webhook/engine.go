@@ -17,7 +17,7 @@ type Queue interface {
 	Claim(ctx context.Context, owner core.ID, capacity Capacity, until time.Time) (queue.Batch[Delivery], error)
 	// Finish records attempts and their results in one transaction, and updates the health of their endpoints. It
 	// blocks endpoints whose circuit is open.
-	Finish(ctx context.Context, owner core.ID, results []Result, rules Probing) (queue.FinishResult, error)
+	Finish(ctx context.Context, owner core.ID, results []Result, rules CircuitRules) (queue.FinishResult, error)
 	// Release returns leased deliveries to the queue without changing their due time.
 	Release(ctx context.Context, owner core.ID, deliveries []Delivery) error
 }
@@ -52,7 +52,7 @@ type Config struct {
 	Lease         time.Duration // 20 s; longer than an exchange and its recording
 	Poll          time.Duration // 1 s; the poll interval without a wake-up
 	StopWithin    time.Duration // 10 s; then running attempts are cancelled
-	Probing       Probing       // of failing endpoints
+	Circuit       CircuitRules  // of failing endpoints
 	Tracer        *core.Tracer  // nil: none
 }
 
@@ -65,7 +65,7 @@ func (c Config) withDefaults() Config {
 	c.Lease = cmp.Or(c.Lease, 20*time.Second)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
-	c.Probing = c.Probing.withDefaults()
+	c.Circuit = c.Circuit.withDefaults()
 	return c
 }
 
@@ -95,12 +95,12 @@ func NewEngine(config Config, table Queue, poster Poster, clock core.Clock, obse
 	config = config.withDefaults()
 	e := &Engine{
 		config: config, queue: table, poster: poster, clock: clock, observer: observer, log: log,
-		bodies:   bodies{limit: config.Bodies, of: map[core.ID]*body{}},
-		versions: versions{of: map[int64]version{}},
+		bodies:   bodies{limit: config.Bodies, byEvent: map[core.ID]*body{}},
+		versions: versions{byWebhook: map[int64]version{}},
 	}
 	e.engine = queue.New(queue.Config{
 		Name: "deliveries", Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
-		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, Ahead: config.Capacity / 2,
+		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
 		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, StopWithin: config.StopWithin,
 	}, policy{e}, clock, log)
 	return e
@@ -123,13 +123,13 @@ func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
 // none left. Every reservation ends with Start or Forget.
 func (e *Engine) Reserve(endpoint int64) bool { return e.engine.Reserve(endpoint) }
 
-// Forget cancels a reservation whose transaction did not commit.
-func (e *Engine) Forget(endpoint int64) { e.engine.Forget(endpoint) }
+// CancelReservation cancels a reservation whose transaction did not commit.
+func (e *Engine) CancelReservation(endpoint int64) { e.engine.CancelReservation(endpoint) }
 
 // Start starts the first attempt of a reserved delivery at once. The delivery is committed and leased to this
 // replica.
 func (e *Engine) Start(d Delivery) {
-	e.bodies.hold(&d)
+	e.bodies.retain(&d)
 	e.engine.Start(d)
 }
 

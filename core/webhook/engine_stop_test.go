@@ -16,7 +16,7 @@ import (
 // goneLine is a queue whose database goes away before anything is recorded.
 type goneLine struct{ *line }
 
-func (goneLine) Finish(context.Context, core.ID, []Result, Probing) (queue.FinishResult, error) {
+func (goneLine) Finish(context.Context, core.ID, []Result, CircuitRules) (queue.FinishResult, error) {
 	return queue.FinishResult{}, errors.New("the database is away")
 }
 

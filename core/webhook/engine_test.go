@@ -67,7 +67,7 @@ func (l *line) Claim(_ context.Context, _ core.ID, capacity Capacity,
 			bodies += len(d.Body)
 		}
 		of[d.Endpoint]++
-		d.LeasedTo, d.Version = until, l.version
+		d.LeasedUntil, d.Version = until, l.version
 		l.leased[d.ID] = d
 		batch.Items = append(batch.Items, d)
 		return true
@@ -76,7 +76,7 @@ func (l *line) Claim(_ context.Context, _ core.ID, capacity Capacity,
 	return batch, nil
 }
 
-func (l *line) Finish(_ context.Context, _ core.ID, results []Result, _ Probing) (queue.FinishResult, error) {
+func (l *line) Finish(_ context.Context, _ core.ID, results []Result, _ CircuitRules) (queue.FinishResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range results {

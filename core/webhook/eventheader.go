@@ -23,9 +23,9 @@ type EventHeader struct {
 	Value EventValue
 }
 
-// Of returns the value of the header for an event type. It is "" for an event type without a number: the webhooks of
+// ValueFor returns the value of the header for an event type. It is "" for an event type without a number: the webhooks of
 // order_placed can receive such events in place of others.
-func (h EventHeader) Of(event core.EventType) string {
+func (h EventHeader) ValueFor(event core.EventType) string {
 	if h.Value != EventNumber {
 		return string(event)
 	}
@@ -37,7 +37,7 @@ func (h EventHeader) Of(event core.EventType) string {
 
 // EventHeaderInput returns the input that sets the header with the event type, or removes it if the name is "".
 func EventHeaderInput(name, value string) (Input, error) {
-	set := fields{EventHeader: &name}
+	set := inputBody{EventHeader: &name}
 	if name != "" {
 		set.EventHeaderValue = &value
 	}

@@ -31,14 +31,14 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 	if trace := core.TraceFromContext(ctx); trace != "" {
 		request.Header.Set(HeaderTrace, string(trace))
 	}
-	a.RequestHeaders = shown(request.Header, secret)
-	response, err := s.once(request, trace)
+	a.RequestHeaders = recordedHeaders(request.Header, secret)
+	response, err := s.do(request, trace)
 	if err == nil {
 		err = s.read(response, &a, secret)
 	}
 	a.Timing, a.SentTwice = trace.timing(), trace.sentTwice
 	if err != nil {
-		a.ErrorClass, a.Error = classify(err, s.config, trace.shaking.Load())
+		a.ErrorClass, a.Error = classify(err, s.config, trace.handshaking.Load())
 	}
 	return a
 }

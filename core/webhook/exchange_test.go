@@ -40,6 +40,6 @@ func TestRecordedExchangeMasksSecrets(t *testing.T) {
 	shut := NewSender(SenderConfig{}, NewGuard(nil), clock)
 	defer shut.Close()
 	refused := shut.Exchange(context.Background(), "POST", server.URL, nil, nil, nil)
-	require.Equal(t, Refused, refused.ErrorClass)
+	require.Equal(t, AddressRefused, refused.ErrorClass)
 	require.Equal(t, Protocol, shut.Exchange(context.Background(), "BAD METHOD", server.URL, nil, nil, nil).ErrorClass)
 }

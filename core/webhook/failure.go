@@ -10,7 +10,7 @@ type Failure struct {
 // Failures returns every class, in the order in which an attempt can fail.
 func Failures() []Failure {
 	return []Failure{
-		{Refused, "The host resolves to an IP address that the hub does not send to, such as a private one.",
+		{AddressRefused, "The host resolves to an IP address that the hub does not send to, such as a private one.",
 			"Use a URL on the public internet, or ask the operator to allow the network with `SERVERY_WEBHOOK_ALLOW`."},
 		{DNS, "The host name does not exist or could not be resolved.",
 			"Check the host in the URL and its DNS records."},
@@ -20,7 +20,7 @@ func Failures() []Failure {
 			"Renew the certificate, and configure the server to send the whole chain."},
 		{Timeout, "No connection within 3 seconds, or no complete response within 5.",
 			"Respond with `2xx` first and process the event afterwards."},
-		{Broken, "The endpoint closed or reset the connection before the response was complete.",
+		{ConnectionBroken, "The endpoint closed or reset the connection before the response was complete.",
 			"Check the endpoint and its proxy for crashes, restarts and idle timeouts."},
 		{Protocol, "The response is not valid HTTP, or the request could not be built.",
 			"Check that the URL leads to an HTTP server. The attempt states the reason."},

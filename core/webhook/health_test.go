@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var probing = Probing{}.withDefaults()
+var probing = CircuitRules{}.withDefaults()
 
 func result(status int, probe bool, at time.Time) Result {
 	a := Attempt{StartedAt: at, Status: status}
@@ -23,13 +23,13 @@ func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
 		0: true, 500: true, 502: true, 503: true, 599: true, 429: true,
 		200: false, 204: false, 301: false, 400: false, 401: false, 404: false, 408: false, 410: false, 499: false,
 	} {
-		require.Equal(t, unwell, Attempt{Status: status}.FoundUnwell(), status)
+		require.Equal(t, unwell, Attempt{Status: status}.Unhealthy(), status)
 	}
 	for class, unwell := range map[ErrorClass]bool{ // after a status, whatever it is
-		Timeout: true, Broken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
+		Timeout: true, ConnectionBroken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
 	} {
 		for _, status := range []int{200, 302, 404, 410} {
-			require.Equal(t, unwell, Attempt{Status: status, ErrorClass: class}.FoundUnwell(), "%s after %d", class,
+			require.Equal(t, unwell, Attempt{Status: status, ErrorClass: class}.Unhealthy(), "%s after %d", class,
 				status)
 		}
 	}
@@ -52,10 +52,10 @@ func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
 			if i == row.failures-1 {
 				at = start.Add(row.last)
 			}
-			require.False(t, h.Probed(), name)
+			require.False(t, h.CircuitOpen(), name)
 			h = h.After(result(503, false, at), at, probing)
 		}
-		require.Equal(t, row.probed, h.Probed(), name)
+		require.Equal(t, row.probed, h.CircuitOpen(), name)
 		require.Equal(t, start, h.Since, name)
 		if row.probed {
 			require.Equal(t, start.Add(row.last+time.Second), h.NextProbe)
@@ -65,7 +65,7 @@ func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
 
 func TestProbeIntervalsGrow(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	h := Health{Failures: 20, Since: at.Add(-time.Minute), ProbingSince: at, Pause: time.Second,
+	h := Health{Failures: 20, Since: at.Add(-time.Minute), OpenedAt: at, Pause: time.Second,
 		NextProbe: at.Add(time.Second)}
 	for _, seconds := range []int{2, 4, 8, 16, 30, 30} {
 		at = at.Add(time.Second)
@@ -82,10 +82,10 @@ func TestProbeIntervalsGrow(t *testing.T) {
 // all attempts since the endpoint was last well.
 func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rules := Probing{
-			After: rapid.IntRange(1, 6).Draw(t, "after"),
-			For:   time.Duration(rapid.IntRange(0, 20).Draw(t, "for")) * time.Second,
-			First: time.Second, Longest: 5 * time.Second,
+		rules := CircuitRules{
+			FailureThreshold: rapid.IntRange(1, 6).Draw(t, "after"),
+			MinDuration:      time.Duration(rapid.IntRange(0, 20).Draw(t, "for")) * time.Second,
+			FirstProbe:       time.Second, MaxProbeInterval: 5 * time.Second,
 		}
 		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		h := Health{}
@@ -111,19 +111,19 @@ func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 			if probe {
 				probes++
 			}
-			if !probed && len(bad) >= rules.After && at.Sub(bad[0]) >= rules.For {
+			if !probed && len(bad) >= rules.FailureThreshold && at.Sub(bad[0]) >= rules.MinDuration {
 				probed = true
-				require.Equal(t, at, h.ProbingSince)
-				require.Equal(t, at.Add(rules.First), h.NextProbe)
+				require.Equal(t, at, h.OpenedAt)
+				require.Equal(t, at.Add(rules.FirstProbe), h.NextProbe)
 			}
 			require.Equal(t, len(bad), h.Failures)
 			require.Equal(t, bad[0], h.Since)
 			require.Equal(t, status, h.Status)
-			require.Equal(t, probed, h.Probed())
+			require.Equal(t, probed, h.CircuitOpen())
 			switch {
 			case probe:
-				require.Equal(t, at.Add(min(rules.First<<probes, rules.Longest)), h.NextProbe)
-			case before.Probed():
+				require.Equal(t, at.Add(min(rules.FirstProbe<<probes, rules.MaxProbeInterval)), h.NextProbe)
+			case before.CircuitOpen():
 				require.Equal(t, before.NextProbe, h.NextProbe)
 			}
 		}

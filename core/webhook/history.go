@@ -34,27 +34,27 @@ const (
 
 // DeliveryRecord is the stored state of a delivery of an event to one endpoint.
 type DeliveryRecord struct {
-	ID          core.ID
-	EventID     core.ID // the webhook-id
-	EventType   core.EventType
-	Reference   string
-	OrderID     int64 // the order of the event; 0: none or unknown
-	WebhookID   int64 // 0: to the callback_url of a request
-	URL         string
-	State       State
-	HeldReason  HeldReason // of a held one
-	HeldBecause string     // the same in plain words
-	HeldSince   time.Time  // of EndpointDown
-	Attempts    int
-	Base        int // attempts of a pending or held one before its schedule was restarted by hand
-	CreatedAt   time.Time
-	NextAttempt time.Time // of a pending one
-	FinishedAt  time.Time // of a delivered or failed one
-	LastStatus  int       // of the last attempt; 0 without an attempt or response
-	LastError   string    // of the last attempt, in plain words
-	LastClass   ErrorClass
-	Body        []byte // JSON as sent; set when one delivery is read and its event is still stored
-	TraceID     string // the trace of the event's cause; "": none
+	ID                    core.ID
+	EventID               core.ID // the webhook-id
+	EventType             core.EventType
+	Reference             string
+	OrderID               int64 // the order of the event; 0: none or unknown
+	WebhookID             int64 // 0: to the callback_url of a request
+	URL                   string
+	State                 State
+	HeldReason            HeldReason // of a held one
+	HeldMessage           string     // the same in plain words
+	HeldSince             time.Time  // of EndpointDown
+	Attempts              int
+	AttemptsBeforeRestart int // attempts of a pending or held one before its schedule was restarted by hand
+	CreatedAt             time.Time
+	NextAttempt           time.Time // of a pending one
+	FinishedAt            time.Time // of a delivered or failed one
+	LastStatus            int       // of the last attempt; 0 without an attempt or response
+	LastError             string    // of the last attempt, in plain words
+	LastClass             ErrorClass
+	Body                  []byte // JSON as sent; set when one delivery is read and its event is still stored
+	TraceID               string // the trace of the event's cause; "": none
 }
 
 // AttemptRecord is a recorded attempt.

@@ -17,8 +17,8 @@ const mask = "••••••"
 // unrelated text.
 const shortestSecret = 6
 
-// shown returns the request's headers for the record, with custom values masked.
-func shown(h http.Header, custom map[string]string) map[string]string {
+// recordedHeaders returns the request's headers for the record, with custom values masked.
+func recordedHeaders(h http.Header, custom map[string]string) map[string]string {
 	m := make(map[string]string, len(h))
 	for name, values := range h {
 		if len(values) > 0 {
@@ -43,7 +43,7 @@ func newMasker(headers map[string]string) (m masker) {
 		}
 		for _, secret := range credentials(value) {
 			if len(secret) >= shortestSecret {
-				m = append(m, forms(secret)...)
+				m = append(m, encodedForms(secret)...)
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func newMasker(headers map[string]string) (m masker) {
 	return slices.Compact(m)
 }
 
-func (m masker) in(s string) string {
+func (m masker) apply(s string) string {
 	for _, secret := range m {
 		s = strings.ReplaceAll(s, secret, mask)
 	}
@@ -87,17 +87,17 @@ func credentials(value string) []string {
 	return all
 }
 
-// quotings are the common ways to escape a string in JSON: the shortest, PHP's and Go's.
-var quotings = []*strings.Replacer{
+// jsonEscapers are the common ways to escape a string in JSON: the shortest, PHP's and Go's.
+var jsonEscapers = []*strings.Replacer{
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`),
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "/", `\/`),
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "<", `\u003c`, ">", `\u003e`, "&", `\u0026`),
 }
 
-// forms returns a secret as it is and as escaped in JSON, HTML and form data.
-func forms(secret string) []string {
+// encodedForms returns a secret as it is and as escaped in JSON, HTML and form data.
+func encodedForms(secret string) []string {
 	all := []string{secret, html.EscapeString(secret), url.QueryEscape(secret)}
-	for _, quoting := range quotings {
+	for _, quoting := range jsonEscapers {
 		all = append(all, quoting.Replace(secret))
 	}
 	return all

@@ -21,14 +21,14 @@ func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacit
 		return batch, err
 	}
 	for i := range batch.Items {
-		p.bodies.hold(&batch.Items[i])
+		p.bodies.retain(&batch.Items[i])
 	}
 	return batch, nil
 }
 
 // Lease describes a leased delivery. Probes and manual resends start although the endpoint fails.
 func (policy) Lease(d Delivery) queue.Lease {
-	return queue.Lease{Key: d.Endpoint, Until: d.LeasedTo, Urgent: d.Probe || d.Asked}
+	return queue.Lease{Key: d.Endpoint, Until: d.LeasedUntil, Urgent: d.Probe || d.Manual}
 }
 
 // Run makes one attempt. If the webhook has changed since the delivery was read, the delivery is released instead.
@@ -46,20 +46,20 @@ func (p policy) Run(ctx context.Context, d Delivery) (Result, queue.Outcome) {
 	span.SetInt64("servery.attempt", int64(d.Attempts+1))
 	span.SetInt64("http.response.status_code", int64(record.Status))
 	span.End(record.Error)
-	result := judge(d, record, p.clock.Now())
+	result := resultOf(d, record, p.clock.Now())
 	p.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))
 	p.report(result)
-	p.letGo(d)
+	p.releaseBody(d)
 	result.Delivery.Body = nil
-	if record.Answered() {
+	if record.Responded() {
 		return result, queue.Outcome{Response: queue.Responded}
 	}
-	return result, queue.Outcome{Response: queue.Missing}
+	return result, queue.Outcome{Response: queue.NoResponse}
 }
 
 // Finish records attempts. A retry may be due before the next claim.
 func (p policy) Finish(ctx context.Context, owner core.ID, results []Result) (queue.FinishResult, error) {
-	effect, err := p.queue.Finish(ctx, owner, results, p.config.Probing)
+	effect, err := p.queue.Finish(ctx, owner, results, p.config.Circuit)
 	effect.Due = effect.Due || slices.ContainsFunc(results, func(r Result) bool { return r.State == Pending })
 	return effect, err
 }
@@ -67,14 +67,14 @@ func (p policy) Finish(ctx context.Context, owner core.ID, results []Result) (qu
 // Release returns deliveries to the queue.
 func (p policy) Release(ctx context.Context, owner core.ID, deliveries []Delivery) error {
 	for _, d := range deliveries {
-		p.letGo(d)
+		p.releaseBody(d)
 	}
 	return p.queue.Release(ctx, owner, deliveries)
 }
 
-// letGo frees the body of a delivery. It wakes the engine if the last claim had to leave large bodies.
-func (e *Engine) letGo(d Delivery) {
-	if e.bodies.letGo(d) {
+// releaseBody frees the body of a delivery. It wakes the engine if the last claim had to leave large bodies.
+func (e *Engine) releaseBody(d Delivery) {
+	if e.bodies.release(d) {
 		e.engine.Wake()
 	}
 }

@@ -9,20 +9,20 @@ import (
 // Schedule returns the schedule of a webhook's deliveries.
 func (u Units) Schedule() retry.Schedule {
 	if u == Seconds {
-		return retry.Specified(time.Second)
+		return retry.Default(time.Second)
 	}
-	return retry.Specified(time.Minute)
+	return retry.Default(time.Minute)
 }
 
-// judge returns the result of an attempt that ended at the given time. A 410 response means that the endpoint wants
+// resultOf returns the result of an attempt that ended at the given time. A 410 response means that the endpoint wants
 // no more deliveries. A subscription is then disabled and its deliveries are held until it is enabled. A callback_url
 // is not retried.
-func judge(d Delivery, a Attempt, ended time.Time) Result {
+func resultOf(d Delivery, a Attempt, ended time.Time) Result {
 	r := Result{Delivery: d, Attempt: a, State: Delivered}
 	if a.OK() {
 		return r
 	}
-	wait, more := d.Units.Schedule().After(d.Attempts - d.Base + 1)
+	wait, more := d.Units.Schedule().After(d.Attempts - d.AttemptsBeforeRestart + 1)
 	if a.ErrorClass == Gone {
 		r.Disable = d.WebhookID != 0
 		more = more && r.Disable

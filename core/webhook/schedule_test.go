@@ -20,7 +20,7 @@ func TestGoneResponseEndsDeliveries(t *testing.T) {
 			Failed, true},
 		"a callback_url has nothing to switch off, and is given up": {Delivery{}, Failed, false},
 	} {
-		r := judge(c.d, gone, now)
+		r := resultOf(c.d, gone, now)
 		require.Equal(t, []any{c.state, c.disable}, []any{r.State, r.Disable}, name)
 	}
 }

@@ -38,10 +38,10 @@ func (c SenderConfig) withDefaults() SenderConfig {
 // Sender posts deliveries. It keeps connections alive, uses HTTP/2 if the endpoint supports it, follows no redirect
 // and uses no proxy. It connects only to addresses that the guard allows.
 type Sender struct {
-	config SenderConfig
-	client *http.Client
-	anew   *http.Client // opens a connection for every request
-	clock  core.Clock
+	config      SenderConfig
+	client      *http.Client
+	noKeepAlive *http.Client // opens a connection for every request
+	clock       core.Clock
 }
 
 // NewSender returns a Sender.
@@ -68,8 +68,8 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Sender{
 		config: config, clock: clock,
-		client: &http.Client{Transport: kept, CheckRedirect: stay},
-		anew:   &http.Client{Transport: own, CheckRedirect: stay},
+		client:      &http.Client{Transport: kept, CheckRedirect: stay},
+		noKeepAlive: &http.Client{Transport: own, CheckRedirect: stay},
 	}
 }
 
@@ -80,8 +80,8 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 // timeout.
 func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	a := Attempt{StartedAt: s.clock.Now(), URL: d.URL}
-	if d.Unready != "" {
-		a.ErrorClass, a.Error = Protocol, "building the request failed: "+d.Unready
+	if d.BuildError != "" {
+		a.ErrorClass, a.Error = Protocol, "building the request failed: "+d.BuildError
 		return a
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
@@ -92,16 +92,16 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 		a.ErrorClass, a.Error = Protocol, "building the request failed: "+err.Error()
 		return a
 	}
-	a.RequestHeaders = shown(request.Header, d.Headers)
-	response, err := s.once(request, trace)
+	a.RequestHeaders = recordedHeaders(request.Header, d.Headers)
+	response, err := s.do(request, trace)
 	if err == nil {
 		err = s.read(response, &a, d.Headers)
 	}
 	a.Timing, a.SentTwice = trace.timing(), trace.sentTwice
 	if err != nil {
-		a.ErrorClass, a.Error = classify(err, s.config, trace.shaking.Load())
+		a.ErrorClass, a.Error = classify(err, s.config, trace.handshaking.Load())
 	} else {
-		a.ErrorClass, a.Error = judgeStatus(response)
+		a.ErrorClass, a.Error = classifyStatus(response)
 	}
 	return a
 }
@@ -118,7 +118,7 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	if err != nil {
 		return nil, err
 	}
-	for _, secret := range d.Earlier {
+	for _, secret := range d.OldSecrets {
 		also, err := Sign(secret, d.EventID, at, d.Body)
 		if err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	for name, value := range d.Headers {
 		h.Set(name, value)
 	}
-	if value := d.EventHeader.Of(d.EventType); d.EventHeader.Name != "" && value != "" {
+	if value := d.EventHeader.ValueFor(d.EventType); d.EventHeader.Name != "" && value != "" {
 		h.Set(d.EventHeader.Name, value)
 	}
 	h.Set("Content-Type", contentType)
@@ -152,20 +152,20 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	return request, nil
 }
 
-// once sends the request, retrying once if the endpoint closed a stale keep-alive connection before it responded. The
+// do sends the request, retrying once if the endpoint closed a stale keep-alive connection before it responded. The
 // transport alone would retry on every stale connection. The retry uses a new connection. The receiver recognises it
 // by its webhook-id, or by its call id.
-func (s *Sender) once(request *http.Request, t *trace) (*http.Response, error) {
+func (s *Sender) do(request *http.Request, t *trace) (*http.Response, error) {
 	body := request.GetBody
 	request.GetBody = nil // without GetBody the transport never retries a request with a body
 	if request.Body == http.NoBody {
-		return s.anew.Do(request) // nor any request on a new connection
+		return s.noKeepAlive.Do(request) // nor any request on a new connection
 	}
 	response, err := s.client.Do(request)
-	if err == nil || !t.kept.Load() || t.first.Load() != 0 {
+	if err == nil || !t.reused.Load() || t.first.Load() != 0 {
 		return response, err
 	}
-	if _, words := classify(err, s.config, false); words != hungUp {
+	if _, words := classify(err, s.config, false); words != connectionClosed {
 		return nil, err
 	}
 	again := request.WithContext(request.Context())
@@ -173,7 +173,7 @@ func (s *Sender) once(request *http.Request, t *trace) (*http.Response, error) {
 		return nil, err
 	}
 	t.sentTwice = true
-	return s.anew.Do(again)
+	return s.noKeepAlive.Do(again)
 }
 
 // read reads the bounded part of the response and masks the secrets that were sent. If the body is longer than the
@@ -184,12 +184,12 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 	a.Status = response.StatusCode
 	a.ResponseHeaders = make(map[string]string, len(response.Header))
 	for name, values := range response.Header {
-		a.ResponseHeaders[name] = clip(hidden.in(values[0]), 1024)
+		a.ResponseHeaders[name] = clip(hidden.apply(values[0]), 1024)
 	}
 	keep := s.config.KeepLimit + hidden.longest() // a secret must not be split by the end of what is kept
 	kept := make([]byte, 0, 512)
 	defer func() {
-		kept = []byte(hidden.in(string(kept)))
+		kept = []byte(hidden.apply(string(kept)))
 		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
 	}()
 	buffer := make([]byte, 4<<10)

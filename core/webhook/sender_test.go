@@ -113,7 +113,7 @@ func TestGuardRejectsPrivateAddressesInEveryNotation(t *testing.T) {
 	} {
 		attempt := s.Post(context.Background(), testDelivery("http://"+host+":"+port+"/"))
 		require.False(t, attempt.OK(), host)
-		require.Contains(t, []ErrorClass{Refused, DNS}, attempt.ErrorClass, "%s: %s", host, attempt.Error)
+		require.Contains(t, []ErrorClass{AddressRefused, DNS}, attempt.ErrorClass, "%s: %s", host, attempt.Error)
 	}
 	named := s.Post(context.Background(), testDelivery("http://localhost:"+port))
 	require.Equal(t, DNS, named.ErrorClass)
@@ -158,7 +158,7 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 		words string
 	}{
 		"HTTP/1.1": {(*httptest.Server).StartTLS, Timeout, "no complete response within 2s"},
-		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, Broken,
+		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, ConnectionBroken,
 			"the connection was lost: no more data arrived"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Records stores subscriptions.
-type Records interface {
+// SubscriptionStore stores subscriptions.
+type SubscriptionStore interface {
 	// Upsert finds the subscription of each key and calls decide with its index and the subscription, or nil if there
 	// is none. It stores all results or none, with an audit entry for each that differs. An error that concerns one
 	// of them is an ItemError.
@@ -29,7 +29,7 @@ type Records interface {
 
 // Subscriptions manages the webhooks of integrators (spec, Endpoint 3).
 type Subscriptions struct {
-	Records Records
+	Store   SubscriptionStore
 	Guard   *Guard
 	Overlap time.Duration // how long the previous secret also signs
 	Clock   core.Clock
@@ -56,7 +56,7 @@ func (e *ItemError) Unwrap() error { return e.Err }
 // Created is a subscription that was created, or updated because the business had it.
 type Created struct {
 	Subscription
-	Before *Subscription // nil if it was created
+	Previous *Subscription // nil if it was created
 }
 
 // Create creates a subscription, or updates the one that the business has for the event type and URL. A subscription
@@ -95,19 +95,19 @@ func (s Subscriptions) create(ctx context.Context, business core.BusinessID, act
 	inputs []Input) ([]Created, error) {
 	keys, made := make([]Key, len(inputs)), make([]Created, len(inputs))
 	for i, input := range inputs {
-		if err := s.CheckAddress("url", *input.URL); err != nil {
+		if err := s.CheckURL("url", *input.URL); err != nil {
 			return nil, &ItemError{i, err}
 		}
 		keys[i] = input.key()
 	}
 	now := s.Clock.Now()
-	stored, err := s.Records.Upsert(ctx, business, actor, keys,
+	stored, err := s.Store.Upsert(ctx, business, actor, keys,
 		func(i int, existing *Subscription) (Subscription, error) {
 			sub := Subscription{
 				Business: business, EventType: keys[i].EventType, URL: keys[i].URL, Active: true, Units: Minutes,
 				Headers: map[string]string{}, Secret: NewSecret(), CreatedAt: now,
 			}
-			if made[i].Before = existing; existing != nil {
+			if made[i].Previous = existing; existing != nil {
 				sub = *existing
 			}
 			if sub.DisabledReason != "" && inputs[i].Active == nil {
@@ -132,11 +132,11 @@ func (i Input) key() Key { return Key{i.EventType, *i.URL} }
 func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, actor string, id int64,
 	input Input) error {
 	if input.URL != nil {
-		if err := s.CheckAddress("url", *input.URL); err != nil {
+		if err := s.CheckURL("url", *input.URL); err != nil {
 			return err
 		}
 	}
-	return s.Records.Change(ctx, business, actor, id, func(sub *Subscription) error {
+	return s.Store.Change(ctx, business, actor, id, func(sub *Subscription) error {
 		if input.EventType != "" && input.EventType != sub.EventType {
 			var v core.Violations
 			v.AddBody("event_type", "immutable",
@@ -147,8 +147,8 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 	})
 }
 
-// CheckAddress rejects a URL to which no delivery may go. The Invalid error names the field of the request.
-func (s Subscriptions) CheckAddress(field, address string) error {
+// CheckURL rejects a URL to which no delivery may go. The Invalid error names the field of the request.
+func (s Subscriptions) CheckURL(field, address string) error {
 	var v core.Violations
 	if wrong := s.Guard.CheckURL(address); wrong != "" {
 		v.AddBody(field, "address", wrong)

@@ -13,8 +13,8 @@ import (
 type trace struct {
 	start                         time.Time
 	dns, connect, tls, first, end atomic.Int64
-	shaking                       atomic.Bool // a TLS handshake has started and not succeeded
-	kept                          atomic.Bool // the connection was reused
+	handshaking                   atomic.Bool // a TLS handshake has started and not succeeded
+	reused                        atomic.Bool // the connection was reused
 	sentTwice                     bool        // set by Sender.once alone
 }
 
@@ -30,16 +30,16 @@ func (t *trace) attach(ctx context.Context) context.Context {
 				t.mark(&t.connect)
 			}
 		},
-		TLSHandshakeStart: func() { t.shaking.Store(true) },
+		TLSHandshakeStart: func() { t.handshaking.Store(true) },
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 			if err == nil {
 				t.mark(&t.tls)
-				t.shaking.Store(false)
+				t.handshaking.Store(false)
 			}
 		},
 		GotConn: func(got httptrace.GotConnInfo) {
-			t.shaking.Store(false) // may be a different connection from the one dialled
-			t.kept.Store(got.Reused)
+			t.handshaking.Store(false) // may be a different connection from the one dialled
+			t.reused.Store(got.Reused)
 		},
 		GotFirstResponseByte: func() { t.mark(&t.first) },
 	})

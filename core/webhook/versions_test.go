@@ -52,6 +52,6 @@ func TestStaleWebhookVersionDoesNotStart(t *testing.T) {
 	e := runEngine(t, l, Config{}, post)
 	require.True(t, e.Reserve(1), "and its transaction reads the webhook")
 	e.Invalidate(1, 2)
-	e.Start(Delivery{ID: core.NewID(time.Now()), Endpoint: 1, Version: 1, LeasedTo: e.LeaseUntil()})
+	e.Start(Delivery{ID: core.NewID(time.Now()), Endpoint: 1, Version: 1, LeasedUntil: e.LeaseUntil()})
 	require.Equal(t, int64(2), (<-begun).Version)
 }

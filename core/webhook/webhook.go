@@ -52,30 +52,30 @@ func NewSecret() string {
 
 // Delivery is an event to be sent to one endpoint.
 type Delivery struct {
-	ID        core.ID
-	Business  core.BusinessID
-	EventID   core.ID // the webhook-id of every attempt
-	EventType core.EventType
-	Body      []byte
-	WebhookID int64 // 0: to the callback_url of a request
-	Endpoint  int64 // the unit of fairness between receivers
-	URL       string
-	Units     Units
-	Headers   map[string]string
-	Secret    string
-	Earlier   []string  // earlier secrets that also sign
-	Version   int64     // of the webhook, when these were read
-	Unready   string    // why it cannot be sent, in plain words; the attempt then fails; "" if it can
-	Attempts  int       // finished so far
-	Base      int       // attempts before the schedule was restarted by hand
-	DueAt     time.Time // when the next attempt was due
-	LeasedTo  time.Time // end of the lease
-	Line      int64     // ordering key: its order; at one server, deliveries of an order are sequential; 0: none
-	Place     int       // sequence of its event in the order, from 1
-	Asked     bool      // a person requested this attempt
-	Probe     bool      // the attempt probes a failing endpoint
-	Test      bool      // its event is a sample
-	Trace     core.Trace
+	ID                    core.ID
+	Business              core.BusinessID
+	EventID               core.ID // the webhook-id of every attempt
+	EventType             core.EventType
+	Body                  []byte
+	WebhookID             int64 // 0: to the callback_url of a request
+	Endpoint              int64 // the unit of fairness between receivers
+	URL                   string
+	Units                 Units
+	Headers               map[string]string
+	Secret                string
+	OldSecrets            []string  // earlier secrets that also sign
+	Version               int64     // of the webhook, when these were read
+	BuildError            string    // why it cannot be sent, in plain words; the attempt then fails; "" if it can
+	Attempts              int       // finished so far
+	AttemptsBeforeRestart int       // attempts before the schedule was restarted by hand
+	DueAt                 time.Time // when the next attempt was due
+	LeasedUntil           time.Time // end of the lease
+	OrderingKey           int64     // ordering key: its order; at one server, deliveries of an order are sequential; 0: none
+	Sequence              int       // sequence of its event in the order, from 1
+	Manual                bool      // a person requested this attempt
+	Probe                 bool      // the attempt probes a failing endpoint
+	Test                  bool      // its event is a sample
+	Trace                 core.Trace
 
 	EventHeader EventHeader // of the webhook
 }
@@ -108,16 +108,16 @@ type ErrorClass string
 
 // The classes of failure.
 const (
-	Refused  ErrorClass = "address_refused" // by the guard
-	DNS      ErrorClass = "dns"
-	Connect  ErrorClass = "connect"
-	TLS      ErrorClass = "tls"
-	Timeout  ErrorClass = "timeout"
-	Broken   ErrorClass = "connection_broken"
-	Protocol ErrorClass = "protocol"
-	Redirect ErrorClass = "redirect"
-	Status   ErrorClass = "status"
-	Gone     ErrorClass = "gone" // 410: the subscription is disabled
+	AddressRefused   ErrorClass = "address_refused" // by the guard
+	DNS              ErrorClass = "dns"
+	Connect          ErrorClass = "connect"
+	TLS              ErrorClass = "tls"
+	Timeout          ErrorClass = "timeout"
+	ConnectionBroken ErrorClass = "connection_broken"
+	Protocol         ErrorClass = "protocol"
+	Redirect         ErrorClass = "redirect"
+	Status           ErrorClass = "status"
+	Gone             ErrorClass = "gone" // 410: the subscription is disabled
 )
 
 // State is the state of a delivery after an attempt.

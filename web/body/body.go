@@ -57,7 +57,7 @@ var (
 
 // Read returns the body of a request, unpacked where it was packed with gzip. It
 // reserves in share what the body takes and what it is decoded into.
-func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Share) ([]byte, error) {
+func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Reservation) ([]byte, error) {
 	coding := strings.ToLower(string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))) // RFC 9110, 8.4.1
 	length := c.Request.Header.ContentLength()
 	packed := coding == "gzip"
@@ -90,7 +90,7 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 	if err != nil {
 		return nil, raw.explain(err, most.Bytes)
 	}
-	return body, share.Decoded(ctx, most.Cost.Of(body))
+	return body, share.GrowDecoded(ctx, most.Cost.Of(body))
 }
 
 // counter reads the body as it was sent, to its limit and never past its end: what
@@ -142,7 +142,7 @@ func (r *counter) explain(err error, most int) error {
 // buffer collects a body, and reserves its memory before it takes it.
 type buffer struct {
 	most  int
-	share *limit.Share
+	share *limit.Reservation
 	bytes []byte
 }
 
@@ -157,7 +157,7 @@ func (b *buffer) begin(ctx context.Context, length int) error {
 		size = min(unknown, b.most) + 1
 	}
 	if length > Prefetched {
-		if err := b.share.Bytes(ctx, int64(size)); err != nil {
+		if err := b.share.GrowBytes(ctx, int64(size)); err != nil {
 			return err
 		}
 	}
@@ -188,7 +188,7 @@ func (b *buffer) from(ctx context.Context, r io.Reader) ([]byte, error) {
 // grow doubles the buffer. While it is copied, both halves are there.
 func (b *buffer) grow(ctx context.Context) error {
 	size := min(2*cap(b.bytes), b.most+1)
-	if err := b.share.Bytes(ctx, int64(size+cap(b.bytes))); err != nil {
+	if err := b.share.GrowBytes(ctx, int64(size+cap(b.bytes))); err != nil {
 		return err
 	}
 	b.bytes = append(make([]byte, 0, size), b.bytes...)

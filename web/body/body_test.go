@@ -53,7 +53,7 @@ func serve(t *testing.T, most body.Limit, memory *limit.Memory) *served {
 		Handler: func(c *fasthttp.RequestCtx) {
 			line := string(c.Method()) + " " + string(c.Path())
 			if strings.HasPrefix(string(c.Path()), "/read/") {
-				share := memory.Ask(most.Class)
+				share := memory.NewReservation(most.Class)
 				defer share.Release()
 				text, err := body.Read(c, c, most, &share)
 				if err != nil {
@@ -204,9 +204,9 @@ func TestMemoryIsReservedBeforeReadingABody(t *testing.T) {
 	require.Equal(t, []int{413}, statuses, "what it would be decoded into is more than there is")
 	statuses, _ = s.send(t, request("/read/", "Content-Encoding: gzip\r\n", gzipped(strings.Repeat("x", 32<<20))), 1)
 	require.Equal(t, []int{413}, statuses)
-	share := memory.Ask(limit.Large)
-	require.NoError(t, share.Bytes(t.Context(), share.AtMostBytes(1<<30)), "everything was released")
-	require.NoError(t, share.Decoded(t.Context(), share.AtMostDecoded(1<<30)))
+	share := memory.NewReservation(limit.Large)
+	require.NoError(t, share.GrowBytes(t.Context(), share.ClampBytes(1<<30)), "everything was released")
+	require.NoError(t, share.GrowDecoded(t.Context(), share.ClampDecoded(1<<30)))
 	statuses, _ = s.send(t, request("/read/", "", strings.Repeat("x", 1<<20)), 1)
 	require.Equal(t, []int{503}, statuses)
 	share.Release()
@@ -240,7 +240,7 @@ func TestFormsMustBeURLEncodedAndUncompressed(t *testing.T) {
 			sent.Request.Header.Set("Content-Encoding", c.coding)
 		}
 		sent.Request.SetBodyStream(strings.NewReader(c.content), len(c.content))
-		share := limit.NewMemory(64 << 20).Ask(limit.Open)
+		share := limit.NewMemory(64 << 20).NewReservation(limit.Anonymous)
 		most := body.Limit{Bytes: 64}
 		if strings.Contains(c.media, "multipart") {
 			most.Bytes = 1 << 10

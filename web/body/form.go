@@ -15,7 +15,7 @@ const formType = "application/x-www-form-urlencoded"
 
 // Form returns the fields of a form. It takes no other media type, and unpacks
 // nothing: no browser packs a form.
-func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Share) (url.Values, error) {
+func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Reservation) (url.Values, error) {
 	header := &c.Request.Header
 	switch length := header.ContentLength(); {
 	case length == 0:

@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 		c.Request.Header.Set("Content-Encoding", coding)
 		c.Request.SetBodyStream(bytes.NewReader(sent), -1)
 		memory := limit.NewMemory(64 << 20)
-		share := memory.Ask(limit.Small)
+		share := memory.NewReservation(limit.Small)
 		read, err := body.Read(t.Context(), &c,
 			body.Limit{Bytes: most, Class: limit.Small, Cost: body.Cost{Byte: 2, Value: 16}}, &share)
 		share.Release()
@@ -49,8 +49,8 @@ func FuzzRead(f *testing.F) {
 		default:
 			require.Equal(t, core.UnsupportedMedia, core.CodeOf(err))
 		}
-		all := memory.Ask(limit.Small)
-		require.NoError(t, all.Bytes(t.Context(), all.AtMostBytes(1<<40)), "nothing is held any more")
+		all := memory.NewReservation(limit.Small)
+		require.NoError(t, all.GrowBytes(t.Context(), all.ClampBytes(1<<40)), "nothing is held any more")
 	})
 }
 

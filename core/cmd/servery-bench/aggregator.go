@@ -22,7 +22,7 @@ func (f *fixture) simulateAggregator(business core.BusinessID) {
 	check(platforms.New(f.db).Set(f.ctx, business, core.Platform{Name: aggregator, ServedBy: aggregator},
 		func(a *relay.Access) error {
 			address := strings.TrimSuffix(f.sink.url, "/hook")
-			a.Addresses = map[string]string{"catalogue_api": address, "delivery_api": address}
+			a.BaseURLs = map[string]string{"catalogue_api": address, "delivery_api": address}
 			a.Secrets = map[string]string{"access_token": "measured"}
 			return nil
 		}))

@@ -79,7 +79,7 @@ func measureConsole(r *run) {
 // stores that all sell the same items.
 func (e *engine) fillConsole(size consoleSize) {
 	e.fillHistory(size.deliveries)
-	accounts := access.Access{Records: accessdb.New(e.db), Clock: e.db.Clock()}
+	accounts := access.Access{Keys: accessdb.New(e.db), Clock: e.db.Clock()}
 	_, secret, err := accounts.CreateKey(e.ctx, access.Key{Business: e.business, Username: "pos", Scope: core.ScopePOS})
 	check(err)
 	who := hubtest.Tenant{ID: e.business, Authorization: "apikey pos:" + secret}

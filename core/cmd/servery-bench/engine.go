@@ -51,7 +51,7 @@ func (q *countedQueue) Claim(ctx context.Context, owner core.ID, capacity webhoo
 }
 
 // Finish records attempts (webhook.Queue).
-func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.Probing) (
+func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.CircuitRules) (
 	effect queue.FinishResult, err error) {
 	took := timed(func() { effect, err = q.Store.Finish(ctx, owner, results, rules) })
 	if err == nil {

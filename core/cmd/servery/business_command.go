@@ -80,5 +80,5 @@ func (c businessList) Run(ctx context.Context, out output) error {
 
 // accountsOf returns the businesses and keys of a database.
 func accountsOf(db *postgres.DB) access.Access {
-	return access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	return access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 }

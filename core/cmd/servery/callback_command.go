@@ -23,8 +23,8 @@ type callbackCreate struct {
 // Run creates a key and prints it.
 func (c callbackCreate) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		callers := relay.Callers{Records: platforms.NewCallers(db), Clock: db.Clock()}
-		key, err := callers.Create(ctx, c.Business, c.Platform)
+		callers := relay.Callers{Keys: platforms.NewCallers(db), Clock: db.Clock()}
+		key, err := callers.CreateKey(ctx, c.Business, c.Platform)
 		if err != nil {
 			return err
 		}

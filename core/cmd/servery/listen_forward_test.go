@@ -48,7 +48,7 @@ func TestListenReceivesRealDeliveries(t *testing.T) {
 		require.Zero(t, l.end())
 	}
 	dropping := startListen(t, "--drop")
-	require.Equal(t, webhook.Broken, sender.Post(t.Context(), hubDelivery(dropping.url, secret)).ErrorClass)
+	require.Equal(t, webhook.ConnectionBroken, sender.Post(t.Context(), hubDelivery(dropping.url, secret)).ErrorClass)
 }
 
 func TestListenForwardsDeliveries(t *testing.T) {

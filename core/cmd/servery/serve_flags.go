@@ -107,7 +107,7 @@ func (c serveCommand) options() (o hub.Options, mistakes []error) {
 			Rulebook: menu.IngestPolicy{FlushGuard: c.FlushGuard}, DeliveryLease: c.DeliveryLease, JobLease: c.JobLease,
 			ActionWithin: c.ActionWithin, AckWithin: c.OrderAckWithin, SilentAfter: c.POSSilentAfter,
 			SecretOverlap: c.SecretOverlap, Renderings: c.PublishRenderings,
-			Debounce: publish.Debounce{Quiet: c.PublishQuiet, Most: c.PublishWithin},
+			Debounce: publish.Debounce{Quiet: c.PublishQuiet, Max: c.PublishWithin},
 			Allow:    environ.Prefixes(c.WebhookAllow),
 			Identity: hub.Identity{BaseURL: string(c.BaseURL), Proxies: proxies, Domains: c.OIDCDomains,
 				Provider: oidc.Config{Issuer: string(c.OIDCIssuer), ClientID: c.OIDCClientID,

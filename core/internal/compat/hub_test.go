@@ -116,7 +116,7 @@ func settings() hub.Config {
 	config := hub.Defaults()
 	config.Version, config.Roles = "test", []string{hub.RoleAPI, hub.RoleWorker}
 	config.Limits = map[web.Limit]limit.Rule{}
-	config.Debounce = publish.Debounce{Quiet: 20 * time.Millisecond, Most: 100 * time.Millisecond}
+	config.Debounce = publish.Debounce{Quiet: 20 * time.Millisecond, Max: 100 * time.Millisecond}
 	config.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	return config
 }

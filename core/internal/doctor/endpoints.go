@@ -40,7 +40,7 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 		places <- struct{}{}
 		go func() {
 			defer looking.Done()
-			problems[i] = guard.Reach(ctx, server)
+			problems[i] = guard.CheckConnection(ctx, server)
 			<-places
 		}()
 	}

@@ -37,7 +37,7 @@ func (f *fleet) became(reference any, state string) (read answered) {
 // key makes a callback key for a platform.
 func (f *fleet) key(platform string) string {
 	f.t.Helper()
-	key, err := relay.Callers{Records: platforms.NewCallers(f.hub.db), Clock: f.clock}.Create(context.Background(),
+	key, err := relay.Callers{Keys: platforms.NewCallers(f.hub.db), Clock: f.clock}.CreateKey(context.Background(),
 		f.tenant.ID, platform)
 	require.NoError(f.t, err)
 	return key
@@ -278,7 +278,7 @@ func TestOrderInPlatformFormatIsAccepted(t *testing.T) {
 		requireEnvelope(t, f.callBack("b", "order", wrong, sent), 401, "callback key")
 	}
 	requireEnvelope(t, f.callBack("a", "order", "Bearer "+key, sent), 401, "callback key")
-	_, err := relay.Callers{Records: platforms.NewCallers(f.hub.db), Clock: f.clock}.Create(context.Background(),
+	_, err := relay.Callers{Keys: platforms.NewCallers(f.hub.db), Clock: f.clock}.CreateKey(context.Background(),
 		f.tenant.ID, "mars")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }

@@ -33,7 +33,7 @@ func unlimited(config *Config) { config.Limits = map[web.Limit]limit.Rule{} }
 func TestInvalidCredentialsAreRejected(t *testing.T) {
 	a := newAPI(t, nil)
 	tenant := hubtest.Business(t, a.hub.db)
-	accounts := access.Access{Records: accessdb.New(a.hub.db), Clock: a.clock}
+	accounts := access.Access{Keys: accessdb.New(a.hub.db), Clock: a.clock}
 	_, channel, err := accounts.CreateKey(context.Background(),
 		access.Key{Business: tenant.ID, Username: "web", Scope: core.ScopeChannel})
 	require.NoError(t, err)

@@ -75,7 +75,7 @@ func Defaults() Config {
 		Retention: 720 * time.Hour, DeliveryLease: 20 * time.Second, JobLease: 15 * time.Second,
 		ActionWithin: time.Hour, AckWithin: 5 * time.Minute, SilentAfter: 30 * time.Minute,
 		Identity: Identity{Proxies: local}, SecretOverlap: 24 * time.Hour, Renderings: 1,
-		Debounce: publish.Debounce{Quiet: 2 * time.Second, Most: 15 * time.Second},
+		Debounce: publish.Debounce{Quiet: 2 * time.Second, Max: 15 * time.Second},
 	}
 }
 
@@ -113,7 +113,7 @@ func (c Config) Validate() (mistakes []error) {
 		{c.ActionWithin != 0 && c.ActionWithin < time.Minute, "SERVERY_ACTION_WITHIN: must be 0 or at least 1m"},
 		{c.AckWithin != 0 && c.AckWithin < 30*time.Second, "SERVERY_ORDER_ACK_WITHIN: must be 0 or at least 30s"},
 		{c.SilentAfter != 0 && c.SilentAfter < 2*time.Minute, "SERVERY_POS_SILENT_AFTER: must be 0 or at least 2m"},
-		{c.Debounce.Quiet <= 0 || c.Debounce.Most < c.Debounce.Quiet,
+		{c.Debounce.Quiet <= 0 || c.Debounce.Max < c.Debounce.Quiet,
 			"SERVERY_PUBLISH_QUIET: must be above 0 and at most SERVERY_PUBLISH_WITHIN"},
 		{c.Renderings < 1 || c.Renderings > 64, "SERVERY_PUBLISH_RENDERINGS: must be from 1 to 64"},
 		{c.DeliveryLease < 10*time.Second || c.DeliveryLease > longestLease,

@@ -29,7 +29,7 @@ func TestSignInLimitUsesTheForwardedClientIP(t *testing.T) {
 		for range times {
 			now := a.clock.Now()
 			allowed, err := accessdb.New(a.hub.db).CountAttempt(t.Context(),
-				[]access.Subject{{Name: "address/" + address, Most: 100}}, now, now.Add(-time.Minute))
+				[]access.Subject{{Name: "address/" + address, Limit: 100}}, now, now.Add(-time.Minute))
 			require.NoError(t, err)
 			require.True(t, allowed)
 			a.clock.Advance(time.Millisecond)

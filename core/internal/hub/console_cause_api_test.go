@@ -35,7 +35,7 @@ func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 
 func TestJobListsItsFirstFailedObjects(t *testing.T) {
 	f, _ := consoleFleet(t, nil)
-	stores := make([]string, core.MaxFailed+1)
+	stores := make([]string, core.MaxFailedObjects+1)
 	for i := range stores {
 		stores[i] = fmt.Sprintf(`{"ref_id":"F-%03d"}`, i)
 	}
@@ -49,8 +49,8 @@ func TestJobListsItsFirstFailedObjects(t *testing.T) {
 		return list
 	}
 	list := failed("/external/api/v1/stores/", `{"stores":[`+strings.Join(stores, ",")+`]}`)
-	require.Len(t, list, core.MaxFailed)
-	require.Equal(t, "F-099", list[core.MaxFailed-1].(map[string]any)["ref_id"])
+	require.Len(t, list, core.MaxFailedObjects)
+	require.Equal(t, "F-099", list[core.MaxFailedObjects-1].(map[string]any)["ref_id"])
 	list = failed("/external/api/v1/inventory/locations/-1/",
 		`{"items":[{"ref_id":"pie","title":"Pie","price":1},{"ref_id":"cake","price":1}],
 		"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"type":"percentage","applicable_on":"item.price",`+

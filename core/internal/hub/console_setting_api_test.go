@@ -104,7 +104,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 	kept, err := platforms.Access(t.Context(), s.tenant.ID, oddName)
 	require.NoError(t, err)
 	require.Equal(t, relay.Access{Settings: []byte(`{"nutrition":"required"}`),
-		Addresses: map[string]string{"partner_api": address}, Secrets: map[string]string{"api_key": "s3cret-one"},
+		BaseURLs: map[string]string{"partner_api": address}, Secrets: map[string]string{"api_key": "s3cret-one"},
 		Accept: relay.AcceptHub, Currency: "USD"}, kept)
 	require.Equal(t, http.StatusConflict, s.save(t, oddName, url.Values{"version": {empty}}).status,
 		"somebody was quicker: shown, not lost")
@@ -122,7 +122,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 	kept, err = platforms.Access(t.Context(), s.tenant.ID, oddName)
 	require.NoError(t, err)
 	require.Empty(t, kept.Secrets)
-	require.Empty(t, kept.Addresses)
+	require.Empty(t, kept.BaseURLs)
 	require.Empty(t, kept.Settings)
 	require.Equal(t, relay.AcceptPOS, kept.Accept)
 

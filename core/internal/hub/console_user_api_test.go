@@ -44,7 +44,7 @@ func TestOneTimeLinkSetsThePasswordOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(user.Password, "$argon2id$v=19$m=19456,t=2,p=1$"))
 	linkOf := func() string {
-		token, err := accessdb.NewAccounts(a.hub.db).Link(context.Background(), user.ID)
+		token, err := accessdb.NewAccounts(a.hub.db).CreateLink(context.Background(), user.ID)
 		require.NoError(t, err)
 		return token
 	}

@@ -54,7 +54,7 @@ type Hub struct {
 	sender           *webhook.Sender
 	engine           *webhook.Engine
 	runner           *job.Runner
-	waits            *job.Waits // of requests for their jobs
+	waits            *job.Waiter // of requests for their jobs
 	intake           *orders.Intake
 	riders           *orders.Riders
 	relay            *relay.Engine
@@ -66,7 +66,7 @@ type Hub struct {
 
 	tally   console.Tally // of delivery attempts, for the console
 	watch   *monitor
-	uses    access.Uses      // of keys, for the console
+	uses    access.KeyUsage  // of keys, for the console
 	console *adminui.Console // nil without the role
 	wakeUp  func()           // wakes the runner, if there is one
 	sandbox *sandbox.Runner  // of the console
@@ -81,7 +81,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	h.peers = inbound.New(config.Connections.limits(log))
 	m.registry.MustRegister(connectionFigures{h.peers}, memoryFigures{config.Memory})
 	h.watch = newMonitor(config, db, m.registry, log)
-	h.waits = job.NewWaits(jobs.New(db), db.Clock(), log)
+	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
 	if slices.Contains(config.Roles, RoleWorker) {
 		h.joinWorker(m)
 	}
@@ -109,16 +109,16 @@ func (h *Hub) joinWorker(m *metrics) {
 			Inspector: config.Host.MenuInspector(), RollbackStorage: menus.New(db),
 			Clock: clock},
 		core.TimingJob:     menu.TimingIngestor{Storage: menus.New(db), Clock: clock},
-		core.OrderRetryJob: webhook.OrderRetry{Records: deliveries.NewResends(db), Clock: clock},
+		core.OrderRetryJob: webhook.OrderRetry{Retries: deliveries.NewResends(db), Clock: clock},
 		core.RecheckJob: menu.Rechecker{Storage: menus.New(db),
 			Inspector: config.Host.RecheckInspector(), Clock: clock},
-		core.RedeliveryJob: webhook.Redelivery{Records: deliveries.New(db), Clock: clock},
+		core.BulkResendJob: webhook.BulkResend{Resends: deliveries.New(db), Clock: clock},
 	}
 	for kind := range handlers {
 		m.jobs.WithLabelValues(string(kind), "failed") // so that the first failure shows as an increase
 	}
 	h.runner = job.NewRunner(job.Config{Lease: config.JobLease, Memory: jobMemory{config.Memory},
-		Ended: h.waits.Ended, Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
+		OnEnded: h.waits.NotifyEnded, Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
 	h.wakeUp = h.runner.Wake
 	h.joinPublisher(config, m)
 	h.joinRelay(config, m)
@@ -136,8 +136,8 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		HeaderTimeout: config.Connections.HeaderTimeout,
 		IdleTimeout:   config.Connections.IdleTimeout,
 		Limits:        config.Limits,
-		Authenticator: access.Access{Records: accessdb.New(db), Clock: clock, Uses: &h.uses},
-		Throttle:      limit.Throttle{Records: accessdb.NewThrottles(db), Clock: clock},
+		Authenticator: access.Access{Keys: accessdb.New(db), Clock: clock, Usage: &h.uses},
+		Throttle:      limit.Throttle{States: accessdb.NewThrottles(db), Clock: clock},
 		Businesses:    accessdb.New(db),
 		Platforms:     platforms.New(db),
 		Jobs:          wakingJobs{jobs.New(db), h},
@@ -151,8 +151,8 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Riders:        h.riders,
 		ActionDesk:    action.Desk{Records: orders.NewActions(db), Offers: config.Plugins, Clock: clock},
 		Actions:       orders.NewActions(db),
-		Callers: relay.Callers{Records: platforms.NewCallers(db), Directory: platforms.New(db),
-			Proofs: config.Plugins, Clock: clock},
+		Callers: relay.Callers{Keys: platforms.NewCallers(db), Directory: platforms.New(db),
+			Verifications: config.Plugins, Clock: clock},
 		Callbacks:           config.Plugins,
 		PlatformStores:      platforms.NewCallers(db),
 		Refusals:            callsOf(db),
@@ -174,12 +174,12 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 
 // Subscriptions returns the webhook subscriptions of businesses.
 func (h *Hub) Subscriptions() webhook.Subscriptions {
-	return webhook.Subscriptions{Records: deliveries.NewWebhooks(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
+	return webhook.Subscriptions{Store: deliveries.NewWebhooks(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
 		Clock: h.db.Clock()}
 }
 
 func (h *Hub) tester() webhook.Tester {
-	return webhook.Tester{Records: deliveries.NewWebhooks(h.db), Publisher: outbox.NewPublisher(h.db),
+	return webhook.Tester{Subscriptions: deliveries.NewWebhooks(h.db), Publisher: outbox.NewPublisher(h.db),
 		Sample: catalogue.Sample, Clock: h.db.Clock()}
 }
 

@@ -75,21 +75,23 @@ func groupMemory(read func(string) ([]byte, error)) int64 {
 // jobMemory makes jobs use the budget for bodies (job.Memory).
 type jobMemory struct{ *limit.Memory }
 
-// Ask creates the share of one job.
-func (m jobMemory) Ask() job.Share { return &jobShare{m.Memory.Ask(limit.Large)} }
+// NewReservation creates the share of one job.
+func (m jobMemory) NewReservation() job.Reservation {
+	return &jobShare{m.Memory.NewReservation(limit.Large)}
+}
 
 // jobShare is the memory of one job. A job that needs more than the whole budget was accepted nevertheless: it gets
 // all of it, and runs alone.
-type jobShare struct{ limit.Share }
+type jobShare struct{ limit.Reservation }
 
 // Body reserves the memory of a body.
 func (s *jobShare) Body(ctx context.Context, size int) error {
-	return s.Bytes(ctx, s.AtMostBytes(int64(size)))
+	return s.GrowBytes(ctx, s.ClampBytes(int64(size)))
 }
 
 // Decode reserves the memory of a decoded body.
 func (s *jobShare) Decode(ctx context.Context, body []byte) error {
-	return s.Decoded(ctx, s.AtMostDecoded(web.JobCost.Of(body)))
+	return s.GrowDecoded(ctx, s.ClampDecoded(web.JobCost.Of(body)))
 }
 
 // memoryFigures exports metrics of the budget for bodies.

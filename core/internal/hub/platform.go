@@ -53,7 +53,7 @@ func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name,
 	if name == "" || len(name) > 255 {
 		return "", "", core.Errorf(core.Invalid, "the name of a platform must have 1 to 255 characters")
 	}
-	former, _, err = platforms.New(d.DB).Of(ctx, business, name)
+	former, _, err = platforms.New(d.DB).Lookup(ctx, business, name)
 	if core.CodeOf(err) == core.NotFound {
 		served = cmp.Or(plugin, name)
 		return served, served, nil

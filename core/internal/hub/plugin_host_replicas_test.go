@@ -88,7 +88,7 @@ func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
 	require.NoError(t, with.Refresh(t.Context(), true))
 	require.NoError(t, without.Refresh(t.Context(), false))
 	queue := publications.New(n.hub.db)
-	beside := publish.NewEngine(publish.Config{}, publish.Parts{
+	beside := publish.NewEngine(publish.Config{}, publish.Dependencies{
 		Queue: queue, Clock: n.clock, Observer: noPublications{t}, Busy: func() bool { return false },
 		Log:      hubtest.Logger(),
 		Renderer: aggregator.Renderer{Host: without, Source: menus.NewMenuSource(n.hub.db)},

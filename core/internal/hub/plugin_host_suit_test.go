@@ -20,7 +20,7 @@ func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
 	d.platform("tasty", "aggregator-a", `{"brand":"harbour"}`)
 	read := func(kind string) core.Code {
 		_, err := host.Read(t.Context(),
-			relay.Inbound{Caller: relay.Caller{Business: d.tenant.ID, Platform: "tasty"}, Kind: kind,
+			relay.InboundRequest{Caller: relay.Caller{Business: d.tenant.ID, Platform: "tasty"}, Kind: kind,
 				Body: []byte("{")})
 		return core.CodeOf(err)
 	}

@@ -171,13 +171,13 @@ func TestPlatformSecretsAreEncryptedPerBusiness(t *testing.T) {
 	platforms := platformsdb.New(db)
 	require.NoError(t, platforms.Set(t.Context(), one.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
 		func(a *relay.Access) error {
-			a.Settings, a.Addresses, a.Secrets = []byte(`{"a":1}`), map[string]string{"api": "https://x.example"},
+			a.Settings, a.BaseURLs, a.Secrets = []byte(`{"a":1}`), map[string]string{"api": "https://x.example"},
 				map[string]string{"token": "s3cret"}
 			return nil
 		}))
 	set, err := platforms.Access(t.Context(), one.ID, "tasty")
 	require.NoError(t, err)
-	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), Addresses: map[string]string{"api": "https://x.example"},
+	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), BaseURLs: map[string]string{"api": "https://x.example"},
 		Secrets: map[string]string{"token": "s3cret"}, Accept: relay.AcceptHub, Currency: "USD"}, set)
 	_, err = platforms.Access(t.Context(), other.ID, "tasty")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
@@ -193,7 +193,7 @@ func TestPlatformSecretsAreEncryptedPerBusiness(t *testing.T) {
 		access.Change{Business: one.ID, Action: "platform.change"}))
 	set, err = platforms.Access(t.Context(), one.ID, "tasty")
 	require.NoError(t, err)
-	require.Equal(t, relay.Access{Settings: []byte{}, Addresses: map[string]string{}, Secrets: map[string]string{},
+	require.Equal(t, relay.Access{Settings: []byte{}, BaseURLs: map[string]string{}, Secrets: map[string]string{},
 		Accept: relay.AcceptHub, Currency: "USD"}, set,
 		"what one plugin was given is not for another")
 	entries, err := consoleview.New(db).Audit(t.Context(), one.ID,

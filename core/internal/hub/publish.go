@@ -20,7 +20,7 @@ func (h *Hub) joinPublisher(config Config, observer publish.Observer) {
 	clock := h.db.Clock()
 	h.menuSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuTime,
 		KeepLimit: keptForPlugins}, h.guard, clock)
-	h.publisher = publish.NewEngine(publish.Config{Renderings: config.Renderings}, publish.Parts{
+	h.publisher = publish.NewEngine(publish.Config{MaxRenderings: config.Renderings}, publish.Dependencies{
 		Queue: publications.New(h.db), Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log,
 		Tracer: config.Tracer,
 		Renderer: aggregator.Renderer{

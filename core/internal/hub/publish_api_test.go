@@ -164,7 +164,7 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 		require.Less(t, n.clock.Now().Sub(since), 15*time.Second, "no retry came before")
 		return event["errors"].([]any)[0].(map[string]any)
 	}
-	problem := lose(func(a *relay.Access) { delete(a.Addresses, "partner_api") })
+	problem := lose(func(a *relay.Access) { delete(a.BaseURLs, "partner_api") })
 	require.Equal(t, "not_published", problem["code"])
 	require.Equal(t, `nothing can be sent to platform "p-a": the platform has no URL for the endpoint `+
 		`"partner_api" of its plugin`, problem["message"])
@@ -172,7 +172,7 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.At(one, "status"), hubtest.At(one, "message")})
 	require.Len(t, n.told.Arrivals(), told, "it is reported once")
 	require.Contains(t, lose(func(a *relay.Access) {
-		a.Addresses["partner_api"] = n.board.URL
+		a.BaseURLs["partner_api"] = n.board.URL
 		a.Secrets = nil
 	})["message"], `platform "p-a": the platform has no secret "api_key"`)
 	require.Len(t, n.board.all(), before)
@@ -316,7 +316,7 @@ func TestAggregatorReceivesAcknowledgementAndStatusUpdates(t *testing.T) {
 	n.board.answers(func(_ int, r posted) (int, string) { return 200, `{"accepted":true}` })
 	n.menu("s1", soup)
 	n.quiet()
-	key, err := relay.Callers{Records: platforms.NewCallers(n.hub.db), Clock: n.clock}.Create(t.Context(), n.tenant.ID,
+	key, err := relay.Callers{Keys: platforms.NewCallers(n.hub.db), Clock: n.clock}.CreateKey(t.Context(), n.tenant.ID,
 		"p-a")
 	require.NoError(t, err)
 	post := func(id, outlet string) answered {

@@ -108,7 +108,7 @@ func (n *newspaper) connect(tenant hubtest.Tenant, name, plugin, secret, setting
 	n.t.Helper()
 	require.NoError(n.t, platforms.New(n.hub.db).Set(context.Background(), tenant.ID,
 		core.Platform{Name: name, ServedBy: plugin}, func(a *relay.Access) error {
-			a.Addresses = map[string]string{"partner_api": n.board.URL, "catalogue_api": n.board.URL,
+			a.BaseURLs = map[string]string{"partner_api": n.board.URL, "catalogue_api": n.board.URL,
 				"delivery_api": n.board.URL, "gateway": n.board.URL}
 			a.Secrets = map[string]string{"api_key": secret, "access_token": secret, "app_key": secret}
 			a.Settings = []byte(settings)

@@ -20,7 +20,7 @@ import (
 type Plugins interface {
 	relay.Plugins
 	relay.Reader
-	relay.Proofs
+	relay.Verifications
 	action.Offers
 }
 
@@ -36,7 +36,7 @@ func (h *Hub) joinRelay(config Config, observer relay.Observer) {
 	clock := h.db.Clock()
 	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: keptForPlugins}, h.guard,
 		clock)
-	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, leastCallLease)}, relay.Parts{
+	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, leastCallLease)}, relay.Dependencies{
 		Queue: callsOf(h.db), Plugins: config.Plugins, Platforms: config.Platforms, Sender: outbound{h.aggregatorSender},
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})

@@ -117,7 +117,7 @@ func TestRiderLocationIsSentToTheAggregator(t *testing.T) {
 		require.Equal(t, map[string]any{"status": "success", "message": "rider location enqueued"}, r.body)
 		require.Contains(t, string(f.reachedWith(n+1).Body),
 			[]string{`"latitude":"12.9716","longitude":"77.5946"`, `"latitude":"12.9717","longitude":"-0.5"`}[n])
-		f.clock.Advance(relay.PlaceEvery)
+		f.clock.Advance(relay.LocationInterval)
 	}
 	require.Empty(t, f.events.Arrivals(), "places are told to nobody else")
 }

@@ -82,11 +82,11 @@ func (*agent) Actions(_ context.Context, plugin string) ([]string, error) {
 	return nil, core.Errorf(core.Unavailable, "plugin %s is not running", plugin)
 }
 
-func (*agent) Proof(string, string) (relay.Proof, error) {
-	return relay.Proof{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
+func (*agent) Verification(string, string) (relay.CallbackVerification, error) {
+	return relay.CallbackVerification{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
 }
 
-func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
+func (*agent) Read(_ context.Context, in relay.InboundRequest) (relay.Message, error) {
 	var sent struct {
 		OrderID string `json:"orderId"`
 		Dish    string `json:"dish"`
@@ -124,7 +124,7 @@ func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
 type reached struct{ address string }
 
 func (r reached) Access(_ context.Context, business core.BusinessID, platform string) (relay.Access, error) {
-	return relay.Access{Settings: []byte(platform), Addresses: map[string]string{"api": r.address},
+	return relay.Access{Settings: []byte(platform), BaseURLs: map[string]string{"api": r.address},
 		Secrets: map[string]string{"token": fmt.Sprint("t-", business)}}, nil
 }
 

@@ -114,7 +114,7 @@ func TestWaitEndsInTimeAndHoldsNoMemory(t *testing.T) {
 func TestWaitsBeyondTheLimitAreAnsweredAtOnce(t *testing.T) {
 	a := newAPI(t, unlimited)
 	tenant, other := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
-	held := a.waitFor(t, tenant, job.MaxBusinessWaits, oneStore)
+	held := a.waitFor(t, tenant, job.MaxBusinessWaiting, oneStore)
 	r := a.do(t, request{method: "POST", path: storesRoute + "?wait=5", authorization: tenant.Authorization,
 		body: oneStore})
 	require.Equal(t, 200, r.status, r.text)

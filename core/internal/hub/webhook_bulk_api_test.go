@@ -165,8 +165,8 @@ func TestEveryThrottledResponseHasRetryAfter(t *testing.T) {
 	})
 	tenant := hubtest.Business(t, a.hub.db)
 	channel := hubtest.ChannelKey(t, a.hub.db, tenant.ID, "")
-	callers := relay.Callers{Records: platforms.NewCallers(a.hub.db), Clock: a.clock}
-	platform, err := callers.Create(t.Context(), tenant.ID, "web")
+	callers := relay.Callers{Keys: platforms.NewCallers(a.hub.db), Clock: a.clock}
+	platform, err := callers.CreateKey(t.Context(), tenant.ID, "web")
 	require.NoError(t, err)
 	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
 	require.NoError(t, err)

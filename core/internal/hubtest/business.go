@@ -32,7 +32,7 @@ func Business(t testing.TB, db *postgres.DB) Tenant {
 func BusinessIn(t testing.TB, db *postgres.DB, currency string) Tenant {
 	t.Helper()
 	ctx := context.Background()
-	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	tenant := Tenant{CallbackSecret: webhook.NewSecret()}
 	business, err := accounts.CreateBusiness(ctx,
 		core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York", Currency: currency},
@@ -67,7 +67,7 @@ func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event co
 // and returns the header's value.
 func ChannelKey(t testing.TB, db *postgres.DB, business core.BusinessID, platform string) string {
 	t.Helper()
-	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	_, secret, err := accounts.CreateKey(context.Background(),
 		access.Key{Business: business, Username: "shop", Scope: core.ScopeChannel, Platform: platform})
 	require.NoError(t, err)

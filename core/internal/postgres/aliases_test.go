@@ -116,7 +116,7 @@ func TestAliasCountsForWhatIsStored(t *testing.T) {
 	work, names := p.claim(me)
 	require.Contains(t, names, "s9/a", "the change is published")
 	for _, w := range work {
-		require.Equal(t, map[string]string{"a": "zomato", "b": "b"}[w.Platform], w.SentAs, "for its events")
+		require.Equal(t, map[string]string{"a": "zomato", "b": "b"}[w.Platform], w.EventPlatform, "for its events")
 	}
 
 	p.back(before)

@@ -210,7 +210,7 @@ func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 	p.clock.Advance(time.Minute)
 	again, _ := p.claim(other)
 	for _, w := range again {
-		p.finish(other, publishing.Result{Work: w, State: publishing.Waiting, Untried: true,
+		p.finish(other, publishing.Result{Work: w, State: publishing.Waiting, Uncounted: true,
 			Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()})
 	}
 	all, err := read.PublishedAt(t.Context(), p.business, []int64{work[0].StoreID})

@@ -53,7 +53,7 @@ func TestResentDeliveryKeepsItsEarlierAttempts(t *testing.T) {
 	c.answer(500, owner, again...)
 	d, _, err := c.queue.Get(t.Context(), c.business, ended[0].ID)
 	require.NoError(t, err)
-	require.Equal(t, []any{1, 2, webhook.Status}, []any{d.Base, d.Attempts, d.LastClass})
+	require.Equal(t, []any{1, 2, webhook.Status}, []any{d.AttemptsBeforeRestart, d.Attempts, d.LastClass})
 }
 
 func TestChangeTokenFollowsMenuPublications(t *testing.T) {

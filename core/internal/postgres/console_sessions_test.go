@@ -17,9 +17,9 @@ import (
 func TestConcurrentSignInsStayWithinTheLimit(t *testing.T) {
 	clock := clocktest.New()
 	records := accessdb.New(hubtest.Database(t, clock))
-	account := access.Subject{Name: "account/kim@example.com", Most: 10}
+	account := access.Subject{Name: "account/kim@example.com", Limit: 10}
 	try := func(address string, most int) bool {
-		allowed, err := records.CountAttempt(t.Context(), []access.Subject{account, {Name: address, Most: most}},
+		allowed, err := records.CountAttempt(t.Context(), []access.Subject{account, {Name: address, Limit: most}},
 			clock.Now(), clock.Now().Add(-time.Minute))
 		require.NoError(t, err)
 		return allowed

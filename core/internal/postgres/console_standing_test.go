@@ -148,7 +148,7 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 		if w.Platform == "b" && w.StoreRef == "s1" {
 			result = publishing.Result{Work: w, State: publishing.Failed, Message: "told to fail", At: p.clock.Now()}
 		} else if w.Platform == "b" {
-			result = publishing.Result{Work: w, State: publishing.Waiting, Untried: true,
+			result = publishing.Result{Work: w, State: publishing.Waiting, Uncounted: true,
 				Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()}
 		}
 		p.finish(me, result)

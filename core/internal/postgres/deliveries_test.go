@@ -199,7 +199,7 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	mu.Lock()
 	gone = false
 	mu.Unlock()
-	subs := webhook.Subscriptions{Records: deliveries.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: clock}
+	subs := webhook.Subscriptions{Store: deliveries.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: clock}
 	on := true
 	require.NoError(t, subs.Update(ctx, tenant.ID, "test", sub.ID, webhook.Input{Active: &on}))
 	engine.Wake()
@@ -233,7 +233,7 @@ type dead struct{ clock core.Clock }
 func (dead) Owner() core.ID          { return core.ID{1} }
 func (d dead) LeaseUntil() time.Time { return d.clock.Now().Add(20 * time.Second) }
 func (dead) Reserve(int64) bool      { return true }
-func (dead) Forget(int64)            {}
+func (dead) CancelReservation(int64) {}
 func (dead) Start(webhook.Delivery)  {}
 func (dead) Invalidate(int64, int64) {}
 func (dead) Wake()                   {}
@@ -329,7 +329,7 @@ func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	}
 	results[1].State, results[1].RetryAt, results[1].Attempt.Status = webhook.Pending, now, 500
 	for _, part := range [][]webhook.Result{results[:2], results} { // the response to the first COMMIT was lost
-		_, err = queue.Finish(ctx, owner, part, webhook.Probing{After: 20, For: time.Minute})
+		_, err = queue.Finish(ctx, owner, part, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 		require.NoError(t, err)
 		batch, err := queue.Claim(ctx, owner, claimUpTo(10, 1<<20),
 			now.Add(time.Minute))
@@ -341,7 +341,7 @@ func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	}
 	late := results[1] // another attempt, by a replica that was paused meanwhile
 	late.Attempt.StartedAt = now.Add(time.Second)
-	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late}, webhook.Probing{After: 20, For: time.Minute})
+	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late}, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 	require.NoError(t, err)
 	require.Len(t, history(t, db, late.Delivery.EventID), 2)
 }
@@ -364,7 +364,7 @@ func TestRejectedResultDoesNotBlockTheOtherResults(t *testing.T) {
 			Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 200}}
 	}
 	results[2].Attempt.Status = 1 << 20 // out of range for smallint
-	_, err = queue.Finish(ctx, owner, results, webhook.Probing{After: 20, For: time.Minute})
+	_, err = queue.Finish(ctx, owner, results, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 	require.NoError(t, err)
 	for i, d := range batch.Items {
 		want := 1
@@ -387,7 +387,7 @@ func TestAttemptSentTwiceIsRecorded(t *testing.T) {
 		require.Len(t, batch.Items, 1)
 		_, err = store.Finish(ctx, owner, []webhook.Result{{Delivery: batch.Items[0], State: webhook.Pending,
 			RetryAt: db.Clock().Now(), Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 500,
-				ErrorClass: webhook.Status, SentTwice: twice}}}, webhook.Probing{After: 20, For: time.Minute})
+				ErrorClass: webhook.Status, SentTwice: twice}}}, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 		require.NoError(t, err)
 		_, attempts, err := store.Get(ctx, tenant.ID, batch.Items[0].ID)
 		require.NoError(t, err)

@@ -58,7 +58,7 @@ func TestClaimTakesLargeBodiesUpToItsCapacity(t *testing.T) {
 		results[i] = webhook.Result{Delivery: d, State: webhook.Failed,
 			Attempt: webhook.Attempt{StartedAt: clock.Now(), Status: 500}}
 	}
-	_, err := store.Finish(ctx, owner, results, webhook.Probing{After: 20, For: time.Minute})
+	_, err := store.Finish(ctx, owner, results, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 	require.NoError(t, err)
 	for _, d := range batch.Items {
 		require.NoError(t, store.Retry(ctx, tenant.ID, d.ID))

@@ -24,7 +24,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-var strict = webhook.Probing{After: 4, For: time.Second, First: time.Second, Longest: 4 * time.Second}
+var strict = webhook.CircuitRules{FailureThreshold: 4, MinDuration: time.Second, FirstProbe: time.Second, MaxProbeInterval: 4 * time.Second}
 
 // clinic is a business with one webhook whose test acts as the engine.
 type clinic struct {
@@ -157,7 +157,7 @@ func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	require.NotEmpty(t, held)
 	for _, d := range held {
 		require.Equal(t, "the endpoint has responded with errors since "+c.since+
-			", the last was 503; it is retried every 1s", d.HeldBecause)
+			", the last was 503; it is retried every 1s", d.HeldMessage)
 		require.Equal(t, c.since, d.HeldSince.UTC().Format(time.RFC3339))
 	}
 	pending, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Pending, Limit: 100})
@@ -175,7 +175,7 @@ func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	require.Len(t, c.held(), len(held)-1, "the probe is under way")
 	c.answer(0, owner, probe...)
 	require.Equal(t, "the endpoint has not responded since "+c.since+"; it is retried every 2s",
-		c.held()[0].HeldBecause)
+		c.held()[0].HeldMessage)
 }
 
 // counting is a starter with unlimited capacity that counts reservations.
@@ -230,7 +230,7 @@ func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 1)
 	require.Equal(t, asked, claimed[0].ID)
-	require.True(t, claimed[0].Asked)
+	require.True(t, claimed[0].Manual)
 	require.False(t, claimed[0].Probe)
 	_, none, _ := c.claim()
 	require.Empty(t, none)
@@ -249,7 +249,7 @@ func TestAbandonedProbeIsMadeByAnotherReplica(t *testing.T) {
 	require.Len(t, crashed, 1)
 	_, none, next := c.claim()
 	require.Empty(t, none)
-	require.Equal(t, crashed[0].LeasedTo, next.UTC())
+	require.Equal(t, crashed[0].LeasedUntil, next.UTC())
 	c.clock.Advance(20 * time.Second)
 	owner, second, _ := c.claim()
 	require.Len(t, second, 1, "when its lease is over")
@@ -286,7 +286,7 @@ func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 	_, none, _ := c.claim()
 	require.Empty(t, none)
 	for _, d := range c.held() {
-		require.Equal(t, "the webhook is paused", d.HeldBecause)
+		require.Equal(t, "the webhook is paused", d.HeldMessage)
 	}
 	change(func(s *webhook.Subscription) { s.Active, s.URL = true, "https://new.example/" })
 	_, all, _ := c.claim()
@@ -346,7 +346,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 		accepted.Add(1)
 	})
 	hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
-	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointLimit: 2, Probing: strict}, true)
+	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointLimit: 2, Circuit: strict}, true)
 	for range events {
 		publish(t, db, business, "", `{}`)
 	}

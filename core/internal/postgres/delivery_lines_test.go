@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-var lenient = webhook.Probing{After: 1 << 20, For: time.Hour}
+var lenient = webhook.CircuitRules{FailureThreshold: 1 << 20, MinDuration: time.Hour}
 
 // till is a business with two webhooks at one server: one path for placed orders, one for
 // status changes.
@@ -247,7 +247,7 @@ func TestManualRetryKeepsTheSequence(t *testing.T) {
 	held, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Held, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	require.Equal(t, "an earlier event of the same order is not delivered yet", held[0].HeldBecause)
+	require.Equal(t, "an earlier event of the same order is not delivered yet", held[0].HeldMessage)
 	err = queue.Retry(ctx, c.business, held[0].ID)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, "earlier event")
@@ -274,7 +274,7 @@ func TestReleaseAndLostLeaseKeepTheSequence(t *testing.T) {
 	c.may()
 	c.finish(owner, webhook.Delivered, again["1/1"])
 	_, second := c.may("1/2")
-	require.Equal(t, 2, second["1/2"].Place)
+	require.Equal(t, 2, second["1/2"].Sequence)
 }
 
 func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
@@ -309,8 +309,8 @@ func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
 		for range 5 { // leases from before the crash expire
 			owner, rest := c.claim()
 			for name, d := range rest {
-				require.Greater(t, d.Place, place[d.Line], name)
-				place[d.Line] = d.Place
+				require.Greater(t, d.Sequence, place[d.OrderingKey], name)
+				place[d.OrderingKey] = d.Sequence
 				c.finish(owner, webhook.Delivered, d)
 			}
 			c.clock.Advance(20 * time.Second)

@@ -103,13 +103,13 @@ func TestDisablingAWebhookShowsItsDeliveriesAsHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, held, 1)
 	require.Equal(t, first["1/1"].ID, held[0].ID)
-	require.Equal(t, "the webhook is paused", held[0].HeldBecause)
+	require.Equal(t, "the webhook is paused", held[0].HeldMessage)
 	require.Zero(t, held[0].NextAttempt)
 	pending, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Pending, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, pending, 1, "the one under way")
 	require.Equal(t, first["2/1"].ID, pending[0].ID)
-	count, err := queue.Count(ctx, c.business, webhook.Choice{State: webhook.Pending, To: c.clock.Now().Add(time.Hour)})
+	count, err := queue.Count(ctx, c.business, webhook.Selector{State: webhook.Pending, To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count)
 	c.switchTo(c.placed, true)
@@ -128,13 +128,13 @@ func TestResentDeliveryKeepsItsSequenceNumber(t *testing.T) {
 	}
 	owner, third := c.may("1/3")
 	c.finish(owner, webhook.Pending, third["1/3"])
-	choice := webhook.Choice{IDs: ids}
+	choice := webhook.Selector{IDs: ids}
 	job, err := choice.Job(c.business, 2, c.clock.Now())
 	require.NoError(t, err)
 	require.NoError(t, jobs.New(c.db).Enqueue(ctx, job, ""))
 	claimed, _, err := jobs.New(c.db).Claim(ctx, core.ID{1}, 1, c.clock.Now().Add(time.Minute))
 	require.NoError(t, err)
-	resent, _, err := deliveries.New(c.db).Again(ctx, claimed[0], choice, 10)
+	resent, _, err := deliveries.New(c.db).ResendNext(ctx, claimed[0], choice, 10)
 	require.NoError(t, err)
 	require.Equal(t, 2, resent.Resent)
 	c.clock.Advance(time.Second) // the third becomes due
@@ -185,7 +185,7 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 	clear(r.accepted)
 	r.mu.Unlock()
 	now := dbs[0].Clock().Now().Add(time.Millisecond)
-	choice := webhook.Choice{State: webhook.Delivered, To: now, EndedBy: now}
+	choice := webhook.Selector{State: webhook.Delivered, To: now, EndedBy: now}
 	job, err := choice.Job(business, 0, now)
 	require.NoError(t, err)
 	require.NoError(t, jobs.New(dbs[0]).Enqueue(ctx, job, ""))
@@ -193,7 +193,7 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 	require.NoError(t, err)
 	queue := deliveries.New(dbs[0])
 	for more := true; more; {
-		_, more, err = queue.Again(ctx, claimed[0], choice, 25) // batches that split the events of orders
+		_, more, err = queue.ResendNext(ctx, claimed[0], choice, 25) // batches that split the events of orders
 		require.NoError(t, err)
 	}
 	for order := int64(1); order <= orders; order++ {

@@ -121,7 +121,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 }
 
 func rotate(db *postgres.DB, sub webhook.Subscription, _ string) error {
-	subs := webhook.Subscriptions{Records: deliveries.NewWebhooks(db), Overlap: time.Hour, Clock: db.Clock()}
+	subs := webhook.Subscriptions{Store: deliveries.NewWebhooks(db), Overlap: time.Hour, Clock: db.Clock()}
 	_, err := subs.Rotate(context.Background(), sub.Business, sub.ID, "test", "")
 	return err
 }
@@ -157,7 +157,7 @@ func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
 func TestSampleDeliveryBypassesAnOpenCircuit(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
-	tester := webhook.Tester{Records: deliveries.NewWebhooks(c.db), Publisher: outbox.NewPublisher(c.db),
+	tester := webhook.Tester{Subscriptions: deliveries.NewWebhooks(c.db), Publisher: outbox.NewPublisher(c.db),
 		Sample: func(core.EventType) []byte { return []byte(`{}`) }, Clock: c.clock}
 	_, err := tester.Test(context.Background(), c.business, c.sub.ID)
 	require.NoError(t, err)

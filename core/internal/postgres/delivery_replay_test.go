@@ -37,7 +37,7 @@ func (c *clinic) end(state webhook.State, owner core.ID, deliveries ...webhook.D
 }
 
 // redeliver queues a bulk resend and leases it.
-func (c *clinic) redeliver(choice webhook.Choice) core.Job {
+func (c *clinic) redeliver(choice webhook.Selector) core.Job {
 	c.t.Helper()
 	ctx := context.Background()
 	if choice.To.IsZero() {
@@ -62,7 +62,7 @@ func (c *clinic) lease() core.Job {
 }
 
 func (c *clinic) run(job core.Job) error {
-	return webhook.Redelivery{Records: c.queue, Clock: c.clock}.Run(context.Background(), job, func(int, int) {})
+	return webhook.BulkResend{Resends: c.queue, Clock: c.clock}.Run(context.Background(), job, func(int, int) {})
 }
 
 func (c *clinic) result(job core.Job) string {
@@ -76,13 +76,13 @@ func TestBulkResendSendsEachFailedDeliveryOnce(t *testing.T) {
 	c := newClinic(t)
 	c.fail(5)
 	c.publish(1) // still pending
-	job := c.redeliver(webhook.Choice{State: webhook.Failed})
+	job := c.redeliver(webhook.Selector{State: webhook.Failed})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":5,"skipped":0}`, c.result(job))
 	owner, again, _ := c.claim()
 	require.Len(t, again, 6)
 	c.end(webhook.Failed, owner, again...)
-	job = c.redeliver(webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(-time.Hour)})
+	job = c.redeliver(webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(-time.Hour)})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":0,"skipped":0}`, c.result(job), "none of that time")
 }
@@ -109,14 +109,14 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 	}
 	stranger := hubtest.Business(t, c.db)
 	count, err := c.queue.Count(ctx, stranger.ID,
-		webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
+		webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count, "of another business")
 	var ids []core.ID
 	for _, d := range claimed {
 		ids = append(ids, d.ID)
 	}
-	job := c.redeliver(webhook.Choice{IDs: append(ids, core.NewID(c.clock.Now()))})
+	job := c.redeliver(webhook.Selector{IDs: append(ids, core.NewID(c.clock.Now()))})
 	require.NoError(t, c.run(job))
 	_, again, _ := c.claim()
 	require.Len(t, again, left)
@@ -132,7 +132,7 @@ func TestBulkResendRetriesPendingDeliveriesNow(t *testing.T) {
 		Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 404}}}
 	_, err := c.queue.Finish(context.Background(), owner, results, strict)
 	require.NoError(t, err)
-	job := c.redeliver(webhook.Choice{State: webhook.Pending})
+	job := c.redeliver(webhook.Selector{State: webhook.Pending})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":1,"skipped":0}`, c.result(job), "the one that waits, not the one under way")
 	_, again, _ := c.claim()
@@ -144,18 +144,18 @@ func TestBulkResendSurvivesACrashAtEveryStatement(t *testing.T) {
 	c, ctx := newClinic(t), context.Background()
 	const n, chunk = 7, 2
 	c.fail(n)
-	choice := webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
+	choice := webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
 	for at := 1; ; at++ {
 		job := c.redeliver(choice)
 		broken := pgtest.BreakAt(c.db, at)
 		work := func() error {
 			for {
-				_, more, err := c.queue.Again(ctx, job, choice, chunk)
+				_, more, err := c.queue.ResendNext(ctx, job, choice, chunk)
 				if err != nil {
 					return err
 				}
 				if !more {
-					return c.queue.EndRedelivery(ctx, job, "")
+					return c.queue.EndBulkResend(ctx, job, "")
 				}
 			}
 		}
@@ -178,11 +178,11 @@ func TestBulkResendSurvivesACrashAtEveryStatement(t *testing.T) {
 func TestBulkResendWithLostLeaseChangesNothing(t *testing.T) {
 	c, ctx := newClinic(t), context.Background()
 	c.fail(3)
-	choice := webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
+	choice := webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
 	lost := c.redeliver(choice)
 	c.clock.Advance(15 * time.Second)
 	held := c.lease()
-	_, _, err := c.queue.Again(ctx, lost, choice, 10)
+	_, _, err := c.queue.ResendNext(ctx, lost, choice, 10)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.NoError(t, c.run(held))
 	_, again, _ := c.claim()

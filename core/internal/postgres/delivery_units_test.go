@@ -23,7 +23,7 @@ func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 			[]webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(wait),
 				Attempt: webhook.Attempt{StartedAt: c.clock.Now(), ErrorClass: webhook.Timeout, Error: "no",
 					URL: d.URL}}},
-			webhook.Probing{After: 100, For: time.Hour})
+			webhook.CircuitRules{FailureThreshold: 100, MinDuration: time.Hour})
 		require.NoError(t, err)
 	}
 	change := func(units webhook.Units) {

@@ -184,7 +184,7 @@ func TestOrderIsCheckedAgainstStoreHoursAndMinimum(t *testing.T) {
 
 func TestAggregatorOrderUsesTheExternalPrice(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	b, err := access.Access{Records: accessdb.New(db), Clock: db.Clock()}.CreateBusiness(context.Background(),
+	b, err := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}.CreateBusiness(context.Background(),
 		core.Business{Name: "K", Country: "US", Timezone: "UTC", Currency: "USD"}, "", []string{"aggregator-a"})
 	require.NoError(t, err)
 	k := newKitchen(t, db, "US")

@@ -35,8 +35,8 @@ func TestDamagedJobFailsWithoutBlockingOthers(t *testing.T) {
 	require.Contains(t, byID[damaged].BodyError, "decompressing a stored body")
 	require.Empty(t, byID[whole].BodyError)
 
-	require.NoError(t, jobs.GiveUp(ctx, byID[damaged], byID[damaged].BodyError))
-	require.Equal(t, core.Conflict, core.CodeOf(jobs.GiveUp(ctx, byID[damaged], "")), "it has ended")
+	require.NoError(t, jobs.MarkFailed(ctx, byID[damaged], byID[damaged].BodyError))
+	require.Equal(t, core.Conflict, core.CodeOf(jobs.MarkFailed(ctx, byID[damaged], "")), "it has ended")
 	status, err := jobs.Status(ctx, first.ID, damaged)
 	require.NoError(t, err)
 	require.Equal(t, job.Failed, status.State)

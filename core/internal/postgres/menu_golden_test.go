@@ -74,7 +74,7 @@ func TestMenuMatchesGoldenFiles(t *testing.T) {
 // newDiner returns a kitchen that also sells on two aggregators.
 func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
 	t.Helper()
-	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	b, err := accounts.CreateBusiness(context.Background(),
 		core.Business{Name: "D", Country: country, Timezone: "UTC", Currency: "USD"},
 		webhook.NewSecret(), []string{"aggregator-a", "aggregator-b"})

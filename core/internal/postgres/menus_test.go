@@ -58,7 +58,7 @@ func keysNamed(names ...string) (keys []menu.Key) {
 
 func newKitchen(t *testing.T, db *postgres.DB, country string) *kitchen {
 	t.Helper()
-	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	b, err := accounts.CreateBusiness(context.Background(),
 		core.Business{Name: "K", Country: country, Timezone: "UTC", Currency: "USD"}, webhook.NewSecret(), nil)
 	require.NoError(t, err)

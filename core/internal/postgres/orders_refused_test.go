@@ -114,7 +114,7 @@ func TestUnverifiedCallsAreRecordedOncePerSecond(t *testing.T) {
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	callers, read := platformsdb.NewCallers(db), consoleview.New(db)
 	note := func(business core.BusinessID, platform, why string) {
-		require.NoError(t, callers.NoteRefused(t.Context(), business, platform, why))
+		require.NoError(t, callers.RecordRejection(t.Context(), business, platform, why))
 	}
 	noted := func() (list map[string]string) {
 		platforms, err := read.ListPlatforms(t.Context(), k.business)

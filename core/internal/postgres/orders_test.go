@@ -286,7 +286,7 @@ func TestLargeOrderReadsBackEqualAfterCompression(t *testing.T) {
 
 func TestDisabledKeyIsRejectedImmediately(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	tenants := []hubtest.Tenant{}
 	for range 10 {
 		tenants = append(tenants, hubtest.Business(t, db))

@@ -80,8 +80,8 @@ func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 			s, err := source.Read(t.Context(), p.business, w.StoreID, w.Platform)
 			require.NoError(t, err)
 			r := p.done(w)
-			if r.Outlet = s.PlatformStoreID; r.Outlet == "" {
-				r.Outlet = w.StoreRef
+			if r.PlatformStoreID = s.PlatformStoreID; r.PlatformStoreID == "" {
+				r.PlatformStoreID = w.StoreRef
 			}
 			r.State = state
 			p.finish(me, r)

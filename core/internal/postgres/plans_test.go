@@ -289,7 +289,7 @@ func useQueues(t *testing.T, p *press) {
 				results[i].Attempt.ErrorClass = webhook.Timeout
 			}
 		}
-		_, err := hooks.Finish(ctx, owner, results, webhook.Probing{After: 1})
+		_, err := hooks.Finish(ctx, owner, results, webhook.CircuitRules{FailureThreshold: 1})
 		require.NoError(t, err)
 	}
 	list := claimed()
@@ -314,7 +314,7 @@ func useQueues(t *testing.T, p *press) {
 	work = claims.Items
 	attempt := &relay.Attempt{StartedAt: p.clock.Now()}
 	require.NoError(t, calls.Finish(ctx, owner, []relay.Result{{Call: work[0], State: relay.Done, Attempt: attempt,
-		Executed: p.clock.Now()}}))
+		FinishedAt: p.clock.Now()}}))
 	_, err = calls.Claim(ctx, owner, capacity, until())
 	require.NoError(t, err)
 
@@ -340,7 +340,7 @@ func useQueues(t *testing.T, p *press) {
 	require.NoError(t, jobs.Retry(ctx, begun[0], p.clock.Now(), "again"))
 	begun, _, err = jobs.Claim(ctx, owner, 4, until())
 	require.NoError(t, err)
-	require.NoError(t, jobs.GiveUp(ctx, begun[0], "failed"))
+	require.NoError(t, jobs.MarkFailed(ctx, begun[0], "failed"))
 	_, _, err = jobs.Claim(ctx, owner, 4, until())
 	require.NoError(t, err)
 }

@@ -40,7 +40,7 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 	}
 	r.under[name] = true
 	content := r.content[w.StoreRef]
-	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.Sent {
+	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.SendResult {
 		for range rand.IntN(1000) { // let others run at a random moment
 			runtime.Gosched()
 		}
@@ -53,9 +53,9 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 		r.under[name] = false
 		r.sent++
 		if rand.IntN(4) == 0 {
-			return publishing.Sent{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
+			return publishing.SendResult{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
 		}
-		return publishing.Sent{State: publishing.Published}
+		return publishing.SendResult{State: publishing.Published}
 	}}, nil
 }
 
@@ -70,7 +70,7 @@ func (r *racers) Published(result publishing.Result, _ time.Duration) {
 
 func TestRacingWorkersPublishEachMenuInOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Millisecond, Most: 5 * time.Millisecond})
+	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Millisecond, Max: 5 * time.Millisecond})
 	k := newKitchen(t, db, "US")
 	for _, platform := range []string{"a", "b"} {
 		pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, 'aggregator-a')`,
@@ -84,8 +84,8 @@ func TestRacingWorkersPublishEachMenuInOrder(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for range 3 {
-		e := publishing.NewEngine(publishing.Config{Renderings: 4, Poll: 2 * time.Millisecond},
-			publishing.Parts{Queue: publications.New(db), Renderer: r, Clock: db.Clock(), Observer: r,
+		e := publishing.NewEngine(publishing.Config{MaxRenderings: 4, Poll: 2 * time.Millisecond},
+			publishing.Dependencies{Queue: publications.New(db), Renderer: r, Clock: db.Clock(), Observer: r,
 				Busy: func() bool { return rand.IntN(2) == 0 }, Log: hubtest.Logger()})
 		running.Go(func() { e.Run(ctx) })
 	}

@@ -219,7 +219,7 @@ func TestPlatformStoreIDsMapToStores(t *testing.T) {
 func TestClockChangeShiftsPendingPublications(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	require.NoError(t, db.SetClock(t.Context()))
-	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Hour, Most: 2 * time.Hour})
+	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Hour, Max: 2 * time.Hour})
 	k := newKitchen(t, db, "US")
 	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 		k.business)

@@ -283,13 +283,13 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	third, _, err := ask("s1")
 	require.NoError(t, err)
 	for _, w := range work {
-		require.Equal(t, map[string][]core.ID{"a": {first}, "b": {first, second}}[w.Platform], w.Asked)
+		require.Equal(t, map[string][]core.ID{"a": {first}, "b": {first, second}}[w.Platform], w.ExplicitRequests)
 		p.finish(me, p.done(w))
 	}
 	work, _ = p.claim(me)
 	require.Len(t, work, 2)
 	for _, w := range work {
-		require.Equal(t, []core.ID{third}, w.Asked, "who asked meanwhile is answered by the next")
+		require.Equal(t, []core.ID{third}, w.ExplicitRequests, "who asked meanwhile is answered by the next")
 	}
 	p.stores(`{"ref_id":"s2","included_platforms":[]}`)
 	p.settleAll()
@@ -320,7 +320,7 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	}
 	work, names := p.claim(core.ID{1})
 	require.Equal(t, []string{"s1/a"}, names, "what is refused marks nothing")
-	require.Equal(t, asked, work[0].Asked)
+	require.Equal(t, asked, work[0].ExplicitRequests)
 	require.NoError(t, ask("b"))
 }
 
@@ -341,7 +341,7 @@ func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 	problem := []publishing.Problem{{Entity: "item", RefID: "curry", Code: "x", Message: "it's \\ \"wrong\" \x00"}}
 	for _, w := range work {
 		r := p.done(w)
-		r.Problems, r.LeftOut, r.Message = problem, problem, "noted"
+		r.Problems, r.Omitted, r.Message = problem, problem, "noted"
 		p.finish(me, r)
 	}
 	read := p.list("s1")

@@ -35,7 +35,7 @@ func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 	p.clock.Advance(2 * time.Second)
 	claimed, _ := p.claim(me)
 	work := one(claimed)
-	require.Equal(t, []core.ID{first, second}, work.Waiting)
+	require.Equal(t, []core.ID{first, second}, work.PendingRequests)
 
 	// A change stored before the menu is read is included in the publication.
 	carried := change(10)
@@ -44,16 +44,16 @@ func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 	require.Equal(t, []core.ID{first, second, carried}, s.Waiting)
 	after := change(11)
 	result := p.done(work)
-	result.Waiting = s.Waiting
+	result.PendingRequests = s.Waiting
 	p.finish(me, result)
 
 	p.clock.Advance(2 * time.Second)
 	claimed, _ = p.claim(me)
 	work = one(claimed)
-	require.Equal(t, []core.ID{after}, work.Waiting, "who was told waits no longer")
+	require.Equal(t, []core.ID{after}, work.PendingRequests, "who was told waits no longer")
 	require.NoError(t, p.queue.Release(t.Context(), me, work))
 	claimed, _ = p.claim(other)
-	require.Equal(t, []core.ID{after}, one(claimed).Waiting, "given back, it is anybody's at once")
+	require.Equal(t, []core.ID{after}, one(claimed).PendingRequests, "given back, it is anybody's at once")
 	require.Equal(t, []byte("now"), one(claimed).Digest, "and what the platform holds is known as before")
 	require.NoError(t, p.queue.Release(t.Context(), me, one(claimed)))
 	claimed, _ = p.claim(me)
@@ -70,7 +70,7 @@ func TestOnlyTheLatestHundredWaitingChangesAreKept(t *testing.T) {
 	claimed, _ := p.claim(me)
 	require.Len(t, claimed, 2)
 	for _, w := range claimed {
-		require.Len(t, w.Waiting, 100)
-		require.Equal(t, latest, w.Waiting[99])
+		require.Len(t, w.PendingRequests, 100)
+		require.Equal(t, latest, w.PendingRequests[99])
 	}
 }

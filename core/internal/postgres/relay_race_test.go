@@ -45,7 +45,7 @@ func (*partner) Interpret(context.Context, relay.Call, []byte, relay.Response) (
 }
 
 func (*partner) Access(context.Context, core.BusinessID, string) (relay.Access, error) {
-	return relay.Access{Addresses: map[string]string{"api": "https://x.example"}}, nil
+	return relay.Access{BaseURLs: map[string]string{"api": "https://x.example"}}, nil
 }
 
 func (*partner) Called(relay.Result) {}
@@ -94,7 +94,7 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 	replicas := []*ordersdb.Riders{}
 	for range 2 {
 		db := hubtest.Connect(t, url, nil)
-		engine := relay.NewEngine(relay.Config{Poll: 50 * time.Millisecond, EndpointLimit: 8}, relay.Parts{
+		engine := relay.NewEngine(relay.Config{Poll: 50 * time.Millisecond, EndpointLimit: 8}, relay.Dependencies{
 			Queue: callsOf(db), Plugins: p, Platforms: p, Sender: p, Clock: db.Clock(), Observer: p,
 			Log: hubtest.Logger(),
 		})
@@ -198,7 +198,7 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	calls := claim()
 	require.Len(t, calls, 1)
 	require.NoError(t, d.calls.Finish(ctx, me,
-		[]relay.Result{{Call: calls[0], State: relay.Done, Executed: db.Clock().Now()}}))
+		[]relay.Result{{Call: calls[0], State: relay.Done, FinishedAt: db.Clock().Now()}}))
 	_, err := d.riders.Update(ctx, order.RiderUpdate{Business: d.business, OrderID: id, Status: order.Assigned})
 	require.NoError(t, err)
 	db.LeapClock(-time.Hour)

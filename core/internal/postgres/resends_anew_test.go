@@ -57,7 +57,7 @@ func (c *cashier) place(t *testing.T, n int) {
 func (c *cashier) retry(t *testing.T) string {
 	t.Helper()
 	ctx, now := context.Background(), c.db.Clock().Now()
-	work, err := webhook.RetryRequest{Window: webhook.Window{From: now.Add(-time.Hour),
+	work, err := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: now.Add(-time.Hour),
 		To: now.Add(time.Second)}}.Job(c.business, now)
 	require.NoError(t, err)
 	require.NoError(t, jobs.New(c.db).Enqueue(ctx, work, ""))

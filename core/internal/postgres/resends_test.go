@@ -55,7 +55,7 @@ func TestOrderRetryResumesAfterACrash(t *testing.T) {
 		accepting.Store(true)
 
 		now := db.Clock().Now()
-		work, err := webhook.RetryRequest{Window: webhook.Window{From: start, To: now}}.Job(k.business, now)
+		work, err := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: start, To: now}}.Job(k.business, now)
 		require.NoError(t, err)
 		require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
 		broken := pgtest.BreakAt(other, n)
@@ -112,13 +112,13 @@ func TestOrderRetrySkipsOrdersDeliveredMeanwhile(t *testing.T) {
 		func() bool { waiting := list(webhook.Pending); return len(waiting) == 1 && waiting[0].Attempts == 1 })
 
 	now := db.Clock().Now()
-	window := webhook.Window{From: start, To: now}
-	work, err := webhook.RetryRequest{Window: window}.Job(k.business, now)
+	window := webhook.TimeRange{From: start, To: now}
+	work, err := webhook.RetryRequest{TimeRange: window}.Job(k.business, now)
 	require.NoError(t, err)
 	require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
 	claimed, _, err := jobs.New(db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
 	require.NoError(t, err)
-	require.NoError(t, resends.Choose(ctx, claimed[0], window))
+	require.NoError(t, resends.Select(ctx, claimed[0], window))
 	accepting.Store(true)
 	require.NoError(t, deliveries.Retry(ctx, k.business, list("")[0].ID))
 	eventually(t, "the delivery", func() bool { return len(list(webhook.Delivered)) == 1 })
@@ -138,6 +138,6 @@ func runOrderRetry(db *postgres.DB) error {
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	return webhook.OrderRetry{Records: deliveriesdb.NewResends(db), Clock: db.Clock()}.Run(ctx, claimed[0],
+	return webhook.OrderRetry{Retries: deliveriesdb.NewResends(db), Clock: db.Clock()}.Run(ctx, claimed[0],
 		func(int, int) {})
 }

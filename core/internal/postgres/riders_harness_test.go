@@ -93,12 +93,12 @@ func (d *depot) finish(owner core.ID, results ...relay.Result) {
 }
 
 func (d *depot) done(c relay.Call) relay.Result {
-	return relay.Result{Call: c, State: relay.Done, Executed: d.clock.Now(),
+	return relay.Result{Call: c, State: relay.Done, FinishedAt: d.clock.Now(),
 		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 200}}
 }
 
 func (d *depot) again(c relay.Call, after time.Duration) relay.Result {
-	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", Executed: d.clock.Now(),
+	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", FinishedAt: d.clock.Now(),
 		RetryAt: d.clock.Now().Add(after),
 		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}
 }

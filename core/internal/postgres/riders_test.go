@@ -40,7 +40,7 @@ func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 		require.Contains(t, string(calls[0].Payload),
 			fmt.Sprintf(`"status":%q,"name":"Asha","phone":"5550100"`, status))
 		require.Equal(t, relay.Order{ID: id, PlatformOrderID: "R-1", StoreRefID: "s1", Kind: "delivery",
-			Carrier: "self"}, calls[0].Order)
+			DeliveryMode: "self"}, calls[0].Order)
 		require.Equal(t, "aggregator-b", calls[0].Plugin)
 		require.Empty(t, d.claim(other), "nobody takes the next before this is done")
 		d.finish(me, d.done(calls[0]))
@@ -115,18 +115,18 @@ func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
 	require.Empty(t, d.claim(other), "one at a time")
 	d.finish(me, d.done(calls[0]))
 	require.Empty(t, d.claim(me), "an order's places are not told one at the heels of the other")
-	d.clock.Advance(relay.PlaceEvery)
+	d.clock.Advance(relay.LocationInterval)
 	next := d.claim(me)
 	require.Len(t, next, 1, "what came meanwhile is told")
 	require.Contains(t, string(next[0].Payload), `"latitude":"4"`)
 	d.finish(me, d.done(next[0]))
 	require.NoError(t, d.place(id, "5"))
 	require.Empty(t, d.claim(me), "nor is the next one when nothing waited")
-	d.clock.Advance(relay.PlaceEvery)
+	d.clock.Advance(relay.LocationInterval)
 	last := d.claim(me)
 	require.Len(t, last, 1)
 	d.finish(me, d.done(last[0]))
-	d.clock.Advance(relay.PlaceEvery)
+	d.clock.Advance(relay.LocationInterval)
 	require.Empty(t, d.claim(me), "dropped once it is delivered")
 
 	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2",
@@ -212,7 +212,7 @@ func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
 	d.finish(me, given)
 	require.Empty(t, d.claim(me), "given up until there is a newer one")
 	require.NoError(t, d.place(id, "3"))
-	d.clock.Advance(relay.PlaceEvery)
+	d.clock.Advance(relay.LocationInterval)
 	require.Len(t, d.claim(me), 1)
 }
 
@@ -237,7 +237,7 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 	tell := func(latitude string, state relay.State, message string) {
 		t.Helper()
 		require.NoError(t, d.place(id, latitude))
-		d.clock.Advance(relay.PlaceEvery)
+		d.clock.Advance(relay.LocationInterval)
 		result := d.again(d.claim(me)[0], 0)
 		result.State, result.Message = state, message
 		d.finish(me, result)

@@ -46,7 +46,7 @@ func sealSomething(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Sub
 	}
 	require.NoError(t, platforms.New(db).Set(context.Background(), tenant.ID,
 		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
-			a.Settings, a.Addresses, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}
+			a.Settings, a.BaseURLs, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}
 			return nil
 		}))
 	return tenant, subscriptions

@@ -78,14 +78,14 @@ func (s *switches) claimed(owner core.ID) []relay.Call {
 		s.clock.Now().Add(time.Minute))
 	require.NoError(s.t, err)
 	calls := batch.Items
-	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.Line), []byte(b.Line)) })
+	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.OrderingKey), []byte(b.OrderingKey)) })
 	return calls
 }
 
 func (s *switches) ends(owner core.ID, c relay.Call, state relay.State) {
 	s.t.Helper()
 	require.NoError(s.t, s.calls.Finish(context.Background(), owner,
-		[]relay.Result{{Call: c, State: state, Message: "so", Executed: s.clock.Now()}}))
+		[]relay.Result{{Call: c, State: state, Message: "so", FinishedAt: s.clock.Now()}}))
 }
 
 func TestStoreSwitchesAreSentInOrder(t *testing.T) {

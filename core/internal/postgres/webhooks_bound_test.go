@@ -58,7 +58,7 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
-	subs := webhook.Subscriptions{Records: deliveries.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: db.Clock()}
+	subs := webhook.Subscriptions{Store: deliveries.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: db.Clock()}
 	var inputs []webhook.Input
 	for _, event := range []core.EventType{core.OrderPlaced, core.StoreCreation, core.InventoryUpdate} {
 		for n := range 5 {

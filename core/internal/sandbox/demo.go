@@ -80,7 +80,7 @@ func DemoLink(ctx context.Context, db *postgres.DB, base string) (string, error)
 
 // demoBusiness returns the business of the stored credentials, or creates one.
 func demoBusiness(ctx context.Context, config DemoConfig) (kept Credentials, err error) {
-	accounts := access.Access{Records: accessdb.New(config.DB), Clock: config.DB.Clock()}
+	accounts := access.Access{Keys: accessdb.New(config.DB), Clock: config.DB.Clock()}
 	file := filepath.Join(config.DataDir, demoFile)
 	content, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

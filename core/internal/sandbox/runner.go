@@ -136,7 +136,7 @@ func (p *Runner) open(ctx context.Context, business core.BusinessID, g *run) (*S
 	if g.Platform != "" {
 		options.Platforms = []string{g.Platform}
 	}
-	scene, err := Open(ctx, options, access.Access{Records: accessdb.New(p.db), Clock: p.db.Clock()}, p.db)
+	scene, err := Open(ctx, options, access.Access{Keys: accessdb.New(p.db), Clock: p.db.Clock()}, p.db)
 	if err != nil {
 		return nil, core.Errorf(core.Invalid, "%s", strings.TrimPrefix(err.Error(), "--"))
 	}

@@ -36,7 +36,7 @@ func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugi
 			continue
 		}
 		platform := core.Platform{Name: needs.Plugin, ServedBy: needs.Plugin}
-		served, access, err := platforms.Of(ctx, business, platform.Name)
+		served, access, err := platforms.Lookup(ctx, business, platform.Name)
 		if err == nil && (served != needs.Plugin || reachedElsewhere(access, business, platform.Name)) {
 			continue
 		}
@@ -44,9 +44,9 @@ func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugi
 			return err
 		}
 		if err := platforms.Set(ctx, business, platform, func(a *relay.Access) error {
-			a.Addresses = map[string]string{}
+			a.BaseURLs = map[string]string{}
 			for _, endpoint := range needs.Endpoints {
-				a.Addresses[endpoint] = PlatformURL(address, business, platform.Name)
+				a.BaseURLs[endpoint] = PlatformURL(address, business, platform.Name)
 			}
 			for _, secret := range []string{needs.Outgoing, needs.Inbound} {
 				if a.Secrets[secret] == "" {
@@ -62,7 +62,7 @@ func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugi
 }
 
 func reachedElsewhere(access relay.Access, business core.BusinessID, platform string) bool {
-	for _, address := range access.Addresses {
+	for _, address := range access.BaseURLs {
 		if !strings.HasSuffix(address, platformPath(business, platform)) {
 			return true
 		}
@@ -124,7 +124,7 @@ func (s *Accounts) read(ctx context.Context, space, platform string) (simulator.
 	if err != nil {
 		return simulator.Account{}, simulator.ErrNoAccount
 	}
-	served, access, err := s.platforms.Of(ctx, core.BusinessID(business), platform)
+	served, access, err := s.platforms.Lookup(ctx, core.BusinessID(business), platform)
 	if core.CodeOf(err) == core.NotFound {
 		return simulator.Account{}, simulator.ErrNoAccount
 	}
@@ -132,7 +132,7 @@ func (s *Accounts) read(ctx context.Context, space, platform string) (simulator.
 		return simulator.Account{}, err
 	}
 	here := PlatformURL(s.address, core.BusinessID(business), platform)
-	for _, address := range access.Addresses {
+	for _, address := range access.BaseURLs {
 		if address == here {
 			return simulator.Account{
 				Space: space, Platform: platform, Plugin: served, Secrets: access.Secrets, Currency: access.Currency,

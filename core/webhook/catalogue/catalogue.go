@@ -34,8 +34,8 @@ var files embed.FS
 var entries = sync.OnceValue(func() []Entry {
 	list := make([]Entry, len(core.EventTypes()))
 	for i, event := range core.EventTypes() {
-		entry := Entry{Type: event, Number: event.Number(), Schema: read(event, "schema"),
-			Sample: read(event, "sample")}
+		entry := Entry{Type: event, Number: event.Number(), Schema: readFile(event, "schema"),
+			Sample: readFile(event, "sample")}
 		if err := json.Unmarshal(entry.Schema, &entry); err != nil { // its title and description
 			panic(fmt.Sprintf("catalogue: the embedded schema of %s: %v", event, err)) // a test reads it too
 		}
@@ -44,8 +44,8 @@ var entries = sync.OnceValue(func() []Entry {
 	return list
 })
 
-// read is an embedded file without its white space.
-func read(event core.EventType, kind string) jsontext.Value {
+// readFile is an embedded file without its white space.
+func readFile(event core.EventType, kind string) jsontext.Value {
 	raw, err := files.ReadFile(fmt.Sprintf("events/%s.%s.json", event, kind))
 	value := jsontext.Value(raw)
 	if err == nil {
@@ -61,8 +61,8 @@ func read(event core.EventType, kind string) jsontext.Value {
 // shared: they are not to be changed.
 func All() []Entry { return slices.Clone(entries()) }
 
-// Of is the entry of an event type; false where there is none.
-func Of(event core.EventType) (Entry, bool) {
+// Lookup is the entry of an event type; false where there is none.
+func Lookup(event core.EventType) (Entry, bool) {
 	for _, entry := range entries() {
 		if entry.Type == event {
 			return entry, true
@@ -74,13 +74,13 @@ func Of(event core.EventType) (Entry, bool) {
 // Schema is the JSON Schema (2020-12) of the bodies of an event type, nil where
 // there is no such type.
 func Schema(event core.EventType) []byte {
-	entry, _ := Of(event)
+	entry, _ := Lookup(event)
 	return slices.Clone(entry.Schema)
 }
 
 // Sample is a body of an event type as the hub might send it, nil where there is
 // no such type.
 func Sample(event core.EventType) []byte {
-	entry, _ := Of(event)
+	entry, _ := Lookup(event)
 	return slices.Clone(entry.Sample)
 }

@@ -30,9 +30,9 @@ func TestEveryEventTypeIsDescribed(t *testing.T) {
 		assert.JSONEq(t, string(entry.Schema), string(catalogue.Schema(entry.Type)))
 	}
 	require.Equal(t, core.EventTypes(), types)
-	order, _ := catalogue.Of(core.OrderPlaced)
+	order, _ := catalogue.Lookup(core.OrderPlaced)
 	assert.Equal(t, 18, order.Number)
-	_, known := catalogue.Of("order")
+	_, known := catalogue.Lookup("order")
 	assert.False(t, known)
 	assert.Nil(t, catalogue.Schema("order"))
 	assert.Nil(t, catalogue.Sample("order"))

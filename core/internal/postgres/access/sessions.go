@@ -25,7 +25,7 @@ func (a Store) SessionUser(ctx context.Context, hash []byte) (access.Session, ac
 }
 
 // SessionUsers returns the sessions that exist, each with its user.
-func (a Store) SessionUsers(ctx context.Context, hashes [][]byte) ([]access.SignedIn, error) {
+func (a Store) SessionUsers(ctx context.Context, hashes [][]byte) ([]access.UserSession, error) {
 	var rows []struct {
 		userRow
 		Hash  []byte    `bun:"token_hash"`
@@ -37,9 +37,9 @@ func (a Store) SessionUsers(ctx context.Context, hashes [][]byte) ([]access.Sign
 	if err != nil {
 		return nil, fmt.Errorf("reading sessions: %w", err)
 	}
-	list := make([]access.SignedIn, len(rows))
+	list := make([]access.UserSession, len(rows))
 	for i, row := range rows {
-		list[i] = access.SignedIn{User: row.user(),
+		list[i] = access.UserSession{User: row.user(),
 			Session: access.Session{Hash: row.Hash, User: row.ID, CreatedAt: row.Begun, SeenAt: row.Used}}
 	}
 	return list, nil
@@ -51,8 +51,8 @@ func (a Store) StartSession(ctx context.Context, session access.Session, instead
 	return a.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx,
 			`DELETE FROM sessions WHERE token_hash = ? OR user_id = ? AND (created_at < ? OR seen_at < ?)`,
-			instead, session.User, session.CreatedAt.Add(-access.SessionLife),
-			session.SeenAt.Add(-access.SessionIdle)); err != nil {
+			instead, session.User, session.CreatedAt.Add(-access.SessionLifetime),
+			session.SeenAt.Add(-access.SessionIdleTimeout)); err != nil {
 			return fmt.Errorf("starting a session: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx,
@@ -128,7 +128,7 @@ func (a Store) CountAttempt(ctx context.Context, subjects []access.Subject, now,
 				subject.Name, since).Scan(&had); err != nil {
 				return fmt.Errorf("counting sign-ins: %w", err)
 			}
-			allowed = allowed && had < subject.Most
+			allowed = allowed && had < subject.Limit
 		}
 		if !allowed {
 			return nil

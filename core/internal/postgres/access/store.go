@@ -200,14 +200,14 @@ func (a Store) DisableKey(ctx context.Context, business core.BusinessID, id int6
 }
 
 // StoreUses stores when keys were last used.
-func (a Store) StoreUses(ctx context.Context, at map[access.UsedKey]time.Time) error {
+func (a Store) StoreUses(ctx context.Context, at map[access.KeyRef]time.Time) error {
 	if len(at) == 0 {
 		return nil
 	}
 	var businesses, ids []int64
 	var times []string
 	for _, key := range slices.SortedFunc(maps.Keys(at),
-		func(a, b access.UsedKey) int { return cmp.Compare(a.ID, b.ID) }) {
+		func(a, b access.KeyRef) int { return cmp.Compare(a.ID, b.ID) }) {
 		businesses, ids = append(businesses, int64(key.Business)), append(ids, key.ID)
 		times = append(times, at[key].UTC().Format(time.RFC3339Nano))
 	}

@@ -64,7 +64,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 		event, err := o.StoreEvent()
 		return []core.Event{event}, err
 	}
-	var refused []relay.Refusal
+	var refused []relay.Rejection
 	if t.call.Result != "" {
 		if err := json.Unmarshal([]byte(t.call.Result), &refused); err != nil {
 			return nil, fmt.Errorf("reading the rejections of a platform: %w", err)
@@ -80,7 +80,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 }
 
 // refuse records a refusal, and reports whether its entity is in the list.
-func refuse(list []core.AvailabilityResult, r relay.Refusal) bool {
+func refuse(list []core.AvailabilityResult, r relay.Rejection) bool {
 	for i := range list {
 		if list[i].RefID == r.RefID {
 			list[i].Reason = cmp.Or(list[i].Reason, cmp.Or(r.Message, "the platform refused it"))

@@ -146,9 +146,9 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	for i, p := range places {
 		now := t.db.Clock().Now().Add(time.Duration(2*i) * time.Microsecond) // so that ids sort by arrival
 		here := listedHere(items, state.Items, p.Platform, blocked[p.Platform])
-		told := relay.ItemActionPayload{Outlet: p.outlet(now), Items: here, Options: options,
+		told := relay.ItemActionPayload{PlatformStore: p.outlet(now), Items: here, Options: options,
 			Version: versions[p.Platform] + marks(s, &plan)}
-		if ofItems, ofOptions := told.Told(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
+		if ofItems, ofOptions := told.SentRefIDs(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
 			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
 			if err != nil {
 				return 0, nil, err

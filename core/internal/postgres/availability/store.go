@@ -145,7 +145,7 @@ func (t Store) tellStores(ctx context.Context, tx bun.Conn, box *outbox.Outbox, 
 			events = append(events, event)
 			continue
 		}
-		call, err := p.call(relay.StoreAction, relay.StoreActionPayload{Outlet: p.outlet(now)}, now)
+		call, err := p.call(relay.StoreAction, relay.StoreActionPayload{PlatformStore: p.outlet(now)}, now)
 		if err != nil {
 			return err
 		}
@@ -186,8 +186,8 @@ func (t Store) recordStores(ctx context.Context, tx bun.Conn, places []place) er
 	return nil
 }
 
-func (p *place) outlet(at time.Time) relay.Outlet {
-	return relay.Outlet{
+func (p *place) outlet(at time.Time) relay.PlatformStore {
+	return relay.PlatformStore{
 		StoreID: p.StoreID, StoreRefID: p.StoreRef, PlatformStoreID: p.platformStoreID,
 		Reference: p.Reference, Source: p.Source, Enable: p.Enable, At: at.UnixMilli(),
 	}
@@ -198,7 +198,7 @@ func (p *place) outlet(at time.Time) relay.Outlet {
 func (p *place) call(kind relay.Kind, payload any, at time.Time) (outbox.Call, error) {
 	text, err := json.Marshal(payload)
 	return outbox.Call{
-		Business: p.Business, ID: core.NewID(at), Kind: kind, Line: relay.StoreLine(p.Platform, p.StoreID),
+		Business: p.Business, ID: core.NewID(at), Kind: kind, Line: relay.StoreKey(p.Platform, p.StoreID),
 		Platform: p.Platform,
 		Payload:  text, Actor: p.actor, At: at,
 	}, err

@@ -31,7 +31,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		n := len(results)
 		businesses, lines := make([]int64, n), make([]string, n)
 		for i, r := range results {
-			businesses[i], lines[i] = int64(r.Call.Business), r.Call.Line
+			businesses[i], lines[i] = int64(r.Call.Business), r.Call.OrderingKey
 		}
 		if err := lockTold(ctx, tx, results); err != nil {
 			return err
@@ -152,8 +152,8 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 		if r.Outcome.Pin != "" {
 			result += PinOf + r.Outcome.Pin
 		}
-		if len(r.Outcome.Refused) > 0 {
-			text, err := json.Marshal(r.Outcome.Refused)
+		if len(r.Outcome.Rejected) > 0 {
+			text, err := json.Marshal(r.Outcome.Rejected)
 			if err != nil {
 				return nil, err
 			}
@@ -166,7 +166,7 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 		businesses, ids, states, attempts = append(businesses, int64(r.Call.Business)), append(ids, r.Call.ID.String()),
 			append(states, string(r.State)), append(attempts, int64(made))
 		messages, brought, at = append(messages, postgres.CleanText(r.Message)),
-			append(brought, postgres.CleanText(result)), append(at, r.Executed.UTC().Format(time.RFC3339Nano))
+			append(brought, postgres.CleanText(result)), append(at, r.FinishedAt.UTC().Format(time.RFC3339Nano))
 	}
 	if len(ids) == 0 {
 		return nil, nil
@@ -187,22 +187,22 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 	lines, due, notes, told := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	again := make([]bool, n)
 	for i, r := range results {
-		businesses[i], versions[i], lines[i] = int64(r.Call.Business), r.Call.Version, r.Call.Line
-		next := r.Executed
+		businesses[i], versions[i], lines[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
+		next := r.FinishedAt
 		if r.Call.Kind == relay.RiderLocation {
 			told[i] = string(r.State)
 			if r.State != relay.Done {
 				notes[i] = postgres.CleanText(r.Message)
 			}
 			if r.Attempt != nil {
-				next = next.Add(relay.PlaceEvery)
+				next = next.Add(relay.LocationInterval)
 			}
 		}
 		due[i] = next.UTC().Format(time.RFC3339Nano)
 		if r.State == relay.Waiting {
 			again[i], due[i], attempts[i], notes[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano),
 				int64(r.Call.Attempts), postgres.CleanText(r.Message)
-			if !r.Untried {
+			if !r.Uncounted {
 				attempts[i]++
 			}
 		}
@@ -223,7 +223,7 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) error {
 	businesses, lines := make([]int64, len(calls)), make([]string, len(calls))
 	for i, c := range calls {
-		businesses[i], lines[i] = int64(c.Business), c.Line
+		businesses[i], lines[i] = int64(c.Business), c.OrderingKey
 	}
 	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
 		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),

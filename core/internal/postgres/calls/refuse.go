@@ -20,7 +20,7 @@ func (q Store) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 		return err
 	}
 	err = outbox.Run(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		line := relay.RefusalLine(caller.Platform, refusal.PlatformOrderID)
+		line := relay.RejectionKey(caller.Platform, refusal.PlatformOrderID)
 		var waits bool
 		if err := tx.QueryRowContext(ctx,
 			`SELECT EXISTS (SELECT 1 FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting')`,

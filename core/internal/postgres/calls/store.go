@@ -47,9 +47,9 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	defer rows.Close()
 	var claimed []relay.Call
 	for rows.Next() {
-		c := relay.Call{LeasedTo: until}
+		c := relay.Call{LeasedUntil: until}
 		var payload string
-		if err := rows.Scan(&c.Business, &c.Line, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
+		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
 			&c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
 			return batch, fmt.Errorf("claiming calls: %w", err)
 		}
@@ -76,7 +76,7 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 	businesses, orders, lines, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
 		make([]string, n), make([]bool, n)
 	for i, c := range claimed {
-		businesses[i], orders[i], lines[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.Line,
+		businesses[i], orders[i], lines[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
 			c.Platform, c.Kind == relay.RiderLocation
 	}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
@@ -101,7 +101,7 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		var trace core.Trace
 		var state order.State
 		var last order.RiderStatus
-		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID,
+		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.DeliveryMode, &first.Bulk, &first.StoreRefID,
 			&plugin, &id, &kind, &payload, &since, &trace, &state, &last); err != nil {
 			return nil, fmt.Errorf("reading calls: %w", err)
 		}
@@ -131,7 +131,7 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		results := make([]relay.Result, len(empty))
 		for i, c := range empty {
 			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
-				Executed: q.db.Clock().Now()}
+				FinishedAt: q.db.Clock().Now()}
 			if c.Kind == relay.RiderLocation {
 				results[i].Message = "the order no longer needs the location of its rider"
 			}

@@ -90,7 +90,7 @@ func (c Store) PublishedAt(ctx context.Context, business core.BusinessID,
 		}
 		one.PublishedAt, one.DueAt = unlessEpoch(one.PublishedAt), unlessEpoch(one.DueAt)
 		told := publish.Result{State: one.State, Message: one.Message}
-		if err := json.Unmarshal(leftOut, &told.LeftOut); err != nil {
+		if err := json.Unmarshal(leftOut, &told.Omitted); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		if err := json.Unmarshal(problems, &told.Problems); err != nil {

@@ -72,7 +72,7 @@ const toldPlace = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
 func (c Store) CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error) {
 	return c.calls(ctx, business, queries.With("calls_of_order", postgres.Args{
 		"business": business, "order": id, "columns": bun.Safe(queries.With("call_columns", nil)),
-		"location": relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10)), "location_state": toldPlace,
+		"location": relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10)), "location_state": toldPlace,
 	}))
 }
 
@@ -163,7 +163,7 @@ func (c Store) RiderPlace(ctx context.Context, business core.BusinessID, id int6
 	err := c.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
-		toldPlace, business, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt,
+		toldPlace, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt,
 		&place.State, &place.Message)
 	if err != nil {
 		return place, postgres.NotFound(err, "the place of the rider is not known")

@@ -29,7 +29,7 @@ const attemptColumns = `business_id, delivery_id, n, started_at, url, request_he
 // One result that the database rejects must not prevent the others from being recorded. The
 // batch is halved until that result is alone; it is then recorded without the response.
 func (q Store) Finish(ctx context.Context, owner core.ID, results []webhook.Result,
-	rules webhook.Probing) (queue.FinishResult, error) {
+	rules webhook.CircuitRules) (queue.FinishResult, error) {
 	effect, err := q.finish(ctx, owner, results, rules)
 	if !isDataError(err) {
 		return effect, err
@@ -61,7 +61,7 @@ func isDataError(err error) bool {
 }
 
 func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Result,
-	rules webhook.Probing) (queue.FinishResult, error) {
+	rules webhook.CircuitRules) (queue.FinishResult, error) {
 	var attempts postgres.CopyWriter
 	var over, again []webhook.Result
 	for _, r := range results {

@@ -30,7 +30,7 @@ type healthRow struct {
 func (r healthRow) health() webhook.Health {
 	return webhook.Health{
 		Failures: r.Failures, Since: r.Since, Status: r.Status, Error: r.Error,
-		ProbingSince: r.ProbingSince.Time, NextProbe: r.NextProbe.Time,
+		OpenedAt: r.ProbingSince.Time, NextProbe: r.NextProbe.Time,
 		Pause: time.Duration(r.PauseMS) * time.Millisecond,
 	}
 }
@@ -38,7 +38,7 @@ func (r healthRow) health() webhook.Health {
 // judge updates the circuits of the results' endpoints and returns those that opened or
 // closed. An endpoint that stays healthy costs one read.
 func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
-	rules webhook.Probing) (judgement, error) {
+	rules webhook.CircuitRules) (judgement, error) {
 	byEndpoint := map[int64][]webhook.Result{}
 	var all, unwell []int64
 	for _, r := range results {
@@ -47,7 +47,7 @@ func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
 			all = append(all, endpoint)
 		}
 		byEndpoint[endpoint] = append(byEndpoint[endpoint], r)
-		if r.Attempt.FoundUnwell() {
+		if r.Attempt.Unhealthy() {
 			unwell = append(unwell, endpoint)
 		}
 	}
@@ -81,19 +81,19 @@ func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
 		switch {
 		case after.Failures == 0:
 			well = append(well, row.Endpoint)
-			if before.Probed() {
+			if before.CircuitOpen() {
 				j.recovered = append(j.recovered, row)
 			}
 			continue
-		case !before.Probed() && after.Probed():
+		case !before.CircuitOpen() && after.CircuitOpen():
 			j.began = append(j.began, row)
 		}
-		if after.Probed() {
+		if after.CircuitOpen() {
 			j.probed = append(j.probed, row.Endpoint)
 		}
 		row.Failures, row.Since, row.Status, row.Error, row.PauseMS = after.Failures, after.Since, after.Status,
 			after.Error, after.Pause.Milliseconds()
-		row.ProbingSince, row.NextProbe = postgres.NullTime(after.ProbingSince), postgres.NullTime(after.NextProbe)
+		row.ProbingSince, row.NextProbe = postgres.NullTime(after.OpenedAt), postgres.NullTime(after.NextProbe)
 		changed = append(changed, row)
 	}
 	return j, q.writeHealth(ctx, tx, now, changed, well)

@@ -47,10 +47,10 @@ func (r recordRow) record() webhook.DeliveryRecord {
 		reason, because, since = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
 	}
 	return webhook.DeliveryRecord{
-		HeldReason: reason, HeldBecause: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
+		HeldReason: reason, HeldMessage: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
 		EventType: r.EventType,
 		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
-		State: r.State, Attempts: r.Attempts, Base: r.Base, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
+		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.Base, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
 		FinishedAt: r.FinishedAt.Time,
 		LastStatus: r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
 	}

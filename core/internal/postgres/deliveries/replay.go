@@ -16,7 +16,7 @@ import (
 
 // chosen returns the conditions that the row "delivery" of a table is selected and comes after
 // the cursor.
-func chosen(business core.BusinessID, c webhook.Choice, after core.ID) (only postgres.Conditions) {
+func chosen(business core.BusinessID, c webhook.Selector, after core.ID) (only postgres.Conditions) {
 	only.Add(true, `delivery.business_id = ? AND delivery.id > ?`, business, after)
 	if c.IDs != nil {
 		only.Add(true, `delivery.id = ANY (?::uuid[])`, postgres.Array(c.IDs))
@@ -33,7 +33,7 @@ func chosen(business core.BusinessID, c webhook.Choice, after core.ID) (only pos
 
 // chosenRows returns a query of the ids of selected deliveries, ended and waiting. Deliveries
 // that are running or held do not count as waiting.
-func (q Store) chosenRows(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Choice,
+func (q Store) chosenRows(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector,
 	after core.ID) (bun.Safe, error) {
 	conditions := chosen(business, c, after)
 	if c.Reference != "" {
@@ -66,7 +66,7 @@ func (q Store) chosenRows(ctx context.Context, db bun.IDB, business core.Busines
 }
 
 // Count returns how many deliveries are selected now.
-func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Choice) (n int, err error) {
+func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Selector) (n int, err error) {
 	rows, err := q.chosenRows(ctx, q.db.Bun(), business, c, core.ID{})
 	if err != nil {
 		return 0, err
@@ -80,7 +80,7 @@ func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Ch
 // replayCursor is the progress of a bulk resend.
 type replayCursor struct {
 	After core.ID `json:"after"`
-	webhook.Redone
+	webhook.ResendResult
 }
 
 func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (replayCursor, error) {
@@ -99,9 +99,9 @@ func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (replayCu
 	return at, json.Unmarshal(stored, &at)
 }
 
-// Again resends the next selected deliveries (webhook.Redeliveries).
-func (q Store) Again(ctx context.Context, work core.Job, c webhook.Choice,
-	limit int) (so webhook.Redone, more bool, err error) {
+// ResendNext resends the next selected deliveries (webhook.Redeliveries).
+func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector,
+	limit int) (so webhook.ResendResult, more bool, err error) {
 	err = q.db.InTx(ctx, func(tx bun.Conn) error {
 		at, err := q.cursor(ctx, tx, work)
 		if err != nil {
@@ -129,7 +129,7 @@ func (q Store) Again(ctx context.Context, work core.Job, c webhook.Choice,
 		if more = len(ids) == limit; !more && c.IDs != nil {
 			at.Skipped = len(c.IDs) - at.Resent // includes ids that do not exist
 		}
-		so = at.Redone
+		so = at.ResendResult
 		stored, err := json.Marshal(at)
 		if err != nil {
 			return err
@@ -207,14 +207,14 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 			"prior_attempts, due_at, available_at, manual")
 }
 
-// EndRedelivery ends the job (webhook.Redeliveries).
-func (q Store) EndRedelivery(ctx context.Context, work core.Job, failure string) error {
+// EndBulkResend ends the job (webhook.Redeliveries).
+func (q Store) EndBulkResend(ctx context.Context, work core.Job, failure string) error {
 	return q.db.InTx(ctx, func(tx bun.Conn) error {
 		at, err := q.cursor(ctx, tx, work)
 		if err != nil {
 			return err
 		}
-		result, err := json.Marshal(at.Redone)
+		result, err := json.Marshal(at.ResendResult)
 		if err != nil {
 			return err
 		}

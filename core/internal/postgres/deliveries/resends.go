@@ -28,10 +28,10 @@ const (
 	resendFailed
 )
 
-// Choose fixes what the job resends: deliveries without a 2xx of orders placed in the window,
+// Select fixes what the job resends: deliveries without a 2xx of orders placed in the window,
 // to active webhooks. It skips first attempts that are running. Orders that no webhook
 // accepted and no active one received go to the webhooks that are active now.
-func (r Resends) Choose(ctx context.Context, work core.Job, window webhook.Window) error {
+func (r Resends) Select(ctx context.Context, work core.Job, window webhook.TimeRange) error {
 	return r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (r Resends) Choose(ctx context.Context, work core.Job, window webhook.Windo
 // chooseAnew selects orders without a webhook for the webhooks that are active now. It stores
 // deliveries that failed without an attempt. Their ids carry the time of the event, like
 // those created with it.
-func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, window webhook.Window,
+func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, window webhook.TimeRange,
 	events []core.ID) error {
 	if len(events) == 0 {
 		return nil
@@ -176,7 +176,7 @@ func (r Resends) Tally(ctx context.Context, work core.Job) (tally webhook.Tally,
 		err := tx.QueryRowContext(ctx, queries.With("tally_resends", postgres.Args{
 			"business": work.Business, "reference": work.ID, "sent": resendSent, "failed": resendFailed,
 		})).
-			Scan(&tally.Chosen, &tally.Sent, &tally.Answered, &tally.Failed)
+			Scan(&tally.Selected, &tally.Sent, &tally.Responded, &tally.Failed)
 		if err != nil {
 			return fmt.Errorf("counting responses: %w", err)
 		}
@@ -200,6 +200,6 @@ func (r Resends) End(ctx context.Context, work core.Job, event core.Event, tally
 		}
 		result := fmt.Appendf(nil, `{"retried":%d,"failed":%d}`, tally.Sent, tally.Failed)
 		return jobs.Finish(ctx, r.db, tx, work,
-			jobs.Ended{Failure: failure, Result: result, Event: event.ID, Objects: tally.Chosen})
+			jobs.Ended{Failure: failure, Result: result, Event: event.ID, Objects: tally.Selected})
 	})
 }

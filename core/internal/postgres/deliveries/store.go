@@ -137,14 +137,14 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
 			WebhookID: row.WebhookID,
-			Endpoint:  row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
-			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
+			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.Base, DueAt: row.DueAt, LeasedUntil: until,
+			OrderingKey: row.Line, Sequence: row.Place, Manual: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // shared by all deliveries of the event
 		}
 		receiver.URL = cmp.Or(row.URL, receiver.URL)
 		receiver.Address(&d)
 		if event.Wrong != nil {
-			d.Unready = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Wrong)
+			d.BuildError = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Wrong)
 		}
 		deliveries = append(deliveries, d)
 	}

@@ -159,8 +159,8 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 	return nil
 }
 
-// GiveUp marks a job as failed. It sends no event.
-func (j Store) GiveUp(ctx context.Context, work core.Job, cause string) error {
+// MarkFailed marks a job as failed. It sends no event.
+func (j Store) MarkFailed(ctx context.Context, work core.Job, cause string) error {
 	return j.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := KeepLease(ctx, j.db, tx, work); err != nil {
 			return err
@@ -182,8 +182,8 @@ func (j Store) Status(ctx context.Context, business core.BusinessID, reference c
 	return status, postgres.NotFound(err, "there is no job with this reference")
 }
 
-// Ended returns those of the jobs that have ended (job.Ends).
-func (j Store) Ended(ctx context.Context, refs []job.Ref) (ended []core.ID, err error) {
+// ListEnded returns those of the jobs that have ended (job.Ends).
+func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, err error) {
 	businesses, ids := make([]int64, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {
 		businesses[i], ids[i] = int64(ref.Business), ref.ID.String()

@@ -75,7 +75,7 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 		}
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
 			Business: s.Business, ID: s.Reference, Kind: relay.Action,
-			Line:     relay.Line(relay.Action, s.Reference.String()),
+			Line:     relay.OrderingKey(relay.Action, s.Reference.String()),
 			Platform: s.Platform, Order: s.OrderID, Payload: payload, Actor: s.Actor, At: s.At,
 		}})
 	})

@@ -109,7 +109,7 @@ func (b *intakeBatch) readSettings() error {
 		var least, latitude, longitude *string
 		s := &setting{
 			PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
-			served:  map[dishName]bool{}, naming: map[int64]map[int64]bool{},
+			served:         map[dishName]bool{}, naming: map[int64]map[int64]bool{},
 		}
 		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
 			&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,

@@ -148,7 +148,7 @@ func (b *riderBatch) take() error {
 			}
 			b.calls = append(b.calls, outbox.Call{
 				Business: u.Business, ID: taken.call, Kind: relay.RiderStatus,
-				Line:     relay.Line(relay.RiderStatus, strconv.FormatInt(u.OrderID, 10)),
+				Line:     relay.OrderingKey(relay.RiderStatus, strconv.FormatInt(u.OrderID, 10)),
 				Platform: r.Platform, Order: u.OrderID, Payload: payload, Actor: u.Actor, At: now, Trace: u.Trace,
 			})
 		}

@@ -125,7 +125,7 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		}
 		businesses[i], ids[i], endpoints[i] = int64(key.business), key.order,
 			outbox.PlatformEndpoint(key.business, o.platform)
-		lines[i], platforms[i] = relay.Line(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
+		lines[i], platforms[i] = relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
 		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(),
 			place.SeenAt.UTC().Format(time.RFC3339Nano)
 	}
@@ -133,7 +133,7 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		"kind": relay.RiderLocation, "now": now, "businesses": postgres.Array(businesses),
 		"ordering_keys": postgres.Array(lines), "platforms": postgres.Array(platforms), "orders": postgres.Array(ids),
 		"endpoints": postgres.Array(endpoints), "payloads": postgres.Array(payloads), "calls": postgres.Array(calls),
-		"seen": postgres.Array(seen), "latest": now.Add(relay.PlaceEvery),
+		"seen": postgres.Array(seen), "latest": now.Add(relay.LocationInterval),
 	})
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			return err
 		}
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
-			Business: business, ID: reference, Kind: relay.ItemsOOS, Line: relay.OrderLine(id),
+			Business: business, ID: reference, Kind: relay.ItemsOOS, Line: relay.OrderKey(id),
 			Platform: platform, Order: id, Payload: payload, Actor: s.Actor, At: now,
 		}})
 	})

@@ -75,16 +75,16 @@ func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, 
 	waits, first := map[core.ID]bool{}, map[line]int{}
 	var later []QueueRow
 	for _, row := range rows {
-		if row.Line == 0 {
+		if row.OrderingKey == 0 {
 			continue
 		}
-		at := line{row.Business, row.Line}
-		if place, known := first[at]; !known || row.Place < place {
-			first[at] = row.Place
+		at := line{row.Business, row.OrderingKey}
+		if place, known := first[at]; !known || row.Sequence < place {
+			first[at] = row.Sequence
 		}
-		if row.Place > 1 {
-			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, Line: row.Line,
-				Place: row.Place})
+		if row.Sequence > 1 {
+			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, Line: row.OrderingKey,
+				Place: row.Sequence})
 		}
 	}
 	if len(later) == 0 {
@@ -225,8 +225,8 @@ func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.S
 func InLine(over []webhook.Result) []QueueRow {
 	var rows []QueueRow
 	for _, r := range over {
-		if d := r.Delivery; d.Line != 0 {
-			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, Line: d.Line, Place: d.Place})
+		if d := r.Delivery; d.OrderingKey != 0 {
+			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, Line: d.OrderingKey, Place: d.Sequence})
 		}
 	}
 	return rows

@@ -95,8 +95,8 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 			row := queued{Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type,
 				Body:      event.Body,
-				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.OrderID, Place: event.Sequence,
-				Asked: event.Test, Test: event.Test, Trace: event.Trace,
+				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, OrderingKey: event.OrderID, Sequence: event.Sequence,
+				Manual: event.Test, Test: event.Test, Trace: event.Trace,
 			}}
 			if t.ID == 0 {
 				row.callback, row.Endpoint = t.URL, EndpointOf(event.Business, t.URL)
@@ -135,8 +135,8 @@ func (o *Outbox) place(row *queued, waits bool) {
 		return
 	}
 	owner := o.here.starter.Owner()
-	row.LeasedTo = o.here.starter.LeaseUntil()
-	row.available, row.owner = row.LeasedTo, &owner
+	row.LeasedUntil = o.here.starter.LeaseUntil()
+	row.available, row.owner = row.LeasedUntil, &owner
 	o.start = append(o.start, row.Delivery)
 }
 
@@ -176,8 +176,8 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		if len(list) < byCopy {
 			if _, err := tx.ExecContext(ctx,
 				`INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.Line,
-				d.Place, d.DueAt, d.available, d.owner, d.Asked); err != nil {
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.OrderingKey,
+				d.Sequence, d.DueAt, d.available, d.owner, d.Manual); err != nil {
 				return fmt.Errorf("queueing the delivery: %w", err)
 			}
 			continue
@@ -190,12 +190,12 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		rows.Text(d.callback)
 		rows.Int(d.Endpoint)
 		rows.Int(int64(len(d.Body)))
-		rows.Int(d.Line)
-		rows.Int(int64(d.Place))
+		rows.Int(d.OrderingKey)
+		rows.Int(int64(d.Sequence))
 		rows.Time(d.DueAt)
 		rows.Time(d.available)
 		postgres.Optional(&rows, d.owner, rows.ID)
-		rows.Bool(d.Asked)
+		rows.Bool(d.Manual)
 		rows.End()
 	}
 	return rows.CopyInto(ctx, tx, "delivery_queue", columns)
@@ -219,7 +219,7 @@ func (o *Outbox) committed() {
 // rolledBack releases the reserved capacity, unless committed has used it.
 func (o *Outbox) rolledBack() {
 	for _, d := range o.start {
-		o.here.starter.Forget(d.Endpoint)
+		o.here.starter.CancelReservation(d.Endpoint)
 	}
 }
 

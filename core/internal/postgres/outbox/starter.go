@@ -14,7 +14,7 @@ type Starter interface {
 	Owner() core.ID
 	LeaseUntil() time.Time
 	Reserve(endpoint int64) bool
-	Forget(endpoint int64)
+	CancelReservation(endpoint int64)
 	Start(d webhook.Delivery)
 	Invalidate(webhook, version int64)
 	Wake()

@@ -103,7 +103,7 @@ func open(db *postgres.DB, business core.BusinessID, t *Target) error {
 
 // Address copies the receiver into a delivery. The maps and slices are shared.
 func (t Target) Address(d *webhook.Delivery) {
-	d.URL, d.Units, d.Headers, d.Secret, d.Earlier, d.Version, d.Unready = t.URL, t.Units, t.headers, t.secret,
+	d.URL, d.Units, d.Headers, d.Secret, d.OldSecrets, d.Version, d.BuildError = t.URL, t.Units, t.headers, t.secret,
 		t.earlier, t.Version, t.unready
 	d.EventHeader = webhook.EventHeader{Name: t.EventName, Value: webhook.EventValue(t.EventForm)}
 }

@@ -41,8 +41,8 @@ func (c Callers) Resolve(ctx context.Context, business core.BusinessID, name str
 	return New(c.db).Resolve(ctx, business, name)
 }
 
-// NoteRefused records why a platform's call failed verification, at most once a second.
-func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error {
+// RecordRejection records why a platform's call failed verification, at most once a second.
+func (c Callers) RecordRejection(ctx context.Context, business core.BusinessID, platform, why string) error {
 	now := c.db.Clock().Now()
 	_, err := c.db.Bun().ExecContext(ctx,
 		`UPDATE platforms SET callback_rejected_at = ?0, callback_rejection = left(?1, 500) WHERE business_id = ?2

@@ -57,7 +57,7 @@ func toldPlatform(served string, a, before relay.Access) map[string]any {
 			secrets[name] = "set anew"
 		}
 	}
-	return map[string]any{"served_by": served, "settings": string(a.Settings), "endpoints": a.Addresses,
+	return map[string]any{"served_by": served, "settings": string(a.Settings), "endpoints": a.BaseURLs,
 		"secrets": secrets, "accept": a.Accept}
 }
 

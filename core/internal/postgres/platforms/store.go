@@ -69,7 +69,7 @@ func (p Store) Read(ctx context.Context, db bun.IDB, business core.BusinessID, n
 func (p Store) opened(business core.BusinessID, row platformRow) (access relay.Access, err error) {
 	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept,
 		Currency: row.Currency}
-	if err = json.Unmarshal([]byte(row.Addresses), &access.Addresses); err != nil || row.Secrets == nil {
+	if err = json.Unmarshal([]byte(row.Addresses), &access.BaseURLs); err != nil || row.Secrets == nil {
 		return access, err
 	}
 	plain, err := p.db.Sealer().Open(SecretsPlace(business, row.Name), row.Secrets)
@@ -88,8 +88,8 @@ func (p Store) Access(ctx context.Context, business core.BusinessID, platform st
 	return access, err
 }
 
-// Of also returns the id of the plugin that serves the platform, or core.ServedByOwn.
-func (p Store) Of(ctx context.Context, business core.BusinessID,
+// Lookup also returns the id of the plugin that serves the platform, or core.ServedByOwn.
+func (p Store) Lookup(ctx context.Context, business core.BusinessID,
 	platform string) (served string, access relay.Access, err error) {
 	return p.Read(ctx, p.db.Bun(), business, platform, "")
 }
@@ -125,7 +125,7 @@ func (p Store) List(ctx context.Context, business core.BusinessID) ([]Platform, 
 		}
 		list = append(list, Platform{
 			Platform: core.Platform{Name: row.Name, ServedBy: row.ServedBy}, Settings: json.RawMessage(row.Settings),
-			Addresses: access.Addresses, Secrets: slices.Sorted(maps.Keys(access.Secrets)), Accept: access.Accept,
+			Addresses: access.BaseURLs, Secrets: slices.Sorted(maps.Keys(access.Secrets)), Accept: access.Accept,
 		})
 	}
 	return list, nil
@@ -188,14 +188,14 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 		return nil, nil, err
 	}
 	was := access
-	was.Addresses, was.Secrets = maps.Clone(access.Addresses), maps.Clone(access.Secrets)
+	was.BaseURLs, was.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
 	if made, _ := result.RowsAffected(); made == 0 {
 		before = toldPlatform(served, was, was)
 	} else if err := CheckOutlets(ctx, tx, business, platform.Name); err != nil {
 		return nil, nil, err
 	}
 	if served != platform.ServedBy {
-		access = relay.Access{Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
+		access = relay.Access{BaseURLs: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
 			Currency: access.Currency}
 		if err := publications.ForgetPublished(ctx, p.db, tx, business, platform.Name); err != nil {
 			return nil, nil, err
@@ -211,7 +211,7 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 // store writes the settings of a platform.
 func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
 	before map[string]string, access relay.Access) error {
-	addresses, err := json.Marshal(access.Addresses)
+	addresses, err := json.Marshal(access.BaseURLs)
 	if err != nil {
 		return err
 	}

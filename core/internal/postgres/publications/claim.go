@@ -35,10 +35,10 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	}
 	defer rows.Close()
 	for rows.Next() {
-		w := publish.Work{LeasedTo: until}
+		w := publish.Work{LeasedUntil: until}
 		var call uuid.NullUUID
-		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.SentAs, &w.Plugin, &w.Endpoint,
-			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.Waiting), pgdialect.Array(&w.Asked), &w.Digest,
+		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
+			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests), pgdialect.Array(&w.ExplicitRequests), &w.Digest,
 			&w.Trace); err != nil {
 			return batch, fmt.Errorf("claiming publications: %w", err)
 		}
@@ -59,7 +59,7 @@ func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error
 		`UPDATE publications SET owner = NULL, available_at = due_at, digest = CASE WHEN state_unknown THEN NULL
 			ELSE ?::bytea END
 		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`, w.Digest,
-		w.Business, w.StoreID, w.Platform, owner, w.LeasedTo)
+		w.Business, w.StoreID, w.Platform, owner, w.LeasedUntil)
 	if err != nil {
 		return fmt.Errorf("releasing a publication: %w", err)
 	}
@@ -82,13 +82,13 @@ func (p Store) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 	var result sql.Result
 	if r.State == publish.Waiting {
 		attempts := r.Attempts
-		if !r.Untried {
+		if !r.Uncounted {
 			attempts++
 		}
 		result, err = tx.ExecContext(ctx, queries.With("retry", postgres.Args{
 			"call": r.CallID, "note": postgres.CleanText(r.Message), "digest": r.Digest, "version": r.Version,
 			"attempts": attempts, "retry_at": r.RetryAt, "business": r.Business, "store": r.StoreID,
-			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedTo,
+			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
 		}))
 	} else {
 		result, err = p.conclude(ctx, tx, owner, r)
@@ -103,7 +103,7 @@ func (p Store) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 // conclude stores an outcome. The aggregator's problems stay for as long as it holds the
 // menu they refer to.
 func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
-	leftOut, err := json.Marshal(append([]publish.Problem{}, r.LeftOut...))
+	leftOut, err := json.Marshal(append([]publish.Problem{}, r.Omitted...))
 	if err != nil {
 		return nil, err
 	}
@@ -113,14 +113,14 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publi
 	}
 	taken, outlet := r.State == publish.Published && !r.Unchanged, ""
 	if taken {
-		outlet = r.Outlet
+		outlet = r.PlatformStoreID
 	}
 	return tx.ExecContext(ctx, queries.With("conclude", postgres.Args{
-		"version": r.Version, "publish_requests": postgres.Array(r.Asked),
-		"pending_references": postgres.Array(r.Waiting),
+		"version": r.Version, "publish_requests": postgres.Array(r.ExplicitRequests),
+		"pending_references": postgres.Array(r.PendingRequests),
 		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
 		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
 		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": outlet,
-		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedTo,
+		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
 	}))
 }

@@ -35,12 +35,12 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
 		told := publish.Result{State: one.State, Message: one.Message}
-		if err := errors.Join(json.Unmarshal([]byte(leftOut), &told.LeftOut),
+		if err := errors.Join(json.Unmarshal([]byte(leftOut), &told.Omitted),
 			json.Unmarshal([]byte(problems), &told.Problems)); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		one.Errors, one.Reference = told.Errors(), reference.UUID
-		one.PublishedAt, one.SettledAt, one.DueAt = published.Time, settled.Time, due.Time
+		one.PublishedAt, one.UpdatedAt, one.DueAt = published.Time, settled.Time, due.Time
 		list = append(list, one)
 	}
 	return list, rows.Err()

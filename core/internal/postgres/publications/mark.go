@@ -74,7 +74,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 		"publish_requests": postgres.Array(asked),
 		"state_unknown":    d.StateUnknown, "now": now, "due": at, "selected": bun.SafeQuery(d.Condition, d.Args...),
 		"due_again": bun.Safe(queries.With("due_again", postgres.Args{
-			"most_microseconds": debounce.Most.Microseconds(),
+			"most_microseconds": debounce.Max.Microseconds(),
 		})),
 	}))
 	if err != nil {

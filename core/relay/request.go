@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// secretPlace is the placeholder for the secret in the template of a secret header.
-const secretPlace = "{secret}"
+// secretPlaceholder is the placeholder for the secret in the template of a secret header.
+const secretPlaceholder = "{secret}"
 
-// fillIn builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets. The
+// buildRequest builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets. The
 // host must be one that the plugin's manifest allows. The error states what is missing.
-func (p Plan) fillIn(access Access) (Request, error) {
-	address := access.Addresses[p.Endpoint]
+func (p Plan) buildRequest(access Access) (Request, error) {
+	address := access.BaseURLs[p.Endpoint]
 	if address == "" {
 		return Request{}, fmt.Errorf("the platform has no URL for the endpoint %q of its plugin", p.Endpoint)
 	}
@@ -44,7 +44,7 @@ func (p Plan) fillIn(access Access) (Request, error) {
 		if !known {
 			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin requires", h.Secret)
 		}
-		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret,
+		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlaceholder, secret,
 			1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
 			return Request{},
 				fmt.Errorf("the platform's secret %q has a character that is not allowed in a header",

@@ -27,16 +27,16 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 	const secret, body = "s3cret:word", `{"id":1}`
 	now := time.Unix(1_700_000_000, 0)
 	at := func(away time.Duration) string { return strconv.FormatInt(now.Add(away).Unix(), 10) }
-	plain := Proof{Scheme: ProofHMAC, Header: "x-signature", Secret: "key"}
-	prefixed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key", Base64: true}
-	timed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time",
+	plain := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Secret: "key"}
+	prefixed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key", Base64: true}
+	timed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time",
 		Tolerance: 5 * time.Minute}
-	bearer := Proof{Scheme: ProofToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
+	bearer := CallbackVerification{Scheme: SchemeToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
 	signed := hex.EncodeToString(macOf(secret, body))
 	over := func(time string) string { return "v1=" + hex.EncodeToString(macOf(secret, time+"."+body)) }
 	for _, c := range []struct {
 		name    string
-		proof   Proof
+		proof   CallbackVerification
 		headers map[string]string
 		refused string
 	}{
@@ -67,11 +67,11 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 		{"bearer", bearer, map[string]string{"authorization": "bearer " + secret}, ""},
 		{"wrong bearer", bearer, map[string]string{"authorization": "Bearer " + secret + "x"},
 			"authorization is wrong"},
-		{"basic", Proof{Scheme: ProofBasic, Header: "authorization", Prefix: "Basic "},
+		{"basic", CallbackVerification{Scheme: SchemeBasic, Header: "authorization", Prefix: "Basic "},
 			map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
-		{"a header that is the secret", Proof{Scheme: ProofToken, Header: "x-token"},
+		{"a header that is the secret", CallbackVerification{Scheme: SchemeToken, Header: "x-token"},
 			map[string]string{"x-token": secret}, ""},
-		{"of another header", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-other": secret},
+		{"of another header", CallbackVerification{Scheme: SchemeToken, Header: "x-token"}, map[string]string{"x-other": secret},
 			"the header x-token is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,37 +90,37 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 // gate is one platform, tasty of business 7.
 type gate struct{}
 
-func (gate) Of(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
+func (gate) Lookup(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
 	if business != 7 || platform != "tasty" {
 		return "", Access{}, core.Errorf(core.NotFound, "none")
 	}
 	return "p", Access{Secrets: map[string]string{"key": "s3cret"}}, nil
 }
 
-func (gate) Proof(_, kind string) (Proof, error) {
+func (gate) Verification(_, kind string) (CallbackVerification, error) {
 	if kind != "orders" {
-		return Proof{}, core.Errorf(core.NotFound, "none")
+		return CallbackVerification{}, core.Errorf(core.NotFound, "none")
 	}
-	return Proof{Scheme: ProofToken, Header: "x-token", Secret: "key"}, nil
+	return CallbackVerification{Scheme: SchemeToken, Header: "x-token", Secret: "key"}, nil
 }
 
 func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 	noted := notes{}
-	callers := Callers{Records: noted, Directory: gate{}, Proofs: gate{}, Clock: core.NewSystemClock(nil)}
-	knock := Knock{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
+	callers := Callers{Keys: noted, Directory: gate{}, Verifications: gate{}, Clock: core.NewSystemClock(nil)}
+	knock := InboundCallback{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
 	caller, err := callers.Authenticate(t.Context(), knock)
 	require.NoError(t, err)
-	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", Proof: "x-token"}, caller)
+	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", VerifiedBy: "x-token"}, caller)
 	require.Empty(t, noted)
 	called := knock
 	called.Platform = "tasty-eats"
 	aliased, err := callers.Authenticate(t.Context(), called)
 	require.NoError(t, err)
 	require.Equal(t, caller, aliased, "by an alias of the platform")
-	for name, change := range map[string]func(*Knock){
-		"business": func(k *Knock) { k.Business = 8 }, "platform": func(k *Knock) { k.Platform = "other" },
-		"kind":  func(k *Knock) { k.Kind = "actions" },
-		"proof": func(k *Knock) { k.Headers = nil },
+	for name, change := range map[string]func(*InboundCallback){
+		"business": func(k *InboundCallback) { k.Business = 8 }, "platform": func(k *InboundCallback) { k.Platform = "other" },
+		"kind":  func(k *InboundCallback) { k.Kind = "actions" },
+		"proof": func(k *InboundCallback) { k.Headers = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := knock
@@ -141,7 +141,7 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 // notes are why calls were refused, by the business and platform in whose name they came.
 type notes map[string]string
 
-func (n notes) NoteRefused(_ context.Context, business core.BusinessID, platform, why string) error {
+func (n notes) RecordRejection(_ context.Context, business core.BusinessID, platform, why string) error {
 	n[fmt.Sprint(business, platform)] = why
 	return nil
 }

@@ -31,12 +31,12 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 		requests int64
 		class    ErrorClass
 	}{
-		"a delivery of which every worker dies": {post, func(int64) bool { return true }, 2, Broken},
+		"a delivery of which every worker dies": {post, func(int64) bool { return true }, 2, ConnectionBroken},
 		"a call of which every worker dies": {exchange("PUT", []byte(`{}`)),
-			func(int64) bool { return true }, 2, Broken},
-		"a question of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, Broken},
+			func(int64) bool { return true }, 2, ConnectionBroken},
+		"a question of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
 		"a call without a body of which every worker dies": {exchange("POST", nil), func(int64) bool { return true },
-			1, Broken},
+			1, ConnectionBroken},
 		"a delivery where every kept connection was closed": {post, func(requests int64) bool { return requests > 1 },
 			2, ""},
 		"a call where every kept connection was closed": {exchange("POST", []byte(`{}`)),

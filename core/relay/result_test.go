@@ -53,7 +53,7 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 			Outcome{State: OutcomeRetry}, Waiting, "the aggregator responded with 429"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := judge(Call{}, c.plan, c.attempt, c.outcome, noon)
+			r := resultOf(Call{}, c.plan, c.attempt, c.outcome, noon)
 			require.Equal(t, c.state, r.State)
 			require.Contains(t, r.Message, c.message)
 			require.Equal(t, c.state == Waiting || c.state == Failed, r.Attempt.ErrorClass != "")
@@ -63,11 +63,11 @@ func TestPluginDecidesTheCallOutcome(t *testing.T) {
 
 func TestCallRetriesBackOffExponentially(t *testing.T) {
 	for attempts, wait := range []time.Duration{1, 2, 4, 8, 16} {
-		r := judge(Call{Attempts: attempts}, Plan{}, Attempt{Status: 500}, Outcome{}, noon)
+		r := resultOf(Call{Attempts: attempts}, Plan{}, Attempt{Status: 500}, Outcome{}, noon)
 		require.Equal(t, Waiting, r.State)
 		require.Equal(t, noon.Add(wait*time.Second), r.RetryAt)
 	}
-	require.Equal(t, Failed, judge(Call{Attempts: 5}, Plan{}, Attempt{Status: 500}, Outcome{}, noon).State)
+	require.Equal(t, Failed, resultOf(Call{Attempts: 5}, Plan{}, Attempt{Status: 500}, Outcome{}, noon).State)
 }
 
 func TestCallRetryHonoursRetryAfter(t *testing.T) {
@@ -89,7 +89,7 @@ func TestCallRetryHonoursRetryAfter(t *testing.T) {
 	} {
 		for _, status := range []int{429, 503} {
 			for _, outcome := range []Outcome{{}, {State: OutcomeRetry}} {
-				r := judge(Call{Attempts: c.attempts}, Plan{},
+				r := resultOf(Call{Attempts: c.attempts}, Plan{},
 					Attempt{Status: status, ResponseHeaders: map[string]string{"Retry-After": c.says}}, outcome, noon)
 				require.Equal(t, []any{Waiting, c.wait}, []any{r.State, r.RetryAt.Sub(noon)}, "%q", c.says)
 				require.Equal(t, status == 429 && c.asked, !r.RetryAfter.IsZero(), "%d %q", status, c.says)
@@ -100,16 +100,16 @@ func TestCallRetryHonoursRetryAfter(t *testing.T) {
 
 func TestUnreadableResponseFallsBackToThePlan(t *testing.T) {
 	fell := errors.New("it fell")
-	require.Equal(t, Outcome{}, unread(Plan{}, Response{Status: 400}, fell))
-	require.Equal(t, OutcomeRetry, unread(Plan{}, Response{Status: 200}, fell).State)
-	require.Equal(t, Outcome{}, unread(Plan{}, Response{Status: 200}, core.Errorf(core.NotFound, "it reads none")))
+	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 400}, fell))
+	require.Equal(t, OutcomeRetry, interpretFailure(Plan{}, Response{Status: 200}, fell).State)
+	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 200}, core.Errorf(core.NotFound, "it reads none")))
 }
 
 func TestCallWaitsOneDayForItsPlugin(t *testing.T) {
 	c := Call{Since: noon, Attempts: 3}
-	r := absent(c, "it is not running", noon.Add(24*time.Hour-time.Second))
-	require.Equal(t, []any{Waiting, true}, []any{r.State, r.Untried})
-	require.Equal(t, Failed, absent(c, "it is not running", noon.Add(24*time.Hour)).State)
+	r := delayUnavailable(c, "it is not running", noon.Add(24*time.Hour-time.Second))
+	require.Equal(t, []any{Waiting, true}, []any{r.State, r.Uncounted})
+	require.Equal(t, Failed, delayUnavailable(c, "it is not running", noon.Add(24*time.Hour)).State)
 }
 
 func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
@@ -118,22 +118,22 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 		Query: map[string]string{"q": "1 2"},
 		Body:  []byte("{}"), Secrets: []SecretHeader{{"Authorization", "token", "Bearer {secret}"}},
 	}
-	access := Access{Addresses: map[string]string{"api": "https://api.agg.example:8443/base/?v=3"},
+	access := Access{BaseURLs: map[string]string{"api": "https://api.agg.example:8443/base/?v=3"},
 		Secrets: map[string]string{"token": "s3{secret}"}}
-	r, err := plan.fillIn(access)
+	r, err := plan.buildRequest(access)
 	require.NoError(t, err)
 	require.Equal(t, "https://api.agg.example:8443/base/v2/orders/a%2Fb?q=1+2&v=3", r.URL)
 	require.Equal(t, map[string]string{"Authorization": "Bearer s3{secret}"}, r.Secrets)
 
 	for says, spoil := range map[string]func(*Plan, *Access){
 		`no URL for the endpoint "x"`:   func(p *Plan, _ *Access) { p.Endpoint = "x" },
-		"not an http or https URL":      func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
-		"not call the host agg.example": func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
+		"not an http or https URL":      func(_ *Plan, a *Access) { a.BaseURLs["api"] = "ftp://api.agg.example" },
+		"not call the host agg.example": func(_ *Plan, a *Access) { a.BaseURLs["api"] = "https://agg.example" },
 		"not call the host evilagg.example": func(_ *Plan,
 			a *Access) {
-			a.Addresses["api"] = "https://evilagg.example"
+			a.BaseURLs["api"] = "https://evilagg.example"
 		},
-		"not call the host 10.0.0.1": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
+		"not call the host 10.0.0.1": func(_ *Plan, a *Access) { a.BaseURLs["api"] = "http://10.0.0.1" },
 		`has no secret "token"`:      func(_ *Plan, a *Access) { a.Secrets = nil },
 		`secret "token" has a character`: func(_ *Plan,
 			a *Access) {
@@ -142,9 +142,9 @@ func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 		"the plan's path": func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
 		"the plan's path \"@evil.example/\" is not": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
 	} {
-		p, a := plan, Access{Addresses: map[string]string{"api": access.Addresses["api"]}, Secrets: access.Secrets}
+		p, a := plan, Access{BaseURLs: map[string]string{"api": access.BaseURLs["api"]}, Secrets: access.Secrets}
 		spoil(&p, &a)
-		_, err := p.fillIn(a)
+		_, err := p.buildRequest(a)
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -153,7 +153,7 @@ func TestNoPathLeadsToAnotherHost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plan := Plan{Endpoint: "api", Hosts: []string{"api.example"},
 			Path: rapid.StringMatching(`[/@:.?#\\a-z%0-9]{0,12}`).Draw(t, "path")}
-		r, err := plan.fillIn(Access{Addresses: map[string]string{"api": "https://api.example"}})
+		r, err := plan.buildRequest(Access{BaseURLs: map[string]string{"api": "https://api.example"}})
 		if err == nil {
 			require.Regexp(t, `^https://api\.example/`, r.URL)
 		}

@@ -17,26 +17,26 @@ import (
 )
 
 // schedule is that of deliveries.
-func schedule() retry.Schedule { return retry.Specified(time.Second) }
+func schedule() retry.Schedule { return retry.Default(time.Second) }
 
 // Bounds of the wait for an unavailable plugin.
 const (
-	absencePause = 2 * time.Second
-	absenceLimit = 24 * time.Hour
+	unavailablePause = 2 * time.Second
+	unavailableLimit = 24 * time.Hour
 )
 
-// absent delays a call until its plugin is available. After a day the call fails, because its content is outdated.
-func absent(c Call, reason string, now time.Time) Result {
-	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(absencePause), Untried: true, Executed: now}
-	if now.Sub(c.Since) >= absenceLimit {
+// delayUnavailable delays a call until its plugin is available. After a day the call fails, because its content is outdated.
+func delayUnavailable(c Call, reason string, now time.Time) Result {
+	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(unavailablePause), Uncounted: true, FinishedAt: now}
+	if now.Sub(c.Since) >= unavailableLimit {
 		r.State, r.Message = Failed, "failed after a day: "+reason
 	}
 	return r
 }
 
-// throttled delays a call while its aggregator throttles its kind.
-func throttled(c Call, until, now time.Time) Result {
-	r := absent(c, "the aggregator accepts no requests until "+until.UTC().Format(time.RFC3339), now)
+// delayThrottled delays a call while its aggregator throttles its kind.
+func delayThrottled(c Call, until, now time.Time) Result {
+	r := delayUnavailable(c, "the aggregator accepts no requests until "+until.UTC().Format(time.RFC3339), now)
 	r.RetryAt = until
 	return r
 }
@@ -61,26 +61,26 @@ func retryAfterHeader(a Attempt, now time.Time) time.Time {
 	return until
 }
 
-// unsent judges an attempt that sent nothing.
-func unsent(c Call, plan Plan, why error, now time.Time) Result {
-	return judge(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()},
+// notSent judges an attempt that sent nothing.
+func notSent(c Call, plan Plan, why error, now time.Time) Result {
+	return resultOf(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()},
 		Outcome{}, now)
 }
 
-// unread returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides if the
+// interpretFailure returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides if the
 // plugin does not interpret responses, or if the rule counts the response as a failure. Otherwise the outcome is
 // unknown, and the call is retried with the same key.
-func unread(plan Plan, response Response, why error) Outcome {
+func interpretFailure(plan Plan, response Response, why error) Outcome {
 	if core.CodeOf(why) == core.NotFound || plan.Success.failure(response) != "" {
 		return Outcome{}
 	}
 	return Outcome{State: OutcomeRetry, Message: "the response could not be read: " + why.Error()}
 }
 
-// judge returns the result of an attempt. The plugin's interpretation of the response decides, or else the plan's
+// resultOf returns the result of an attempt. The plugin's interpretation of the response decides, or else the plan's
 // rule.
-func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result {
-	r := Result{Call: c, Attempt: &a, Outcome: outcome, Executed: now}
+func resultOf(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result {
+	r := Result{Call: c, Attempt: &a, Outcome: outcome, FinishedAt: now}
 	final := false
 	if a.ErrorClass == "" && outcome.State == "" {
 		outcome.State, final = OutcomeDone, slices.Contains(plan.Success.Final, a.Status)
@@ -134,22 +134,22 @@ func (s Success) failure(response Response) string {
 	if s.Pointer == "" {
 		return ""
 	}
-	if found, ok := pointed(response.Body, s.Pointer); !ok || !reflect.DeepEqual(found, read([]byte(s.Equals))) {
+	if found, ok := valueAt(response.Body, s.Pointer); !ok || !reflect.DeepEqual(found, decodeJSON([]byte(s.Equals))) {
 		return fmt.Sprintf("the aggregator responded with %d, but its response has no %s at %s", status, s.Equals,
 			s.Pointer)
 	}
 	return ""
 }
 
-// read decodes a JSON value, or returns nil if it is not valid.
-func read(text []byte) (value any) {
+// decodeJSON decodes a JSON value, or returns nil if it is not valid.
+func decodeJSON(text []byte) (value any) {
 	_ = json.Unmarshal(text, &value)
 	return value
 }
 
-// pointed returns the value at a JSON pointer (RFC 6901).
-func pointed(body []byte, pointer string) (any, bool) {
-	value := read(body)
+// valueAt returns the value at a JSON pointer (RFC 6901).
+func valueAt(body []byte, pointer string) (any, bool) {
+	value := decodeJSON(body)
 	for token := range jsontext.Pointer(pointer).Tokens() {
 		switch held := value.(type) {
 		case map[string]any:

@@ -13,16 +13,16 @@ type Publisher interface {
 
 // Tester sends sample events on request, through the regular delivery path.
 type Tester struct {
-	Records   Records
-	Publisher Publisher
-	Sample    func(core.EventType) []byte // returns a body as receivers get it
-	Clock     core.Clock
+	Subscriptions SubscriptionStore
+	Publisher     Publisher
+	Sample        func(core.EventType) []byte // returns a body as receivers get it
+	Clock         core.Clock
 }
 
 // Test sends a sample event to the subscription alone. It returns the reference of the delivery. It returns NotFound
 // for an unknown webhook and Conflict for a disabled one.
 func (t Tester) Test(ctx context.Context, business core.BusinessID, id int64) (core.ID, error) {
-	sub, err := t.Records.Get(ctx, business, id)
+	sub, err := t.Subscriptions.Get(ctx, business, id)
 	if err != nil {
 		return core.ID{}, err
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendText appends text as a JSON string, byte for byte as the JSON library writes it. It quotes plain text itself
+// AppendString appends text as a JSON string, byte for byte as the JSON library writes it. It quotes plain text itself
 // and leaves the rest to the library. Text that is not valid UTF-8 is an error.
-func AppendText(out []byte, text string) ([]byte, error) {
-	if !plain(text) {
+func AppendString(out []byte, text string) ([]byte, error) {
+	if !isPlain(text) {
 		return jsontext.AppendQuote(out, text)
 	}
 	return append(append(append(out, '"'), text...), '"'), nil
@@ -35,8 +35,8 @@ var byteClasses = func() (table [256]byte) {
 	return table
 }()
 
-// plain reports whether a string is valid UTF-8 and needs no escaping.
-func plain(text string) bool {
+// isPlain reports whether a string is valid UTF-8 and needs no escaping.
+func isPlain(text string) bool {
 	var found byte
 	for i := range len(text) {
 		found |= byteClasses[text[i]]

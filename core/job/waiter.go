@@ -13,15 +13,15 @@ import (
 // Limits of the requests of a replica that wait for their jobs: in all, and so that one business leaves capacity for
 // others. Each holds a connection.
 const (
-	MaxWaits         = 256
-	MaxBusinessWaits = 16
+	MaxWaiting         = 256
+	MaxBusinessWaiting = 16
 )
 
 // The pauses between two looks at the database grow from the first to the longest. A look finds the ends of jobs that
 // another replica runs.
 const (
-	firstLook   = 50 * time.Millisecond
-	longestLook = 500 * time.Millisecond
+	firstPoll = 50 * time.Millisecond
+	maxPoll   = 500 * time.Millisecond
 )
 
 // goneInterval is how often a waiting request checks whether its client is gone.
@@ -33,9 +33,9 @@ type Ref struct {
 	ID       core.ID
 }
 
-// Ends finds the jobs that have ended.
-type Ends interface {
-	Ended(ctx context.Context, jobs []Ref) ([]core.ID, error)
+// EndedLister finds the jobs that have ended.
+type EndedLister interface {
+	ListEnded(ctx context.Context, jobs []Ref) ([]core.ID, error)
 }
 
 // WaitResult is how a wait ended.
@@ -43,67 +43,67 @@ type WaitResult string
 
 // The results of a wait.
 const (
-	WaitEnded    WaitResult = "ended"    // the job has ended
-	WaitTimeUp   WaitResult = "time_up"  // the job had not ended in time
-	WaitFull     WaitResult = "full"     // too many requests wait already
-	WaitStopping WaitResult = "stopping" // the replica stops
-	WaitGone     WaitResult = "gone"     // the client has closed its connection
+	WaitEnded      WaitResult = "ended"    // the job has ended
+	WaitTimedOut   WaitResult = "time_up"  // the job had not ended in time
+	WaitFull       WaitResult = "full"     // too many requests wait already
+	WaitStopping   WaitResult = "stopping" // the replica stops
+	WaitClientGone WaitResult = "gone"     // the client has closed its connection
 )
 
-// Waits lets requests wait for the end of their jobs, whichever replica runs these. The runner of this replica reports
+// Waiter lets requests wait for the end of their jobs, whichever replica runs these. The runner of this replica reports
 // the ends of its own jobs. One goroutine looks for the others in the database, however many wait.
-type Waits struct {
-	ends  Ends
+type Waiter struct {
+	jobs  EndedLister
 	clock core.Clock
 	log   *slog.Logger
 
-	mu      sync.Mutex
-	waiting map[core.ID][]chan struct{}
-	counts  map[core.BusinessID]int
-	refs    map[core.ID]Ref
-	count   int
-	begun   chan struct{} // of one element: a request has begun to wait
-	over    chan struct{}
-	end     sync.Once
+	mu       sync.Mutex
+	waiting  map[core.ID][]chan struct{}
+	counts   map[core.BusinessID]int
+	refs     map[core.ID]Ref
+	count    int
+	added    chan struct{} // of one element: a request has begun to wait
+	stopped  chan struct{}
+	stopOnce sync.Once
 }
 
-// NewWaits returns Waits. Run has to run for the ends of other replicas' jobs to be found.
-func NewWaits(ends Ends, clock core.Clock, log *slog.Logger) *Waits {
-	return &Waits{ends: ends, clock: clock, log: log, waiting: map[core.ID][]chan struct{}{},
-		counts: map[core.BusinessID]int{}, refs: map[core.ID]Ref{}, begun: make(chan struct{}, 1),
-		over: make(chan struct{})}
+// NewWaiter returns Waits. Run has to run for the ends of other replicas' jobs to be found.
+func NewWaiter(ends EndedLister, clock core.Clock, log *slog.Logger) *Waiter {
+	return &Waiter{jobs: ends, clock: clock, log: log, waiting: map[core.ID][]chan struct{}{},
+		counts: map[core.BusinessID]int{}, refs: map[core.ID]Ref{}, added: make(chan struct{}, 1),
+		stopped: make(chan struct{})}
 }
 
 // Wait waits for the end of a job until the given time. It ends earlier when gone reports that the client is gone, or
 // at Stop. It does not wait at all beyond the limits.
-func (w *Waits) Wait(job Ref, until time.Time, gone func() bool) WaitResult {
-	ended := w.enter(job)
+func (w *Waiter) Wait(job Ref, until time.Time, gone func() bool) WaitResult {
+	ended := w.add(job)
 	if ended == nil {
 		return WaitFull
 	}
-	defer w.leave(job, ended)
+	defer w.remove(job, ended)
 	timer, stop := w.clock.At(until)
 	defer stop()
 	look := time.NewTicker(goneInterval)
 	defer look.Stop()
 	for {
 		select {
-		case <-w.over:
+		case <-w.stopped:
 			return WaitStopping
 		case <-ended:
 			return WaitEnded
 		case <-timer:
-			return WaitTimeUp
+			return WaitTimedOut
 		case <-look.C:
 			if gone() {
-				return WaitGone
+				return WaitClientGone
 			}
 		}
 	}
 }
 
-// Ended ends the waits for a job.
-func (w *Waits) Ended(id core.ID) {
+// NotifyEnded ends the waits for a job.
+func (w *Waiter) NotifyEnded(id core.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, ended := range w.waiting[id] {
@@ -114,20 +114,20 @@ func (w *Waits) Ended(id core.ID) {
 }
 
 // Stop ends all waits, so that a server which stops need not wait for them.
-func (w *Waits) Stop() { w.end.Do(func() { close(w.over) }) }
+func (w *Waiter) Stop() { w.stopOnce.Do(func() { close(w.stopped) }) }
 
 // Waiting returns how many requests wait.
-func (w *Waits) Waiting() int {
+func (w *Waiter) Waiting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count
 }
 
 // Run looks for the ends of jobs that are waited for, until the context ends or Stop is called.
-func (w *Waits) Run(ctx context.Context) {
+func (w *Waiter) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	pause, due := firstLook, time.Time{} // of the next look; zero while nobody waits
+	pause, due := firstPoll, time.Time{} // of the next look; zero while nobody waits
 	for {
 		var next <-chan time.Time
 		if w.Waiting() == 0 {
@@ -143,26 +143,26 @@ func (w *Waits) Run(ctx context.Context) {
 		case <-ctx.Done():
 			w.Stop()
 			return
-		case <-w.over:
+		case <-w.stopped:
 			return
-		case <-w.begun: // its job may end soon
-			pause = firstLook
+		case <-w.added: // its job may end soon
+			pause = firstPoll
 			if soon := time.Now().Add(pause); soon.Before(due) {
 				due = soon
 			}
 		case <-next:
-			w.look(ctx)
-			pause = min(pause*3/2, longestLook)
+			w.poll(ctx)
+			pause = min(pause*3/2, maxPoll)
 			due = time.Now().Add(pause)
 		}
 	}
 }
 
-// lookTime bounds one look at the database.
-const lookTime = 5 * time.Second
+// pollTimeout bounds one look at the database.
+const pollTimeout = 5 * time.Second
 
-// look ends the waits for the jobs that have ended.
-func (w *Waits) look(ctx context.Context) {
+// poll ends the waits for the jobs that have ended.
+func (w *Waiter) poll(ctx context.Context) {
 	w.mu.Lock()
 	jobs := make([]Ref, 0, len(w.refs))
 	for _, job := range w.refs {
@@ -172,23 +172,23 @@ func (w *Waits) look(ctx context.Context) {
 	if len(jobs) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	found, err := w.ends.Ended(ctx, jobs)
+	found, err := w.jobs.ListEnded(ctx, jobs)
 	if err != nil {
 		w.log.Debug("ended jobs could not be read", "error", err)
 		return
 	}
 	for _, id := range found {
-		w.Ended(id)
+		w.NotifyEnded(id)
 	}
 }
 
-// enter returns a channel that is closed when the job ends, or nil beyond the limits.
-func (w *Waits) enter(job Ref) chan struct{} {
+// add returns a channel that is closed when the job ends, or nil beyond the limits.
+func (w *Waiter) add(job Ref) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count >= MaxWaits || w.counts[job.Business] >= MaxBusinessWaits {
+	if w.count >= MaxWaiting || w.counts[job.Business] >= MaxBusinessWaiting {
 		return nil
 	}
 	ended := make(chan struct{})
@@ -197,13 +197,13 @@ func (w *Waits) enter(job Ref) chan struct{} {
 	w.counts[job.Business]++
 	w.count++
 	select {
-	case w.begun <- struct{}{}:
+	case w.added <- struct{}{}:
 	default: // Run has not noticed an earlier one yet
 	}
 	return ended
 }
 
-func (w *Waits) leave(job Ref, ended chan struct{}) {
+func (w *Waiter) remove(job Ref, ended chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.count--

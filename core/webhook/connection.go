@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// reachWithin bounds a connection check, which sends no request.
-const reachWithin = 3 * time.Second
+// connectionCheckTimeout bounds a connection check, which sends no request.
+const connectionCheckTimeout = 3 * time.Second
 
-// Reach describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections with a
+// CheckConnection describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections with a
 // valid certificate. It waits at most 3 s.
-func (g *Guard) Reach(ctx context.Context, address string) string {
+func (g *Guard) CheckConnection(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "it is not an IP address"
@@ -22,16 +22,16 @@ func (g *Guard) Reach(ctx context.Context, address string) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	ctx, cancel := context.WithTimeout(ctx, reachWithin)
+	ctx, cancel := context.WithTimeout(ctx, connectionCheckTimeout)
 	defer cancel()
-	dialer := &net.Dialer{Timeout: reachWithin, Control: g.control}
+	dialer := &net.Dialer{Timeout: connectionCheckTimeout, Control: g.control}
 	dial := dialer.DialContext
 	if u.Scheme == "https" { // the certificate is the most common failure
 		dial = (&tls.Dialer{NetDialer: dialer}).DialContext
 	}
 	connection, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		_, words := classify(err, SenderConfig{ConnectTimeout: reachWithin, ExchangeTimeout: reachWithin},
+		_, words := classify(err, SenderConfig{ConnectTimeout: connectionCheckTimeout, ExchangeTimeout: connectionCheckTimeout},
 			u.Scheme == "https")
 		return words
 	}

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// sequence is what this replica holds of one key: the running items, and those that wait for the concurrency limit. A
+// keyQueue is what this replica holds of one key: the running items, and those that wait for the concurrency limit. A
 // hanging receiver thus delays only its own items, and many of them leave capacity for others.
-type sequence[T any] struct {
+type keyQueue[T any] struct {
 	limit       concurrencyLimiter
-	ahead       int // most items that may wait; 0: no bound of its own
+	maxWaiting  int // most items that may wait; 0: no bound of its own
 	running     int
 	reserved    int // by Reserve, not started yet
 	waiting     []leased[T]
@@ -17,15 +17,15 @@ type sequence[T any] struct {
 	skipped     bool // by the last claim, because the key was busy
 	blockedIn   int  // the number of the claim during which the key was last blocked
 
-	recent int           // responses since the mark
-	before int           // responses in the second before the mark
-	mark   time.Time     // moved every second
-	pace   time.Duration // duration of the last run that asked the receiver; 0: there was none
-	moved  time.Time     // when a run last ended, or began while no other was running
+	responses         int           // responses since the mark
+	previousResponses int           // responses in the second before the mark
+	secondStart       time.Time     // moved every second
+	lastRunTime       time.Duration // duration of the last run that asked the receiver; 0: there was none
+	lastProgress      time.Time     // when a run last ended, or began while no other was running
 }
 
-// patience is how long a receiver may take without a result before its key holds no more than its limit.
-const patience = 2 * time.Second
+// slowAfter is how long a receiver may take without a result before its key holds no more than its limit.
+const slowAfter = 2 * time.Second
 
 // waitPerLimit bounds the items that wait per unit of the concurrency limit, for a receiver that responds fast but has
 // not taken many items yet.
@@ -34,77 +34,77 @@ const waitPerLimit = 16
 // idleTime is how long the history of a key without items is kept.
 const idleTime = time.Minute
 
-func (s *sequence[T]) held() int { return s.running + s.reserved + len(s.waiting) }
+func (s *keyQueue[T]) held() int { return s.running + s.reserved + len(s.waiting) }
 
 // allowed returns how many items the sequence may hold: the concurrency limit and those that wait. As many may wait as
 // the receiver took in the last second or so, or would take at the pace of the last run. A fast receiver gets many and
 // a hanging one gets none.
-func (s *sequence[T]) allowed(now time.Time) int {
-	if s.pace == 0 || s.running > 0 && now.Sub(s.moved) > patience {
-		return s.limit.now
+func (s *keyQueue[T]) allowed(now time.Time) int {
+	if s.lastRunTime == 0 || s.running > 0 && now.Sub(s.lastProgress) > slowAfter {
+		return s.limit.current
 	}
-	wait := s.limit.now * min(int(time.Second/s.pace), waitPerLimit)
-	if now.Sub(s.mark) <= patience {
-		wait = max(wait, s.recent, s.before)
+	wait := s.limit.current * min(int(time.Second/s.lastRunTime), waitPerLimit)
+	if now.Sub(s.secondStart) <= slowAfter {
+		wait = max(wait, s.responses, s.previousResponses)
 	}
-	return s.limit.now + min(wait, s.ahead)
+	return s.limit.current + min(wait, s.maxWaiting)
 }
 
 // free returns how many more items to claim. It returns 0 below half of what may wait, or a batch, because small
 // claims are not worth their cost.
-func (s *sequence[T]) free(now time.Time, batch int) int {
+func (s *keyQueue[T]) free(now time.Time, batch int) int {
 	if now.Before(s.pausedUntil) {
 		return 0
 	}
 	allowed := s.allowed(now)
 	free := allowed - s.held()
-	if free < max(1, min((allowed-s.limit.now)/2, batch)) {
+	if free < max(1, min((allowed-s.limit.current)/2, batch)) {
 		return 0
 	}
 	return free
 }
 
-// began records the start of a run.
-func (s *sequence[T]) began(now time.Time) {
+// runStarted records the start of a run.
+func (s *keyQueue[T]) runStarted(now time.Time) {
 	if s.running == 0 {
-		s.moved = now
+		s.lastProgress = now
 	}
 	s.running++
 }
 
-// ended records the end of a run and how long it took.
-func (s *sequence[T]) ended(now time.Time, took time.Duration, response Response) {
+// runEnded records the end of a run and how long it took.
+func (s *keyQueue[T]) runEnded(now time.Time, took time.Duration, response Response) {
 	s.running--
-	if response == NotAsked {
+	if response == NoRequest {
 		return
 	}
-	if age := now.Sub(s.mark); age > time.Second {
-		s.before = s.recent
-		if age > patience {
-			s.before = 0
+	if age := now.Sub(s.secondStart); age > time.Second {
+		s.previousResponses = s.responses
+		if age > slowAfter {
+			s.previousResponses = 0
 		}
-		s.recent, s.mark = 0, now
+		s.responses, s.secondStart = 0, now
 	}
 	s.limit.record(response == Responded)
-	s.pace, s.moved = max(took, time.Millisecond), now
+	s.lastRunTime, s.lastProgress = max(took, time.Millisecond), now
 	if response == Responded {
-		s.recent++
+		s.responses++
 	}
 }
 
-// sequence returns the sequence of a key and creates it if necessary. The caller holds mu.
-func (e *Engine[T, R]) sequence(key int64) *sequence[T] {
-	s := e.sequences[key]
+// keyQueue returns the sequence of a key and creates it if necessary. The caller holds mu.
+func (e *Engine[T, R]) keyQueue(key int64) *keyQueue[T] {
+	s := e.keyQueues[key]
 	if s == nil {
-		s = &sequence[T]{limit: concurrencyLimiter{now: e.config.FirstLimit, max: e.config.KeyLimit},
-			ahead: e.config.Ahead, mark: e.clock.Now()}
-		e.sequences[key] = s
+		s = &keyQueue[T]{limit: concurrencyLimiter{current: e.config.FirstLimit, max: e.config.KeyLimit},
+			maxWaiting: e.config.MaxWaiting, secondStart: e.clock.Now()}
+		e.keyQueues[key] = s
 	}
 	return s
 }
 
-// hold adds n to the number of held items. The caller holds mu.
-func (e *Engine[T, R]) hold(group string, n int) {
+// addHeld adds n to the number of held items. The caller holds mu.
+func (e *Engine[T, R]) addHeld(group string, n int) {
 	e.held += n
 	if group == "" {
 		return
@@ -122,10 +122,10 @@ func (e *Engine[T, R]) capacity() (c Capacity, resumed time.Time) {
 	e.claims++
 	now := e.clock.Now()
 	c.PerKey, c.OtherKeys = map[int64]int{}, e.config.ClaimPerKey
-	for key, s := range e.sequences {
+	for key, s := range e.keyQueues {
 		paused := now.Before(s.pausedUntil)
-		if s.held() == 0 && !paused && now.Sub(s.mark) > idleTime {
-			delete(e.sequences, key)
+		if s.held() == 0 && !paused && now.Sub(s.secondStart) > idleTime {
+			delete(e.keyQueues, key)
 			continue
 		}
 		if paused && (resumed.IsZero() || s.pausedUntil.Before(resumed)) {
@@ -148,6 +148,6 @@ func (e *Engine[T, R]) capacity() (c Capacity, resumed time.Time) {
 	if c.Items < e.config.Batch/8 && c.Items < e.config.Capacity/8 {
 		c.Items = 0 // small claims cost as much as large ones: wait for more capacity
 	}
-	e.short = c.Items < e.config.Batch || len(c.Busy)+len(c.BusyGroups) > 0
+	e.limited = c.Items < e.config.Batch || len(c.Busy)+len(c.BusyGroups) > 0
 	return c, resumed
 }

@@ -122,7 +122,7 @@ type resends struct {
 	failure                       string
 }
 
-func (r *resends) Choose(context.Context, core.Job, Window) error { return r.broken }
+func (r *resends) Select(context.Context, core.Job, TimeRange) error { return r.broken }
 
 func (r *resends) Resend(_ context.Context, _ core.Job, limit int) (int, error) {
 	n := min(limit, r.chosen-r.sent)
@@ -131,7 +131,7 @@ func (r *resends) Resend(_ context.Context, _ core.Job, limit int) (int, error) 
 }
 
 func (r *resends) Tally(context.Context, core.Job) (Tally, error) {
-	return Tally{Chosen: r.chosen, Sent: r.sent, Answered: r.answers, Failed: r.failed}, nil
+	return Tally{Selected: r.chosen, Sent: r.sent, Responded: r.answers, Failed: r.failed}, nil
 }
 
 func (r *resends) End(_ context.Context, _ core.Job, event core.Event, _ Tally, failure string) error {
@@ -141,10 +141,10 @@ func (r *resends) End(_ context.Context, _ core.Job, event core.Event, _ Tally, 
 
 func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	job, err := RetryRequest{Window: Window{now.Add(-time.Hour), now}}.Job(7, now)
+	job, err := RetryRequest{TimeRange: TimeRange{now.Add(-time.Hour), now}}.Job(7, now)
 	require.NoError(t, err)
 	records := &resends{chosen: 1200}
-	retry := OrderRetry{Records: records, Clock: core.NewSystemClock(nil)}
+	retry := OrderRetry{Retries: records, Clock: core.NewSystemClock(nil)}
 	var done, total int
 	run := func() error {
 		return retry.Run(context.Background(), job, func(d, t int) { done, total = d, t })

@@ -22,7 +22,7 @@ type ends struct {
 	err   error
 }
 
-func (e *ends) Ended(_ context.Context, jobs []Ref) (found []core.ID, err error) {
+func (e *ends) ListEnded(_ context.Context, jobs []Ref) (found []core.ID, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.looks++
@@ -41,11 +41,11 @@ func (e *ends) end(id core.ID) {
 }
 
 // inBubble runs a test of waits, whose Run ends with it.
-func inBubble(t *testing.T, test func(t *testing.T, w *Waits, elsewhere *ends)) {
+func inBubble(t *testing.T, test func(t *testing.T, w *Waiter, elsewhere *ends)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		elsewhere := &ends{ended: map[core.ID]bool{}}
-		w := NewWaits(elsewhere, core.NewSystemClock(nil), slog.New(slog.DiscardHandler))
+		w := NewWaiter(elsewhere, core.NewSystemClock(nil), slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.Run(ctx) })
@@ -62,7 +62,7 @@ func inBubble(t *testing.T, test func(t *testing.T, w *Waits, elsewhere *ends)) 
 func present() bool { return false }
 
 // begin starts a wait of so many seconds.
-func begin(w *Waits, job Ref, seconds int, gone func() bool) <-chan WaitResult {
+func begin(w *Waiter, job Ref, seconds int, gone func() bool) <-chan WaitResult {
 	result := make(chan WaitResult, 1)
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
 	go func() { result <- w.Wait(job, until, gone) }()
@@ -73,32 +73,32 @@ func begin(w *Waits, job Ref, seconds int, gone func() bool) <-chan WaitResult {
 func newRef(business core.BusinessID) Ref { return Ref{business, core.NewID(time.Now())} }
 
 func TestWaitEndsWithTheJob(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *Waits, elsewhere *ends) {
+	inBubble(t, func(t *testing.T, w *Waiter, elsewhere *ends) {
 		here, there := newRef(1), newRef(2)
 		began := time.Now()
 		one, two, other := begin(w, here, 10, present), begin(w, here, 10, present), begin(w, there, 10, present)
-		w.Ended(newRef(1).ID)
-		w.Ended(here.ID)
+		w.NotifyEnded(newRef(1).ID)
+		w.NotifyEnded(here.ID)
 		require.Equal(t, WaitEnded, <-one)
 		require.Equal(t, WaitEnded, <-two)
 		require.Zero(t, time.Since(began), "the runner of this replica reports it")
 		time.Sleep(3 * time.Second)
 		elsewhere.end(there.ID)
 		require.Equal(t, WaitEnded, <-other)
-		require.LessOrEqual(t, time.Since(began), 3*time.Second+longestLook, "another replica ran it")
+		require.LessOrEqual(t, time.Since(began), 3*time.Second+maxPoll, "another replica ran it")
 	})
 }
 
 func TestShortJobsElsewhereAreFoundSoon(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *Waits, elsewhere *ends) {
+	inBubble(t, func(t *testing.T, w *Waiter, elsewhere *ends) {
 		long := begin(w, newRef(1), 15, present)
 		time.Sleep(10 * time.Second)
 		short := newRef(2)
 		elsewhere.end(short.ID)
 		began := time.Now()
 		require.Equal(t, WaitEnded, <-begin(w, short, 15, present))
-		require.LessOrEqual(t, time.Since(began), firstLook, "a new wait shortens the pauses")
-		require.Equal(t, WaitTimeUp, <-long)
+		require.LessOrEqual(t, time.Since(began), firstPoll, "a new wait shortens the pauses")
+		require.Equal(t, WaitTimedOut, <-long)
 		require.Less(t, elsewhere.looks, 50)
 		looks := elsewhere.looks
 		time.Sleep(time.Minute)
@@ -107,17 +107,17 @@ func TestShortJobsElsewhereAreFoundSoon(t *testing.T) {
 }
 
 func TestLooksGoOnWhileRequestsKeepComing(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *Waits, elsewhere *ends) {
+	inBubble(t, func(t *testing.T, w *Waiter, elsewhere *ends) {
 		job := newRef(1)
 		elsewhere.end(job.ID)
 		first := begin(w, job, 15, present)
 		began := time.Now()
 		for range 30 { // each sooner than a look is due
-			time.Sleep(firstLook / 5)
-			w.Ended(newRef(2).ID)
+			time.Sleep(firstPoll / 5)
+			w.NotifyEnded(newRef(2).ID)
 			one := newRef(3)
 			result := begin(w, one, 1, present)
-			w.Ended(one.ID)
+			w.NotifyEnded(one.ID)
 			require.Equal(t, WaitEnded, <-result)
 		}
 		require.Equal(t, WaitEnded, <-first)
@@ -126,14 +126,14 @@ func TestLooksGoOnWhileRequestsKeepComing(t *testing.T) {
 }
 
 func TestWaitEndsWithoutTheJob(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *Waits, elsewhere *ends) {
+	inBubble(t, func(t *testing.T, w *Waiter, elsewhere *ends) {
 		elsewhere.err = errors.New("no database")
 		began := time.Now()
-		require.Equal(t, WaitTimeUp, <-begin(w, newRef(1), 7, present))
+		require.Equal(t, WaitTimedOut, <-begin(w, newRef(1), 7, present))
 		require.Equal(t, 7*time.Second, time.Since(began))
 
 		began = time.Now()
-		require.Equal(t, WaitGone, <-begin(w, newRef(1), 15, func() bool { return time.Since(began) > time.Second }))
+		require.Equal(t, WaitClientGone, <-begin(w, newRef(1), 15, func() bool { return time.Since(began) > time.Second }))
 		require.Less(t, time.Since(began), 2*time.Second)
 
 		waiting := begin(w, newRef(1), 15, present)
@@ -147,11 +147,11 @@ func TestWaitEndsWithoutTheJob(t *testing.T) {
 }
 
 func TestWaitsAreBounded(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *Waits, _ *ends) {
+	inBubble(t, func(t *testing.T, w *Waiter, _ *ends) {
 		var waiting []<-chan WaitResult
-		for n := range MaxWaits {
-			waiting = append(waiting, begin(w, newRef(core.BusinessID(1+n/MaxBusinessWaits)), 5, present))
-			if n == MaxBusinessWaits-1 {
+		for n := range MaxWaiting {
+			waiting = append(waiting, begin(w, newRef(core.BusinessID(1+n/MaxBusinessWaiting)), 5, present))
+			if n == MaxBusinessWaiting-1 {
 				require.Equal(t, WaitFull, <-begin(w, newRef(1), 5, present), "one business")
 			}
 		}
@@ -159,11 +159,11 @@ func TestWaitsAreBounded(t *testing.T) {
 		require.Equal(t, WaitFull, <-begin(w, newRef(9999), 5, present), "all businesses")
 		require.Zero(t, time.Since(began))
 		for _, result := range waiting {
-			require.Equal(t, WaitTimeUp, <-result)
+			require.Equal(t, WaitTimedOut, <-result)
 		}
 		again := newRef(1)
 		result := begin(w, again, 5, present)
-		w.Ended(again.ID)
+		w.NotifyEnded(again.ID)
 		require.Equal(t, WaitEnded, <-result, "what has ended makes room")
 	})
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Window is a time range. From is inclusive, To is exclusive.
-type Window struct {
+// TimeRange is a time range. From is inclusive, To is exclusive.
+type TimeRange struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 }
 
 // RetryRequest asks to resend the orders that their endpoint has not accepted (spec, Endpoint 4).
 type RetryRequest struct {
-	Window
+	TimeRange
 	Clipped bool // the window began before the current day of the business
 }
 
@@ -98,7 +98,7 @@ func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 
 // Job returns the request as a job of the business.
 func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, error) {
-	body, err := json.Marshal(r.Window)
+	body, err := json.Marshal(r.TimeRange)
 	if err != nil {
 		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
@@ -108,16 +108,16 @@ func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, er
 // Tally is the progress of an order retry. An order that goes to several webhooks counts once. It has failed if any
 // of them did not accept it.
 type Tally struct {
-	Chosen   int // orders within the window
-	Sent     int // of them, resent
-	Answered int // of those, with all responses, timeouts included
-	Failed   int // of those, rejected again
+	Selected  int // orders within the window
+	Sent      int // of them, resent
+	Responded int // of those, with all responses, timeouts included
+	Failed    int // of those, rejected again
 }
 
-// Resends stores the progress of order retries.
-type Resends interface {
+// OrderRetries stores the progress of order retries.
+type OrderRetries interface {
 	// Choose selects the deliveries that the job resends. Later calls keep the first selection.
-	Choose(ctx context.Context, job core.Job, window Window) error
+	Select(ctx context.Context, job core.Job, window TimeRange) error
 	// Resend makes the next selected deliveries due, at most limit, and returns their number. It returns 0 when all
 	// have been resent.
 	Resend(ctx context.Context, job core.Job, limit int) (int, error)
@@ -129,7 +129,7 @@ type Resends interface {
 
 // OrderRetry runs order retries.
 type OrderRetry struct {
-	Records Resends
+	Retries OrderRetries
 	Clock   core.Clock
 }
 
@@ -139,22 +139,22 @@ const resendChunk = 500
 // The interval between counts of the responses. It grows with the number of missing responses, so that counting does
 // not delay the deliveries.
 const (
-	answersPoll  = 250 * time.Millisecond
-	answerTaking = 50 * time.Microsecond
+	responsePoll           = 250 * time.Millisecond
+	responsePollPerMissing = 50 * time.Microsecond
 )
 
 // Run resends the orders within the window and notifies the business after every response (job.Handler). After an
 // interruption it continues where it stopped.
 func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	var window Window
+	var window TimeRange
 	if err := json.Unmarshal(job.Body, &window); err != nil {
 		return fmt.Errorf("reading a stored request: %w", err)
 	}
-	if err := o.Records.Choose(ctx, job, window); err != nil {
+	if err := o.Retries.Select(ctx, job, window); err != nil {
 		return err
 	}
 	for {
-		sent, err := o.Records.Resend(ctx, job, resendChunk)
+		sent, err := o.Retries.Resend(ctx, job, resendChunk)
 		if err != nil {
 			return err
 		}
@@ -162,25 +162,25 @@ func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, tot
 			break
 		}
 	}
-	tally, err := o.Records.Tally(ctx, job)
+	tally, err := o.Retries.Tally(ctx, job)
 	if err != nil {
 		return err
 	}
-	report(tally.Answered, tally.Chosen)
-	if tally.Answered < tally.Sent {
-		return core.Snooze{Until: o.Clock.Now().Add(answersPoll +
-			time.Duration(tally.Sent-tally.Answered)*answerTaking)}
+	report(tally.Responded, tally.Selected)
+	if tally.Responded < tally.Sent {
+		return core.Snooze{Until: o.Clock.Now().Add(responsePoll +
+			time.Duration(tally.Sent-tally.Responded)*responsePollPerMissing)}
 	}
 	return o.end(ctx, job, tally, "")
 }
 
 // Fail ends an order retry that could not be completed. The callback states its progress (job.Handler).
 func (o OrderRetry) Fail(ctx context.Context, job core.Job, cause error) error {
-	tally, err := o.Records.Tally(ctx, job)
+	tally, err := o.Retries.Tally(ctx, job)
 	if err != nil {
 		return err
 	}
-	tally.Failed += tally.Sent - tally.Answered
+	tally.Failed += tally.Sent - tally.Responded
 	return o.end(ctx, job, tally, cause.Error())
 }
 
@@ -194,7 +194,7 @@ func (o OrderRetry) end(ctx context.Context, job core.Job, tally Tally, failure 
 		return fmt.Errorf("encoding the callback: %w", err)
 	}
 	now := o.Clock.Now()
-	return o.Records.End(ctx, job, core.Event{
+	return o.Retries.End(ctx, job, core.Event{
 		ID: core.NewID(now), Business: job.Business, Type: core.WebhookRetry, At: now, Body: body,
 		Reference: job.ID.String(),
 	}, tally, failure)

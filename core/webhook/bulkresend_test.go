@@ -16,27 +16,27 @@ import (
 func TestDecodeBulkResendValidatesItsFilter(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	const one, two = "01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7ab", "01937a3e-9c1c-7d05-a1be-0f6c3b1d9e42"
-	c, err := DecodeRedelivery([]byte(`{"ids":["`+two+`","`+one+`","`+strings.ToUpper(two)+`"]}`), now)
+	c, err := DecodeBulkResend([]byte(`{"ids":["`+two+`","`+one+`","`+strings.ToUpper(two)+`"]}`), now)
 	require.NoError(t, err)
 	require.Len(t, c.IDs, 2, "each once")
 	require.Equal(t, one, c.IDs[0].String(), "sorted")
 
 	end := now.Add(time.Millisecond)
-	c, err = DecodeRedelivery([]byte(`{"filter":{}}`), now)
+	c, err = DecodeBulkResend([]byte(`{"filter":{}}`), now)
 	require.NoError(t, err)
-	require.Equal(t, Choice{State: Failed, To: end}, c)
+	require.Equal(t, Selector{State: Failed, To: end}, c)
 	for _, event := range []string{`"order_placed"`, `"18"`, `18`} {
-		c, err = DecodeRedelivery(fmt.Appendf(nil,
+		c, err = DecodeBulkResend(fmt.Appendf(nil,
 			`{"filter":{"state":"delivered","event_type":%s,"webhook_id":7,"order_id":"10001","reference":"r",`+
 				`"from":"%d","to":%d.0}}`,
 			event, now.Add(-time.Hour).UnixMilli(), now.Add(time.Hour).UnixMilli()), now)
 		require.NoError(t, err)
-		require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, OrderID: 10001,
+		require.Equal(t, Selector{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, OrderID: 10001,
 			Reference: "r", From: now.Add(-time.Hour), To: end}, c)
 	}
-	c, err = DecodeRedelivery([]byte(`{"ids":null,"filter":{"from":0,"order_id":null,"event_type":null}}`), now)
+	c, err = DecodeBulkResend([]byte(`{"ids":null,"filter":{"from":0,"order_id":null,"event_type":null}}`), now)
 	require.NoError(t, err)
-	require.Equal(t, Choice{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "what is null was not sent")
+	require.Equal(t, Selector{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "what is null was not sent")
 
 	for body, problem := range map[string]string{
 		`{}`:                                  "ids or filter is required",
@@ -59,7 +59,7 @@ func TestDecodeBulkResendValidatesItsFilter(t *testing.T) {
 		`{"filter":{"from":99999999999999}}`:                   "filter.from must be before filter.to",
 		`{"filter":{"from":1763700000000,"to":1763700000000}}`: "filter.from must be before filter.to",
 	} {
-		_, err := DecodeRedelivery([]byte(body), now)
+		_, err := DecodeBulkResend([]byte(body), now)
 		require.Equal(t, core.Invalid, core.CodeOf(err), body)
 		require.ErrorContains(t, err, problem)
 	}
@@ -72,7 +72,7 @@ func FuzzDecodeBulkResend(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, err := DecodeRedelivery(body, now); err != nil {
+		if _, err := DecodeBulkResend(body, now); err != nil {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 		}
 	})
@@ -83,20 +83,20 @@ type redone struct {
 	now     time.Time
 	chunk   time.Duration
 	left    int
-	so      Redone
+	so      ResendResult
 	ended   int
 	failure string
 }
 
 func (r *redone) Now() time.Time                          { return r.now }
 func (r *redone) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
-func (r *redone) EndRedelivery(_ context.Context, _ core.Job, failure string) error {
+func (r *redone) EndBulkResend(_ context.Context, _ core.Job, failure string) error {
 	r.ended++
 	r.failure = failure
 	return nil
 }
 
-func (r *redone) Again(_ context.Context, _ core.Job, _ Choice, limit int) (Redone, bool, error) {
+func (r *redone) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int) (ResendResult, bool, error) {
 	r.now = r.now.Add(r.chunk)
 	n := min(limit, r.left)
 	r.left -= n
@@ -105,12 +105,12 @@ func (r *redone) Again(_ context.Context, _ core.Job, _ Choice, limit int) (Redo
 }
 
 func TestLongBulkResendRunsInChunks(t *testing.T) {
-	job, err := Choice{State: Failed}.Job(7, 4000, time.Now())
+	job, err := Selector{State: Failed}.Job(7, 4000, time.Now())
 	require.NoError(t, err)
 	r := &redone{chunk: 20 * time.Second, left: 4200}
 	var done, total int
 	run := func() error {
-		return Redelivery{Records: r, Clock: r}.Run(context.Background(), job, func(d, t int) { done, total = d, t })
+		return BulkResend{Resends: r, Clock: r}.Run(context.Background(), job, func(d, t int) { done, total = d, t })
 	}
 	for range 2 {
 		var postponed core.Snooze
@@ -122,6 +122,6 @@ func TestLongBulkResendRunsInChunks(t *testing.T) {
 	require.NoError(t, run())
 	require.Equal(t, []int{4200, 4200}, []int{done, total}, "more have failed meanwhile")
 	require.Equal(t, 1, r.ended)
-	require.NoError(t, Redelivery{Records: r, Clock: r}.Fail(context.Background(), job, errors.New("broken")))
+	require.NoError(t, BulkResend{Resends: r, Clock: r}.Fail(context.Background(), job, errors.New("broken")))
 	require.Equal(t, "broken", r.failure)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxRedeliveryIDs bounds the deliveries that one request can name.
-const MaxRedeliveryIDs = 1000
+// MaxResendIDs bounds the deliveries that one request can name.
+const MaxResendIDs = 1000
 
-// Choice selects deliveries, by id or by a filter.
-type Choice struct {
+// Selector selects deliveries, by id or by a filter.
+type Selector struct {
 	IDs       []core.ID      `json:"ids,omitempty"` // sorted
 	State     State          `json:"state,omitempty"`
 	EventType core.EventType `json:"event_type,omitempty"`
@@ -29,10 +29,10 @@ type Choice struct {
 	EndedBy   time.Time      `json:"ended_by,omitzero"` // finished by then, so the selection never grows
 }
 
-// DecodeRedelivery decodes the body of a bulk resend: ids or a filter. Without a state the filter selects failed
+// DecodeBulkResend decodes the body of a bulk resend: ids or a filter. Without a state the filter selects failed
 // deliveries. It never selects deliveries created after now. An unknown field is rejected, because ignoring it would
 // select more than intended.
-func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
+func DecodeBulkResend(body []byte, now time.Time) (Selector, error) {
 	var root struct {
 		IDs    []string `json:"ids"`
 		Filter *struct {
@@ -46,18 +46,18 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 		} `json:"filter"`
 	}
 	if err := core.DecodeJSON(body, &root, json.RejectUnknownMembers(true)); err != nil {
-		return Choice{}, err
+		return Selector{}, err
 	}
 	var v core.Violations
 	if (root.IDs == nil) == (root.Filter == nil) {
 		v.AddBody("ids", "required", "or filter is required, but not both")
-		return Choice{}, v.Err()
+		return Selector{}, v.Err()
 	}
 	if root.Filter == nil {
-		return chosenIDs(root.IDs, &v), v.Err()
+		return selectIDs(root.IDs, &v), v.Err()
 	}
 	end := now.Add(time.Millisecond) // ids have millisecond precision, and the current millisecond is included
-	f, c := root.Filter, Choice{State: Failed, To: end}
+	f, c := root.Filter, Selector{State: Failed, To: end}
 	if f.State != nil {
 		c.State = State(*f.State)
 	}
@@ -94,10 +94,10 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	return c, v.Err()
 }
 
-func chosenIDs(texts []string, v *core.Violations) Choice {
-	if len(texts) == 0 || len(texts) > MaxRedeliveryIDs {
-		v.AddBody("ids", "limit", fmt.Sprintf("must have 1 to %d ids, not %d", MaxRedeliveryIDs, len(texts)))
-		return Choice{}
+func selectIDs(texts []string, v *core.Violations) Selector {
+	if len(texts) == 0 || len(texts) > MaxResendIDs {
+		v.AddBody("ids", "limit", fmt.Sprintf("must have 1 to %d ids, not %d", MaxResendIDs, len(texts)))
+		return Selector{}
 	}
 	ids := make([]core.ID, 0, len(texts))
 	for i, text := range texts {
@@ -108,66 +108,66 @@ func chosenIDs(texts []string, v *core.Violations) Choice {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b core.ID) int { return slices.Compare(a[:], b[:]) })
-	return Choice{IDs: slices.Compact(ids)}
+	return Selector{IDs: slices.Compact(ids)}
 }
 
-// redelivery is the body of a job: the selection, and how many deliveries it had when the job was created.
-type redelivery struct {
-	Choice
+// bulkResendBody is the body of a job: the selection, and how many deliveries it had when the job was created.
+type bulkResendBody struct {
+	Selector
 	Count int `json:"count"`
 }
 
 // Job returns the bulk resend as a job of the business.
-func (c Choice) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
-	body, err := json.Marshal(redelivery{c, count})
+func (c Selector) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
+	body, err := json.Marshal(bulkResendBody{c, count})
 	if err != nil {
 		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
-	return core.Job{ID: core.NewID(now), Business: business, Kind: core.RedeliveryJob, Body: body, CreatedAt: now}, nil
+	return core.Job{ID: core.NewID(now), Business: business, Kind: core.BulkResendJob, Body: body, CreatedAt: now}, nil
 }
 
-// Redone is the progress of a bulk resend.
-type Redone struct {
+// ResendResult is the progress of a bulk resend.
+type ResendResult struct {
 	Resent  int `json:"resent"`
 	Skipped int `json:"skipped"` // disabled, in flight or expired, or an unknown id
 }
 
-// Redeliveries stores the progress of bulk resends.
-type Redeliveries interface {
+// BulkResends stores the progress of bulk resends.
+type BulkResends interface {
 	// Again resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
 	// returns more as false after the last one.
-	Again(ctx context.Context, job core.Job, choice Choice, limit int) (so Redone, more bool, err error)
+	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (so ResendResult, more bool, err error)
 	// EndRedelivery ends the job with its final counts.
-	EndRedelivery(ctx context.Context, job core.Job, failure string) error
+	EndBulkResend(ctx context.Context, job core.Job, failure string) error
 }
 
-// Redelivery runs bulk resends.
-type Redelivery struct {
-	Records Redeliveries
+// BulkResend runs bulk resends.
+type BulkResend struct {
+	Resends BulkResends
 	Clock   core.Clock
 }
 
-// redeliveryShift is how long one attempt works before it yields to other jobs. It is far shorter than the runner's
+// bulkResendTimeSlice is how long one attempt works before it yields to other jobs. It is far shorter than the runner's
 // limit for an attempt.
-const redeliveryShift = time.Minute
+const bulkResendTimeSlice = time.Minute
 
 // Run resends the selected deliveries in the order of their ids (job.Handler). After an interruption it continues
 // from the stored cursor.
-func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	var work redelivery
+func (r BulkResend) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	var work bulkResendBody
 	if err := json.Unmarshal(job.Body, &work); err != nil {
 		return fmt.Errorf("reading a stored request: %w", err)
 	}
-	until := r.Clock.Now().Add(redeliveryShift)
+	until := r.Clock.Now().Add(bulkResendTimeSlice)
 	for {
-		so, more, err := r.Records.Again(ctx, job, work.Choice, resendChunk)
+		so, more, err := r.Resends.ResendNext(ctx, job, work.Selector, resendChunk)
 		if err != nil {
 			return err
 		}
 		done := so.Resent + so.Skipped
 		report(done, max(done, work.Count))
 		if !more {
-			return r.Records.EndRedelivery(ctx, job, "")
+			return r.Resends.EndBulkResend(ctx, job, "")
 		}
 		if now := r.Clock.Now(); !now.Before(until) {
 			return core.Snooze{Until: now}
@@ -176,6 +176,6 @@ func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, tot
 }
 
 // Fail ends the job. Deliveries already resent stay so (job.Handler).
-func (r Redelivery) Fail(ctx context.Context, job core.Job, cause error) error {
-	return r.Records.EndRedelivery(ctx, job, cause.Error())
+func (r BulkResend) Fail(ctx context.Context, job core.Job, cause error) error {
+	return r.Resends.EndBulkResend(ctx, job, cause.Error())
 }

@@ -10,25 +10,25 @@ import (
 
 func TestConcurrencyLimitStaysBoundedAndRecovers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		l := concurrencyLimiter{now: 4, max: rapid.IntRange(4, 64).Draw(r, "max")}
+		l := concurrencyLimiter{current: 4, max: rapid.IntRange(4, 64).Draw(r, "max")}
 		for _, responded := range rapid.SliceOf(rapid.Bool()).Draw(r, "responses") {
-			before := l.now
+			before := l.current
 			l.record(responded)
-			require.True(r, l.now >= 1 && l.now <= l.max)
-			require.True(r, responded == (l.now > before) || before == l.max || before == 1)
+			require.True(r, l.current >= 1 && l.current <= l.max)
+			require.True(r, responded == (l.current > before) || before == l.max || before == 1)
 		}
 		for range l.max {
 			l.record(true)
 		}
-		require.Equal(r, l.max, l.now)
+		require.Equal(r, l.max, l.current)
 		l.record(false)
-		require.Equal(r, l.max/2, l.now)
+		require.Equal(r, l.max/2, l.current)
 	})
 }
 
 // fresh returns the sequence of a key without history.
-func fresh() *sequence[item] {
-	return &sequence[item]{limit: concurrencyLimiter{now: 4, max: 16}, ahead: 1000}
+func fresh() *keyQueue[item] {
+	return &keyQueue[item]{limit: concurrencyLimiter{current: 4, max: 16}, maxWaiting: 1000}
 }
 
 func TestAllowanceFollowsPaceAndResponses(t *testing.T) {
@@ -41,24 +41,24 @@ func TestAllowanceFollowsPaceAndResponses(t *testing.T) {
 		took           time.Duration
 		limit, allowed int
 	}{
-		{1, NotAsked, 0, 4, 4},
+		{1, NoRequest, 0, 4, 4},
 		{1, Responded, 10 * time.Millisecond, 5, 5 + 5*16}, {1, Responded, 400 * time.Millisecond, 6, 6 + 6*2},
 		{1, Responded, 1500 * time.Millisecond, 7, 7 + 3},
-		{28, Responded, 1500 * time.Millisecond, 16, 16 + 31}, {1, Missing, 5 * time.Second, 8, 8 + 31},
-		{9, Missing, 5 * time.Second, 1, 1 + 31},
+		{28, Responded, 1500 * time.Millisecond, 16, 16 + 31}, {1, NoResponse, 5 * time.Second, 8, 8 + 31},
+		{9, NoResponse, 5 * time.Second, 1, 1 + 31},
 		{3, Responded, 0, 4, 4 + 4*16}, {2000, Responded, 0, 16, 16 + 1000},
-		{1, NotAsked, 5 * time.Second, 16, 16 + 1000},
+		{1, NoRequest, 5 * time.Second, 16, 16 + 1000},
 	} {
 		for range step.times {
-			s.ended(at, step.took, step.response)
+			s.runEnded(at, step.took, step.response)
 		}
-		require.Equal(t, []int{step.limit, step.allowed}, []int{s.limit.now, s.allowed(at)}, "%+v", step)
+		require.Equal(t, []int{step.limit, step.allowed}, []int{s.limit.current, s.allowed(at)}, "%+v", step)
 	}
 	s.running = 0
 	require.Equal(t, 16+16*16, s.allowed(at.Add(3*time.Second)), "earlier responses no longer count")
 	s.running = 1
 	require.Equal(t, 16, s.allowed(at.Add(3*time.Second)), "it hangs")
-	s.ahead = 0
+	s.maxWaiting = 0
 	require.Equal(t, 16, s.allowed(at))
 }
 
@@ -67,7 +67,7 @@ func TestMissingResponsesLeaveLittleAllowance(t *testing.T) {
 	for took, allowed := range map[time.Duration]int{5 * time.Second: 1, time.Millisecond: 1 + 16} {
 		s := fresh()
 		for range 4 {
-			s.ended(at, took, Missing)
+			s.runEnded(at, took, NoResponse)
 		}
 		require.Equal(t, allowed, s.allowed(at), "%v", took)
 	}
@@ -75,36 +75,36 @@ func TestMissingResponsesLeaveLittleAllowance(t *testing.T) {
 
 func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
 	at := time.Now()
-	s := &sequence[item]{limit: concurrencyLimiter{now: 16, max: 16}, ahead: 1000, recent: 10, mark: at, moved: at,
-		pace: time.Second, running: 16}
+	s := &keyQueue[item]{limit: concurrencyLimiter{current: 16, max: 16}, maxWaiting: 1000, responses: 10, secondStart: at, lastProgress: at,
+		lastRunTime: time.Second, running: 16}
 	for waiting, free := range map[int]int{16: 0, 9: 0, 8: 8, 1: 15, 0: 16} {
 		s.waiting = make([]leased[item], waiting)
 		require.Equal(t, free, s.free(at, 512), "%d waiting", waiting)
 	}
-	s.recent, s.waiting = 900, make([]leased[item], 750)
+	s.responses, s.waiting = 900, make([]leased[item], 750)
 	require.Zero(t, s.free(at, 200))
-	s.recent = 1000
+	s.responses = 1000
 	require.Equal(t, 250, s.free(at, 200), "a whole batch, though half of the allowance still waits")
 }
 
 func TestSlowKeyReleasesWhatExceedsItsAllowance(t *testing.T) {
 	q := newTable()
 	config := small()
-	config.Capacity, config.KeyLimit, config.Ahead = 100, 16, 50
+	config.Capacity, config.KeyLimit, config.MaxWaiting = 100, 16, 50
 	q.run = hang
 	e := engineOf(q, config)
 	defer e.running.Wait()
-	defer e.cutOff()
-	s := e.sequence(1)
-	s.recent, s.pace = 100, 5*time.Second
+	defer e.cancel()
+	s := e.keyQueue(1)
+	s.responses, s.lastRunTime = 100, 5*time.Second
 	for id := range 50 {
 		require.True(t, e.Reserve(1))
 		e.Start(item{id: id, key: 1, until: e.LeaseUntil(), urgent: id == 49})
 	}
 	require.Empty(t, e.takeReleased())
 	e.mu.Lock()
-	s.recent = 0
-	e.advance(s)
+	s.responses = 0
+	e.startWaiting(s)
 	e.mu.Unlock()
 	require.Len(t, e.takeReleased(), 50-4-1, "except the urgent item")
 	require.Len(t, s.waiting, 1)
@@ -113,15 +113,15 @@ func TestSlowKeyReleasesWhatExceedsItsAllowance(t *testing.T) {
 func TestIdleKeysAreForgotten(t *testing.T) {
 	q := newTable()
 	e := engineOf(q, small())
-	e.sequence(1)
-	e.sequence(2).reserved = 1
-	e.sequence(3).pausedUntil = time.Now().Add(time.Hour)
-	for _, s := range e.sequences {
-		s.mark = s.mark.Add(-2 * idleTime)
+	e.keyQueue(1)
+	e.keyQueue(2).reserved = 1
+	e.keyQueue(3).pausedUntil = time.Now().Add(time.Hour)
+	for _, s := range e.keyQueues {
+		s.secondStart = s.secondStart.Add(-2 * idleTime)
 	}
 	c, resumed := e.capacity()
 	require.Equal(t, []int64{3}, c.Busy)
 	require.Equal(t, map[int64]int{2: 3}, c.PerKey)
-	require.Equal(t, e.sequences[3].pausedUntil, resumed)
-	require.Len(t, e.sequences, 2)
+	require.Equal(t, e.keyQueues[3].pausedUntil, resumed)
+	require.Len(t, e.keyQueues, 2)
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Proof specifies how a plugin's aggregator authenticates its requests: by one header.
-type Proof struct {
-	Scheme    ProofScheme
+// CallbackVerification specifies how a plugin's aggregator authenticates its requests: by one header.
+type CallbackVerification struct {
+	Scheme    VerificationScheme
 	Header    string // in lower case
 	Prefix    string // precedes the value that Scheme specifies
 	Secret    string // name of the platform's secret
@@ -23,18 +23,18 @@ type Proof struct {
 	Tolerance time.Duration
 }
 
-// ProofScheme specifies the value of a proof's header.
-type ProofScheme string
+// VerificationScheme specifies the value of a proof's header.
+type VerificationScheme string
 
 // The schemes of proofs.
 const (
-	ProofToken ProofScheme = "token" // the secret
-	ProofBasic ProofScheme = "basic" // the secret, which is name:password, in base64 (RFC 7617)
-	ProofHMAC  ProofScheme = "hmac"  // the HMAC-SHA256 with the secret
+	SchemeToken VerificationScheme = "token" // the secret
+	SchemeBasic VerificationScheme = "basic" // the secret, which is name:password, in base64 (RFC 7617)
+	SchemeHMAC  VerificationScheme = "hmac"  // the HMAC-SHA256 with the secret
 )
 
 // check returns why a request is not authentic. It compares values in constant time.
-func (p Proof) check(headers map[string]string, body []byte, secret string, now time.Time) error {
+func (p CallbackVerification) check(headers map[string]string, body []byte, secret string, now time.Time) error {
 	shown := headers[p.Header]
 	switch {
 	case secret == "":
@@ -54,22 +54,22 @@ func (p Proof) check(headers map[string]string, body []byte, secret string, now 
 	}
 	n := min(len(shown), len(p.Prefix))
 	given := shown[n:]
-	if p.Scheme == ProofHMAC && !p.Base64 {
+	if p.Scheme == SchemeHMAC && !p.Base64 {
 		given = strings.ToLower(given)
 	}
 	// The names of schemes, such as Bearer, are case-insensitive.
-	if !strings.EqualFold(shown[:n], p.Prefix) || !same(given, p.right(secret, signed)) {
+	if !strings.EqualFold(shown[:n], p.Prefix) || !equalConstantTime(given, p.expected(secret, signed)) {
 		return fmt.Errorf("the header %s is wrong", p.Header)
 	}
 	return nil
 }
 
-// right returns the expected header value, without the prefix.
-func (p Proof) right(secret string, signed []byte) string {
+// expected returns the expected header value, without the prefix.
+func (p CallbackVerification) expected(secret string, signed []byte) string {
 	switch p.Scheme {
-	case ProofBasic:
+	case SchemeBasic:
 		return base64.StdEncoding.EncodeToString([]byte(secret))
-	case ProofHMAC:
+	case SchemeHMAC:
 		mac := hmac.New(sha256.New, []byte(secret))
 		mac.Write(signed)
 		if p.Base64 {
@@ -81,8 +81,8 @@ func (p Proof) right(secret string, signed []byte) string {
 	}
 }
 
-// same compares two texts in constant time, without revealing their lengths.
-func same(a, b string) bool {
+// equalConstantTime compares two texts in constant time, without revealing their lengths.
+func equalConstantTime(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
