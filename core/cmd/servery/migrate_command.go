@@ -36,7 +36,7 @@ type migrateDown struct {
 // Run rolls back the last group of migrations.
 func (c migrateDown) Run(ctx context.Context, out output) error {
 	return c.with(ctx, out, func(db *postgres.DB) error {
-		if used, err := schema.Used(ctx, db); err != nil || used && !c.Yes && c.DatabaseURL != "" {
+		if used, err := schema.HasBusinesses(ctx, db); err != nil || used && !c.Yes && c.DatabaseURL != "" {
 			return cmp.Or(err, errors.New("the data of businesses would be lost: add --yes to confirm "+
 				"(an earlier program works on this schema)"))
 		}

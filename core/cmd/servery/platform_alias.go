@@ -30,7 +30,7 @@ type aliasAdd struct {
 func (c aliasAdd) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		err := aliases.New(db).AddAlias(ctx, c.Business, c.Alias, c.Platform, c.Sent,
-			accessdb.ByCommand(c.Business, "platform.alias"))
+			accessdb.CommandLineChange(c.Business, "platform.alias"))
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ type aliasSet struct {
 func (c aliasSet) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		err := aliases.New(db).SendAlias(ctx, c.Business, c.Alias, *c.Sent,
-			accessdb.ByCommand(c.Business, "platform.send_alias"))
+			accessdb.CommandLineChange(c.Business, "platform.send_alias"))
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ type aliasRemove struct {
 // Run removes an alias.
 func (c aliasRemove) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		err := aliases.New(db).RemoveAlias(ctx, c.Business, c.Alias, accessdb.ByCommand(c.Business, "platform.unalias"))
+		err := aliases.New(db).RemoveAlias(ctx, c.Business, c.Alias, accessdb.CommandLineChange(c.Business, "platform.unalias"))
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func (c secretsRotate) Check() error {
 func (c secretsRotate) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
 		if c.DryRun {
-			sealed, err := schema.Sealed(ctx, db)
+			sealed, err := schema.CountSealed(ctx, db)
 			if err != nil {
 				return err
 			}

@@ -72,7 +72,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		found, do string
 	}{
 		{condition.Version < oldestVersion, Fail, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
-		{!condition.Stages, Fail,
+		{!condition.TemporaryTables, Fail,
 			"the hub's role may not create temporary tables, so store and menu requests fail",
 			"GRANT TEMPORARY ON DATABASE … TO the role of the hub"},
 		{condition.Superuser, Warn, "the hub's role is a superuser",
@@ -83,12 +83,12 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		{condition.SynchronousCommit == "off", Fail,
 			"synchronous_commit is off: accepted requests may be lost in a crash",
 			"set synchronous_commit = on, also of the role and the database"},
-		{condition.Spare < spareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.Spare),
+		{condition.FreeConnections < spareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.FreeConnections),
 			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
 		{condition.TimeZone != "UTC", Fail,
 			"sessions have the time zone " + condition.TimeZone + " instead of UTC",
 			"connect without a pooler, or with one that forwards session settings"},
-		{condition.Unarchived, Warn,
+		{condition.ArchiveFailed, Warn,
 			"the server cannot archive its WAL, so its disk fills and backups fail",
 			"see archive_command in the log of PostgreSQL: often the disk of the archive is full"},
 		{!condition.Checksums, Warn, "the data has no checksums, so damage by the disk is not detected",
@@ -98,7 +98,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 			d.Add("database", row.how, row.found, row.do)
 		}
 	}
-	if off := db.ClockDifference(); off.Abs() > clockDifference {
+	if off := db.ClockOffset(); off.Abs() > clockDifference {
 		d.Add("clock", Warn, fmt.Sprintf(
 			"this machine and the database are %v apart, and hubs use the clock of the database",
 			off.Round(time.Millisecond)), "synchronise both clocks with NTP")
@@ -108,7 +108,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 	return d.schema(ctx, db, condition)
 }
 
-func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.Condition) bool {
+func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.DatabaseState) bool {
 	switch {
 	case condition.EarlierBuild:
 		d.Add("migrations", Fail, schema.ErrEarlierBuild.Error(), "start with an empty database: `servery migrate up` "+
@@ -146,7 +146,7 @@ func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.C
 
 // RowSecurity checks row-level security.
 func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
-	switch there, err := db.Walled(ctx); {
+	switch there, err := db.RLSEnabled(ctx); {
 	case err != nil:
 		d.Add("row-level security", Fail, err.Error(), "see the log of PostgreSQL")
 	case !there:
@@ -170,7 +170,7 @@ func (d *Doctor) Secrets(ctx context.Context, db *postgres.DB) {
 		d.Add("secret key", Fail, err.Error(), "set the same SERVERY_SECRET_KEY as the other hubs")
 		return
 	}
-	sealed, err := schema.Sealed(ctx, db)
+	sealed, err := schema.CountSealed(ctx, db)
 	if err != nil {
 		d.Add("secret key", Fail, err.Error(), "see the log of PostgreSQL")
 		return

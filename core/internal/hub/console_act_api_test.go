@@ -199,7 +199,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	happened(core.StoreCreation)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Error(t, outbox.StoreUnheard(gone, a.hub.db), "what could not be stored is stored with the next")
+	require.Error(t, outbox.StoreUnrouted(gone, a.hub.db), "what could not be stored is stored with the next")
 	require.Contains(t, page(""), "No webhook receives inventory_update events. Not sent: 2 events, the last at")
 	require.Contains(t, page(""), "No webhook receives store_creation events. Not sent: 1 event,")
 	require.NotContains(t, sam.get(t, shell.Root).text, "store_creation events")

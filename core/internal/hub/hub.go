@@ -109,7 +109,7 @@ func (h *Hub) joinWorker(m *metrics) {
 			Inspector: config.Host.MenuInspector(), RollbackStorage: menus.New(db),
 			Clock: clock},
 		core.TimingJob:     menu.TimingIngestor{Storage: menus.New(db), Clock: clock},
-		core.OrderRetryJob: webhook.OrderRetry{Retries: deliveries.NewResends(db), Clock: clock},
+		core.OrderRetryJob: webhook.OrderRetry{Retries: deliveries.NewOrderRetries(db), Clock: clock},
 		core.RecheckJob: menu.Rechecker{Storage: menus.New(db),
 			Inspector: config.Host.RecheckInspector(), Clock: clock},
 		core.BulkResendJob: webhook.BulkResend{Resends: deliveries.New(db), Clock: clock},
@@ -210,11 +210,11 @@ const (
 // Run serves on the listener until the context ends, then stops gracefully: it accepts no new requests and no new
 // work, and finishes what is running.
 func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
-	if err := h.db.SetClock(ctx); err != nil {
+	if err := h.db.SyncClock(ctx); err != nil {
 		return err
 	}
 	_, again := h.maintain(ctx)
-	if there, err := h.db.Walled(ctx); err == nil && !there {
+	if there, err := h.db.RLSEnabled(ctx); err == nil && !there {
 		h.log.Warn("row-level security is off", "remedy", "run servery doctor")
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
@@ -228,7 +228,7 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 		h.log.Info("stopping")
 		defer time.AfterFunc(stopTime, func() {
 			h.log.Warn("closing database connections at shutdown")
-			h.db.CutOff()
+			h.db.CloseConnections()
 		}).Stop()
 		h.server.Drain()
 		h.waits.Stop()

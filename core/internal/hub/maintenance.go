@@ -15,7 +15,7 @@ import (
 // reportUnreadable checks once for stored secrets that no key can open, and logs them. Only what needs these secrets
 // fails.
 func (h *Hub) reportUnreadable(ctx context.Context) {
-	sealed, err := schema.Sealed(ctx, h.db)
+	sealed, err := schema.CountSealed(ctx, h.db)
 	if err != nil && ctx.Err() == nil {
 		h.log.Warn("checking stored secrets failed", "error", err)
 	}
@@ -59,7 +59,7 @@ func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-clock.C:
-			err = errors.Join(h.db.SetClock(ctx), outbox.Sweep(ctx, h.db))
+			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db))
 		case <-partitions.C:
 			retention, again := h.maintain(ctx)
 			partitions.Reset(again)
@@ -103,7 +103,7 @@ func (h *Hub) keepNotes(ctx context.Context) {
 }
 
 func (h *Hub) storeNotes(ctx context.Context) error {
-	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.uses.Take()), outbox.StoreUnheard(ctx, h.db))
+	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.uses.Take()), outbox.StoreUnrouted(ctx, h.db))
 }
 
 // keep calls store at an interval until the context ends, and then once more with a limit of 5 s.

@@ -172,7 +172,7 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
 	gauge(queueDepth, float64(waiting.Calls), "calls", "waiting")
 	gauge(queueDepth, float64(waiting.Publications), "publications", "waiting")
-	gauge(probed, float64(waiting.Probed))
+	gauge(probed, float64(waiting.OpenCircuits))
 	gauge(unacknowledged, float64(waiting.Unacknowledged))
 	gauge(silent, float64(waiting.Silent))
 	gauge(partitionDays, float64(waiting.PartitionDays))

@@ -143,7 +143,7 @@ func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (Desired
 	if _, err := d.Find(ctx, id); err != nil {
 		return desired, err
 	}
-	return desired, calls.NewPlugins(d.DB).Want(ctx, id, enabled)
+	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, id, enabled)
 }
 
 // Install verifies the plugin in a directory, starts it once as a hub would unless it is unchecked, copies it, and
@@ -173,7 +173,7 @@ func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked 
 		return desired, err
 	}
 	desired.Enabled = p.Enabled || !upgrade
-	return desired, calls.NewPlugins(d.DB).Want(ctx, manifest.ID, desired.Enabled)
+	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, manifest.ID, desired.Enabled)
 }
 
 // try starts the version to install, and returns the platforms whose settings it rejects. These settings can be fixed

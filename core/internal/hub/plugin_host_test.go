@@ -136,7 +136,7 @@ func TestDatabaseStateStopsAndStartsPlugins(t *testing.T) {
 		enabled bool
 		state   string
 	}{{false, "stopped"}, {true, "ready"}} {
-		require.NoError(t, records.Want(t.Context(), "aggregator-b", wanted.enabled))
+		require.NoError(t, records.SetEnabled(t.Context(), "aggregator-b", wanted.enabled))
 		require.NoError(t, host.Refresh(t.Context(), false))
 		hubtest.WaitUntil(t, wanted.state, is(wanted.state))
 	}
@@ -160,7 +160,7 @@ func TestRemovedPluginIsNotStarted(t *testing.T) {
 	require.NoError(t, err)
 	defer next.Close()
 	require.Empty(t, next.Status())
-	require.NoError(t, records.Want(t.Context(), "aggregator-b", true))
+	require.NoError(t, records.SetEnabled(t.Context(), "aggregator-b", true))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "it runs again", func() bool { return host.Status()[0].State == pluginhost.Ready })
 }

@@ -336,7 +336,7 @@ func TestAggregatorReceivesAcknowledgementAndStatusUpdates(t *testing.T) {
 	require.Equal(t, "POST /v2/orders/A-1/reject", paths()[0])
 	require.Contains(t, n.board.all()[before+1].body, "R-7")
 
-	require.NoError(t, platforms.New(n.hub.db).NameStores(t.Context(), n.tenant.ID, "p-a",
+	require.NoError(t, platforms.New(n.hub.db).SetPlatformStoreIDs(t.Context(), n.tenant.ID, "p-a",
 		map[string]string{"s1": "R-7"}))
 	n.passing("the menu goes to the outlet", func() bool { return len(paths()) == 3 })
 	require.Equal(t, []string{"PUT /v2/outlets/R-7/menu", "PUT /v2/outlets/s1/listing"}, paths()[1:])

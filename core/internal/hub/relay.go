@@ -58,7 +58,7 @@ func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 
 // callsOf returns the store of calls, with the callbacks for their results.
 func callsOf(db *postgres.DB) calls.Store {
-	return calls.New(db, orders.ActionsEnded(db), orders.ShortagesEnded(db), availability.SwitchesEnded(db))
+	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
 }
 
 // listen wakes this replica's engines when any replica queues work.

@@ -80,7 +80,7 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 			return
 		case <-look.C:
 			if looks {
-				err = errors.Join(w.lookAtOrders(ctx), w.orders.MeetCancellations(ctx), w.lookAtActions(ctx))
+				err = errors.Join(w.lookAtOrders(ctx), w.orders.ApplyPendingCancellations(ctx), w.lookAtActions(ctx))
 			}
 		case <-hear.C:
 			if err = w.presence.Store(ctx); err == nil && looks {

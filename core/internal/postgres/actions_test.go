@@ -202,11 +202,11 @@ func TestFinishingACallLocksTheOrderFirst(t *testing.T) {
 	id := d.order("b", "")
 	d.submit(id, action.CustomerData)
 	calls := d.claim(me)
-	exec, commit := pgtest.Other(t, d.db)
+	exec, commit := pgtest.BeginOther(t, d.db)
 	exec(`SELECT 1 FROM orders WHERE id = ? FOR UPDATE`, id)
 	done := make(chan error, 1)
 	go func() { done <- d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])}) }()
-	require.Eventually(t, func() bool { return pgtest.SomebodyWaits(t, d.db) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return pgtest.HasWaiters(t, d.db) }, 10*time.Second, time.Millisecond)
 	exec(`SELECT 1 FROM call_queue FOR UPDATE NOWAIT`) // as a status change does before it queues a call
 	commit()
 	require.NoError(t, <-done)

@@ -12,9 +12,9 @@ import (
 
 // Attempt identifies an attempt.
 type Attempt struct {
-	Business core.BusinessID
-	Of       core.ID // delivery or call
-	At       time.Time
+	Business  core.BusinessID
+	ID        core.ID // delivery or call
+	StartedAt time.Time
 }
 
 // MissingAttempts returns the indices of the attempts that a table lacks. If the response
@@ -22,7 +22,7 @@ type Attempt struct {
 func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, made []Attempt) (missing []int, err error) {
 	businesses, ids, starts := make([]int64, len(made)), make([]string, len(made)), make([]string, len(made))
 	for i, m := range made {
-		businesses[i], ids[i], starts[i] = int64(m.Business), m.Of.String(), m.At.UTC().Format(copiedTime)
+		businesses[i], ids[i], starts[i] = int64(m.Business), m.ID.String(), m.StartedAt.UTC().Format(copyTimeLayout)
 	}
 	if err :=
 		tx.NewRaw(`SELECT r.position - 1 FROM unnest(?::bigint[], ?::uuid[],

@@ -49,7 +49,7 @@ func TestCommandLineChangesAreAudited(t *testing.T) {
 func TestCommandLinePluginChangesAreAudited(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	for _, enabled := range []bool{false, true} {
-		require.NoError(t, calls.NewPlugins(db).Want(t.Context(), "aggregator-b", enabled))
+		require.NoError(t, calls.NewPlugins(db).SetEnabled(t.Context(), "aggregator-b", enabled))
 	}
 	entries, err := consoleview.New(db).Audit(t.Context(), 0,
 		console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})

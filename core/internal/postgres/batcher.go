@@ -26,7 +26,7 @@ type Batcher[Q, A any] struct {
 	queue   []*request[Q, A]
 	running int
 	closed  bool
-	ending  sync.WaitGroup
+	runners sync.WaitGroup
 }
 
 // batchTimeout bounds a batch.
@@ -50,7 +50,7 @@ type Result[A any] struct {
 func (b *Batcher[Q, A]) Do(ctx context.Context, value Q) (A, error) {
 	r := &request[Q, A]{value: value, result: make(chan Result[A], 1)}
 	var none A
-	if !b.join(r) {
+	if !b.enqueue(r) {
 		return none, &core.Error{Code: core.Unavailable, Message: "the hub is busy: resend the request",
 			RetryAfter: time.Second}
 	}
@@ -69,7 +69,7 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, value Q) (A, error) {
 		RetryAfter: time.Second, Cause: ctx.Err()}
 }
 
-func (b *Batcher[Q, A]) join(r *request[Q, A]) bool {
+func (b *Batcher[Q, A]) enqueue(r *request[Q, A]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || len(b.queue) >= b.MaxWaiting {
@@ -78,7 +78,7 @@ func (b *Batcher[Q, A]) join(r *request[Q, A]) bool {
 	b.queue = append(b.queue, r)
 	if b.running == 0 || b.running < b.MaxConcurrent && len(b.queue) >= b.MinBatch {
 		b.running++
-		b.ending.Add(1)
+		b.runners.Add(1)
 		go b.run()
 	}
 	return true
@@ -93,7 +93,7 @@ func (b *Batcher[Q, A]) Waiting() int {
 
 // run runs batches until no request waits.
 func (b *Batcher[Q, A]) run() {
-	defer b.ending.Done()
+	defer b.runners.Done()
 	for batch := b.take(); batch != nil; batch = b.take() {
 		for i, result := range b.runBatch(batch) {
 			batch[i].result <- result
@@ -173,5 +173,5 @@ func (b *Batcher[Q, A]) Close() {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
-	b.ending.Wait()
+	b.runners.Wait()
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// table is a Batcher whose batches wait until the test releases them.
-type table struct {
-	rounds Batcher[int, int]
-	begun  chan []int
-	letGo  chan struct{}
+// batcherHarness is a Batcher whose batches wait until the test releases them.
+type batcherHarness struct {
+	batcher Batcher[int, int]
+	started chan []int
+	release chan struct{}
 }
 
-func newTable(size, waiting int) *table {
-	at := &table{begun: make(chan []int, 100), letGo: make(chan struct{}, 100)}
-	at.rounds = Batcher[int, int]{MaxConcurrent: 1, MaxBatch: size, MaxWaiting: waiting,
+func newBatcherHarness(size, waiting int) *batcherHarness {
+	at := &batcherHarness{started: make(chan []int, 100), release: make(chan struct{}, 100)}
+	at.batcher = Batcher[int, int]{MaxConcurrent: 1, MaxBatch: size, MaxWaiting: waiting,
 		Run: func(_ context.Context, questions []int) []Result[int] {
-			at.begun <- questions
-			<-at.letGo
+			at.started <- questions
+			<-at.release
 			verdicts := make([]Result[int], len(questions))
 			for i, q := range questions {
 				if verdicts[i].Value = 10 * q; q == 13 {
@@ -37,21 +37,21 @@ func newTable(size, waiting int) *table {
 }
 
 // queued waits until n requests wait for a batch.
-func (at *table) queued(t *testing.T, n int) {
+func (at *batcherHarness) queued(t *testing.T, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		at.rounds.mu.Lock()
-		defer at.rounds.mu.Unlock()
-		return len(at.rounds.queue) == n
+		at.batcher.mu.Lock()
+		defer at.batcher.mu.Unlock()
+		return len(at.batcher.queue) == n
 	}, 10*time.Second, time.Millisecond)
 }
 
 func TestRequestsDuringABatchShareTheNext(t *testing.T) {
-	at := newTable(3, 100)
+	at := newBatcherHarness(3, 100)
 	var asking sync.WaitGroup
 	ask := func(q int) {
 		asking.Go(func() {
-			answer, err := at.rounds.Do(context.Background(), q)
+			answer, err := at.batcher.Do(context.Background(), q)
 			if q == 13 {
 				require.EqualError(t, err, "unlucky")
 				return
@@ -61,36 +61,36 @@ func TestRequestsDuringABatchShareTheNext(t *testing.T) {
 		})
 	}
 	ask(1)
-	require.Equal(t, []int{1}, <-at.begun)
+	require.Equal(t, []int{1}, <-at.started)
 	for n, q := range []int{2, 13, 4, 5} {
 		ask(q)
 		at.queued(t, n+1)
 	}
-	require.Empty(t, at.begun, "none of them is answered by the round that began before")
-	at.letGo <- struct{}{}
-	require.Equal(t, []int{2, 13, 4}, <-at.begun, "a round is bounded")
-	at.letGo <- struct{}{}
-	require.Equal(t, []int{5}, <-at.begun)
-	at.letGo <- struct{}{}
+	require.Empty(t, at.started, "none of them is answered by the round that began before")
+	at.release <- struct{}{}
+	require.Equal(t, []int{2, 13, 4}, <-at.started, "a round is bounded")
+	at.release <- struct{}{}
+	require.Equal(t, []int{5}, <-at.started)
+	at.release <- struct{}{}
 	asking.Wait()
-	at.rounds.Close()
-	_, err := at.rounds.Do(context.Background(), 6)
+	at.batcher.Close()
+	_, err := at.batcher.Do(context.Background(), 6)
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 }
 
 func TestCancelledRequestsJoinNoBatch(t *testing.T) {
-	at := newTable(3, 2)
+	at := newBatcherHarness(3, 2)
 	first := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		_, err := at.rounds.Do(ctx, 1)
+		_, err := at.batcher.Do(ctx, 1)
 		first <- err
 	}()
-	<-at.begun
+	<-at.started
 	waiting, giveUp := context.WithCancel(context.Background())
 	second := make(chan error, 1)
 	go func() {
-		_, err := at.rounds.Do(waiting, 2)
+		_, err := at.batcher.Do(waiting, 2)
 		second <- err
 	}()
 	at.queued(t, 1)
@@ -100,17 +100,17 @@ func TestCancelledRequestsJoinNoBatch(t *testing.T) {
 	require.ErrorIs(t, <-first, context.Canceled, "what came of the one that was taken is not known")
 	third := make(chan error, 1)
 	go func() {
-		_, err := at.rounds.Do(context.Background(), 3)
+		_, err := at.batcher.Do(context.Background(), 3)
 		third <- err
 	}()
 	at.queued(t, 2)
-	_, err := at.rounds.Do(context.Background(), 4)
+	_, err := at.batcher.Do(context.Background(), 4)
 	require.Equal(t, core.Unavailable, core.CodeOf(err), "the queue is bounded")
-	at.letGo <- struct{}{}
-	require.Equal(t, []int{3}, <-at.begun)
-	at.letGo <- struct{}{}
+	at.release <- struct{}{}
+	require.Equal(t, []int{3}, <-at.started)
+	at.release <- struct{}{}
 	require.NoError(t, <-third)
-	at.rounds.Close()
+	at.batcher.Close()
 }
 
 func TestPanicFailsOnlyItsBatch(t *testing.T) {

@@ -9,5 +9,5 @@ import (
 
 // callsOf returns the calls of a database, with all handlers of their end.
 func callsOf(db *postgres.DB) calls.Store {
-	return calls.New(db, orders.ActionsEnded(db), orders.ShortagesEnded(db), availability.SwitchesEnded(db))
+	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
 }

@@ -14,12 +14,12 @@ import (
 
 // databaseClock is what a replica knows of the database's clock.
 type databaseClock struct {
-	setting sync.Mutex    // held by SetClock
-	offset  atomic.Int64  // nanoseconds that the database is ahead of this machine
-	epoch   atomic.Int64  // number of clock changes at the last look; 0 before the first look
-	back    time.Duration // last backward step, seen at backAt on this machine's clock
-	backAt  time.Time
-	read    func(context.Context) (time.Time, error) // replaces the database in tests
+	setMu         sync.Mutex    // held by SetClock
+	offset        atomic.Int64  // nanoseconds that the database is ahead of this machine
+	epoch         atomic.Int64  // number of clock changes at the last look; 0 before the first look
+	stepBack      time.Duration // last backward step, seen at backAt on this machine's clock
+	steppedBackAt time.Time
+	read          func(context.Context) (time.Time, error) // replaces the database in tests
 }
 
 // Clock returns the clock for stored times. It follows the database's clock, so that
@@ -29,47 +29,47 @@ func (db *DB) Clock() core.Clock { return db.clock }
 // A difference below drift is noise. A difference above leap means that the database's
 // clock was set by hand or by a failover.
 const (
-	drift = 5 * time.Millisecond
-	leap  = time.Second
+	driftTolerance = 5 * time.Millisecond
+	minStep        = time.Second
 )
 
 // After a backward step, a replica that has not looked at the clock may still store times
 // of the old clock. Such times lie further ahead than any regular wait (the last retry of
 // a delivery is due after 16 minutes). They are moved too, for a while.
 const (
-	longestWait  = 20 * time.Minute
-	afterthought = 5 * time.Minute
+	longestWait      = 20 * time.Minute
+	staleClockPeriod = 5 * time.Minute
 )
 
-// deadlocksMost bounds the retries of followClock after a deadlock.
-const deadlocksMost = 5
+// maxDeadlockRetries bounds the retries of followClock after a deadlock.
+const maxDeadlockRetries = 5
 
-// SetClock follows the database's clock. Call it at the start and periodically, because
+// SyncClock follows the database's clock. Call it at the start and periodically, because
 // clocks drift. If the clock was set, all due times move by the same amount, so that
 // nothing runs early or late.
-func (db *DB) SetClock(ctx context.Context) error {
-	db.time.setting.Lock()
-	defer db.time.setting.Unlock()
+func (db *DB) SyncClock(ctx context.Context) error {
+	db.time.setMu.Lock()
+	defer db.time.setMu.Unlock()
 	off, err := db.measureClock(ctx)
 	if err != nil {
 		return err
 	}
-	if off.Abs() <= drift {
+	if off.Abs() <= driftTolerance {
 		off = 0
 	}
 	switch {
-	case off < -leap:
-		db.time.back, db.time.backAt = off, time.Now()
-	case off > leap:
-		db.time.backAt = time.Time{}
+	case off < -minStep:
+		db.time.stepBack, db.time.steppedBackAt = off, time.Now()
+	case off > minStep:
+		db.time.steppedBackAt = time.Time{}
 	}
 	// Move first what makes work late rather than early in between: the clock or the queues.
 	back := min(off, 0)
 	db.time.offset.Add(int64(back))
-	err = db.followClock(ctx, off)
+	err = db.applyStep(ctx, off)
 	// followClock locks whole queues; the transaction that held single rows has ended by now.
-	for n := 0; n < deadlocksMost && IsCode(err, "40P01"); n++ {
-		err = db.followClock(ctx, off)
+	for n := 0; n < maxDeadlockRetries && IsCode(err, "40P01"); n++ {
+		err = db.applyStep(ctx, off)
 	}
 	if err != nil {
 		db.time.offset.Add(-int64(back))
@@ -88,12 +88,12 @@ func (db *DB) ReadClock() (now time.Time, epoch int64) {
 	return db.clock.Now(), epoch
 }
 
-// FollowClock calls SetClock if another replica has changed the epoch.
-func (db *DB) FollowClock(ctx context.Context, epoch int64) error {
+// CheckEpoch calls SetClock if another replica has changed the epoch.
+func (db *DB) CheckEpoch(ctx context.Context, epoch int64) error {
 	if known := db.time.epoch.Load(); known == 0 || known == epoch {
 		return nil
 	}
-	return db.SetClock(ctx)
+	return db.SyncClock(ctx)
 }
 
 // measureClock returns how far the database's clock is ahead of this machine's. It uses
@@ -120,11 +120,11 @@ func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 	return off, nil
 }
 
-// followClock moves the due times if the clock was set, unless another replica has
+// applyStep moves the due times if the clock was set, unless another replica has
 // already done so.
-func (db *DB) followClock(ctx context.Context, off time.Duration) error {
+func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 	known := db.time.epoch.Load()
-	wasSet, lock := off.Abs() > leap && known != 0, ""
+	wasSet, lock := off.Abs() > minStep && known != 0, ""
 	if wasSet {
 		lock = " FOR UPDATE"
 	}
@@ -139,12 +139,12 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 		case wasSet && epoch == known:
 			db.log.Warn("clock of the database was set", "by", off)
 			epoch++
-			if err = moveQueues(ctx, tx, from, off); err == nil {
+			if err = shiftDueTimes(ctx, tx, from, off); err == nil {
 				// Rate limits start counting from zero.
 				_, err = tx.ExecContext(ctx, `UPDATE clock_epoch SET epoch = epoch + 1; DELETE FROM throttles`)
 			}
-		case time.Since(db.time.backAt) < afterthought:
-			err = moveQueues(ctx, tx, from.Add(longestWait), db.time.back)
+		case time.Since(db.time.steppedBackAt) < staleClockPeriod:
+			err = shiftDueTimes(ctx, tx, from.Add(longestWait), db.time.stepBack)
 		}
 		if err != nil {
 			return fmt.Errorf("adjusting to the database's clock: %w", err)
@@ -157,8 +157,8 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 	return err
 }
 
-// moveQueues moves all due times after from by off.
-func moveQueues(ctx context.Context, tx bun.Conn, from time.Time, off time.Duration) error {
+// shiftDueTimes moves all due times after from by off.
+func shiftDueTimes(ctx context.Context, tx bun.Conn, from time.Time, off time.Duration) error {
 	args := Args{"from": from, "microseconds": off.Microseconds()}
 	for _, statement := range []string{
 		queries.With("move_deliveries", args),
@@ -174,5 +174,5 @@ func moveQueues(ctx context.Context, tx bun.Conn, from time.Time, off time.Durat
 	return nil
 }
 
-// ClockDifference returns how far the database's clock is ahead of this machine's.
-func (db *DB) ClockDifference() time.Duration { return time.Duration(db.time.offset.Load()) }
+// ClockOffset returns how far the database's clock is ahead of this machine's.
+func (db *DB) ClockOffset() time.Duration { return time.Duration(db.time.offset.Load()) }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// LeapClock makes the database's clock appear set forward by the given time.
-func (db *DB) LeapClock(by time.Duration) {
+// StepClock makes the database's clock appear set forward by the given time.
+func (db *DB) StepClock(by time.Duration) {
 	db.time.read = func(ctx context.Context) (there time.Time, err error) {
 		err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
 		return there.Add(by), err
 	}
 }
 
-// ForgetClock gives the replica the state from before the database's clock was set.
-func (db *DB) ForgetClock() {
+// ResetClock gives the replica the state from before the database's clock was set.
+func (db *DB) ResetClock() {
 	db.time.offset.Store(0)
 	db.time.epoch.Store(1)
 }

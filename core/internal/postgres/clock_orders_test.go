@@ -68,17 +68,17 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 		unmoved = ids[len(ids)-2*many:]
 	}
 	for _, hub := range hubs {
-		require.NoError(t, hub.SetClock(ctx))
+		require.NoError(t, hub.SyncClock(ctx))
 	}
 	const days = 24 * time.Hour
 	for _, leap := range []time.Duration{0, 8 * days, 0, -8 * days, 0, 13 * time.Hour, 0} {
 		for _, hub := range hubs {
-			hub.LeapClock(leap)
+			hub.StepClock(leap)
 		}
-		require.NoError(t, db.SetClock(ctx))
+		require.NoError(t, db.SyncClock(ctx))
 		take(db)
 		take(late)
-		require.NoError(t, late.SetClock(ctx))
+		require.NoError(t, late.SyncClock(ctx))
 		require.NoError(t, schema.Maintain(ctx, late, month))
 		require.NoError(t, orders.New(late).DropOld(ctx, month))
 		move(db)
@@ -90,7 +90,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	type told struct{ placed, moved string } // webhook-ids
 	// A lease from before the last leap expires after 20 s.
 	require.Eventually(t, func() bool {
-		require.NoError(t, db.SetClock(ctx)) // as housekeeping does periodically
+		require.NoError(t, db.SyncClock(ctx)) // as housekeeping does periodically
 		require.NoError(t, outbox.Sweep(ctx, db))
 		engine.Wake()
 		backlog, err := schema.ReadBacklog(ctx, db)
@@ -129,7 +129,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	}
 
 	started := hubtest.Open(t, url, nil)
-	require.NoError(t, started.SetClock(ctx))
+	require.NoError(t, started.SyncClock(ctx))
 	ahead, _, err := schema.PartitionsAhead(ctx, started)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, ahead, 6)

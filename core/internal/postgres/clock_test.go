@@ -24,8 +24,8 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 			ctx := context.Background()
 			url := hubtest.DatabaseURL(t)
 			db, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
-			require.NoError(t, db.SetClock(ctx))
-			require.NoError(t, other.SetClock(ctx))
+			require.NoError(t, db.SyncClock(ctx))
+			require.NoError(t, other.SyncClock(ctx))
 			tenant := hubtest.Business(t, db)
 			sink := hubtest.NewSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 				if n == 1 {
@@ -38,17 +38,17 @@ func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 			eventually(t, "first attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
 
 			before := db.Clock().Now()
-			db.LeapClock(leap)
-			other.LeapClock(leap)
-			require.NoError(t, db.SetClock(ctx))
-			require.NoError(t, other.SetClock(ctx)) // finds that the other replica has done it
+			db.StepClock(leap)
+			other.StepClock(leap)
+			require.NoError(t, db.SyncClock(ctx))
+			require.NoError(t, other.SyncClock(ctx)) // finds that the other replica has done it
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 10)
 			require.InDelta(t, leap.Seconds(), other.Clock().Now().Sub(before).Seconds(), 10)
 			engine.Wake()
 			eventually(t, "the retry", func() bool { return len(sink.Arrivals()) == 2 })
 			came := sink.Arrivals()
 			require.GreaterOrEqual(t, came[1].At.Sub(came[0].At), 990*time.Millisecond, "not before its time")
-			require.NoError(t, db.SetClock(ctx)) // nothing left to follow
+			require.NoError(t, db.SyncClock(ctx)) // nothing left to follow
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 30)
 		})
 	}
@@ -60,7 +60,7 @@ func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	for _, replica := range []*postgres.DB{db, late} {
-		require.NoError(t, replica.SetClock(ctx))
+		require.NoError(t, replica.SyncClock(ctx))
 	}
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Seconds)
@@ -69,12 +69,12 @@ func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 		CreatedAt: db.Clock().Now()}
 	require.NoError(t, jobsdb.New(db).Enqueue(ctx, work, ""))
 	due := db.Clock().Now().Add(10 * time.Minute).Truncate(time.Microsecond)
-	pgtest.PutOff(t, db, due)
+	pgtest.Postpone(t, db, due)
 
 	const leap = -time.Hour
-	db.LeapClock(leap)
-	late.LeapClock(leap)
-	require.NoError(t, db.SetClock(ctx))
+	db.StepClock(leap)
+	late.StepClock(leap)
+	require.NoError(t, db.SyncClock(ctx))
 	for name, claim := range map[string]func() (int, time.Time){
 		"deliveries": func() (int, time.Time) {
 			batch, err := deliveries.New(late).Claim(ctx, core.ID{1},
@@ -88,7 +88,7 @@ func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 			return len(jobs), next
 		},
 	} {
-		late.ForgetClock()
+		late.ResetClock()
 		require.True(t, late.Clock().Now().After(due.Add(leap)), "by the former time it is due")
 		claimed, next := claim()
 		require.Zero(t, claimed, name)
@@ -106,10 +106,10 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 	for _, replica := range []*postgres.DB{db, late} {
-		require.NoError(t, replica.SetClock(ctx))
-		replica.LeapClock(leap)
+		require.NoError(t, replica.SyncClock(ctx))
+		replica.StepClock(leap)
 	}
-	require.NoError(t, db.SetClock(ctx))
+	require.NoError(t, db.SyncClock(ctx))
 	publish(t, late, tenant.ID, "", `{}`)
 	overdue := func() int64 {
 		backlog, err := schema.ReadBacklog(ctx, db)
@@ -117,13 +117,13 @@ func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 		return backlog.Due
 	}
 	require.Zero(t, overdue())
-	require.NoError(t, late.SetClock(ctx))
+	require.NoError(t, late.SyncClock(ctx))
 	require.EqualValues(t, 1, overdue(), "the replica that was late has followed")
 
 	retry := db.Clock().Now().Add(16 * time.Minute).Truncate(time.Microsecond)
 	for _, due := range []time.Time{retry, retry.Add(-leap)} { // the correct time, and the one by the old clock
-		pgtest.PutOff(t, db, due)
-		require.NoError(t, db.SetClock(ctx))
+		pgtest.Postpone(t, db, due)
+		require.NoError(t, db.SyncClock(ctx))
 		var stored time.Time
 		pgtest.Row(t, db, &stored, `SELECT due_at FROM delivery_queue`)
 		require.InDelta(t, retry.Unix(), stored.Unix(), 2)

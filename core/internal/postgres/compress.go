@@ -10,22 +10,22 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packFrom is the size in bytes from which a body is compressed. It is below the size at
+// compressMinSize is the size in bytes from which a body is compressed. It is below the size at
 // which PostgreSQL itself would compress the row, more slowly, and move it out of line.
-const packFrom = 1500
+const compressMinSize = 1500
 
-// maxBody bounds the decompressed size of a body.
-const maxBody = 1 << 30
+// maxBodySize bounds the decompressed size of a body.
+const maxBodySize = 1 << 30
 
 // No JSON text begins with these bytes.
 var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1
-	s2Mark    = []byte{0xff, 's', '2', 0}
+	s2Magic   = []byte{0xff, 's', '2', 0}
 )
 
-// packedQuickly is the size up to which S2 compresses a body instead of Zstandard. Most
+// s2MaxSize is the size up to which S2 compresses a body instead of Zstandard. Most
 // orders and statuses are smaller. S2 takes a fifth of the time for a third more bytes.
-const packedQuickly = 8 << 10
+const s2MaxSize = 8 << 10
 
 var errTooLong = errors.New("it exceeds the size limit")
 
@@ -36,33 +36,33 @@ type compressor struct {
 	decoder *zstd.Decoder
 }
 
-func newPacker() (*compressor, error) {
+func newCompressor() (*compressor, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
 		zstd.WithWindowSize(1<<20))
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBody))
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBodySize))
 	if err != nil {
 		return nil, err
 	}
 	return &compressor{encoder, decoder}, nil
 }
 
-func (p *compressor) Pack(body []byte) []byte {
-	if len(body) < packFrom {
+func (p *compressor) Compress(body []byte) []byte {
+	if len(body) < compressMinSize {
 		return body
 	}
-	if len(body) <= packedQuickly {
-		packed := append(make([]byte, 0, len(s2Mark)+s2.MaxEncodedLen(len(body))), s2Mark...)
-		return packed[:len(s2Mark)+len(s2.Encode(packed[len(s2Mark):cap(packed)], body))]
+	if len(body) <= s2MaxSize {
+		packed := append(make([]byte, 0, len(s2Magic)+s2.MaxEncodedLen(len(body))), s2Magic...)
+		return packed[:len(s2Magic)+len(s2.Encode(packed[len(s2Magic):cap(packed)], body))]
 	}
 	return p.encoder.EncodeAll(body, nil)
 }
 
-func (p *compressor) Unpack(stored []byte) ([]byte, error) {
-	if quick, found := bytes.CutPrefix(stored, s2Mark); found {
-		if n, err := s2.DecodedLen(quick); err != nil || n > packedQuickly {
+func (p *compressor) Decompress(stored []byte) ([]byte, error) {
+	if quick, found := bytes.CutPrefix(stored, s2Magic); found {
+		if n, err := s2.DecodedLen(quick); err != nil || n > s2MaxSize {
 			return nil, fmt.Errorf("decompressing a stored body: %w", cmp.Or(err, errTooLong))
 		}
 		body, err := s2.Decode(nil, quick)
@@ -81,15 +81,15 @@ func (p *compressor) Unpack(stored []byte) ([]byte, error) {
 	return body, nil
 }
 
-// PackedHead is the number of leading bytes that UnpackedLength needs.
-const PackedHead = zstd.HeaderMaxSize
+// CompressedHeadSize is the number of leading bytes that UnpackedLength needs.
+const CompressedHeadSize = zstd.HeaderMaxSize
 
-// UnpackedLength returns the decompressed size of a stored body, from its first bytes and
+// DecompressedSize returns the decompressed size of a stored body, from its first bytes and
 // its stored size. It returns the stored size if the body does not state its own.
-func UnpackedLength(head []byte, stored int) int {
+func DecompressedSize(head []byte, stored int) int {
 	var header zstd.Header
 	if bytes.HasPrefix(head, zstdMagic) && header.Decode(head) == nil {
-		return int(min(header.FrameContentSize, maxBody))
+		return int(min(header.FrameContentSize, maxBodySize))
 	}
 	return stored
 }

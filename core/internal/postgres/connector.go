@@ -21,14 +21,14 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// statementTime bounds a statement, on the client and on the server. Migrations have no
+// statementTimeout bounds a statement, on the client and on the server. Migrations have no
 // such bound.
-const statementTime = time.Minute
+const statementTimeout = time.Minute
 
-var errAddress = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
+var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
 
-// lockTime bounds how long a migration waits for a lock, because others queue behind it.
-const lockTime = 10 * time.Second
+// lockTimeout bounds how long a migration waits for a lock, because others queue behind it.
+const lockTimeout = 10 * time.Second
 
 // newConnector parses the database URL. It configures TLS itself: without sslmode a server
 // on another machine must show a valid certificate. A server on this machine need not use TLS.
@@ -40,12 +40,12 @@ func newConnector(config Config) (driver.Connector, error) {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
 	// plan_cache_mode applies to prepared statements (see DB.Prepare).
-	limit := statementTime
+	limit := statementTimeout
 	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off",
 		"plan_cache_mode": "force_generic_plan"}
-	if config.migrates {
+	if config.forMigrations {
 		limit = 0 // a migration of a large table takes long
-		params["lock_timeout"] = lockTime.Milliseconds()
+		params["lock_timeout"] = lockTimeout.Milliseconds()
 	}
 	params["statement_timeout"] = limit.Milliseconds()
 	options := []pgdriver.Option{
@@ -60,9 +60,9 @@ func newConnector(config Config) (driver.Connector, error) {
 		return nil, fmt.Errorf("SERVERY_DATABASE_URL must begin with postgres:// (or unix://), not %q", u.Scheme)
 	}
 	if u.User.Username() == "" {
-		return nil, errAddress
+		return nil, errIncompleteURL
 	}
-	query, err := parameters(u)
+	query, err := urlParameters(u)
 	if err != nil {
 		return nil, err
 	}
@@ -71,22 +71,22 @@ func newConnector(config Config) (driver.Connector, error) {
 	}
 	options = append(options, pgdriver.WithUser(u.User.Username()))
 	if u.Scheme == "unix" {
-		return newPrimaries(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
+		return newPrimaryConnector(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
 			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))), nil
 	}
 	if socket := query.Get("host"); socket != "" {
 		options = append(options, pgdriver.WithNetwork("unix"),
 			pgdriver.WithAddr(socket+"/.s.PGSQL."+cmp.Or(query.Get("port"), "5432")),
 			pgdriver.WithInsecure(true))
-		return newPrimaries(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))), nil
+		return newPrimaryConnector(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))), nil
 	}
 	host := u.Hostname()
 	if host == "" || len(u.Path) < 2 {
-		return nil, errAddress
+		return nil, errIncompleteURL
 	}
 	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, cmp.Or(u.Port(), "5432"))),
 		pgdriver.WithDatabase(u.Path[1:]))
-	security, err := tlsFor(host, query)
+	security, err := tlsConfig(host, query)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func newConnector(config Config) (driver.Connector, error) {
 	} else {
 		options = append(options, pgdriver.WithTLSConfig(security))
 	}
-	return newPrimaries(options), nil
+	return newPrimaryConnector(options), nil
 }
 
-// parameters returns the parameters of a database URL. It rejects unknown ones.
-func parameters(u *url.URL) (url.Values, error) {
+// urlParameters returns the parameters of a database URL. It rejects unknown ones.
+func urlParameters(u *url.URL) (url.Values, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return nil, errors.New("SERVERY_DATABASE_URL: the query string is malformed")
@@ -124,8 +124,8 @@ func CheckURL(address string) error {
 	return err
 }
 
-// tlsFor returns the TLS configuration for a server, nil for a plain connection.
-func tlsFor(host string, query url.Values) (*tls.Config, error) {
+// tlsConfig returns the TLS configuration for a server, nil for a plain connection.
+func tlsConfig(host string, query url.Values) (*tls.Config, error) {
 	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if file := query.Get("sslrootcert"); file != "" {
 		pem, err := os.ReadFile(file)
@@ -155,10 +155,10 @@ func tlsFor(host string, query url.Values) (*tls.Config, error) {
 	}
 }
 
-// ForMigrations opens a pool of two connections; one of them holds the migration lock.
-func (db *DB) ForMigrations() (*bun.DB, error) {
+// OpenForMigrations opens a pool of two connections; one of them holds the migration lock.
+func (db *DB) OpenForMigrations() (*bun.DB, error) {
 	config := db.config
-	config.migrates = true
+	config.forMigrations = true
 	connector, err := newConnector(config)
 	if err != nil {
 		return nil, err

@@ -12,12 +12,12 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// CopiedRow is a row in the binary format of COPY, which needs no escaping (PostgreSQL
+// CopyRow is a row in the binary format of COPY, which needs no escaping (PostgreSQL
 // manual, COPY, Binary Format). A column of an unexpected type reads as zero.
-type CopiedRow [][]byte
+type CopyRow [][]byte
 
 // Int returns an integer column.
-func (r CopiedRow) Int(i int) int64 {
+func (r CopyRow) Int(i int) int64 {
 	switch column := r[i]; len(column) {
 	case 2:
 		return int64(int16(binary.BigEndian.Uint16(column)))
@@ -31,24 +31,24 @@ func (r CopiedRow) Int(i int) int64 {
 }
 
 // Bool returns a boolean column.
-func (r CopiedRow) Bool(i int) bool { return len(r[i]) == 1 && r[i][0] != 0 }
+func (r CopyRow) Bool(i int) bool { return len(r[i]) == 1 && r[i][0] != 0 }
 
 // Text returns a text column.
-func (r CopiedRow) Text(i int) string { return string(r[i]) }
+func (r CopyRow) Text(i int) string { return string(r[i]) }
 
 // Formatter formats arguments into statements for which the driver has no placeholders.
 var Formatter = schema.NewQueryGen(pgdialect.New())
 
 // CopyOut calls visit for each row of a query as it arrives. The row is valid only during
 // the call.
-func CopyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit func(row CopiedRow)) error {
-	rows := copiedRows{visit: visit}
+func CopyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit func(row CopyRow)) error {
+	rows := copyParser{visit: visit}
 	if _, err := pgdriver.CopyTo(ctx, conn, &rows,
 		"COPY ("+Formatter.FormatQuery(query, args...)+") TO STDOUT (FORMAT binary)"); err != nil {
-		return copyEnded(conn, err)
+		return discardBrokenCopy(conn, err)
 	}
-	if !rows.ended {
-		return errCopyForm
+	if !rows.trailerRead {
+		return errCopyFormat
 	}
 	return nil
 }
@@ -57,56 +57,56 @@ func CopyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit
 // area follows it; the format defines no extension yet.
 const copyHeader = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00"
 
-var errCopyForm = errors.New("COPY returned invalid binary data")
+var errCopyFormat = errors.New("COPY returned invalid binary data")
 
-// copiedRows parses a binary COPY that arrives in pieces of any size.
-type copiedRows struct {
-	visit func(row CopiedRow)
-	part  []byte // received bytes of an incomplete header or row
-	begun bool   // the header has been read
-	ended bool   // the trailer has been read
-	row   CopiedRow
+// copyParser parses a binary COPY that arrives in pieces of any size.
+type copyParser struct {
+	visit       func(row CopyRow)
+	partial     []byte // received bytes of an incomplete header or row
+	headerRead  bool   // the header has been read
+	trailerRead bool   // the trailer has been read
+	row         CopyRow
 }
 
 // Write parses the next piece, which is usually one row.
-func (r *copiedRows) Write(piece []byte) (int, error) {
+func (r *copyParser) Write(piece []byte) (int, error) {
 	data := piece
-	if len(r.part) > 0 {
-		r.part = append(r.part, piece...)
-		data = r.part
+	if len(r.partial) > 0 {
+		r.partial = append(r.partial, piece...)
+		data = r.partial
 	}
-	if !r.begun {
+	if !r.headerRead {
 		if len(data) < len(copyHeader)+4 {
-			r.part = append(r.part[:0], data...)
+			r.partial = append(r.partial[:0], data...)
 			return len(piece), nil
 		}
 		rest, found := bytes.CutPrefix(data, []byte(copyHeader))
 		if !found {
-			return 0, errCopyForm
+			return 0, errCopyFormat
 		}
-		data, r.begun = rest[4:], true
+		data, r.headerRead = rest[4:], true
 	}
-	for !r.ended {
+	for !r.trailerRead {
 		rest, whole := r.next(data)
 		if !whole {
 			break
 		}
-		if data = rest; !r.ended {
+		if data = rest; !r.trailerRead {
 			r.visit(r.row)
 		}
 	}
-	r.part = append(r.part[:0], data...)
+	r.partial = append(r.partial[:0], data...)
 	return len(piece), nil
 }
 
 // next parses a row or the trailer, and reports whether data holds it completely.
-func (r *copiedRows) next(data []byte) (rest []byte, whole bool) {
+func (r *copyParser) next(data []byte) (rest []byte, whole bool) {
 	if len(data) < 2 {
 		return nil, false
 	}
 	columns := int16(binary.BigEndian.Uint16(data))
 	if data = data[2:]; columns < 0 {
-		r.ended = true
+		r.trailerRead = true
 		return nil, true
 	}
 	r.row = r.row[:0]

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// copiedWhole returns the rows visited when a COPY arrives in pieces of the given size.
-func copiedWhole(data []byte, size int) (rows []string, ended bool, err error) {
-	reader := copiedRows{visit: func(row CopiedRow) {
+// parseInChunks returns the rows visited when a COPY arrives in pieces of the given size.
+func parseInChunks(data []byte, size int) (rows []string, ended bool, err error) {
+	reader := copyParser{visit: func(row CopyRow) {
 		line := ""
 		for i := range row {
 			line += row.Text(i) + "|"
@@ -22,11 +22,11 @@ func copiedWhole(data []byte, size int) (rows []string, ended bool, err error) {
 			break
 		}
 	}
-	return rows, reader.ended, err
+	return rows, reader.trailerRead, err
 }
 
-// copied returns a binary COPY of text rows; "-" is null.
-func copied(rows ...[]string) []byte {
+// encodeCopy returns a binary COPY of text rows; "-" is null.
+func encodeCopy(rows ...[]string) []byte {
 	data := append([]byte(copyHeader), 0, 0, 0, 0)
 	for _, row := range rows {
 		data = binary.BigEndian.AppendUint16(data, uint16(len(row)))
@@ -42,22 +42,22 @@ func copied(rows ...[]string) []byte {
 }
 
 func TestCopyReaderDecodesRowsOfAnyChunkSize(t *testing.T) {
-	data := copied([]string{"tea", "-", ""}, nil, []string{"a longer column than the others"})
+	data := encodeCopy([]string{"tea", "-", ""}, nil, []string{"a longer column than the others"})
 	for size := 1; size <= len(data); size++ {
-		rows, ended, err := copiedWhole(data, size)
+		rows, ended, err := parseInChunks(data, size)
 		require.NoError(t, err)
 		require.True(t, ended)
 		require.Equal(t, []string{"tea|||", "", "a longer column than the others|"}, rows)
 	}
-	_, ended, err := copiedWhole(data[:len(data)-3], 7)
+	_, ended, err := parseInChunks(data[:len(data)-3], 7)
 	require.NoError(t, err)
 	require.False(t, ended, "it broke off")
-	_, _, err = copiedWhole([]byte("not what COPY sends, but long enough"), 5)
-	require.ErrorIs(t, err, errCopyForm)
+	_, _, err = parseInChunks([]byte("not what COPY sends, but long enough"), 5)
+	require.ErrorIs(t, err, errCopyFormat)
 }
 
 func TestCopyReaderConvertsColumnTypes(t *testing.T) {
-	row := CopiedRow{{0xff, 0xfe}, {0, 0, 1, 0}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {1}, nil,
+	row := CopyRow{{0xff, 0xfe}, {0, 0, 1, 0}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {1}, nil,
 		[]byte("tea")}
 	require.Equal(t, []int64{-2, 256, -1, 0, 0}, []int64{row.Int(0), row.Int(1), row.Int(2), row.Int(4), row.Int(5)})
 	require.Equal(t, []bool{true, false, false}, []bool{row.Bool(3), row.Bool(4), row.Bool(5)})
@@ -65,12 +65,12 @@ func TestCopyReaderConvertsColumnTypes(t *testing.T) {
 }
 
 func FuzzCopyReader(f *testing.F) {
-	f.Add(copied([]string{"tea", "-"}, []string{"cake", "1"}), 3)
-	f.Add(copied(), 1)
-	f.Add(copied([]string{"tea"})[:30], 100)
+	f.Add(encodeCopy([]string{"tea", "-"}, []string{"cake", "1"}), 3)
+	f.Add(encodeCopy(), 1)
+	f.Add(encodeCopy([]string{"tea"})[:30], 100)
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
-		want, ended, failure := copiedWhole(data, max(1, len(data)))
-		got, alsoEnded, err := copiedWhole(data, 1+int(uint(size)%64))
+		want, ended, failure := parseInChunks(data, max(1, len(data)))
+		got, alsoEnded, err := parseInChunks(data, 1+int(uint(size)%64))
 		require.Equal(t, failure, err)
 		require.Equal(t, want, got)
 		require.Equal(t, ended, alsoEnded)

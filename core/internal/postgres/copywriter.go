@@ -22,9 +22,9 @@ import (
 // CopyWriter collects rows in the text format of COPY: one line per row, tab between
 // columns, \N for null (PostgreSQL manual, COPY, File Formats).
 type CopyWriter struct {
-	Buf   bytes.Buffer
-	began bool // the current row has a column
-	err   error
+	Buf        bytes.Buffer
+	rowStarted bool // the current row has a column
+	err        error
 }
 
 var (
@@ -33,16 +33,16 @@ var (
 )
 
 func (c *CopyWriter) column() {
-	if c.began {
+	if c.rowStarted {
 		c.Buf.WriteByte('\t')
 	}
-	c.began = true
+	c.rowStarted = true
 }
 
 // End ends the row.
 func (c *CopyWriter) End() {
 	c.Buf.WriteByte('\n')
-	c.began = false
+	c.rowStarted = false
 }
 
 func (c *CopyWriter) null() {
@@ -71,8 +71,8 @@ func CleanText(s string) string {
 	return s
 }
 
-// copiedTime is the layout of a UTC time for COPY, with microseconds.
-const copiedTime = "2006-01-02 15:04:05.999999Z"
+// copyTimeLayout is the layout of a UTC time for COPY, with microseconds.
+const copyTimeLayout = "2006-01-02 15:04:05.999999Z"
 
 // Int writes an integer column.
 func (c *CopyWriter) Int(n int64) { c.Raw(strconv.FormatInt(n, 10)) }
@@ -81,7 +81,7 @@ func (c *CopyWriter) Int(n int64) { c.Raw(strconv.FormatInt(n, 10)) }
 func (c *CopyWriter) ID(id core.ID) { c.Raw(id.String()) }
 
 // Time writes a time column.
-func (c *CopyWriter) Time(t time.Time) { c.Raw(t.UTC().Format(copiedTime)) }
+func (c *CopyWriter) Time(t time.Time) { c.Raw(t.UTC().Format(copyTimeLayout)) }
 
 // Bool writes a boolean column.
 func (c *CopyWriter) Bool(b bool) { c.Raw(strconv.FormatBool(b)) }
@@ -161,14 +161,14 @@ func (c *CopyWriter) CopyInto(ctx context.Context, conn bun.Conn, table, columns
 		return nil
 	}
 	if _, err := pgdriver.CopyFrom(ctx, conn, &c.Buf, "COPY "+table+" ("+columns+") FROM STDIN"); err != nil {
-		return fmt.Errorf("copying rows into %s: %w", table, copyEnded(conn, err))
+		return fmt.Errorf("copying rows into %s: %w", table, discardBrokenCopy(conn, err))
 	}
 	return nil
 }
 
-// copyEnded discards the connection if a COPY broke off in the middle. The server may
+// discardBrokenCopy discards the connection if a COPY broke off in the middle. The server may
 // still send data that the next query would read.
-func copyEnded(conn bun.Conn, err error) error {
+func discardBrokenCopy(conn bun.Conn, err error) error {
 	var answer pgdriver.Error
 	if !errors.As(err, &answer) {
 		Discard(conn)

@@ -76,7 +76,7 @@ func TestBatchOfEventsIsStoredLikeSingleEvents(t *testing.T) {
 				require.ElementsMatch(t, expected, urls[e.ID], "event %d", i)
 				require.Equal(t, string(e.Body), bodies[e.ID])
 			}
-			require.Zero(t, pgtest.Outside(t, db))
+			require.Zero(t, pgtest.DefaultPartitionRows(t, db))
 		})
 	}
 }

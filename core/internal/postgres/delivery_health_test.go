@@ -166,7 +166,7 @@ func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	backlog, err := schema.ReadBacklog(context.Background(), c.db)
 	require.NoError(t, err)
 	require.Equal(t, int64(len(held)), backlog.Held)
-	require.Equal(t, int64(1), backlog.Probed)
+	require.Equal(t, int64(1), backlog.OpenCircuits)
 	require.Zero(t, backlog.Due+backlog.Scheduled)
 	require.Zero(t, backlog.OldestDue)
 
@@ -301,7 +301,7 @@ func TestSweepForgetsHealthOfEndpointsWithoutDeliveries(t *testing.T) {
 	probed := func() int64 {
 		backlog, err := schema.ReadBacklog(ctx, c.db)
 		require.NoError(t, err)
-		return backlog.Probed
+		return backlog.OpenCircuits
 	}
 	require.Equal(t, int64(1), probed(), "deliveries wait")
 	pgtest.Exec(t, c.db, `DELETE FROM delivery_queue`)
@@ -363,7 +363,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 	clock.Advance(time.Second)
 	eventually(t, "it is probed, and all but two that are under way are given back", func() bool {
 		b := backlog()
-		return b.Probed == 1 && b.Held == events-2
+		return b.OpenCircuits == 1 && b.Held == events-2
 	})
 	close(known)
 	eventually(t, "the two are recorded", func() bool { return backlog().Held == events })
@@ -379,7 +379,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 	clock.Advance(4 * time.Second)
 	eventually(t, "all goes on, but for those whose probes were the last attempts", func() bool {
 		b := backlog()
-		return accepted.Load() >= events-3 && b.Probed == 0 && b.Held+b.Due == 0 && b.Scheduled <= 3
+		return accepted.Load() >= events-3 && b.OpenCircuits == 0 && b.Held+b.Due == 0 && b.Scheduled <= 3
 	})
 	clock.Advance(time.Minute)
 	eventually(t, "all is delivered", func() bool { b := backlog(); return b.Scheduled+b.Due+b.Held == 0 })

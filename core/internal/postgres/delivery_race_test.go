@@ -168,7 +168,7 @@ func TestBlockedDeliveryRechecksAPredecessorBeingDeleted(t *testing.T) {
 	c.tell(1, 1)
 	_, _ = c.may("1/1")
 	c.tell(1, 2) // not yet claimed
-	exec, commit := pgtest.Other(t, c.db)
+	exec, commit := pgtest.BeginOther(t, c.db)
 	exec(`DELETE FROM delivery_queue WHERE sequence = 1`)
 	c.may() // the second sees the first, which is being deleted
 	commit()
@@ -183,7 +183,7 @@ func TestLastOfTwoConcurrentFinishesUnblocksTheNext(t *testing.T) {
 	owner, claimed := claimAll(t, c.db)
 	require.Len(t, claimed, 2)
 	c.may()
-	exec, commit := pgtest.Other(t, c.db)
+	exec, commit := pgtest.BeginOther(t, c.db)
 	exec(`DELETE FROM delivery_queue WHERE id = ?`, claimed[0].ID)
 	exec(`SELECT FROM delivery_queue WHERE sequence = 2 FOR UPDATE`)
 	ended := make(chan struct{})
@@ -196,7 +196,7 @@ func TestLastOfTwoConcurrentFinishesUnblocksTheNext(t *testing.T) {
 		case <-ended:
 			return true
 		default:
-			return pgtest.SomebodyWaits(t, c.db)
+			return pgtest.HasWaiters(t, c.db)
 		}
 	})
 	commit()

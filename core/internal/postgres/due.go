@@ -10,12 +10,12 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// DueWaits is the condition that a call or publication has a due time.
-const DueWaits = bun.Safe("available_at < 'infinity'")
+// HasDueTime is the condition that a call or publication has a due time.
+const HasDueTime = bun.Safe("available_at < 'infinity'")
 
-// Endpoints returns the query of the endpoints whose rows in a queue meet a condition. It stands in a recursive
+// QueuedEndpoints returns the query of the endpoints whose rows in a queue meet a condition. It stands in a recursive
 // common table expression named endpoints.
-func Endpoints(table string, condition bun.Safe) bun.Safe {
+func QueuedEndpoints(table string, condition bun.Safe) bun.Safe {
 	return bun.Safe(queries.With("endpoints", Args{"table": bun.Ident(table), "condition": condition}))
 }
 
@@ -29,9 +29,9 @@ func (b Busy) hasCapacity() bun.Safe {
 	return bun.Safe(queries.With("has_capacity", Args{"busy": Array(b.Endpoints), "plugins": Array(b.Plugins)}))
 }
 
-// Heads returns the query of the endpoints, at most limit, of which due rows can be claimed from a queue of calls or
+// ClaimableEndpoints returns the query of the endpoints, at most limit, of which due rows can be claimed from a queue of calls or
 // publications. It needs Endpoints.
-func Heads(table string, now time.Time, limit int, busy Busy) bun.Safe {
+func ClaimableEndpoints(table string, now time.Time, limit int, busy Busy) bun.Safe {
 	return bun.Safe(queries.With("heads", Args{
 		"table": bun.Ident(table), "now": now, "limit": limit, "has_capacity": busy.hasCapacity(),
 	}))
@@ -42,12 +42,12 @@ func (db *DB) NextDue(ctx context.Context, table string, busy Busy) (time.Time, 
 	var next sql.NullTime
 	var epoch int64
 	err := db.bun.QueryRowContext(ctx, queries.With("next_due", Args{
-		"table": bun.Ident(table), "endpoints": Endpoints(table, DueWaits), "has_capacity": busy.hasCapacity(),
+		"table": bun.Ident(table), "endpoints": QueuedEndpoints(table, HasDueTime), "has_capacity": busy.hasCapacity(),
 	})).Scan(&next, &epoch)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("finding the next of %s: %w", table, err)
 	}
-	return next.Time, db.FollowClock(ctx, epoch)
+	return next.Time, db.CheckEpoch(ctx, epoch)
 }
 
 // AllowNotify allows at most twenty notifications per second. A notification is only a

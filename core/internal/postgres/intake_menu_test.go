@@ -99,7 +99,7 @@ func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 
 	// In a batch with other orders they have the same totals.
 	other := neighbour.arrival("1", "web", both, "")
-	receipts, failures := pgtest.PlaceTogether(context.Background(), intake,
+	receipts, failures := pgtest.PlaceBatch(context.Background(), intake,
 		k.arrival("3", "app", both, `,"order_type":"pickup"`), other, k.arrival("3", "web", both, ""))
 	require.Equal(t, []error{nil, nil, nil}, failures)
 	for n, want := range map[int]core.Amount{0: app.Order.Details.Total, 2: web.Order.Details.Total} {

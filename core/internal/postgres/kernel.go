@@ -16,15 +16,15 @@ func (db *DB) Log() *slog.Logger { return db.log }
 // Sealer returns the sealer for secrets.
 func (db *DB) Sealer() *Sealer { return db.sealer }
 
-// Pack compresses a body for storage.
-func (db *DB) Pack(body []byte) []byte { return db.compressor.Pack(body) }
+// Compress compresses a body for storage.
+func (db *DB) Compress(body []byte) []byte { return db.compressor.Compress(body) }
 
-// Unpack decompresses a stored body.
-func (db *DB) Unpack(stored []byte) ([]byte, error) { return db.compressor.Unpack(stored) }
+// Decompress decompresses a stored body.
+func (db *DB) Decompress(stored []byte) ([]byte, error) { return db.compressor.Decompress(stored) }
 
 // Prepare prepares a frequent query on a connection, because planning it each time would cost
 // more than its execution (PostgreSQL manual, PREPARE). It returns the statement that executes
 // it. Use it for lookups by key only.
 func (db *DB) Prepare(ctx context.Context, conn bun.Conn, q *Query, args Args) (string, error) {
-	return db.prepared.Ready(ctx, conn, q, args)
+	return db.statements.Prepare(ctx, conn, q, args)
 }

@@ -38,7 +38,7 @@ func (db *DB) listenOnce(ctx context.Context, channels map[string]func(payload s
 	defer listener.Close()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read ignores the context
 	defer stop()
-	beginning, cancel := context.WithTimeout(ctx, connectTime)
+	beginning, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	if err := listener.Listen(beginning, slices.Sorted(maps.Keys(channels))...); err != nil {
 		return err

@@ -100,7 +100,7 @@ func TestOverlappingBatchesOfTwoReplicasDoNotDeadlock(t *testing.T) {
 				for _, i := range rand.Perm(20) {
 					batch = append(batch, k.arrival(fmt.Sprint(round/2, "-", i), "web", oneCurry, ""))
 				}
-				receipts, failures := pgtest.PlaceTogether(context.Background(), intakes[n%2], batch...)
+				receipts, failures := pgtest.PlaceBatch(context.Background(), intakes[n%2], batch...)
 				mu.Lock()
 				for i := range batch {
 					require.NoError(t, failures[i])
@@ -127,7 +127,7 @@ func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 	k.store("s1")
 	elsewhere := k.arrival("e", "web", oneCurry, "")
 	elsewhere.Draft.StoreRefID = "s9"
-	receipts, failures := pgtest.PlaceTogether(context.Background(), newIntake(t, db),
+	receipts, failures := pgtest.PlaceBatch(context.Background(), newIntake(t, db),
 		k.arrival("a", "web", oneCurry, ""), k.arrival("b", "web", `{"ref_id":"curry","quantity":1}`, ""),
 		k.arrival("a", "web", oneCurry, ""),
 		k.arrival("c", "mars", oneCurry, ""), elsewhere, foreign.arrival("d", "web", oneCurry, ""),
@@ -157,7 +157,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 		batch := []order.PlaceRequest{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""),
 			k.arrival(fmt.Sprint(n, "b"), "app", oneCurry, "")}
 		broken := pgtest.BreakAt(db, n)
-		_, failures := pgtest.PlaceTogether(context.Background(), intake, batch...)
+		_, failures := pgtest.PlaceBatch(context.Background(), intake, batch...)
 		if !broken() {
 			require.NoError(t, failures[0])
 			require.Greater(t, n, 8, "the intake has that many statements")
@@ -169,7 +169,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 			require.Error(t, failures[1], "statement %d", n)
 			require.Zero(t, events[fmt.Sprint(n, "a")]+events[fmt.Sprint(n, "b")])
 		}
-		receipts, failures := pgtest.PlaceTogether(context.Background(), intake, batch...)
+		receipts, failures := pgtest.PlaceBatch(context.Background(), intake, batch...)
 		require.NoError(t, failures[0])
 		require.NotZero(t, receipts[1].OrderID)
 		events = placedIDs(t, db)
@@ -250,7 +250,7 @@ func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
 	for n := range 1003 { // more than one statement deletes
 		old = append(old, k.arrival(fmt.Sprint(n), "web", oneCurry, ""))
 	}
-	receipts, _ := pgtest.PlaceTogether(context.Background(), intake, old...)
+	receipts, _ := pgtest.PlaceBatch(context.Background(), intake, old...)
 	_, err := orders.Change(context.Background(), k.business, receipts[0].OrderID, order.Change{To: order.Completed})
 	require.NoError(t, err)
 	clock.Advance(time.Hour)

@@ -85,7 +85,7 @@ func TestPartitionsAreCreatedWhileTodayIsRead(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	today := eventAt(t, db, clock.Now())
-	read, end := pgtest.Other(t, db)
+	read, end := pgtest.BeginOther(t, db)
 	read(`SELECT body FROM events WHERE id = ?`, today)
 	clock.Advance(24 * time.Hour)
 	require.NoError(t, schema.Maintain(ctx, db, month))
@@ -101,7 +101,7 @@ func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	old := publish(t, db, tenant.ID, "", `{}`)
-	read, end := pgtest.Other(t, db)
+	read, end := pgtest.BeginOther(t, db)
 	read(`SELECT count(*) FROM events`)
 	read(`SELECT count(*) FROM deliveries`)
 	clock.Advance(month + 24*time.Hour)
@@ -119,7 +119,7 @@ func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, partitionOf(t, db, old.ID))
-	require.NotZero(t, pgtest.Outside(t, db), "what is published meanwhile is in the default partition")
+	require.NotZero(t, pgtest.DefaultPartitionRows(t, db), "what is published meanwhile is in the default partition")
 	end()
 	require.NoError(t, schema.Maintain(ctx, db, month))
 	require.Empty(t, partitionOf(t, db, old.ID))
@@ -223,5 +223,5 @@ func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	require.NoError(t, schema.Maintain(ctx, db, retention))
 	require.Empty(t, pgtest.EventBodies(t, db, core.OrderPlaced))
-	require.Zero(t, pgtest.Outside(t, db))
+	require.Zero(t, pgtest.DefaultPartitionRows(t, db))
 }

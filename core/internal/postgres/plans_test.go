@@ -222,7 +222,7 @@ func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
 	}
 	k := newPressIn(t, db, clock)
 	var log statementLog
-	db.Preparations(t).Age() // so that each statement is prepared again
+	db.PreparedStatements(t).ExpirePlans() // so that each statement is prepared again
 	db.Bun().AddQueryHook(&log)
 	useQueues(t, k)
 	p := newPlans(t, db, log.statements)
@@ -262,16 +262,16 @@ func useQueues(t *testing.T, p *press) {
 
 	// The intake of orders, a change of state, and their events and calls.
 	arrival := p.arrival("A-1", "a", oneCurry, `,"delivery_type":"self"`)
-	receipts, failures := pgtest.PlaceTogether(ctx, intake, arrival, p.arrival("A-2", "a", oneCurry, ""))
+	receipts, failures := pgtest.PlaceBatch(ctx, intake, arrival, p.arrival("A-2", "a", oneCurry, ""))
 	require.NoError(t, failures[0])
-	_, failures = pgtest.PlaceTogether(ctx, intake, arrival)
+	_, failures = pgtest.PlaceBatch(ctx, intake, arrival)
 	require.NoError(t, failures[0])
 	id := receipts[0].OrderID
 	_, err := orders.New(p.db).Change(ctx, p.business, id, order.Change{To: order.Acknowledged})
 	require.NoError(t, err)
-	require.Len(t, pgtest.UpdateTogether(riders, order.RiderUpdate{Business: p.business, OrderID: id,
+	require.Len(t, pgtest.UpdateBatch(riders, order.RiderUpdate{Business: p.business, OrderID: id,
 		Status: order.Assigned}), 1)
-	require.Len(t, pgtest.LocateTogether(riders, order.RiderLocation{Business: p.business, OrderID: id, Latitude: "1",
+	require.Len(t, pgtest.LocateBatch(riders, order.RiderLocation{Business: p.business, OrderID: id, Latitude: "1",
 		Longitude: "2", SeenAt: p.clock.Now()}), 1)
 
 	// Deliveries: one is blocked, one retries, one is released.

@@ -37,7 +37,7 @@ type Config struct {
 	Clock       core.Clock
 	Log         *slog.Logger
 
-	migrates bool // the connection runs migrations
+	forMigrations bool // the connection runs migrations
 }
 
 // DB is the hub's database.
@@ -49,10 +49,10 @@ type DB struct {
 	log        *slog.Logger
 	clock      core.Clock
 	time       databaseClock
-	wall       atomic.Int32 // row-level security: wallUnknown, wallThere or wallMissing
+	rls        atomic.Int32 // row-level security: wallUnknown, wallThere or wallMissing
 
-	prepared statementCache
-	states   states
+	statements statementCache
+	states     states
 }
 
 // Open connects and sets the clock from the database's. Until the context ends it waits
@@ -65,7 +65,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	packer, err := newPacker()
+	packer, err := newCompressor()
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: packer, log: config.Log,
 		clock: config.Clock}
-	if err := db.await(ctx); err != nil {
+	if err := db.waitUntilReady(ctx); err != nil {
 		_ = pool.Close()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
 	}
@@ -95,7 +95,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	return db, nil
 }
 
-func (db *DB) await(ctx context.Context) error {
+func (db *DB) waitUntilReady(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	var why error
@@ -132,7 +132,7 @@ func (db *DB) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = conn.Raw(func(driven any) error { return takesChanges(ctx, driven.(driver.QueryerContext)) })
+		err = conn.Raw(func(driven any) error { return checkWritable(ctx, driven.(driver.QueryerContext)) })
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) {
 			return err
@@ -149,8 +149,8 @@ func (db *DB) Close() error {
 	return db.bun.Close()
 }
 
-// CutOff closes all connections at once. Running and later statements fail.
-func (db *DB) CutOff() { _ = db.bun.Close() }
+// CloseConnections closes all connections at once. Running and later statements fail.
+func (db *DB) CloseConnections() { _ = db.bun.Close() }
 
 // PoolStats returns the state of the connection pool, for metrics.
 func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }

@@ -11,25 +11,25 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// primaries connects only to servers that accept writes. During a failover a name may still
+// primaryConnector connects only to servers that accept writes. During a failover a name may still
 // lead to a standby. A connection to it would stay in the pool and reject every write.
-type primaries struct {
+type primaryConnector struct {
 	*pgdriver.Connector
-	open  context.Context // until Close
-	close context.CancelFunc
+	lifetime context.Context // until Close
+	cancel   context.CancelFunc
 }
 
-func newPrimaries(options []pgdriver.Option) primaries {
+func newPrimaryConnector(options []pgdriver.Option) primaryConnector {
 	open, cancel := context.WithCancel(context.Background())
-	return primaries{pgdriver.NewConnector(options...), open, cancel}
+	return primaryConnector{pgdriver.NewConnector(options...), open, cancel}
 }
 
-// connectTime bounds how long a session may take to start.
-const connectTime = 10 * time.Second
+// connectTimeout bounds how long a session may take to start.
+const connectTimeout = 10 * time.Second
 
 // Connect opens a connection to a server that accepts writes.
-func (p primaries) Connect(ctx context.Context) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTime)
+func (p primaryConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	made, err := p.Connector.Connect(ctx)
 	if err != nil {
@@ -40,40 +40,40 @@ func (p primaries) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	conn := made.(*pgdriver.Conn)
-	if err := takesChanges(ctx, conn); err != nil {
+	if err := checkWritable(ctx, conn); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	wire := conn.Conn()
 	runtime.AddCleanup(conn, func(forget func() bool) { forget() },
-		context.AfterFunc(p.open, func() { _ = wire.Close() }))
+		context.AfterFunc(p.lifetime, func() { _ = wire.Close() }))
 	return conn, nil
 }
 
 // Close ends the connections; the pool calls it when it is closed. Otherwise the driver
 // would let a statement wait for a hanging server.
-func (p primaries) Close() error {
-	p.close()
+func (p primaryConnector) Close() error {
+	p.cancel()
 	return nil
 }
 
-// readOnly is the reason why a server accepts no writes. The pool drops a connection with
+// readOnlyError is the reason why a server accepts no writes. The pool drops a connection with
 // this error, and the caller may retry.
-type readOnly string
+type readOnlyError string
 
-func (r readOnly) Error() string { return string(r) }
-func (readOnly) Unwrap() error   { return driver.ErrBadConn }
+func (r readOnlyError) Error() string { return string(r) }
+func (readOnlyError) Unwrap() error   { return driver.ErrBadConn }
 
 const (
-	errStandby  = readOnly("the server is a standby, which takes no changes")
-	errReadOnly = readOnly("the database takes no changes: default_transaction_read_only is on")
+	errStandby  = readOnlyError("the server is a standby, which takes no changes")
+	errReadOnly = readOnlyError("the database takes no changes: default_transaction_read_only is on")
 )
 
 var errEncoding = errors.New(
 	"the database must be in UTF8: sessions need client_encoding = UTF8 and standard_conforming_strings = on")
 
-// takesChanges returns an error if the server of a connection accepts no writes.
-func takesChanges(ctx context.Context, conn driver.QueryerContext) error {
+// checkWritable returns an error if the server of a connection accepts no writes.
+func checkWritable(ctx context.Context, conn driver.QueryerContext) error {
 	rows, err := conn.QueryContext(ctx, "SELECT current_setting('transaction_read_only'), pg_is_in_recovery()", nil)
 	if err != nil {
 		return err

@@ -62,15 +62,15 @@ func TestCutOffEndsARunningStatement(t *testing.T) {
 	db, err := postgres.Open(t.Context(), postgres.Config{URL: address})
 	require.NoError(t, err)
 	defer db.Close()
-	exec, commit := pgtest.Other(t, beside)
+	exec, commit := pgtest.BeginOther(t, beside)
 	exec(`LOCK TABLE businesses`)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := access.New(db).Business(t.Context(), 1)
 		ended <- err
 	}()
-	eventually(t, "it waits", func() bool { return pgtest.SomebodyWaits(t, beside) })
-	db.CutOff()
+	eventually(t, "it waits", func() bool { return pgtest.HasWaiters(t, beside) })
+	db.CloseConnections()
 	require.True(t, core.IsDatabaseUnavailable(<-ended))
 	commit()
 	require.Error(t, db.Ping(t.Context()))

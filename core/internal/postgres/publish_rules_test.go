@@ -165,14 +165,14 @@ func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
 			func(*relay.Access) error { return nil })
 	}
 	pluginIsReady := func() error {
-		return errors.Join(plugins.Want(ctx, "aggregator-b", true),
+		return errors.Join(plugins.SetEnabled(ctx, "aggregator-b", true),
 			plugins.ReportStatus(ctx, me, "aggregator-b", `{"state":"ready"}`, []byte("it")))
 	}
 	for _, both := range [][2]func() error{{sendMenu, setPlatform}, {sendMenu, pluginIsReady},
 		{pluginIsReady, sendMenu}} {
 		turn++
 		pgtest.Exec(t, p.db, `DELETE FROM job_queue`)
-		lock, release := pgtest.Other(t, p.db)
+		lock, release := pgtest.BeginOther(t, p.db)
 		lock(`SELECT pg_advisory_xact_lock(hashtext('job/recheck'), ?)`, int64(p.business))
 		ended := make(chan error, 2)
 		for n, one := range both {
@@ -197,7 +197,7 @@ func TestPlatformStoreIDsMapToStores(t *testing.T) {
 	p := newPress(t)
 	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
 	name := func(platform string, ids map[string]string) error {
-		return platforms.NameStores(context.Background(), p.business, platform, ids)
+		return platforms.SetPlatformStoreIDs(context.Background(), p.business, platform, ids)
 	}
 	require.Equal(t, []string{"s1/a", "s2/a"},
 		p.marked(func() { require.NoError(t, name("a", map[string]string{"s1": "R-1", "s2": "R-2"})) }))
@@ -218,15 +218,15 @@ func TestPlatformStoreIDsMapToStores(t *testing.T) {
 
 func TestClockChangeShiftsPendingPublications(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	require.NoError(t, db.SetClock(t.Context()))
+	require.NoError(t, db.SyncClock(t.Context()))
 	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Hour, Max: 2 * time.Hour})
 	k := newKitchen(t, db, "US")
 	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 		k.business)
 	k.store("s1")
 	for _, leap := range []time.Duration{3 * time.Hour, -5 * time.Hour} {
-		db.LeapClock(leap)
-		require.NoError(t, db.SetClock(t.Context()))
+		db.StepClock(leap)
+		require.NoError(t, db.SyncClock(t.Context()))
 		batch, err := publications.New(db).Claim(t.Context(), me, queue.Capacity{Items: 1, OtherKeys: 1},
 			db.Clock().Now())
 		require.NoError(t, err)

@@ -72,7 +72,7 @@ func TestRestartedPluginRepublishesOnlyAfterAChange(t *testing.T) {
 	require.Empty(t, hub.tells("starting", ""), "it was started again")
 	require.Empty(t, hub.tells("ready", "one"))
 	require.Equal(t, allOfB, hub.tells("ready", "two"), "another program renders, whatever it says of itself")
-	require.NoError(t, calls.NewPlugins(p.db).Want(context.Background(), "aggregator-b", true))
+	require.NoError(t, calls.NewPlugins(p.db).SetEnabled(context.Background(), "aggregator-b", true))
 	require.Empty(t, hub.tells("starting", ""))
 	require.Equal(t, allOfB, hub.tells("ready", "two"), "an operator wanted something of it")
 }
@@ -87,7 +87,7 @@ func TestReplicasRepublishOnceTheyRenderAlike(t *testing.T) {
 		require.Empty(t, one.tells("ready", "old"))
 	}
 	require.Empty(t, p.publishedBy(), "some menus are of either by now: both hubs tell again")
-	require.NoError(t, calls.NewPlugins(p.db).Want(context.Background(), "aggregator-b", true))
+	require.NoError(t, calls.NewPlugins(p.db).SetEnabled(context.Background(), "aggregator-b", true))
 	require.Empty(t, other.tells("ready", "new"), "it waits for the others, whatever an operator wanted")
 	one.runs("new")
 	require.Equal(t, allOfB, other.tells("ready", "new"), "all render alike")

@@ -177,7 +177,7 @@ func TestConcurrentRequestsAreAllCounted(t *testing.T) {
 
 func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
-	require.NoError(t, db.SetClock(ctx))
+	require.NoError(t, db.SyncClock(ctx))
 	d := &depot{kitchen: newKitchen(t, db, "US"), riders: ordersdb.NewRiders(db), calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
 	d.store("s1")
@@ -201,8 +201,8 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 		[]relay.Result{{Call: calls[0], State: relay.Done, FinishedAt: db.Clock().Now()}}))
 	_, err := d.riders.Update(ctx, order.RiderUpdate{Business: d.business, OrderID: id, Status: order.Assigned})
 	require.NoError(t, err)
-	db.LeapClock(-time.Hour)
-	require.NoError(t, db.SetClock(ctx))
+	db.StepClock(-time.Hour)
+	require.NoError(t, db.SyncClock(ctx))
 	locate("2")
 	require.Len(t, claim(), 2, "what waited is due, and a place of now is newer than one of before")
 }

@@ -52,7 +52,7 @@ func (d *depot) order(platform, more string) int64 {
 	if more == "" {
 		more = `,"delivery_type":"self"`
 	}
-	receipts, failures := pgtest.PlaceTogether(context.Background(), newIntake(d.t, d.db),
+	receipts, failures := pgtest.PlaceBatch(context.Background(), newIntake(d.t, d.db),
 		d.arrival(fmt.Sprint("R-", d.placed), platform, oneCurry, more))
 	require.NoError(d.t, failures[0])
 	pgtest.Exec(d.t, d.db,

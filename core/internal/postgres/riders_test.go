@@ -263,7 +263,7 @@ func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 		d.update(own, order.Assigned, order.Rider{}), d.update(mine, order.AtStore, order.Rider{}),
 	}
 	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
-		pgtest.UpdateTogether(d.riders, updates...))
+		pgtest.UpdateBatch(d.riders, updates...))
 	require.Len(t, pgtest.EventBodies(t, d.db, core.RiderStatusUpdate), 3)
 	calls := d.claim(me)
 	require.Len(t, calls, 1, "an order of the own website is told to nobody")
@@ -274,7 +274,7 @@ func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 			Longitude: "1", SeenAt: d.clock.Now()})
 	}
 	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
-		pgtest.LocateTogether(d.riders, places...))
+		pgtest.LocateBatch(d.riders, places...))
 	require.Len(t, d.claim(me), 1)
 }
 
@@ -285,7 +285,7 @@ func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
 		id := d.order("b", "")
 		before := pgtest.RiderCounts(t, d.db)
 		broken := pgtest.BreakAt(d.db, n)
-		codes := pgtest.UpdateTogether(d.riders, d.update(id, order.Assigned, order.Rider{}),
+		codes := pgtest.UpdateBatch(d.riders, d.update(id, order.Assigned, order.Rider{}),
 			d.update(id, order.AtStore, order.Rider{}))
 		if !broken() {
 			require.Equal(t, []core.Code{"", ""}, codes)
@@ -299,7 +299,7 @@ func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
 		if after := pgtest.RiderCounts(t, d.db); after != want {
 			require.Equal(t, before, after, "statement %d", n)
 			require.NotEqual(t, core.Code(""), codes[0], "statement %d", n)
-			pgtest.UpdateTogether(d.riders, d.update(id, order.Assigned, order.Rider{}),
+			pgtest.UpdateBatch(d.riders, d.update(id, order.Assigned, order.Rider{}),
 				d.update(id, order.AtStore, order.Rider{}))
 		}
 		require.Equal(t, want, pgtest.RiderCounts(t, d.db), "statement %d", n)

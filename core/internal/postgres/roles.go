@@ -27,17 +27,17 @@ func (db *DB) Tenant(business core.BusinessID) Tenant { return Tenant{db.bun, db
 
 // QueryContext runs a query that returns rows.
 func (o Tenant) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return o.DB.QueryContext(ctx, o.behind(ctx, query, args))
+	return o.DB.QueryContext(ctx, o.withTenant(ctx, query, args))
 }
 
 // QueryRowContext runs a query that returns one row.
 func (o Tenant) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return o.DB.QueryRowContext(ctx, o.behind(ctx, query, args))
+	return o.DB.QueryRowContext(ctx, o.withTenant(ctx, query, args))
 }
 
 // ExecContext executes a statement.
 func (o Tenant) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return o.DB.ExecContext(ctx, o.behind(ctx, query, args))
+	return o.DB.ExecContext(ctx, o.withTenant(ctx, query, args))
 }
 
 // NewRaw returns a query whose rows are scanned into structs.
@@ -45,10 +45,10 @@ func (o Tenant) NewRaw(query string, args ...any) *bun.RawQuery {
 	return o.DB.NewRaw(query, args...).Conn(o)
 }
 
-// behind returns the statement, with row-level security if the database has it.
-func (o Tenant) behind(ctx context.Context, query string, args []any) string {
+// withTenant returns the statement, with row-level security if the database has it.
+func (o Tenant) withTenant(ctx context.Context, query string, args []any) string {
 	query = Formatter.FormatQuery(query, args...)
-	if !o.db.walled(ctx) {
+	if !o.db.hasRLS(ctx) {
 		return query
 	}
 	return "SET LOCAL ROLE servery_tenant; SET LOCAL servery.business = '" + strconv.FormatInt(int64(o.business), 10) +
@@ -57,31 +57,31 @@ func (o Tenant) behind(ctx context.Context, query string, args []any) string {
 
 // The known state of row-level security in the database.
 const (
-	wallUnknown = iota
-	wallThere
-	wallMissing
+	rlsUnknown = iota
+	rlsPresent
+	rlsAbsent
 )
 
-// walled reports whether the tenant role exists and the hub may take it.
-func (db *DB) walled(ctx context.Context) bool {
-	known := db.wall.Load()
-	if known == wallUnknown {
-		there, err := db.Walled(ctx)
+// hasRLS reports whether the tenant role exists and the hub may take it.
+func (db *DB) hasRLS(ctx context.Context) bool {
+	known := db.rls.Load()
+	if known == rlsUnknown {
+		there, err := db.RLSEnabled(ctx)
 		if err != nil {
 			return false // the statement itself returns the error
 		}
-		known = wallMissing
+		known = rlsAbsent
 		if there {
-			known = wallThere
+			known = rlsPresent
 		}
-		db.wall.Store(known)
+		db.rls.Store(known)
 	}
-	return known == wallThere
+	return known == rlsPresent
 }
 
-// Walled checks whether row-level security is set up: the tenant role exists, the hub may
+// RLSEnabled checks whether row-level security is set up: the tenant role exists, the hub may
 // take it, and the policies exist.
-func (db *DB) Walled(ctx context.Context) (there bool, err error) {
+func (db *DB) RLSEnabled(ctx context.Context) (there bool, err error) {
 	err = db.bun.QueryRowContext(ctx, `SET LOCAL ROLE servery_tenant;
 		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'tenant_isolation')`).
 		Scan(&there)
@@ -91,5 +91,5 @@ func (db *DB) Walled(ctx context.Context) (there bool, err error) {
 	return there, err
 }
 
-// ForgetTenantRole makes the next statement check again whether row-level security is set up.
-func (db *DB) ForgetTenantRole() { db.wall.Store(wallUnknown) }
+// RecheckRLS makes the next statement check again whether row-level security is set up.
+func (db *DB) RecheckRLS() { db.rls.Store(rlsUnknown) }

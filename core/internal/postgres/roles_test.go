@@ -19,7 +19,7 @@ import (
 
 func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
-	there, err := db.Walled(ctx)
+	there, err := db.RLSEnabled(ctx)
 	require.NoError(t, err)
 	require.True(t, there)
 	one, other := hubtest.Business(t, db), hubtest.Business(t, db)
@@ -80,7 +80,7 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 			_, err := schema.MigrateUp(ctx, db)
 			require.NoError(t, err)
 			require.NoError(t, schema.Maintain(ctx, db, 48*time.Hour))
-			there, err := db.Walled(ctx)
+			there, err := db.RLSEnabled(ctx)
 			require.NoError(t, err)
 			require.Equal(t, walled, there)
 			tenant := hubtest.Business(t, db)
@@ -129,5 +129,5 @@ func TestAuditTrailIsAppendOnly(t *testing.T) {
 		require.ErrorContains(t, db.Try(statement), "permission denied", statement)
 		require.ErrorContains(t, superuser.Try(statement), "append-only", statement)
 	}
-	require.Equal(t, 1, pgtest.Audited(t, db, "test"))
+	require.Equal(t, 1, pgtest.AuditEntries(t, db, "test"))
 }

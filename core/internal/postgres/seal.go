@@ -29,9 +29,9 @@ type sealKey struct {
 // Every sealed value begins with its version. Version 1 does not name the key. Databases
 // that started with version 1 keep it until their key is rotated.
 const (
-	SealUnnamed = 1
-	SealNamed   = 2
-	keyIDSize   = 4
+	SealV1    = 1
+	SealV2    = 2
+	keyIDSize = 4
 )
 
 // NewSealer returns a sealer that seals with key and also opens values of previous keys.
@@ -67,7 +67,7 @@ func newSealKey(text string) (sealKey, error) {
 		return sealKey{}, err
 	}
 	id := sha256.Sum256(append([]byte("servery key id:"), raw...))
-	return sealKey{append([]byte{SealNamed}, id[:keyIDSize]...), aead}, nil
+	return sealKey{append([]byte{SealV2}, id[:keyIDSize]...), aead}, nil
 }
 
 // ID returns an identifier that reveals nothing of the key.
@@ -87,17 +87,17 @@ var ErrSeal = errors.New("a stored secret cannot be decrypted: it was encrypted 
 
 // Open opens a value that was sealed for a location.
 func (s *Sealer) Open(place string, sealed []byte) ([]byte, error) {
-	plain, _, err := s.Opened(place, sealed)
+	plain, _, err := s.OpenWithKey(place, sealed)
 	return plain, err
 }
 
-// Opened opens a value and also returns the key that opened it.
-func (s *Sealer) Opened(place string, sealed []byte) ([]byte, sealKey, error) {
+// OpenWithKey opens a value and also returns the key that opened it.
+func (s *Sealer) OpenWithKey(place string, sealed []byte) ([]byte, sealKey, error) {
 	for _, key := range s.Keys {
 		rest, named := bytes.CutPrefix(sealed, key.Prefix)
 		if !named {
 			var unnamed bool
-			if rest, unnamed = bytes.CutPrefix(sealed, []byte{SealUnnamed}); !unnamed {
+			if rest, unnamed = bytes.CutPrefix(sealed, []byte{SealV1}); !unnamed {
 				continue
 			}
 		}
@@ -112,8 +112,8 @@ func (s *Sealer) Opened(place string, sealed []byte) ([]byte, sealKey, error) {
 
 // The check value shows which key and format a database uses.
 const (
-	SealPlace = "seal_check"
-	SealWord  = "servery"
+	SealCheckAssociatedData = "seal_check"
+	SealCheckText           = "servery"
 )
 
 // ErrOtherKey is returned if none of the keys is that of the database.
@@ -129,12 +129,12 @@ func (db *DB) SealIn(ctx context.Context, tx bun.IDB, place string, plain []byte
 	if len(checks) == 0 {
 		return db.sealer.Keys[0].Seal(place, plain), nil
 	}
-	_, key, err := db.sealer.Opened(SealPlace, checks[0])
+	_, key, err := db.sealer.OpenWithKey(SealCheckAssociatedData, checks[0])
 	if err != nil {
 		return nil, ErrOtherKey
 	}
-	if checks[0][0] == SealUnnamed {
-		return key.sealAs([]byte{SealUnnamed}, place, plain), nil
+	if checks[0][0] == SealV1 {
+		return key.sealAs([]byte{SealV1}, place, plain), nil
 	}
 	return key.Seal(place, plain), nil
 }
@@ -143,14 +143,14 @@ func (db *DB) SealIn(ctx context.Context, tx bun.IDB, place string, plain []byte
 // start stores the check value.
 func (db *DB) CheckSeal(ctx context.Context) error {
 	if _, err := db.bun.ExecContext(ctx, "INSERT INTO seal_check (sealed) VALUES (?) ON CONFLICT DO NOTHING",
-		db.sealer.Keys[0].Seal(SealPlace, []byte(SealWord))); err != nil {
+		db.sealer.Keys[0].Seal(SealCheckAssociatedData, []byte(SealCheckText))); err != nil {
 		return fmt.Errorf("checking the secret key: %w", err)
 	}
 	var sealed []byte
 	if err := db.bun.QueryRowContext(ctx, "SELECT sealed FROM seal_check").Scan(&sealed); err != nil {
 		return fmt.Errorf("checking the secret key: %w", err)
 	}
-	if _, err := db.sealer.Open(SealPlace, sealed); err != nil {
+	if _, err := db.sealer.Open(SealCheckAssociatedData, sealed); err != nil {
 		return ErrOtherKey
 	}
 	return nil

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// SealUnnamed gives the database version 1 values, which do not name their key.
-func (db *DB) SealUnnamed(t testing.TB) {
+// SealAsV1 gives the database version 1 values, which do not name their key.
+func (db *DB) SealAsV1(t testing.TB) {
 	t.Helper()
 	if _, err := db.bun.ExecContext(context.Background(), `UPDATE seal_check SET sealed = ?`,
-		db.sealer.Keys[0].sealAs([]byte{SealUnnamed}, SealPlace, []byte(SealWord))); err != nil {
+		db.sealer.Keys[0].sealAs([]byte{SealV1}, SealCheckAssociatedData, []byte(SealCheckText))); err != nil {
 		t.Fatal(err)
 	}
 }

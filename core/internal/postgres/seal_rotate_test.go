@@ -71,7 +71,7 @@ func requireSecrets(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, subscr
 
 func sealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
 	t.Helper()
-	sealed, err := schema.Sealed(context.Background(), db)
+	sealed, err := schema.CountSealed(context.Background(), db)
 	require.NoError(t, err)
 	for _, column := range sealed {
 		n += column.Keys[key]
@@ -104,7 +104,7 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	again, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Zero(t, again.Resealed)
-	require.Equal(t, 1, pgtest.Audited(t, hub, "secrets.rotate"))
+	require.Equal(t, 1, pgtest.AuditEntries(t, hub, "secrets.rotate"))
 }
 
 func TestInterruptedKeyRotationResumes(t *testing.T) {
@@ -150,7 +150,7 @@ func keyID(t *testing.T, key string) string {
 func TestOldEncryptionFormatStaysUntilRotation(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	hub := withKeys(t, url, hubtest.SecretKey)
-	hub.SealUnnamed(t)
+	hub.SealAsV1(t)
 	tenant, subscriptions := sealSomething(t, hub)
 	requireSecrets(t, hub, tenant, subscriptions)
 	require.Zero(t, sealedWith(t, hub, schema.SealKey(hub)), "an earlier version can be put back")
@@ -173,7 +173,7 @@ func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("webhooks/%d/headers", tenant.ID),
 		fmt.Sprintf("webhooks/%d/secret", tenant.ID)}, done.Unreadable)
-	sealed, err := schema.Sealed(ctx, hub)
+	sealed, err := schema.CountSealed(ctx, hub)
 	require.NoError(t, err)
 	for _, column := range sealed {
 		lost := column.Column == "webhooks.headers" || column.Column == "webhooks.secret"

@@ -33,7 +33,7 @@ func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 		secrets["/hook/webhook"], secrets["/hook/callback"] = append(secrets["/hook/webhook"], rotated.Secret),
 			append(secrets["/hook/callback"], another)
 	}
-	require.Equal(t, 2, pgtest.Audited(t, before, "business.callback_secret"))
+	require.Equal(t, 2, pgtest.AuditEntries(t, before, "business.callback_secret"))
 	err := access.New(before).ReplaceCallbackSecret(ctx, tenant.ID+1, webhook.NewSecret(), before.Clock().Now())
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 

@@ -9,8 +9,8 @@ import (
 
 // states holds the in-memory values of packages for one database, by type.
 type states struct {
-	mu sync.Mutex
-	of map[reflect.Type]any
+	mu     sync.Mutex
+	byType map[reflect.Type]any
 }
 
 // StateOf returns the value of type T for a database. The first call creates it.
@@ -18,21 +18,21 @@ func StateOf[T any](db *DB, make func(db *DB) *T) *T {
 	db.states.mu.Lock()
 	defer db.states.mu.Unlock()
 	key := reflect.TypeFor[T]()
-	if known, ok := db.states.of[key]; ok {
+	if known, ok := db.states.byType[key]; ok {
 		return known.(*T)
 	}
-	if db.states.of == nil {
-		db.states.of = map[reflect.Type]any{}
+	if db.states.byType == nil {
+		db.states.byType = map[reflect.Type]any{}
 	}
 	made := make(db)
-	db.states.of[key] = made
+	db.states.byType[key] = made
 	return made
 }
 
 // close closes the states that have a Close method.
 func (s *states) close() {
 	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.of))
+	all := slices.Collect(maps.Values(s.byType))
 	s.mu.Unlock()
 	for _, one := range all {
 		if c, ok := one.(interface{ Close() }); ok {

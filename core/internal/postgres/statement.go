@@ -12,34 +12,34 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// plannedFor bounds the age of a plan. A queue that was empty at planning time may hold
+// planMaxAge bounds the age of a plan. A queue that was empty at planning time may hold
 // many thousands of rows later.
-const plannedFor = 5 * time.Second
+const planMaxAge = 5 * time.Second
 
 // statementCache records what each connection has prepared, and when.
 type statementCache struct {
-	mu   sync.Mutex
-	done map[weak.Pointer[pgdriver.Conn]]map[string]time.Time
+	mu       sync.Mutex
+	prepared map[weak.Pointer[pgdriver.Conn]]map[string]time.Time
 }
 
-// Ready prepares the query on the connection if necessary. It returns the statement that
+// Prepare prepares the query on the connection if necessary. It returns the statement that
 // executes it with the arguments.
-func (p *statementCache) Ready(ctx context.Context, conn bun.Conn, q *Query, args Args) (string, error) {
+func (p *statementCache) Prepare(ctx context.Context, conn bun.Conn, q *Query, args Args) (string, error) {
 	var key weak.Pointer[pgdriver.Conn]
 	if err := conn.Raw(func(driven any) error {
 		connection, ours := driven.(*pgdriver.Conn)
 		if !ours {
 			return fmt.Errorf("a connection of the driver was expected, not %T", driven)
 		}
-		key = p.remember(connection)
+		key = p.track(connection)
 		return nil
 	}); err != nil {
 		return "", err
 	}
 	p.mu.Lock()
-	at, there := p.done[key][q.name]
+	at, there := p.prepared[key][q.name]
 	p.mu.Unlock()
-	if time.Since(at) > plannedFor {
+	if time.Since(at) > planMaxAge {
 		prepare := q.prepare()
 		if there {
 			prepare = "DEALLOCATE " + q.name + "; " + prepare
@@ -49,29 +49,29 @@ func (p *statementCache) Ready(ctx context.Context, conn bun.Conn, q *Query, arg
 			return "", fmt.Errorf("preparing %s: %w", q.name, err)
 		}
 		p.mu.Lock()
-		p.done[key][q.name] = time.Now()
+		p.prepared[key][q.name] = time.Now()
 		p.mu.Unlock()
 	}
 	return q.execute(args), nil
 }
 
-// remember returns the connection's key. The entry is removed with the connection.
-func (p *statementCache) remember(connection *pgdriver.Conn) weak.Pointer[pgdriver.Conn] {
+// track returns the connection's key. The entry is removed with the connection.
+func (p *statementCache) track(connection *pgdriver.Conn) weak.Pointer[pgdriver.Conn] {
 	key := weak.Make(connection)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.done[key] == nil {
-		if p.done == nil {
-			p.done = map[weak.Pointer[pgdriver.Conn]]map[string]time.Time{}
+	if p.prepared[key] == nil {
+		if p.prepared == nil {
+			p.prepared = map[weak.Pointer[pgdriver.Conn]]map[string]time.Time{}
 		}
-		p.done[key] = map[string]time.Time{}
-		runtime.AddCleanup(connection, p.forget, key)
+		p.prepared[key] = map[string]time.Time{}
+		runtime.AddCleanup(connection, p.untrack, key)
 	}
 	return key
 }
 
-func (p *statementCache) forget(key weak.Pointer[pgdriver.Conn]) {
+func (p *statementCache) untrack(key weak.Pointer[pgdriver.Conn]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.done, key)
+	delete(p.prepared, key)
 }

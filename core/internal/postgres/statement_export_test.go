@@ -10,58 +10,58 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Preparations prepares statements on one connection at a time.
-type Preparations struct {
-	t    testing.TB
-	db   *DB
-	conn bun.Conn
-	made int
+// PreparedStatements prepares statements on one connection at a time.
+type PreparedStatements struct {
+	t        testing.TB
+	db       *DB
+	conn     bun.Conn
+	prepares int
 }
 
-func (db *DB) Preparations(t testing.TB) *Preparations {
-	p := &Preparations{t: t, db: db}
+func (db *DB) PreparedStatements(t testing.TB) *PreparedStatements {
+	p := &PreparedStatements{t: t, db: db}
 	db.bun.AddQueryHook(p)
 	p.connect()
 	t.Cleanup(func() { _ = p.conn.Close() })
 	return p
 }
 
-func (p *Preparations) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+func (p *PreparedStatements) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	if strings.Contains(event.Query, "PREPARE ") {
-		p.made++
+		p.prepares++
 	}
 	return ctx
 }
 
-func (p *Preparations) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (p *PreparedStatements) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // Prepared returns how often a statement was prepared.
-func (p *Preparations) Prepared() int { return p.made }
+func (p *PreparedStatements) Prepared() int { return p.prepares }
 
-func (p *Preparations) Ask(n int) (answer int) {
+func (p *PreparedStatements) Ask(n int) (answer int) {
 	p.ask("echo_number", "value integer", "SELECT ?value", n, &answer)
 	return answer
 }
 
-func (p *Preparations) AskText(text string) (answer string) {
+func (p *PreparedStatements) AskText(text string) (answer string) {
 	p.ask("echo_text", "value text", "SELECT ?value", text, &answer)
 	return answer
 }
 
 // AskTable returns the number of rows of a table, or the database's error.
-func (p *Preparations) AskTable(name string) (rows int, err error) {
+func (p *PreparedStatements) AskTable(name string) (rows int, err error) {
 	err = p.answer("rows_of_"+name, "value integer", "SELECT count(*) + ?value FROM "+name, 0, &rows)
 	return rows, err
 }
 
-func (p *Preparations) ask(name, types, text string, asked, answer any) {
+func (p *PreparedStatements) ask(name, types, text string, asked, answer any) {
 	p.t.Helper()
 	if err := p.answer(name, types, text, asked, answer); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *Preparations) answer(name, types, text string, asked, answer any) error {
+func (p *PreparedStatements) answer(name, types, text string, asked, answer any) error {
 	query, err := newQuery(name, []string{types}, text)
 	if err != nil {
 		return err
@@ -73,11 +73,11 @@ func (p *Preparations) answer(name, types, text string, asked, answer any) error
 	return err
 }
 
-// Age makes every plan expire.
-func (p *Preparations) Age() {
-	p.db.prepared.mu.Lock()
-	defer p.db.prepared.mu.Unlock()
-	for _, made := range p.db.prepared.done {
+// ExpirePlans makes every plan expire.
+func (p *PreparedStatements) ExpirePlans() {
+	p.db.statements.mu.Lock()
+	defer p.db.statements.mu.Unlock()
+	for _, made := range p.db.statements.prepared {
 		for name := range made {
 			made[name] = time.Time{}
 		}
@@ -85,26 +85,26 @@ func (p *Preparations) Age() {
 }
 
 // Reconnect switches to a new connection.
-func (p *Preparations) Reconnect() {
+func (p *PreparedStatements) Reconnect() {
 	_ = p.conn.Raw(func(any) error { return driver.ErrBadConn })
 	p.Pool()
 }
 
 // Pool returns the connection to the pool and takes one from it.
-func (p *Preparations) Pool() {
+func (p *PreparedStatements) Pool() {
 	_ = p.conn.Close()
 	p.connect()
 }
 
 // Do runs a statement.
-func (p *Preparations) Do(statement string) {
+func (p *PreparedStatements) Do(statement string) {
 	p.t.Helper()
 	if _, err := p.conn.ExecContext(context.Background(), statement); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *Preparations) connect() {
+func (p *PreparedStatements) connect() {
 	conn, err := p.db.bun.Conn(context.Background())
 	if err != nil {
 		p.t.Fatal(err)

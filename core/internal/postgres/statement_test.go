@@ -11,13 +11,13 @@ import (
 
 func TestStatementsArePreparedOncePerConnectionUntilStale(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
-	p := db.Preparations(t)
+	p := db.PreparedStatements(t)
 	require.Equal(t, 42, p.Ask(42), "prepared")
 	require.Equal(t, `quoted '? \`, p.AskText(`quoted '? \`), "arguments are written as elsewhere")
 	require.Equal(t, 2, p.Prepared())
 	require.Equal(t, 43, p.Ask(43))
 	require.Equal(t, 2, p.Prepared())
-	p.Age()
+	p.ExpirePlans()
 	require.Equal(t, 44, p.Ask(44))
 	require.Equal(t, 3, p.Prepared(), "the old plan was given up")
 	p.Reconnect()
@@ -27,13 +27,13 @@ func TestStatementsArePreparedOncePerConnectionUntilStale(t *testing.T) {
 
 func TestStatementWorksAgainAfterAFailedPreparation(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
-	p := db.Preparations(t)
+	p := db.PreparedStatements(t)
 	p.Do("CREATE TABLE heaps (n integer)")
 	rows, err := p.AskTable("heaps")
 	require.NoError(t, err)
 	require.Zero(t, rows)
 	p.Do("DROP TABLE heaps")
-	p.Age()
+	p.ExpirePlans()
 	_, err = p.AskTable("heaps")
 	require.ErrorContains(t, err, "preparing rows_of_heaps")
 	p.Pool()

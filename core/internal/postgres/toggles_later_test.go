@@ -102,7 +102,7 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 
 func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
 	s := newSwitches(t)
-	hold, commit := pgtest.Other(t, s.db)
+	hold, commit := pgtest.BeginOther(t, s.db)
 	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
 	answered := make(chan error, 1)
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
@@ -111,7 +111,7 @@ func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
 		_, err := s.toggles.SwitchItems(context.Background(), s.business, request, reference, "key:pos")
 		answered <- err
 	}()
-	eventually(t, "it waits", func() bool { return pgtest.TurnsWaiting(s.db, s.business) == 1 })
+	eventually(t, "it waits", func() bool { return pgtest.MenuMutexWaiting(s.db, s.business) == 1 })
 	s.clock.Advance(time.Second)
 	meanwhile := s.enqueue(core.MenuJob, "s1", `{"items":[{"ref_id":"curry","price":4,"available":true}]}`, false)
 	s.clock.Advance(time.Second)

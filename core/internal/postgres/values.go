@@ -32,6 +32,6 @@ func SentNameOf(business, platform string) bun.Safe {
 		` AND sent.platform = ` + platform + ` AND sent.sent), ` + platform + `)`)
 }
 
-// GivenID is the platform store id of the row store at the row platform, empty if it has none.
-const GivenID = `coalesce((SELECT data ->> 'platform_store_id' FROM jsonb_array_elements(store.platform_data) data
+// PlatformStoreID is the platform store id of the row store at the row platform, empty if it has none.
+const PlatformStoreID = `coalesce((SELECT data ->> 'platform_store_id' FROM jsonb_array_elements(store.platform_data) data
 	WHERE data ->> 'name' = platform.name LIMIT 1), '')`

@@ -31,10 +31,10 @@ func (a Store) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
 
 // Bounds of the batches that look up keys.
 const (
-	keysBeside  = 2
-	keysCrowd   = 64
-	keysSize    = 512
-	keysWaiting = 16384
+	lookupMaxConcurrent = 2
+	lookupMinBatch      = 64
+	lookupMaxBatch      = 512
+	lookupMaxWaiting    = 16384
 )
 
 // lookups holds the batchers that requests share.
@@ -49,11 +49,11 @@ func lookupsOf(db *postgres.DB) *lookups {
 			keys: postgres.Batcher[[]byte,
 				access.Key]{Run: func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
 				return lookUpKeys(ctx, db, hashes)
-			}, MaxConcurrent: keysBeside, MinBatch: keysCrowd, MaxBatch: keysSize, MaxWaiting: keysWaiting},
+			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
 			throttles: postgres.Batcher[throttleChange,
 				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []postgres.Result[struct{}] {
 				return changeThrottles(ctx, db, changes)
-			}, MaxConcurrent: keysBeside, MinBatch: keysCrowd, MaxBatch: keysSize, MaxWaiting: keysWaiting},
+			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
 		}
 	})
 }
@@ -122,7 +122,7 @@ func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecr
 			return fmt.Errorf("storing the business: %w", err)
 		}
 		// The secret is bound to the id, which exists only now.
-		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackSecretPlace(b.ID), []byte(callbackSecret))
+		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackAssociatedData(b.ID), []byte(callbackSecret))
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecr
 				return fmt.Errorf("storing the platform %s: %w", p.Name, err)
 			}
 		}
-		change := ByCommand(b.ID, "business.create")
+		change := CommandLineChange(b.ID, "business.create")
 		change.Object = fmt.Sprintf("business/%d", b.ID)
 		change.After = map[string]any{"name": b.Name, "country": b.Country, "timezone": b.Timezone,
 			"currency": b.Currency}
@@ -153,7 +153,7 @@ func (a Store) CallbackSecret(ctx context.Context, business core.BusinessID) (st
 	if err != nil {
 		return "", postgres.NotFound(err, "there is no business %d", business)
 	}
-	secret, err := a.db.Sealer().Open(outbox.CallbackSecretPlace(business), sealed)
+	secret, err := a.db.Sealer().Open(outbox.CallbackAssociatedData(business), sealed)
 	return string(secret), err
 }
 
@@ -162,7 +162,7 @@ func (a Store) CallbackSecret(ctx context.Context, business core.BusinessID) (st
 func (a Store) ReplaceCallbackSecret(ctx context.Context, business core.BusinessID, secret string,
 	until time.Time) error {
 	return a.db.InTx(ctx, func(tx bun.Conn) error {
-		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackSecretPlace(business), []byte(secret))
+		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackAssociatedData(business), []byte(secret))
 		if err != nil {
 			return err
 		}
@@ -172,27 +172,27 @@ func (a Store) ReplaceCallbackSecret(ctx context.Context, business core.Business
 			sealed, until, a.db.Clock().Now(), business).Scan(&id); err != nil {
 			return postgres.NotFound(err, "there is no business %d", business)
 		}
-		change := ByCommand(business, "business.callback_secret")
+		change := CommandLineChange(business, "business.callback_secret")
 		change.Object = fmt.Sprintf("business/%d", business)
 		change.After = map[string]any{"earlier_secret_signs_until": until.UTC().Format(time.RFC3339)}
 		return a.db.RecordAudit(ctx, tx, change)
 	})
 }
 
-// ByCommand returns an audit entry for a change by the command line.
-func ByCommand(business core.BusinessID, action string) access.Change {
+// CommandLineChange returns an audit entry for a change by the command line.
+func CommandLineChange(business core.BusinessID, action string) access.Change {
 	return access.Change{Business: business, Actor: "cli", Action: action}
 }
 
 // CreateKey stores a key.
 func (a Store) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
-	return a.AddKey(ctx, key, ByCommand(key.Business, "key.create"))
+	return a.AddKey(ctx, key, CommandLineChange(key.Business, "key.create"))
 }
 
 // DisableKey disables a key unless it is already disabled. It returns NotFound if the
 // business has no such key.
 func (a Store) DisableKey(ctx context.Context, business core.BusinessID, id int64) error {
-	err := a.RevokeKey(ctx, business, id, ByCommand(business, "key.revoke"))
+	err := a.RevokeKey(ctx, business, id, CommandLineChange(business, "key.revoke"))
 	if core.CodeOf(err) == core.Conflict {
 		return nil
 	}

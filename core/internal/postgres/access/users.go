@@ -74,7 +74,7 @@ func (a Store) CreateUser(ctx context.Context, user access.User, change access.C
 		if err != nil {
 			return fmt.Errorf("storing the user: %w", err)
 		}
-		if err := grant(ctx, tx, user); err != nil {
+		if err := storeGrants(ctx, tx, user); err != nil {
 			return err
 		}
 		change.Object = userObject(user.ID)
@@ -85,7 +85,7 @@ func (a Store) CreateUser(ctx context.Context, user access.User, change access.C
 
 func userObject(id int64) string { return fmt.Sprintf("user/%d", id) }
 
-func grant(ctx context.Context, tx bun.Conn, user access.User) error {
+func storeGrants(ctx context.Context, tx bun.Conn, user access.User) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM user_grants WHERE user_id = ?`, user.ID); err != nil {
 		return fmt.Errorf("storing grants: %w", err)
 	}
@@ -115,7 +115,7 @@ func (a Store) ChangeUser(ctx context.Context, id int64, decide func(*access.Use
 			user.Role, user.Password, postgres.NullTime(user.DisabledAt), id); err != nil {
 			return fmt.Errorf("storing the user: %w", err)
 		}
-		if err := grant(ctx, tx, user); err != nil {
+		if err := storeGrants(ctx, tx, user); err != nil {
 			return err
 		}
 		change.Object = userObject(id)

@@ -38,15 +38,15 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 	if wrong := core.CheckAlias(alias); wrong != "" {
 		return core.Errorf(core.Invalid, "the alias %s", wrong)
 	}
-	return menus.TurnsOf(s.db).Do(ctx, business, func() error {
+	return menus.MenuMutex(s.db).Do(ctx, business, func() error {
 		return s.db.InTx(ctx, func(tx bun.Conn) error {
-			if err := platforms.LockOutlets(ctx, tx, business); err != nil {
+			if err := platforms.LockPlatformStores(ctx, tx, business); err != nil {
 				return err
 			}
 			if err := platforms.LockNames(ctx, tx, business); err != nil {
 				return err
 			}
-			if err := menus.TryMenu(ctx, tx, business); err != nil {
+			if err := menus.TryLockMenu(ctx, tx, business); err != nil {
 				return err
 			}
 			added, err := s.insert(ctx, tx, business, alias, platform, sent)
@@ -56,7 +56,7 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 			if err := s.resolve(ctx, tx, business, added); err != nil {
 				return err
 			}
-			change.Object, change.After = "platform/"+platform, told(added)
+			change.Object, change.After = "platform/"+platform, auditEntry(added)
 			return s.db.RecordAudit(ctx, tx, change)
 		})
 	})
@@ -90,7 +90,7 @@ func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID
 		return added, fmt.Errorf("reading aliases of platforms: %w", err)
 	}
 	if added.InEvents {
-		if err := unsend(ctx, tx, business, platform); err != nil {
+		if err := clearSent(ctx, tx, business, platform); err != nil {
 			return added, err
 		}
 	}
@@ -115,7 +115,7 @@ func (s Store) resolve(ctx context.Context, tx bun.Conn, business core.BusinessI
 	return publications.RulesChanged(ctx, s.db, tx, business, alias.Platform)
 }
 
-func unsend(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
+func clearSent(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
 	if _, err := tx.ExecContext(ctx,
 		`UPDATE platform_aliases SET sent = false WHERE business_id = ? AND platform = ? AND sent`, business,
 		platform); err != nil {
@@ -124,7 +124,7 @@ func unsend(ctx context.Context, tx bun.Conn, business core.BusinessID, platform
 	return nil
 }
 
-func told(a core.PlatformAlias) map[string]any {
+func auditEntry(a core.PlatformAlias) map[string]any {
 	return map[string]any{"alias": a.Alias, "sent": a.InEvents}
 }
 
@@ -137,8 +137,8 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 		if err != nil || known.InEvents == sent {
 			return err
 		}
-		change.Object, change.Before = "platform/"+known.Platform, told(known)
-		if err := unsend(ctx, tx, business, known.Platform); err != nil {
+		change.Object, change.Before = "platform/"+known.Platform, auditEntry(known)
+		if err := clearSent(ctx, tx, business, known.Platform); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE platform_aliases SET sent = ? WHERE business_id = ? AND alias = ?`,
@@ -146,7 +146,7 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 			return fmt.Errorf("storing an alias of a platform: %w", err)
 		}
 		known.InEvents = sent
-		change.After = told(known)
+		change.After = auditEntry(known)
 		return s.db.RecordAudit(ctx, tx, change)
 	})
 }
@@ -163,7 +163,7 @@ func (s Store) RemoveAlias(ctx context.Context, business core.BusinessID, alias 
 			alias); err != nil {
 			return fmt.Errorf("removing an alias of a platform: %w", err)
 		}
-		change.Object, change.Before = "platform/"+known.Platform, told(known)
+		change.Object, change.Before = "platform/"+known.Platform, auditEntry(known)
 		return s.db.RecordAudit(ctx, tx, change)
 	})
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// told is an ended call that switched a store or its items.
-type told struct {
+// endedSwitch is an ended call that switched a store or its items.
+type endedSwitch struct {
 	call    calls.Ended
 	payload relay.ItemActionPayload // for a store action only the platform store
 }
 
-func (t told) failed() bool { return t.call.State != string(relay.Done) }
+func (t endedSwitch) failed() bool { return t.call.State != string(relay.Done) }
 
 // SwitchesEnded returns a function that reports the outcomes of availability calls as
 // events. It republishes menus whose platform state may differ.
@@ -35,12 +35,12 @@ func SwitchesEnded(db *postgres.DB) calls.OnEnded {
 
 func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 	ended []calls.Ended) (events []core.Event, err error) {
-	var list []told
+	var list []endedSwitch
 	for _, c := range ended {
 		if c.Kind != relay.StoreAction && c.Kind != relay.ItemAction {
 			continue
 		}
-		t := told{call: c}
+		t := endedSwitch{call: c}
 		if err := json.Unmarshal([]byte(c.Payload), &t.payload); err != nil {
 			return nil, fmt.Errorf("reading a stored call: %w", err)
 		}
@@ -51,10 +51,10 @@ func switchesEnded(ctx context.Context, db *postgres.DB, tx bun.Conn,
 		}
 		list, events = append(list, t), append(events, more...)
 	}
-	return events, publishTold(ctx, db, tx, list)
+	return events, republishEnded(ctx, db, tx, list)
 }
 
-func (t told) events(now time.Time) ([]core.Event, error) {
+func (t endedSwitch) events(now time.Time) ([]core.Event, error) {
 	p := &t.payload
 	o := toggle.Outcome{At: now, Done: !t.failed(), Message: t.call.Message, Switch: toggle.Switch{
 		Business: t.call.Business, StoreID: p.StoreID, StoreRef: p.StoreRefID, Platform: t.call.Platform,
@@ -72,15 +72,15 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 	}
 	for _, r := range refused {
 		// Some aggregators do not distinguish options from items.
-		if r.Entity == "option" || !refuse(p.Items, r) {
-			refuse(p.Options, r)
+		if r.Entity == "option" || !recordRejection(p.Items, r) {
+			recordRejection(p.Options, r)
 		}
 	}
 	return o.ItemEvents(p.Items, p.Options)
 }
 
-// refuse records a refusal, and reports whether its entity is in the list.
-func refuse(list []core.AvailabilityResult, r relay.Rejection) bool {
+// recordRejection records a refusal, and reports whether its entity is in the list.
+func recordRejection(list []core.AvailabilityResult, r relay.Rejection) bool {
 	for i := range list {
 		if list[i].RefID == r.RefID {
 			list[i].Reason = cmp.Or(list[i].Reason, cmp.Or(r.Message, "the platform refused it"))
@@ -90,10 +90,10 @@ func refuse(list []core.AvailabilityResult, r relay.Rejection) bool {
 	return false
 }
 
-// publishTold republishes the whole menu after a failed call. It also does so if a menu was
+// republishEnded republishes the whole menu after a failed call. It also does so if a menu was
 // published during the call, because either may have overwritten the other. In the end each
 // platform has the hub's state.
-func publishTold(ctx context.Context, db *postgres.DB, tx bun.Conn, list []told) error {
+func republishEnded(ctx context.Context, db *postgres.DB, tx bun.Conn, list []endedSwitch) error {
 	n := len(list)
 	if n == 0 {
 		return nil

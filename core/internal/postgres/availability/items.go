@@ -46,7 +46,7 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 			if err != nil {
 				return err
 			}
-			if err := menus.TryMenu(ctx, tx, business); err != nil {
+			if err := menus.TryLockMenu(ctx, tx, business); err != nil {
 				return err
 			}
 			s := itemSwitch{
@@ -59,17 +59,17 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 				return err
 			}
 			accepted = toggle.Accepted{Platforms: n, Failed: undone, Warnings: r.UnlistedWarnings(n)}
-			return publications.KeepUnnotified(ctx, t.db, tx, business, reference, n)
+			return publications.StoreUnnotified(ctx, t.db, tx, business, reference, n)
 		})
 	}
-	err = menus.TurnsOf(t.db).Do(ctx, business, change)
+	err = menus.MenuMutex(t.db).Do(ctx, business, change)
 	return accepted, err
 }
 
 // schedule replaces the timers of the switched items and options.
 func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.AvailabilityResult) error {
-	kinds, names := menus.ByKind(switched(items), switched(options))
-	if err := menus.ForgetTurnOns(ctx, tx, s.business, s.storeID, switched(items), switched(options)); err != nil ||
+	kinds, names := menus.ByKind(switchedNames(items), switchedNames(options))
+	if err := menus.DeleteTimers(ctx, tx, s.business, s.storeID, switchedNames(items), switchedNames(options)); err != nil ||
 		s.turnOnAt.IsZero() {
 		return err
 	}
@@ -83,13 +83,13 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 	return nil
 }
 
-// note records when the request was made, so that a menu request accepted earlier does not
+// recordTime records when the request was made, so that a menu request accepted earlier does not
 // undo it. For a timer that is the time of the request that set it.
-func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.AvailabilityResult) error {
+func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.AvailabilityResult) error {
 	if s.source == toggle.SourceTimer {
 		now = core.TimeOf(s.reference)
 	}
-	kinds, names := menus.ByKind(switched(items), switched(options))
+	kinds, names := menus.ByKind(switchedNames(items), switchedNames(options))
 	if len(names) == 0 {
 		return nil
 	}
@@ -103,8 +103,8 @@ func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items,
 	return nil
 }
 
-// switched returns the ref_ids of what could be switched.
-func switched(list []core.AvailabilityResult) (names []string) {
+// switchedNames returns the ref_ids of what could be switched.
+func switchedNames(list []core.AvailabilityResult) (names []string) {
 	for _, thing := range list {
 		if thing.Reason == "" {
 			names = append(names, thing.RefID)
@@ -127,13 +127,13 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	if err := s.schedule(ctx, tx, items, options); err != nil {
 		return 0, nil, err
 	}
-	if err := s.note(ctx, tx, t.db.Clock().Now(), items, options); err != nil {
+	if err := s.recordTime(ctx, tx, t.db.Clock().Now(), items, options); err != nil {
 		return 0, nil, err
 	}
 	if err := t.writeSwitch(ctx, tx, s, &plan); err != nil {
 		return 0, nil, err
 	}
-	places, versions, err := t.placesOf(ctx, tx, s)
+	places, versions, err := t.listingPlatforms(ctx, tx, s)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -145,9 +145,9 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	var events []core.Event
 	for i, p := range places {
 		now := t.db.Clock().Now().Add(time.Duration(2*i) * time.Microsecond) // so that ids sort by arrival
-		here := listedHere(items, state.Items, p.Platform, blocked[p.Platform])
-		told := relay.ItemActionPayload{PlatformStore: p.outlet(now), Items: here, Options: options,
-			Version: versions[p.Platform] + marks(s, &plan)}
+		here := itemsOnPlatform(items, state.Items, p.Platform, blocked[p.Platform])
+		told := relay.ItemActionPayload{PlatformStore: p.platformStore(now), Items: here, Options: options,
+			Version: versions[p.Platform] + countMarks(s, &plan)}
 		if ofItems, ofOptions := told.SentRefIDs(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
 			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
 			if err != nil {
@@ -210,8 +210,8 @@ func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, pla
 	return err
 }
 
-// marks returns how often publishSwitch marks the store's menu.
-func marks(s itemSwitch, plan *menu.Plan) (n int64) {
+// countMarks returns how often publishSwitch marks the store's menu.
+func countMarks(s itemSwitch, plan *menu.Plan) (n int64) {
 	if plan.AffectedStores().Any() {
 		n++
 	}
@@ -221,12 +221,12 @@ func marks(s itemSwitch, plan *menu.Plan) (n int64) {
 	return n
 }
 
-// placesOf returns the platforms that list the store, and the versions of its publications
+// listingPlatforms returns the platforms that list the store, and the versions of its publications
 // by platform name.
-func (t Store) placesOf(ctx context.Context, tx bun.Conn,
-	s itemSwitch) (list []place, versions map[string]int64, err error) {
+func (t Store) listingPlatforms(ctx context.Context, tx bun.Conn,
+	s itemSwitch) (list []platformSwitch, versions map[string]int64, err error) {
 	rows, err := tx.QueryContext(ctx, queries.With("listing_platforms", postgres.Args{
-		"business": s.business, "store": s.storeID, "columns": placeColumns,
+		"business": s.business, "store": s.storeID, "columns": switchColumns,
 		"listed_on": bun.Safe(publications.ListedOn),
 	}))
 	if err != nil {
@@ -235,7 +235,7 @@ func (t Store) placesOf(ctx context.Context, tx bun.Conn,
 	defer rows.Close()
 	versions = map[string]int64{}
 	for rows.Next() {
-		var p place
+		var p platformSwitch
 		var version int64
 		if err := rows.Scan(append(p.fields(), &version)...); err != nil {
 			return nil, nil, fmt.Errorf("reading platforms: %w", err)
@@ -271,8 +271,8 @@ func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	return blocked, rows.Err()
 }
 
-// listedHere returns the items for one platform, with a reason for those it does not list.
-func listedHere(items []core.AvailabilityResult, records []menu.Item, platform string, blocked map[int64]string) []core.AvailabilityResult {
+// itemsOnPlatform returns the items for one platform, with a reason for those it does not list.
+func itemsOnPlatform(items []core.AvailabilityResult, records []menu.Item, platform string, blocked map[int64]string) []core.AvailabilityResult {
 	listed := make(map[int64]bool, len(records))
 	for i := range records {
 		listed[records[i].ID] = records[i].ListedOn(platform)

@@ -20,9 +20,9 @@ type Presence struct{ db *postgres.DB }
 // NewPresence returns a Presence that uses db.
 func NewPresence(db *postgres.DB) Presence { return Presence{db} }
 
-// presenceStep is the minimum age difference for a write, because several replicas receive
+// minHeartbeatStep is the minimum age difference for a write, because several replicas receive
 // heartbeats of one store.
-const presenceStep = 30 * time.Second
+const minHeartbeatStep = 30 * time.Second
 
 // Keep stores heartbeats in one statement, in key order.
 func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) error {
@@ -36,7 +36,7 @@ func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) e
 	}
 	_, err := p.db.Bun().ExecContext(ctx, queries.With("store_heartbeats", postgres.Args{
 		"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "refs": postgres.Array(refs),
-		"orders": postgres.Array(orders), "at": postgres.Array(at), "step_seconds": int(presenceStep / time.Second),
+		"orders": postgres.Array(orders), "at": postgres.Array(at), "step_seconds": int(minHeartbeatStep / time.Second),
 	}))
 	if err != nil {
 		return fmt.Errorf("storing store heartbeats: %w", err)

@@ -14,15 +14,15 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// standingMost bounds the outcomes read for a request: two for each platform, and two more
+// maxOutcomes bounds the outcomes read for a request: two for each platform, and two more
 // for items turned on again.
-const standingMost = 4 * toggle.MaxPlatforms
+const maxOutcomes = 4 * toggle.MaxPlatforms
 
 // Standing returns the outcomes of a switch or publish request. It returns NotFound if the
 // business has no request with the reference.
 func (t Store) Standing(ctx context.Context, business core.BusinessID,
 	reference core.ID) (s toggle.Status, err error) {
-	if s.Events, err = t.told(ctx, business, reference); err != nil {
+	if s.Events, err = t.outcomeEvents(ctx, business, reference); err != nil {
 		return s, err
 	}
 	// Calls are created in the transaction of their request, which lasts less than a minute.
@@ -33,7 +33,7 @@ func (t Store) Standing(ctx context.Context, business core.BusinessID,
 		}, queries.With("waiting_switches", postgres.Args{
 			"business": business, "first": core.FirstID(made), "last": core.FirstID(made.Add(time.Minute)),
 			"store_action": relay.StoreAction, "item_action": relay.ItemAction, "reference": reference,
-			"limit": standingMost,
+			"limit": maxOutcomes,
 		}))
 	if err != nil {
 		return s, err
@@ -51,13 +51,13 @@ func (t Store) Standing(ctx context.Context, business core.BusinessID,
 	return s, err
 }
 
-// told returns the outcome events of a request, including those without a subscription.
-func (t Store) told(ctx context.Context, business core.BusinessID, reference core.ID) (list []core.Event, err error) {
+// outcomeEvents returns the outcome events of a request, including those without a subscription.
+func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID, reference core.ID) (list []core.Event, err error) {
 	rows, err := t.db.Tenant(business).QueryContext(ctx, `SELECT event_type, body FROM events
 		WHERE business_id = ? AND reference = ? AND event_type = ANY (?) ORDER BY id LIMIT ?`, business,
 		reference.String(),
 		postgres.Array([]core.EventType{core.StoreAction, core.ItemStateToggle, core.OptionStateToggle,
-			core.HubMenuPublish}), standingMost)
+			core.HubMenuPublish}), maxOutcomes)
 	if err != nil {
 		return nil, fmt.Errorf("reading the results of an availability change: %w", err)
 	}
@@ -68,7 +68,7 @@ func (t Store) told(ctx context.Context, business core.BusinessID, reference cor
 		if err := rows.Scan(&e.Type, &packed); err != nil {
 			return nil, fmt.Errorf("reading the results of an availability change: %w", err)
 		}
-		if e.Body, err = t.db.Unpack(packed); err != nil {
+		if e.Body, err = t.db.Decompress(packed); err != nil {
 			return nil, err
 		}
 		list = append(list, e)

@@ -25,22 +25,22 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// place is a platform on which a store or its items change availability.
-type place struct {
+// platformSwitch is a platform on which a store or its items change availability.
+type platformSwitch struct {
 	toggle.Switch
 	servedBy        string // of the platform
 	platformStoreID string
 	reason          string
 	actor           string
-	moved           bool // the state differed before
+	changed         bool // the state differed before
 }
 
-// placeColumns are the columns of a place.
-var placeColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
-	"given_id": bun.Safe(postgres.GivenID), "sent_name": postgres.SentName,
+// switchColumns are the columns of a place.
+var switchColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
+	"given_id": bun.Safe(postgres.PlatformStoreID), "sent_name": postgres.SentName,
 }))
 
-func (p *place) fields() []any {
+func (p *platformSwitch) fields() []any {
 	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.EventAlias, &p.servedBy, &p.platformStoreID}
 }
 
@@ -63,17 +63,17 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 		}
 		asked := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.SourceAPI, reference: reference,
 			actor: actor, turnOnAt: r.TurnOnAt}
-		asked.which = publications.ListedOn
+		asked.selection = publications.ListedOn
 		if len(named) > 0 {
-			asked.which = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
+			asked.selection = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
 				postgres.Array(named)))
 		}
 		places, err := t.switchStore(ctx, tx, business, store, asked)
 		accepted = toggle.Accepted{Platforms: len(places), Warnings: r.UnlistedWarnings(named, listed)}
-		if err := t.tellStores(ctx, tx, box, places, err); err != nil {
+		if err := t.notifyPlatforms(ctx, tx, box, places, err); err != nil {
 			return err
 		}
-		return publications.KeepUnnotified(ctx, t.db, tx, business, reference, len(places))
+		return publications.StoreUnnotified(ctx, t.db, tx, business, reference, len(places))
 	})
 	return accepted, err
 }
@@ -85,19 +85,19 @@ func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, 
 	asked := storeSwitch{
 		enable: !closed, source: toggle.SourcePresence, reason: reason, reference: core.NewID(t.db.Clock().Now()),
 		actor: "hub",
-		which: publications.ListedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches closed
+		selection: publications.ListedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
 				AND closed.platform = platform.name AND NOT closed.open)`,
-		still: `switch.open`,
+		ifCurrent: `switch.open`,
 	}
 	if !closed {
-		asked.which = `EXISTS (SELECT 1 FROM store_switches closed
+		asked.selection = `EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
 				AND closed.platform = platform.name AND NOT closed.open AND closed.source = 'presence')`
-		asked.still = `NOT switch.open AND switch.source = 'presence'`
+		asked.ifCurrent = `NOT switch.open AND switch.source = 'presence'`
 	}
 	places, err := t.switchStore(ctx, tx, business, store, asked)
-	return t.tellStores(ctx, tx, box, places, err)
+	return t.notifyPlatforms(ctx, tx, box, places, err)
 }
 
 // storeSwitch describes a change of a store on platforms.
@@ -106,30 +106,30 @@ type storeSwitch struct {
 	source, reason, actor string
 	reference             core.ID
 	turnOnAt              time.Time // zero: never
-	which                 bun.Safe  // condition on the rows store and platform
-	still                 bun.Safe  // condition on the existing row switch, evaluated once it is locked
+	selection             bun.Safe  // condition on the rows store and platform
+	ifCurrent             bun.Safe  // condition on the existing row switch, evaluated once it is locked
 }
 
 func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
-	a storeSwitch) ([]place, error) {
-	return readPlaces(ctx, tx, queries.With("switch_store", postgres.Args{
-		"business": business, "store": store, "which": a.which, "still": cmp.Or(a.still, "true"), "open": a.enable,
+	a storeSwitch) ([]platformSwitch, error) {
+	return readSwitches(ctx, tx, queries.With("switch_store", postgres.Args{
+		"business": business, "store": store, "which": a.selection, "still": cmp.Or(a.ifCurrent, "true"), "open": a.enable,
 		"source": a.source, "reason": postgres.CleanText(a.reason), "actor": a.actor,
 		"reference": a.reference.String(), "now": t.db.Clock().Now(), "turn_on_at": postgres.NullTime(a.turnOnAt),
-		"columns": placeColumns,
+		"columns": switchColumns,
 	}))
 }
 
-// readPlaces runs a statement that returns the columns of places and of their switches.
-func readPlaces(ctx context.Context, tx bun.IDB, query string) (list []place, err error) {
-	return postgres.Collect(ctx, tx, "switching stores", func(p *place) []any {
-		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.moved)
+// readSwitches runs a statement that returns the columns of places and of their switches.
+func readSwitches(ctx context.Context, tx bun.IDB, query string) (list []platformSwitch, err error) {
+	return postgres.Collect(ctx, tx, "switching stores", func(p *platformSwitch) []any {
+		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.changed)
 	}, query)
 }
 
-// tellStores queues calls to the aggregators of switched stores. The merchant's own platforms
+// notifyPlatforms queues calls to the aggregators of switched stores. The merchant's own platforms
 // read the state from the hub, so their outcome event is published at once.
-func (t Store) tellStores(ctx context.Context, tx bun.Conn, box *outbox.Outbox, places []place, err error) error {
+func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Outbox, places []platformSwitch, err error) error {
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (t Store) tellStores(ctx context.Context, tx bun.Conn, box *outbox.Outbox, 
 			events = append(events, event)
 			continue
 		}
-		call, err := p.call(relay.StoreAction, relay.StoreActionPayload{PlatformStore: p.outlet(now)}, now)
+		call, err := p.call(relay.StoreAction, relay.StoreActionPayload{PlatformStore: p.platformStore(now)}, now)
 		if err != nil {
 			return err
 		}
@@ -154,19 +154,19 @@ func (t Store) tellStores(ctx context.Context, tx bun.Conn, box *outbox.Outbox, 
 	if err := box.QueueCalls(ctx, tx, calls); err != nil {
 		return err
 	}
-	if err := t.recordStores(ctx, tx, places); err != nil {
+	if err := t.auditStores(ctx, tx, places); err != nil {
 		return err
 	}
 	return box.Publish(ctx, tx, events...)
 }
 
-// recordStores writes an audit entry per request and store if the state changed. The places
+// auditStores writes an audit entry per request and store if the state changed. The places
 // of one request and store must be adjacent.
-func (t Store) recordStores(ctx context.Context, tx bun.Conn, places []place) error {
+func (t Store) auditStores(ctx context.Context, tx bun.Conn, places []platformSwitch) error {
 	for len(places) > 0 {
 		p, names, n := places[0], []string{}, 0
 		for ; n < len(places) && places[n].StoreID == p.StoreID && places[n].Reference == p.Reference; n++ {
-			if places[n].moved {
+			if places[n].changed {
 				names = append(names, places[n].Platform)
 			}
 		}
@@ -186,7 +186,7 @@ func (t Store) recordStores(ctx context.Context, tx bun.Conn, places []place) er
 	return nil
 }
 
-func (p *place) outlet(at time.Time) relay.PlatformStore {
+func (p *platformSwitch) platformStore(at time.Time) relay.PlatformStore {
 	return relay.PlatformStore{
 		StoreID: p.StoreID, StoreRefID: p.StoreRef, PlatformStoreID: p.platformStoreID,
 		Reference: p.Reference, Source: p.Source, Enable: p.Enable, At: at.UnixMilli(),
@@ -195,10 +195,10 @@ func (p *place) outlet(at time.Time) relay.PlatformStore {
 
 // call returns the call to a platform. It uses the store's ordering key, so that later
 // requests are sent later.
-func (p *place) call(kind relay.Kind, payload any, at time.Time) (outbox.Call, error) {
+func (p *platformSwitch) call(kind relay.Kind, payload any, at time.Time) (outbox.Call, error) {
 	text, err := json.Marshal(payload)
 	return outbox.Call{
-		Business: p.Business, ID: core.NewID(at), Kind: kind, Line: relay.StoreKey(p.Platform, p.StoreID),
+		Business: p.Business, ID: core.NewID(at), Kind: kind, OrderingKey: relay.StoreKey(p.Platform, p.StoreID),
 		Platform: p.Platform,
 		Payload:  text, Actor: p.actor, At: at,
 	}, err

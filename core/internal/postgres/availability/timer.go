@@ -51,11 +51,11 @@ func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.
 func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		now := t.db.Clock().Now()
-		places, err := readPlaces(ctx, tx, queries.With("turn_on_stores", postgres.Args{
-			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer, "columns": placeColumns,
+		places, err := readSwitches(ctx, tx, queries.With("turn_on_stores", postgres.Args{
+			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer, "columns": switchColumns,
 		}))
 		n = len(places)
-		return t.tellStores(ctx, tx, box, places, err)
+		return t.notifyPlatforms(ctx, tx, box, places, err)
 	})
 	if err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit 
 	}
 	var failures []error
 	for _, store := range stores {
-		turned, err := t.turnOnAt(ctx, business, store)
+		turned, err := t.turnOnStoreItems(ctx, business, store)
 		if failures = append(failures, err); err == nil {
 			n += turned
 		}
@@ -82,15 +82,15 @@ func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit 
 	return n, errors.Join(failures...)
 }
 
-// turnOnAt turns on the due items of one store. It holds the menu lock of the business.
-func (t Store) turnOnAt(ctx context.Context, business core.BusinessID, store int64) (n int, err error) {
+// turnOnStoreItems turns on the due items of one store. It holds the menu lock of the business.
+func (t Store) turnOnStoreItems(ctx context.Context, business core.BusinessID, store int64) (n int, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := menus.TryMenu(ctx, tx, business); errors.Is(err, menus.ErrMenuHeld) {
+		if err := menus.TryLockMenu(ctx, tx, business); errors.Is(err, menus.ErrMenuLocked) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		switches, err := t.takeDue(ctx, tx, business, store)
+		switches, err := t.takeDueTimers(ctx, tx, business, store)
 		if err != nil {
 			return err
 		}
@@ -105,9 +105,9 @@ func (t Store) turnOnAt(ctx context.Context, business core.BusinessID, store int
 	return n, err
 }
 
-// takeDue deletes the due timers of a store and returns their switches, grouped by the
+// takeDueTimers deletes the due timers of a store and returns their switches, grouped by the
 // request that set them.
-func (t Store) takeDue(ctx context.Context, tx bun.Conn, business core.BusinessID,
+func (t Store) takeDueTimers(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	store int64) (list []*itemSwitch, err error) {
 	rows, err := tx.QueryContext(ctx,
 		`WITH due AS (DELETE FROM item_timers WHERE business_id = ?0 AND store_id = ?1 AND turn_on_at <= ?2

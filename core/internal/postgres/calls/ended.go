@@ -26,8 +26,8 @@ var EndedColumns = bun.Safe(queries.With("ended", postgres.Args{
 	"sent_name": postgres.SentNameOf("calls.business_id", "calls.platform"),
 }))
 
-// EndBy runs an update of calls that returns EndedColumns.
-func EndBy(ctx context.Context, tx bun.Conn, update string) ([]Ended, error) {
+// End runs an update of calls that returns EndedColumns.
+func End(ctx context.Context, tx bun.Conn, update string) ([]Ended, error) {
 	return postgres.Collect(ctx, tx, "ending calls", func(c *Ended) []any {
 		return []any{&c.Business, &c.ID, &c.Kind, &c.Platform, &c.SentAs, &c.Order, &c.Payload, &c.State, &c.Message,
 			&c.Result, &c.Trace}

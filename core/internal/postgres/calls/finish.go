@@ -14,11 +14,11 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// keptAnswer bounds the stored bytes of a request or response body.
-const keptAnswer = 4 << 10
+// maxStoredBody bounds the stored bytes of a request or response body.
+const maxStoredBody = 4 << 10
 
-// PinOf separates the phone number that reaches a customer from its pin, in the result of a call.
-const PinOf = " pin "
+// PinSeparator separates the phone number that reaches a customer from its pin, in the result of a call.
+const PinSeparator = " pin "
 
 // Finish records the results of claimed calls in one transaction: attempts, states, the next
 // call of each ordering key, and the events of actions. A call ends even if the lease was
@@ -33,7 +33,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		for i, r := range results {
 			businesses[i], lines[i] = int64(r.Call.Business), r.Call.OrderingKey
 		}
-		if err := lockTold(ctx, tx, results); err != nil {
+		if err := lockOrders(ctx, tx, results); err != nil {
 			return err
 		}
 		// Locked first, so that later transactions see the final state of the ordering keys.
@@ -44,7 +44,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 			postgres.Array(lines)); err != nil {
 			return fmt.Errorf("locking the ordering keys of calls: %w", err)
 		}
-		results, err := unrecordedCalls(ctx, tx, results)
+		results, err := withoutRecorded(ctx, tx, results)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		if err != nil {
 			return err
 		}
-		if err := advanceCallLines(ctx, tx, owner, results); err != nil {
+		if err := scheduleOrderingKeys(ctx, tx, owner, results); err != nil {
 			return err
 		}
 		var events []core.Event
@@ -70,8 +70,8 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 	})
 }
 
-// lockTold locks the orders that may get events, in key order.
-func lockTold(ctx context.Context, tx bun.Conn, results []relay.Result) error {
+// lockOrders locks the orders that may get events, in key order.
+func lockOrders(ctx context.Context, tx bun.Conn, results []relay.Result) error {
 	var businesses, orders []int64
 	for _, r := range results {
 		if r.State != relay.Waiting && (r.Call.Kind == relay.Action || r.Call.Kind == relay.ItemsOOS) {
@@ -89,9 +89,9 @@ func lockTold(ctx context.Context, tx bun.Conn, results []relay.Result) error {
 	return nil
 }
 
-// unrecordedCalls omits results whose attempts are already recorded. Their transaction has
+// withoutRecorded omits results whose attempts are already recorded. Their transaction has
 // committed, and the ordering key may be leased again for the next call.
-func unrecordedCalls(ctx context.Context, tx bun.Conn, results []relay.Result) (fresh []relay.Result, err error) {
+func withoutRecorded(ctx context.Context, tx bun.Conn, results []relay.Result) (fresh []relay.Result, err error) {
 	var tried []relay.Result
 	var made []postgres.Attempt
 	for _, r := range results {
@@ -100,7 +100,7 @@ func unrecordedCalls(ctx context.Context, tx bun.Conn, results []relay.Result) (
 			continue
 		}
 		tried, made = append(tried, r),
-			append(made, postgres.Attempt{Business: r.Call.Business, Of: r.Call.ID, At: r.Attempt.StartedAt})
+			append(made, postgres.Attempt{Business: r.Call.Business, ID: r.Call.ID, StartedAt: r.Attempt.StartedAt})
 	}
 	missing, err := postgres.MissingAttempts(ctx, tx, "call_attempts", "call_id", made)
 	for _, i := range missing {
@@ -127,12 +127,12 @@ func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result)
 		rows.Text(a.Method)
 		rows.Text(a.URL)
 		rows.JSON(false, a.RequestHeaders)
-		rows.Bytes(a.RequestBody[:min(len(a.RequestBody), keptAnswer)])
+		rows.Bytes(a.RequestBody[:min(len(a.RequestBody), maxStoredBody)])
 		rows.Int(int64(a.Status))
 		rows.Text(a.ErrorClass)
 		rows.Text(a.Error)
 		rows.JSON(false, a.ResponseHeaders)
-		rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), keptAnswer)])
+		rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), maxStoredBody)])
 		rows.Micros(a.Took)
 		rows.End()
 	}
@@ -150,7 +150,7 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 		}
 		result := r.Outcome.CustomerPhone
 		if r.Outcome.Pin != "" {
-			result += PinOf + r.Outcome.Pin
+			result += PinSeparator + r.Outcome.Pin
 		}
 		if len(r.Outcome.Rejected) > 0 {
 			text, err := json.Marshal(r.Outcome.Rejected)
@@ -171,17 +171,17 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return EndBy(ctx, tx, queries.With("end_calls", postgres.Args{
+	return End(ctx, tx, queries.With("end_calls", postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "states": postgres.Array(states),
 		"messages": postgres.Array(messages), "results": postgres.Array(brought), "attempts": postgres.Array(attempts),
 		"at": postgres.Array(at), "ended": EndedColumns,
 	}))
 }
 
-// advanceCallLines schedules each ordering key: the same call for its next attempt, the next
+// scheduleOrderingKeys schedules each ordering key: the same call for its next attempt, the next
 // call at once, or nothing if no call waits. The next rider location is sent when the rate
 // limit allows. A location's outcome is stored in call_queue, because it has no other record.
-func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
+func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
 	lines, due, notes, told := make([]string, n), make([]string, n), make([]string, n), make([]string, n)

@@ -83,10 +83,10 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 		strings.Join(slices.Compact(installed), ", "))
 }
 
-// Want records whether a plugin should run; every hub follows. Repeating the current state
+// SetEnabled records whether a plugin should run; every hub follows. Repeating the current state
 // makes the plugin leave quarantine and check for another version. A removed plugin is
 // restored.
-func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
+func (p Plugins) SetEnabled(ctx context.Context, id string, enabled bool) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1, removed = false,
@@ -94,7 +94,7 @@ func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
 			p.db.Clock().Now()); err != nil {
 			return fmt.Errorf("storing the desired state of plugin %s: %w", id, err)
 		}
-		change := accessdb.ByCommand(0, "plugin.disable")
+		change := accessdb.CommandLineChange(0, "plugin.disable")
 		if enabled {
 			change.Action = "plugin.enable"
 		}
@@ -103,8 +103,8 @@ func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
 	})
 }
 
-// namedBound bounds the platforms that the error of Remove names.
-const namedBound = 20
+// maxNamedPlatforms bounds the platforms that the error of Remove names.
+const maxNamedPlatforms = 20
 
 // Remove removes a plugin from every hub and clears its status. It returns Conflict if
 // platforms use it; the error names them. It returns NotFound if the plugin is unknown.
@@ -127,19 +127,19 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 			return err
 		}
 		if len(bound) > 0 {
-			return stillBound(id, bound)
+			return errInUse(id, bound)
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE plugin_id = ?`, id); err != nil {
 			return fmt.Errorf("deleting plugin %s: %w", id, err)
 		}
-		change := accessdb.ByCommand(0, "plugin.remove")
+		change := accessdb.CommandLineChange(0, "plugin.remove")
 		change.Object = "plugin/" + id
 		return p.db.RecordAudit(ctx, tx, change)
 	})
 }
 
-func stillBound(id string, bound []aggregator.Binding) error {
-	names := make([]string, min(len(bound), namedBound))
+func errInUse(id string, bound []aggregator.Binding) error {
+	names := make([]string, min(len(bound), maxNamedPlatforms))
 	for i := range names {
 		names[i] = fmt.Sprintf("%q of business %d", bound[i].Platform, bound[i].Business)
 	}
@@ -158,7 +158,7 @@ func stillBound(id string, bound []aggregator.Binding) error {
 // same happens if another or an unknown renderer published their menus. It waits until all
 // other hubs have the same renderer, because hubs of two versions would alternate forever.
 func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status string, description []byte) error {
-	now, told := p.db.Clock().Now(), readTold(status)
+	now, told := p.db.Clock().Now(), readStatus(status)
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		var published, before string
 		var revision, publishedRevision int64
@@ -167,7 +167,7 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 			`SELECT status, published_digest, revision, published_revision, EXISTS (SELECT FROM plugin_hubs h
 				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.reported_at >= ?2 AND h.state IN ('ready', 'degraded')
 					AND h.description_digest <> ?3)
-			FROM plugins p WHERE id = ?0 AND NOT removed FOR UPDATE`, id, hub, now.Add(-hubLife),
+			FROM plugins p WHERE id = ?0 AND NOT removed FOR UPDATE`, id, hub, now.Add(-hubTimeout),
 			told.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -175,7 +175,7 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 		if err != nil {
 			return fmt.Errorf("reading the earlier status of plugin %s: %w", id, err)
 		}
-		if told.State == "ready" && others || readTold(before).Renderer == nil {
+		if told.State == "ready" && others || readStatus(before).Renderer == nil {
 			published = "" // each hub renders its own claims, also one of an earlier release
 		}
 		changed := told.State == "ready" && !others && (published != told.renderer() || publishedRevision != revision)
@@ -196,18 +196,18 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 	})
 }
 
-// toldStatus is the part of a hub's status that ReportStatus reads.
-type toldStatus struct {
+// pluginStatus is the part of a hub's status that ReportStatus reads.
+type pluginStatus struct {
 	State    string  `json:"state"`
 	Renderer *string `json:"renderer"` // nil: hubs of earlier releases report none
 }
 
-func readTold(status string) (told toldStatus) {
+func readStatus(status string) (told pluginStatus) {
 	_ = json.Unmarshal([]byte(status), &told) // empty before the first report
 	return told
 }
 
-func (t toldStatus) renderer() string {
+func (t pluginStatus) renderer() string {
 	if t.Renderer == nil {
 		return ""
 	}
@@ -232,8 +232,8 @@ func (p Plugins) InUse(ctx context.Context, id string) ([]aggregator.Binding, er
 		WHERE p.served_by = ? AND (p.settings <> '' OR p.addresses <> '{}') ORDER BY p.business_id, p.name`, id)
 }
 
-// hubLife is how long a hub's plugin status stays valid.
-const hubLife = time.Minute
+// hubTimeout is how long a hub's plugin status stays valid.
+const hubTimeout = time.Minute
 
 // ReportCounts records the plugin status of a hub, and deletes that of stopped hubs.
 func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) error {
@@ -253,7 +253,7 @@ func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) err
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE (plugin_id, hub) IN (
 			SELECT plugin_id, hub FROM plugin_hubs WHERE reported_at < ? FOR UPDATE SKIP LOCKED)`,
-			now.Add(-hubLife)); err != nil {
+			now.Add(-hubTimeout)); err != nil {
 			return fmt.Errorf("deleting stopped hubs: %w", err)
 		}
 		return nil
@@ -264,7 +264,7 @@ func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) err
 func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 	rows, err := p.db.Bun().QueryContext(ctx,
 		`SELECT plugin_id, hub, reported_at, version, state, in_flight, memory, calls FROM plugin_hubs
-		WHERE reported_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubLife))
+		WHERE reported_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("reading the status of plugins: %w", err)
 	}

@@ -29,7 +29,7 @@ func (q Store) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 		}
 		now := q.db.Clock().Now()
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
-			Business: caller.Business, ID: core.NewID(now), Kind: relay.OrderAcknowledge, Line: line,
+			Business: caller.Business, ID: core.NewID(now), Kind: relay.OrderAcknowledge, OrderingKey: line,
 			Platform: caller.Platform, Payload: payload, Actor: "platform:" + caller.Platform, At: now,
 		}})
 	})

@@ -37,8 +37,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	now, epoch := q.db.ReadClock()
 	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": postgres.Endpoints("call_queue", postgres.DueWaits),
-		"heads":     postgres.Heads("call_queue", now, capacity.Items, busy),
+		"endpoints": postgres.QueuedEndpoints("call_queue", postgres.HasDueTime),
+		"heads":     postgres.ClaimableEndpoints("call_queue", now, capacity.Items, busy),
 		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
 	}))
 	if err != nil {
@@ -143,7 +143,7 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 
 // readOrder adds the fields of a stored order that are not in columns.
 func (q Store) readOrder(record []byte, into *relay.Order) error {
-	unpacked, err := q.db.Unpack(record)
+	unpacked, err := q.db.Decompress(record)
 	if err != nil {
 		return err
 	}

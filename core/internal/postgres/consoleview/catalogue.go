@@ -165,7 +165,7 @@ func (c Store) itemCategories(ctx context.Context, business core.BusinessID, det
 	})).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("reading the categories of item %d: %w", detail.ID, err)
 	}
-	timings, _, err := menus.ReadTimings(ctx, c.db.Tenant(business), business, revisions.KeptTimings.Present())
+	timings, _, err := menus.ReadTimings(ctx, c.db.Tenant(business), business, revisions.TimingsTable.Current())
 	for _, r := range rows {
 		detail.Categories = append(detail.Categories,
 			console.ItemCategory{RefID: r.RefID, Name: r.Name, Active: r.Active, Under: r.Under,

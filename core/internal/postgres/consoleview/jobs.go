@@ -99,7 +99,7 @@ func (c Store) Job(ctx context.Context, business core.BusinessID, reference core
 	}
 	detail := console.JobDetail{Job: row.job(), RequestID: row.RequestID, CallbackURL: row.CallbackURL,
 		Event: row.EventID, AgainOf: row.AgainOf}
-	if detail.Request, err = c.db.Unpack(row.Body); err != nil {
+	if detail.Request, err = c.db.Decompress(row.Body); err != nil {
 		return detail, err
 	}
 	if err := c.db.Tenant(business).
@@ -123,5 +123,5 @@ func (c Store) EventBody(ctx context.Context, business core.BusinessID, event co
 		event, business).Scan(&stored); err != nil {
 		return nil, postgres.NotFound(err, "the event is no longer kept")
 	}
-	return c.db.Unpack(stored)
+	return c.db.Decompress(stored)
 }

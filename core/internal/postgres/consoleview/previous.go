@@ -42,7 +42,7 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 		if err := rows.Scan(&id, &packed); err != nil {
 			return core.ID{}, nil, fmt.Errorf("finding the previous delivery: %w", err)
 		}
-		body, err := c.db.Unpack(packed)
+		body, err := c.db.Decompress(packed)
 		if err != nil {
 			return core.ID{}, nil, err
 		}

@@ -31,7 +31,7 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor st
 		slices.SortStableFunc(order, func(a, b int) int {
 			one, other := existing[keys[a]], existing[keys[b]]
 			if one == nil || other == nil {
-				return cmp.Compare(absent(one), absent(other))
+				return cmp.Compare(newLast(one), newLast(other))
 			}
 			return cmp.Compare(one.ID, other.ID)
 		})
@@ -47,7 +47,7 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor st
 	return subs, err
 }
 
-func absent(sub *webhook.Subscription) int {
+func newLast(sub *webhook.Subscription) int {
 	if sub == nil {
 		return 1
 	}
@@ -100,14 +100,14 @@ func (w Webhooks) upsert(ctx context.Context, tx bun.Conn, actor string, existin
 	if err != nil {
 		return sub, err
 	}
-	if err := mayBeActive(ctx, tx, webhook.Subscription{}, sub); err != nil {
+	if err := checkActiveLimit(ctx, tx, webhook.Subscription{}, sub); err != nil {
 		return sub, err
 	}
 	headers, err := outbox.SealHeaders(ctx, w.db, tx, sub.Business, sub.Headers)
 	if err != nil {
 		return sub, err
 	}
-	secret, err := w.db.SealIn(ctx, tx, outbox.WebhookPlace(sub.Business, "secret"), []byte(sub.Secret))
+	secret, err := w.db.SealIn(ctx, tx, outbox.WebhookAssociatedData(sub.Business, "secret"), []byte(sub.Secret))
 	if err != nil {
 		return sub, err
 	}
@@ -120,5 +120,5 @@ func (w Webhooks) upsert(ctx context.Context, tx bun.Conn, actor string, existin
 		return sub, fmt.Errorf("storing the subscription: %w", err)
 	}
 	return sub, w.db.RecordAudit(ctx, tx, access.Change{Business: sub.Business, Actor: actor, Action: "webhook.create",
-		Object: fmt.Sprintf("webhook/%d", sub.ID), After: said(sub)})
+		Object: fmt.Sprintf("webhook/%d", sub.ID), After: auditEntry(sub)})
 }

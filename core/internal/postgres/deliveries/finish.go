@@ -72,14 +72,14 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 			over = append(over, r)
 		}
 	}
-	var judged judgement
+	var judged healthUpdate
 	freed := 0
 	err := q.db.InTx(ctx, func(tx bun.Conn) (err error) {
-		ended, err := q.finishOver(ctx, tx, owner, over)
+		ended, err := q.moveToHistory(ctx, tx, owner, over)
 		if err != nil {
 			return err
 		}
-		set, err := q.finishAgain(ctx, tx, owner, again)
+		set, err := q.scheduleRetries(ctx, tx, owner, again)
 		if err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 				}
 			}
 		}
-		if judged, err = q.judge(ctx, tx, results, rules); err != nil {
+		if judged, err = q.updateHealth(ctx, tx, results, rules); err != nil {
 			return err
 		}
-		if freed, err = outbox.UnblockNext(ctx, q.db, tx, outbox.InLine(over)); err != nil ||
-			len(judged.recovered) == 0 {
+		if freed, err = outbox.UnblockNext(ctx, q.db, tx, outbox.OrderedRows(over)); err != nil ||
+			len(judged.closed) == 0 {
 			return err
 		}
 		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
@@ -111,7 +111,7 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 		return queue.FinishResult{}, err
 	}
 	q.logHealth(judged)
-	return queue.FinishResult{Blocked: judged.probed, Due: freed > 0 || len(judged.recovered) > 0}, nil
+	return queue.FinishResult{Blocked: judged.probed, Due: freed > 0 || len(judged.closed) > 0}, nil
 }
 
 func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
@@ -140,7 +140,7 @@ func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
 func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (rows postgres.CopyWriter, err error) {
 	made := make([]postgres.Attempt, len(results))
 	for i, r := range results {
-		made[i] = postgres.Attempt{Business: r.Delivery.Business, Of: r.Delivery.ID, At: r.Attempt.StartedAt}
+		made[i] = postgres.Attempt{Business: r.Delivery.Business, ID: r.Delivery.ID, StartedAt: r.Attempt.StartedAt}
 	}
 	missing, err := postgres.MissingAttempts(ctx, tx, "attempts", "delivery_id", made)
 	for _, i := range missing {
@@ -149,9 +149,9 @@ func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (row
 	return rows, err
 }
 
-// finishOver moves ended deliveries from the queue to the history. It returns how many were
+// moveToHistory moves ended deliveries from the queue to the history. It returns how many were
 // still queued.
-func (q Store) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
 	if len(results) == 0 {
 		return 0, nil
 	}
@@ -177,9 +177,9 @@ func (q Store) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, resul
 	return done.RowsAffected()
 }
 
-// finishAgain schedules the next attempt of failed deliveries that will be retried. It
+// scheduleRetries schedules the next attempt of failed deliveries that will be retried. It
 // returns how many the owner still held.
-func (q Store) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
 	if len(results) == 0 {
 		return 0, nil
 	}
@@ -214,7 +214,7 @@ func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error
 	if n, _ := result.RowsAffected(); n == 0 {
 		return nil // already switched off, or changed since the attempt was prepared
 	}
-	if err := forgetHealth(ctx, tx, d.Business, d.WebhookID); err != nil {
+	if err := deleteHealth(ctx, tx, d.Business, d.WebhookID); err != nil {
 		return err
 	}
 	if err := outbox.Invalidate(ctx, tx, d.Business, d.WebhookID); err != nil {

@@ -35,10 +35,10 @@ func (r healthRow) health() webhook.Health {
 	}
 }
 
-// judge updates the circuits of the results' endpoints and returns those that opened or
+// updateHealth updates the circuits of the results' endpoints and returns those that opened or
 // closed. An endpoint that stays healthy costs one read.
-func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
-	rules webhook.CircuitRules) (judgement, error) {
+func (q Store) updateHealth(ctx context.Context, tx bun.Conn, results []webhook.Result,
+	rules webhook.CircuitRules) (healthUpdate, error) {
 	byEndpoint := map[int64][]webhook.Result{}
 	var all, unwell []int64
 	for _, r := range results {
@@ -53,20 +53,20 @@ func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
 	}
 	slices.Sort(unwell)
 	unwell = slices.Compact(unwell)
-	if err := q.startHealth(ctx, tx, unwell, byEndpoint); err != nil {
-		return judgement{}, err
+	if err := q.insertHealth(ctx, tx, unwell, byEndpoint); err != nil {
+		return healthUpdate{}, err
 	}
 	query, err := q.db.Prepare(ctx, tx, queries.Get("lock_circuits"), postgres.Args{
 		"endpoints": postgres.Array(all),
 	})
 	if err != nil {
-		return judgement{}, err
+		return healthUpdate{}, err
 	}
 	var rows []healthRow
 	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
-		return judgement{}, fmt.Errorf("reading the health of endpoints: %w", err)
+		return healthUpdate{}, fmt.Errorf("reading the health of endpoints: %w", err)
 	}
-	var j judgement
+	var j healthUpdate
 	var changed []healthRow
 	var well []int64
 	now := q.db.Clock().Now()
@@ -82,11 +82,11 @@ func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
 		case after.Failures == 0:
 			well = append(well, row.Endpoint)
 			if before.CircuitOpen() {
-				j.recovered = append(j.recovered, row)
+				j.closed = append(j.closed, row)
 			}
 			continue
 		case !before.CircuitOpen() && after.CircuitOpen():
-			j.began = append(j.began, row)
+			j.opened = append(j.opened, row)
 		}
 		if after.CircuitOpen() {
 			j.probed = append(j.probed, row.Endpoint)
@@ -99,14 +99,14 @@ func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
 	return j, q.writeHealth(ctx, tx, now, changed, well)
 }
 
-// judgement describes the circuits that results have changed.
-type judgement struct {
-	probed           []int64
-	began, recovered []healthRow
+// healthUpdate describes the circuits that results have changed.
+type healthUpdate struct {
+	probed         []int64
+	opened, closed []healthRow
 }
 
-// startHealth inserts a row for each endpoint that failed, unless it has one.
-func (q Store) startHealth(ctx context.Context, tx bun.Conn, endpoints []int64, of map[int64][]webhook.Result) error {
+// insertHealth inserts a row for each endpoint that failed, unless it has one.
+func (q Store) insertHealth(ctx context.Context, tx bun.Conn, endpoints []int64, of map[int64][]webhook.Result) error {
 	if len(endpoints) == 0 {
 		return nil
 	}
@@ -162,20 +162,20 @@ func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, chan
 }
 
 // logHealth logs circuits that opened or closed.
-func (q Store) logHealth(j judgement) {
-	for _, row := range j.began {
+func (q Store) logHealth(j healthUpdate) {
+	for _, row := range j.opened {
 		q.db.Log().Warn("an endpoint fails: single attempts probe it until it answers, its other deliveries wait",
 			"business", row.BusinessID, "endpoint", row.Endpoint)
 	}
-	for _, row := range j.recovered {
+	for _, row := range j.closed {
 		q.db.Log().Info("an endpoint is well again: its deliveries go on",
 			"business", row.BusinessID, "endpoint", row.Endpoint, "failed_since", row.Since, "probed_since",
 			row.ProbingSince.Time)
 	}
 }
 
-// probeAtOnce makes the next probe of endpoints due now, because the last one was not sent.
-func (q Store) probeAtOnce(ctx context.Context, endpoints []int64) error {
+// probeNow makes the next probe of endpoints due now, because the last one was not sent.
+func (q Store) probeNow(ctx context.Context, endpoints []int64) error {
 	if len(endpoints) == 0 {
 		return nil
 	}
@@ -188,8 +188,8 @@ func (q Store) probeAtOnce(ctx context.Context, endpoints []int64) error {
 	return nil
 }
 
-// forgetHealth deletes the circuit of an endpoint, because its subscription has changed.
-func forgetHealth(ctx context.Context, tx bun.Conn, business core.BusinessID, endpoint int64) error {
+// deleteHealth deletes the circuit of an endpoint, because its subscription has changed.
+func deleteHealth(ctx context.Context, tx bun.Conn, business core.BusinessID, endpoint int64) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE business_id = ? AND endpoint = ?`, business,
 		endpoint)
 	if err != nil {

@@ -19,45 +19,45 @@ import (
 
 // recordRow is a delivery, queued or ended.
 type recordRow struct {
-	ID         core.ID            `bun:"id,type:uuid"`
-	EventID    core.ID            `bun:"event_id,type:uuid"`
-	EventType  core.EventType     `bun:"event_type"`
-	Reference  string             `bun:"reference"`
-	OrderID    int64              `bun:"order_id"`
-	WebhookID  int64              `bun:"webhook_id"`
-	URL        string             `bun:"url"`
-	State      webhook.State      `bun:"state"`
-	Attempts   int                `bun:"attempts"`
-	Base       int                `bun:"prior_attempts"`
-	DueAt      sql.NullTime       `bun:"due_at"`
-	FinishedAt sql.NullTime       `bun:"finished_at"`
-	LastStatus int                `bun:"last_status"`
-	LastError  string             `bun:"last_error"`
-	LastClass  webhook.ErrorClass `bun:"last_class"`
-	SwitchedOn bool               `bun:"switched_on"` // of its subscription, if any
-	Waits      bool               `bun:"blocked"`
-	Health     healthRow          `bun:"embed:health_"`
-	Trace      core.Trace         `bun:"trace"`
+	ID            core.ID            `bun:"id,type:uuid"`
+	EventID       core.ID            `bun:"event_id,type:uuid"`
+	EventType     core.EventType     `bun:"event_type"`
+	Reference     string             `bun:"reference"`
+	OrderID       int64              `bun:"order_id"`
+	WebhookID     int64              `bun:"webhook_id"`
+	URL           string             `bun:"url"`
+	State         webhook.State      `bun:"state"`
+	Attempts      int                `bun:"attempts"`
+	PriorAttempts int                `bun:"prior_attempts"`
+	DueAt         sql.NullTime       `bun:"due_at"`
+	FinishedAt    sql.NullTime       `bun:"finished_at"`
+	LastStatus    int                `bun:"last_status"`
+	LastError     string             `bun:"last_error"`
+	LastClass     webhook.ErrorClass `bun:"last_class"`
+	SwitchedOn    bool               `bun:"switched_on"` // of its subscription, if any
+	Blocked       bool               `bun:"blocked"`
+	Health        healthRow          `bun:"embed:health_"`
+	Trace         core.Trace         `bun:"trace"`
 }
 
 func (r recordRow) record() webhook.DeliveryRecord {
 	var reason webhook.HeldReason
 	because, since := "", time.Time{}
 	if r.State == webhook.Held {
-		reason, because, since = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
+		reason, because, since = heldReason(r.SwitchedOn, r.Blocked, r.Health.health())
 	}
 	return webhook.DeliveryRecord{
 		HeldReason: reason, HeldMessage: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
 		EventType: r.EventType,
 		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
-		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.Base, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
+		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.PriorAttempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
 		FinishedAt: r.FinishedAt.Time,
 		LastStatus: r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
 	}
 }
 
-// heldBecause returns why a delivery is held, also in words, and since when if the reason states it.
-func heldBecause(switchedOn, waits bool, h webhook.Health) (webhook.HeldReason, string, time.Time) {
+// heldReason returns why a delivery is held, also in words, and since when if the reason states it.
+func heldReason(switchedOn, waits bool, h webhook.Health) (webhook.HeldReason, string, time.Time) {
 	at := h.Since.UTC().Format(time.RFC3339)
 	switch {
 	case waits:
@@ -91,7 +91,7 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 	only.Add(f.EventType != "", "delivery.event_type = ?", f.EventType)
 	only.Add(f.WebhookID != 0, "delivery.webhook_id = ?", f.WebhookID)
 	if f.Reference != "" {
-		answers, err := q.answering(ctx, q.db.Tenant(business), business, f.Reference)
+		answers, err := q.ofReference(ctx, q.db.Tenant(business), business, f.Reference)
 		if err != nil {
 			return nil, err
 		}
@@ -120,9 +120,9 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 	return q.records(ctx, business, queued, ended, f.Limit)
 }
 
-// answering returns the condition that delivery d carries an event of the given request.
+// ofReference returns the condition that delivery d carries an event of the given request.
 // Deliveries are created with their event, so that only ids of about that time are read.
-func (q Store) answering(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (bun.Safe,
+func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (bun.Safe,
 	error) {
 	var ids []core.ID
 	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
@@ -150,10 +150,10 @@ func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID
 	}
 	var near []string
 	for i := 0; i < len(ids); {
-		from := core.TimeOf(ids[i]).Add(-nearEvent)
+		from := core.TimeOf(ids[i]).Add(-eventWindow)
 		to := from
-		for ; i < len(ids) && !core.TimeOf(ids[i]).Add(-nearEvent).After(to); i++ {
-			to = core.TimeOf(ids[i]).Add(nearEvent)
+		for ; i < len(ids) && !core.TimeOf(ids[i]).Add(-eventWindow).After(to); i++ {
+			to = core.TimeOf(ids[i]).Add(eventWindow)
 		}
 		near = append(near, postgres.Formatter.FormatQuery("delivery.id >= ? AND delivery.id < ?", core.FirstID(from),
 			core.FirstID(to)))
@@ -165,8 +165,8 @@ func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID
 		bun.Safe(strings.Join(near, " OR ")))), nil
 }
 
-// nearEvent bounds the time between an event and its delivery.
-const nearEvent = time.Minute
+// eventWindow bounds the time between an event and its delivery.
+const eventWindow = time.Minute
 
 // Get returns one delivery with its body and attempts, or NotFound.
 func (q Store) Get(ctx context.Context, business core.BusinessID,
@@ -185,7 +185,7 @@ func (q Store) Get(ctx context.Context, business core.BusinessID,
 	err = q.db.Tenant(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`,
 		d.EventID, business).Scan(&packed)
 	if err == nil {
-		d.Body, err = q.db.Unpack(packed)
+		d.Body, err = q.db.Decompress(packed)
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return webhook.DeliveryRecord{}, nil, fmt.Errorf("reading the body of a delivery: %w", err)
@@ -214,7 +214,7 @@ func (q Store) records(ctx context.Context, business core.BusinessID, queued, en
 
 func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.ID) ([]webhook.AttemptRecord, error) {
 	rows, err := q.db.Tenant(business).QueryContext(ctx,
-		`SELECT `+attemptRead+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`,
+		`SELECT `+attemptReadColumns+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`,
 		business, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading attempts: %w", err)
@@ -244,7 +244,7 @@ func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.I
 	return list, rows.Err()
 }
 
-const attemptRead = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
+const attemptReadColumns = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
 	dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
 
 // Retry makes a delivery due now, even if its endpoint's circuit is open. A waiting delivery
@@ -278,7 +278,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 		id).Scan(&webhookID); err != nil {
 		return err
 	}
-	if err := q.mustBeOn(ctx, tx, business, webhookID); err != nil { // locked before the row, like when it is switched
+	if err := q.requireActive(ctx, tx, business, webhookID); err != nil { // locked before the row, like when it is switched
 		return err
 	}
 	var waits bool
@@ -304,7 +304,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	if err != nil {
 		return err
 	}
-	if err := q.mustBeOn(ctx, tx, business, row.WebhookID); err != nil {
+	if err := q.requireActive(ctx, tx, business, row.WebhookID); err != nil {
 		return err
 	}
 	endpoint, url := row.WebhookID, ""
@@ -315,7 +315,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	var stored int
 	err = tx.QueryRowContext(ctx,
 		`SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`,
-		postgres.PackedHead, row.EventID, business).Scan(&head, &stored)
+		postgres.CompressedHeadSize, row.EventID, business).Scan(&head, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
 		return core.Errorf(core.Conflict, "the event of this delivery is past its retention")
 	}
@@ -323,7 +323,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		_, err = tx.ExecContext(ctx, queries.With("requeue", postgres.Args{
 			"business": business, "id": id, "event": row.EventID, "webhook": row.WebhookID, "url": url,
 			"endpoint": endpoint, "attempts": row.Attempts, "now": q.db.Clock().Now(),
-			"size": postgres.UnpackedLength(head, stored),
+			"size": postgres.DecompressedSize(head, stored),
 		}))
 	}
 	if err != nil {
@@ -332,8 +332,8 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	return nil
 }
 
-// mustBeOn returns Conflict while the webhook is switched off. 0 means no webhook.
-func (q Store) mustBeOn(ctx context.Context, tx bun.Conn, business core.BusinessID, webhookID int64) error {
+// requireActive returns Conflict while the webhook is switched off. 0 means no webhook.
+func (q Store) requireActive(ctx context.Context, tx bun.Conn, business core.BusinessID, webhookID int64) error {
 	if webhookID == 0 {
 		return nil
 	}

@@ -28,8 +28,8 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// Endpoints is the query of the endpoints with queued deliveries (postgres.Endpoints).
-var Endpoints = postgres.Endpoints("delivery_queue", "true")
+// QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.Endpoints).
+var QueuedEndpoints = postgres.QueuedEndpoints("delivery_queue", "true")
 
 // Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a
 // share, so that the backlog of one does not delay others. Shares that an endpoint lacks
@@ -52,7 +52,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		largest = webhook.LargeBody
 	}
 	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"endpoints": Endpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
+		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
 		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
 		"known": postgres.Array(known), "capacity": postgres.Array(most), "first_capacity": capacity.OtherKeys,
 	})).Scan(ctx, &rows)
@@ -61,7 +61,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	}
 	batch.More = len(rows) >= capacity.Items
 	if len(rows) > 0 {
-		if batch.Items, err = q.startable(ctx, owner, rows, until); err != nil {
+		if batch.Items, err = q.loadStartable(ctx, owner, rows, until); err != nil {
 			return batch, err
 		}
 	}
@@ -71,9 +71,9 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	return batch, err
 }
 
-// startable returns the claimed deliveries that may start, complete. A probe that did not
+// loadStartable returns the claimed deliveries that may start, complete. A probe that did not
 // start is replaced by another row.
-func (q Store) startable(ctx context.Context, owner core.ID, claimed []outbox.QueueRow,
+func (q Store) loadStartable(ctx context.Context, owner core.ID, claimed []outbox.QueueRow,
 	until time.Time) ([]webhook.Delivery, error) {
 	probes := map[int64]bool{}
 	for _, row := range claimed {
@@ -94,7 +94,7 @@ func (q Store) startable(ctx context.Context, owner core.ID, claimed []outbox.Qu
 			delete(probes, d.Endpoint)
 		}
 	}
-	return deliveries, q.probeAtOnce(ctx, slices.Collect(maps.Keys(probes)))
+	return deliveries, q.probeNow(ctx, slices.Collect(maps.Keys(probes)))
 }
 
 // nextDue returns the earliest due time of a delivery or probe, zero if none waits. Bodies
@@ -103,11 +103,11 @@ func (q Store) nextDue(ctx context.Context, busy []int64, largest int) (time.Tim
 	var next sql.NullTime
 	var epoch int64
 	if err := q.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{
-		"endpoints": Endpoints, "busy": postgres.Array(busy), "largest": largest,
+		"endpoints": QueuedEndpoints, "busy": postgres.Array(busy), "largest": largest,
 	})).Scan(&next, &epoch); err != nil {
 		return time.Time{}, fmt.Errorf("finding the next delivery: %w", err)
 	}
-	return next.Time, q.db.FollowClock(ctx, epoch)
+	return next.Time, q.db.CheckEpoch(ctx, epoch)
 }
 
 // load adds the body and the receiver to claimed rows.
@@ -137,24 +137,24 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
 			WebhookID: row.WebhookID,
-			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.Base, DueAt: row.DueAt, LeasedUntil: until,
-			OrderingKey: row.Line, Sequence: row.Place, Manual: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
+			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts, DueAt: row.DueAt, LeasedUntil: until,
+			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // shared by all deliveries of the event
 		}
 		receiver.URL = cmp.Or(row.URL, receiver.URL)
-		receiver.Address(&d)
-		if event.Wrong != nil {
-			d.BuildError = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Wrong)
+		receiver.ApplyTo(&d)
+		if event.Err != nil {
+			d.BuildError = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Err)
 		}
 		deliveries = append(deliveries, d)
 	}
 	if len(lost) > 0 {
-		if err := q.drop(ctx, lost); err != nil {
+		if err := q.dropExpired(ctx, lost); err != nil {
 			return nil, err
 		}
 	}
 	if len(off) > 0 {
-		if err := q.park(ctx, owner, off); err != nil {
+		if err := q.hold(ctx, owner, off); err != nil {
 			return nil, err
 		}
 	}
@@ -167,7 +167,7 @@ type eventRow struct {
 	Body      []byte         `bun:"body"`
 	Test      bool           `bun:"test"`
 	Trace     core.Trace     `bun:"trace"`
-	Wrong     error          `bun:"-"` // error of its body
+	Err       error          `bun:"-"` // error of its body
 }
 
 func (q Store) events(ctx context.Context, rows []outbox.QueueRow) (map[core.ID]eventRow, error) {
@@ -185,7 +185,7 @@ func (q Store) events(ctx context.Context, rows []outbox.QueueRow) (map[core.ID]
 	events := make(map[core.ID]eventRow, len(list))
 	for _, event := range list {
 		if _, twice := events[event.ID]; !twice {
-			event.Body, event.Wrong = q.db.Unpack(event.Body)
+			event.Body, event.Err = q.db.Decompress(event.Body)
 			events[event.ID] = event
 		}
 	}
@@ -224,29 +224,29 @@ func (q Store) receivers(ctx context.Context, rows []outbox.QueueRow) (map[recei
 	}
 	receivers := make(map[receiverKey]receiver, len(list))
 	for _, r := range list {
-		outbox.Ready(q.db, r.BusinessID, &r.Target)
+		outbox.Decrypt(q.db, r.BusinessID, &r.Target)
 		receivers[receiverKey{r.BusinessID, r.ID}] = r
 	}
 	return receivers, nil
 }
 
-// drop deletes deliveries whose event has expired.
-func (q Store) drop(ctx context.Context, rows []outbox.QueueRow) error {
+// dropExpired deletes deliveries whose event has expired.
+func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 	q.db.Log().Warn("dropping deliveries whose event is past retention", "deliveries", len(rows))
 	return q.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx,
 			`DELETE FROM delivery_queue queue
 			USING ? AS gone (id, business_id, endpoint, ordering_key, sequence)
-			WHERE queue.business_id = gone.business_id AND queue.id = gone.id`, outbox.PlacesOf(rows)); err != nil {
+			WHERE queue.business_id = gone.business_id AND queue.id = gone.id`, outbox.RowsTable(rows)); err != nil {
 			return err
 		}
-		return q.advanceAfter(ctx, tx, rows)
+		return q.unblockAfter(ctx, tx, rows)
 	})
 }
 
-// advanceAfter releases the rows that waited for rows that have left the queue.
-func (q Store) advanceAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
-	lines := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.Line == 0 })
+// unblockAfter releases the rows that waited for rows that have left the queue.
+func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
+	lines := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
 	freed, err := outbox.UnblockNext(ctx, q.db, tx, lines)
 	if freed > 0 {
 		outbox.Wake(q.db)
@@ -254,24 +254,24 @@ func (q Store) advanceAfter(ctx context.Context, tx bun.Conn, rows []outbox.Queu
 	return err
 }
 
-// park holds deliveries of switched-off subscriptions. The lock on the subscription
+// hold holds deliveries of switched-off subscriptions. The lock on the subscription
 // serializes this with switching it on, so that nothing stays parked for an active one.
 // Deliveries of a subscription that was switched on meanwhile are requeued.
-func (q Store) park(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
+func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
 	webhooks := make([]int64, len(rows))
 	for i, row := range rows {
 		webhooks[i] = row.WebhookID
 	}
 	return q.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, queries.With("park", postgres.Args{
-			"webhooks": pgdialect.Array(webhooks), "rows": outbox.PlacesOf(rows), "owner": owner,
+			"webhooks": pgdialect.Array(webhooks), "rows": outbox.RowsTable(rows), "owner": owner,
 		})); err != nil {
 			return fmt.Errorf("holding deliveries: %w", err)
 		}
-		if err := giveBack(ctx, tx, owner, rows); err != nil {
+		if err := release(ctx, tx, owner, rows); err != nil {
 			return err
 		}
-		return q.advanceAfter(ctx, tx, rows)
+		return q.unblockAfter(ctx, tx, rows)
 	})
 }
 
@@ -284,18 +284,18 @@ func (q Store) Release(ctx context.Context, owner core.ID, deliveries []webhook.
 			probes = append(probes, d.Endpoint)
 		}
 	}
-	if err := giveBack(ctx, q.db.Bun(), owner, rows); err != nil {
+	if err := release(ctx, q.db.Bun(), owner, rows); err != nil {
 		return err
 	}
-	return q.probeAtOnce(ctx, probes)
+	return q.probeNow(ctx, probes)
 }
 
-func giveBack(ctx context.Context, in bun.IDB, owner core.ID, rows []outbox.QueueRow) error {
+func release(ctx context.Context, in bun.IDB, owner core.ID, rows []outbox.QueueRow) error {
 	_, err := in.ExecContext(ctx,
 		`UPDATE delivery_queue queue SET available_at = due_at, owner = NULL
 		FROM ?0 AS given (id, business_id, endpoint, ordering_key, sequence)
 		WHERE queue.business_id = given.business_id AND queue.id = given.id AND queue.owner = ?1`,
-		outbox.PlacesOf(rows), owner)
+		outbox.RowsTable(rows), owner)
 	if err != nil {
 		return fmt.Errorf("releasing deliveries: %w", err)
 	}

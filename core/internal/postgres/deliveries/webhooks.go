@@ -48,7 +48,7 @@ func subscription(db *postgres.DB, row webhookRow) (webhook.Subscription, error)
 	if err != nil {
 		return webhook.Subscription{}, fmt.Errorf("headers of webhook %d: %w", row.ID, err)
 	}
-	secret, err := db.Sealer().Open(outbox.WebhookPlace(row.BusinessID, "secret"), row.Secret)
+	secret, err := db.Sealer().Open(outbox.WebhookAssociatedData(row.BusinessID, "secret"), row.Secret)
 	if err != nil {
 		return webhook.Subscription{}, fmt.Errorf("secret of webhook %d: %w", row.ID, err)
 	}
@@ -74,7 +74,7 @@ func eventValue(h webhook.EventHeader) webhook.EventValue { return cmp.Or(h.Valu
 func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor string, id int64,
 	decide func(*webhook.Subscription) error) error {
 	return w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before,
 	if err := w.write(ctx, tx, before, after); err != nil {
 		return err
 	}
-	was, is := said(before), said(after)
+	was, is := auditEntry(before), auditEntry(after)
 	if !maps.Equal(before.Headers, after.Headers) {
 		is["header_values"] = "changed"
 	}
@@ -108,9 +108,9 @@ func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before,
 			Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
 }
 
-// said returns the audit entry of a subscription. It lists only the names of headers, because
+// auditEntry returns the audit entry of a subscription. It lists only the names of headers, because
 // their values are secret.
-func said(sub webhook.Subscription) map[string]any {
+func auditEntry(sub webhook.Subscription) map[string]any {
 	entry := map[string]any{"event_type": sub.EventType, "url": sub.URL, "active": sub.Active,
 		"retrial_interval_units": sub.Units,
 		"headers":                slices.Sorted(maps.Keys(sub.Headers))}
@@ -126,7 +126,7 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 	decide func(*webhook.Subscription),
 ) (sub webhook.Subscription, err error) {
 	err = w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 			return err
 		}
 		decide(&sub)
-		sealed, err := w.db.SealIn(ctx, tx, outbox.WebhookPlace(business, "secret"), []byte(sub.Secret))
+		sealed, err := w.db.SealIn(ctx, tx, outbox.WebhookAssociatedData(business, "secret"), []byte(sub.Secret))
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 // reschedule waiting deliveries, and switching it on releases held ones. It resets
 // the circuit, and the recorded health if the URL or headers changed.
 func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
-	if err := mayBeActive(ctx, tx, before, sub); err != nil {
+	if err := checkActiveLimit(ctx, tx, before, sub); err != nil {
 		return err
 	}
 	headers, err := outbox.SealHeaders(ctx, w.db, tx, sub.Business, sub.Headers)
@@ -177,7 +177,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err != nil {
 		return fmt.Errorf("storing the subscription: %w", err)
 	}
-	if err := forgetHealth(ctx, tx, sub.Business, sub.ID); err != nil {
+	if err := deleteHealth(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
 	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) || before.EventHeader != sub.EventHeader
@@ -194,7 +194,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 		}
 	}
 	if before.Units != sub.Units {
-		if err := w.reschedule_retries(ctx, tx, before, sub); err != nil {
+		if err := w.rescheduleRetries(ctx, tx, before, sub); err != nil {
 			return err
 		}
 	}
@@ -209,9 +209,9 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	return nil
 }
 
-// reschedule_retries reschedules deliveries that wait for a retry: the wait since the last attempt follows
+// rescheduleRetries reschedules deliveries that wait for a retry: the wait since the last attempt follows
 // the new units. Held or blocked deliveries are already due.
-func (w Webhooks) reschedule_retries(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+func (w Webhooks) rescheduleRetries(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	was, _ := before.Units.Schedule().After(1)
 	is, _ := sub.Units.Schedule().After(1)
 	_, err := tx.ExecContext(ctx, queries.With("reschedule_retries", postgres.Args{
@@ -224,9 +224,9 @@ func (w Webhooks) reschedule_retries(ctx context.Context, tx bun.Conn, before, s
 	return nil
 }
 
-// mayBeActive returns Conflict if a webhook is switched on and its business already has the
+// checkActiveLimit returns Conflict if a webhook is switched on and its business already has the
 // maximum of active webhooks for the event type.
-func mayBeActive(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+func checkActiveLimit(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	if before.Active || !sub.Active {
 		return nil
 	}
@@ -244,7 +244,7 @@ func mayBeActive(ctx context.Context, tx bun.Conn, before, sub webhook.Subscript
 	return nil
 }
 
-func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID, id int64,
+func (w Webhooks) read(ctx context.Context, in bun.IDB, business core.BusinessID, id int64,
 	lock string) (webhookRow, error) {
 	var row webhookRow
 	err := in.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? AND id = ? `+lock, business,
@@ -254,7 +254,7 @@ func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID,
 
 // Get returns a subscription.
 func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error) {
-	row, err := w.row(ctx, w.db.Tenant(business), business, id, "")
+	row, err := w.read(ctx, w.db.Tenant(business), business, id, "")
 	if err != nil {
 		return webhook.Subscription{}, err
 	}

@@ -39,7 +39,7 @@ func Enqueue(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, r
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("enqueue", postgres.Args{
 		"business": work.Business, "id": work.ID, "kind": work.Kind, "subject": work.Subject,
-		"body": db.Pack(work.Body), "callback_url": work.CallbackURL, "request": requestID,
+		"body": db.Compress(work.Body), "callback_url": work.CallbackURL, "request": requestID,
 		"created_at": work.CreatedAt, "dry_run": work.DryRun, "trace": core.TraceFromContext(ctx), "actor": work.Actor,
 	})); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
@@ -64,24 +64,24 @@ type claimedJob struct {
 	Cause       string          `bun:"error"`
 }
 
-// Heads selects the first job of each business and ordering key. Only these are run.
-var Heads = bun.Safe(queries.With("heads", postgres.Args{
+// FirstJobs selects the first job of each business and ordering key. Only these are run.
+var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
 	"recheck": core.RecheckJob,
 	"ordering_key": bun.Safe(queries.With("ordering_key", postgres.Args{
 		"timing": core.TimingJob, "menu": core.MenuJob, "recheck": core.RecheckJob,
 	})),
 }))
 
-// bodyClaimed is the size, stored and decompressed, up to which Claim returns the body.
-const bodyClaimed = 64 << 10
+// maxClaimedBody is the size, stored and decompressed, up to which Claim returns the body.
+const maxClaimedBody = 64 << 10
 
 // Claim leases due jobs: the first of each business and ordering key.
 func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	now, epoch := j.db.ReadClock()
 	var rows []claimedJob
 	err := j.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"heads": Heads, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
-		"large": bodyClaimed, "head": postgres.PackedHead,
+		"heads": FirstJobs, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
+		"large": maxClaimedBody, "head": postgres.CompressedHeadSize,
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
@@ -94,26 +94,26 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 			Seq: row.Seq, Owner: owner, Trace: row.Trace,
 			LastError: row.Cause,
 		}
-		if size := postgres.UnpackedLength(row.Body, row.Stored); row.Stored > bodyClaimed || size > bodyClaimed {
+		if size := postgres.DecompressedSize(row.Body, row.Stored); row.Stored > maxClaimedBody || size > maxClaimedBody {
 			claimed[i].Size = row.Stored + size // both are in memory at once
 			continue
 		}
-		j.unpackJob(&claimed[i], row.Body)
+		j.decompressBody(&claimed[i], row.Body)
 	}
 	if len(claimed) > 0 {
 		return claimed, time.Time{}, nil
 	}
 	var next sql.NullTime
-	if err := j.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{"heads": Heads})).
+	if err := j.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{"heads": FirstJobs})).
 		Scan(&next, &epoch); err != nil {
 		return nil, time.Time{}, fmt.Errorf("finding the next job: %w", err)
 	}
-	return nil, next.Time, j.db.FollowClock(ctx, epoch)
+	return nil, next.Time, j.db.CheckEpoch(ctx, epoch)
 }
 
-func (j Store) unpackJob(work *core.Job, stored []byte) {
+func (j Store) decompressBody(work *core.Job, stored []byte) {
 	var err error
-	if work.Body, err = j.db.Unpack(stored); err != nil {
+	if work.Body, err = j.db.Decompress(stored); err != nil {
 		work.BodyError = err.Error()
 	}
 }
@@ -126,7 +126,7 @@ func (j Store) Load(ctx context.Context, work core.Job) (core.Job, error) {
 		return work, fmt.Errorf("reading the body of job %s: %w", work.ID, err)
 	}
 	work.Size = 0
-	j.unpackJob(&work, stored)
+	j.decompressBody(&work, stored)
 	return work, nil
 }
 
@@ -151,7 +151,7 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 	}
 	_, err := j.db.Bun().ExecContext(ctx, queries.With("retry", postgres.Args{
 		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "owner": work.Owner, "at": at,
-		"uncounted": uncounted, "cause": clip(cause, 4000),
+		"uncounted": uncounted, "cause": truncate(cause, 4000),
 	}))
 	if err != nil {
 		return fmt.Errorf("releasing job %s: %w", work.ID, err)
@@ -162,7 +162,7 @@ func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause str
 // MarkFailed marks a job as failed. It sends no event.
 func (j Store) MarkFailed(ctx context.Context, work core.Job, cause string) error {
 	return j.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := KeepLease(ctx, j.db, tx, work); err != nil {
+		if err := LockLease(ctx, j.db, tx, work); err != nil {
 			return err
 		}
 		return Finish(ctx, j.db, tx, work, Ended{Failure: cause, Result: []byte("{}")})
@@ -196,9 +196,9 @@ func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, 
 	return ended, nil
 }
 
-// KeepLease returns Conflict unless the lease of the job is still held. It locks the lease
+// LockLease returns Conflict unless the lease of the job is still held. It locks the lease
 // until the transaction ends.
-func KeepLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {
+func LockLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {
 	var one int
 	err := tx.QueryRowContext(ctx,
 		`SELECT 1 FROM job_queue WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? FOR UPDATE`,
@@ -225,7 +225,7 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 	}
 	_, err := tx.ExecContext(ctx, queries.With("finish", postgres.Args{
 		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "id": work.ID, "state": state,
-		"now": db.Clock().Now(), "error": clip(end.Failure, 4000), "result": string(end.Result), "event": end.Event,
+		"now": db.Clock().Now(), "error": truncate(end.Failure, 4000), "result": string(end.Result), "event": end.Event,
 		"objects": end.Objects,
 	}))
 	if err != nil {
@@ -234,7 +234,7 @@ func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, en
 	return nil
 }
 
-func clip(s string, n int) string {
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -20,9 +20,9 @@ import (
 // Revisions returns revisions of a business, the newest first.
 func (m Store) Revisions(ctx context.Context, business core.BusinessID,
 	f menu.RevisionFilter) ([]menu.Revision, error) {
-	which := revisionSpan(f, "r.id")
-	if parts := revisionParts(business, f); parts.Text != "" {
-		touching, err := m.touching(ctx, business, f, parts)
+	which := timeConditions(f, "r.id")
+	if parts := partConditions(business, f); parts.Text != "" {
+		touching, err := m.matchingRevisions(ctx, business, f, parts)
 		if err != nil {
 			return nil, err
 		}
@@ -86,11 +86,11 @@ func (m Store) countRows(ctx context.Context, business core.BusinessID, list []m
 // also returns their field name in a request.
 func entityOf(table string, kind int) (entity, relation string) {
 	switch table {
-	case revisions.KeptStores.Name:
+	case revisions.StoresTable.Name:
 		return menu.StoresEntity, ""
-	case revisions.KeptTimings.Name:
+	case revisions.TimingsTable.Name:
 		return menu.TimingsEntity, ""
-	case revisions.KeptLinks.Name:
+	case revisions.LinksTable.Name:
 		return menu.Relation(kind).Owner().String(), menu.Relation(kind).Field()
 	}
 	return menu.Kind(kind).String(), ""
@@ -129,7 +129,7 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 	changed := revisions.Differences{Business: business}
 	if f.RefID != "" {
 		db = m.db.Bun()
-		changed.Only = revisionParts(business, menu.RevisionFilter{Entity: f.Entity})
+		changed.Only = partConditions(business, menu.RevisionFilter{Entity: f.Entity})
 		changed.Objects = []int64{}
 		which, args := objectIDs(business, f)
 		if err := db.NewRaw(which, args...).Scan(ctx, &changed.Objects); err != nil {
@@ -170,12 +170,12 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 func tablesOf(f menu.RevisionFilter) []revisions.VersionedTable {
 	switch {
 	case f.RefID == "":
-		return []revisions.VersionedTable{revisions.KeptMasters, revisions.KeptLinks, revisions.KeptAtStore,
-			revisions.KeptTimings, revisions.KeptStores}
+		return []revisions.VersionedTable{revisions.EntitiesTable, revisions.LinksTable, revisions.OverridesTable,
+			revisions.TimingsTable, revisions.StoresTable}
 	case f.Entity == menu.StoresEntity:
-		return []revisions.VersionedTable{revisions.KeptStores}
+		return []revisions.VersionedTable{revisions.StoresTable}
 	case f.Entity == menu.TimingsEntity:
-		return []revisions.VersionedTable{revisions.KeptTimings}
+		return []revisions.VersionedTable{revisions.TimingsTable}
 	}
-	return []revisions.VersionedTable{revisions.KeptMasters, revisions.KeptLinks, revisions.KeptAtStore}
+	return []revisions.VersionedTable{revisions.EntitiesTable, revisions.LinksTable, revisions.OverridesTable}
 }

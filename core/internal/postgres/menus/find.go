@@ -11,16 +11,16 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// revisionSpan returns the time conditions of a filter, on the ids of revisions.
-func revisionSpan(f menu.RevisionFilter, id string) (c postgres.Conditions) {
+// timeConditions returns the time conditions of a filter, on the ids of revisions.
+func timeConditions(f menu.RevisionFilter, id string) (c postgres.Conditions) {
 	c.Add(!f.From.IsZero(), id+" >= ?", core.FirstID(f.From))
 	c.Add(!f.To.IsZero(), id+" < ?", core.FirstID(f.To))
 	c.Add(f.After != core.ID{}, id+" < ?", f.After)
 	return c
 }
 
-// revisionParts returns the conditions of a filter on the parts of revisions.
-func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c postgres.Conditions) {
+// partConditions returns the conditions of a filter on the parts of revisions.
+func partConditions(business core.BusinessID, f menu.RevisionFilter) (c postgres.Conditions) {
 	kind := slices.Index(menu.RevisionEntities(), f.Entity)
 	switch {
 	case f.Entity == menu.TimingsEntity:
@@ -61,11 +61,11 @@ func objectIDs(business core.BusinessID, f menu.RevisionFilter) (query string, a
 		[]any{business, slices.Index(menu.RevisionEntities(), f.Entity), f.RefID}
 }
 
-// touching returns the latest revisions with a matching part. It bypasses the tenant role,
+// matchingRevisions returns the latest revisions with a matching part. It bypasses the tenant role,
 // because with row-level security array indexes cannot be used.
-func (m Store) touching(ctx context.Context, business core.BusinessID, f menu.RevisionFilter,
+func (m Store) matchingRevisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter,
 	parts postgres.Conditions) ([]string, error) {
-	span := revisionSpan(f, "part.revision_id")
+	span := timeConditions(f, "part.revision_id")
 	var ids []string
 	err := m.db.Bun().NewRaw(`SELECT DISTINCT part.revision_id FROM revision_parts part
 		WHERE part.business_id = ? ? ? ORDER BY part.revision_id DESC LIMIT ?`,

@@ -44,7 +44,7 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
 	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		ids, at := make([]int64, len(items)), make([]string, len(items))
@@ -70,7 +70,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 			}
 		}
 		stale = len(items) - len(kept)
-		changed, err := publications.KeepFindings(ctx, tx, work.Business, []string{platform}, kept)
+		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{platform}, kept)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 			stale > 0 {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Pack(body),
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Compress(body),
 			work.Business, work.ID); err != nil {
 			return fmt.Errorf("storing the progress of the recheck: %w", err)
 		}
@@ -90,7 +90,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 // EndRecheck ends the job (menu.RecheckRecords).
 func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, result []byte, items int) error {
 	return m.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		return jobs.Finish(ctx, m.db, tx, work, jobs.Ended{Failure: failure, Result: result, Objects: items})

@@ -23,15 +23,15 @@ type MenuLoader struct {
 	Store    int64 // 0: the master catalogue only
 	preview  bool  // for a dry run, which reports what a request would do
 	// meanwhile, if set, decodes what has been read while the database sends the next rows.
-	meanwhile *errgroup.Group
+	decoding *errgroup.Group
 }
 
-// then runs work at once, or in meanwhile if that is set.
-func (l *MenuLoader) then(work func() error) error {
-	if l.meanwhile == nil {
+// decodeLater runs work at once, or in meanwhile if that is set.
+func (l *MenuLoader) decodeLater(work func() error) error {
+	if l.decoding == nil {
 		return work()
 	}
-	l.meanwhile.Go(func() (err error) {
+	l.decoding.Go(func() (err error) {
 		defer func() { // nothing else recovers a panic in this goroutine
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic: %v", p)
@@ -42,8 +42,8 @@ func (l *MenuLoader) then(work func() error) error {
 	return nil
 }
 
-// masterRow is a row of catalogue_entities without business and kind.
-type masterRow struct {
+// entityRow is a row of catalogue_entities without business and kind.
+type entityRow struct {
 	ref      menu.Ref
 	parent   int64
 	allItems bool
@@ -52,30 +52,30 @@ type masterRow struct {
 
 // rows reads the result of a query by COPY. A menu is tens of thousands of rows, and the
 // driver's own protocol costs several times as much per row.
-func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgres.CopiedRow)) error {
+func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgres.CopyRow)) error {
 	if err := postgres.CopyOut(l.Ctx, l.Tx, query, args, visit); err != nil {
 		return fmt.Errorf("reading %s: %w", what, err)
 	}
 	return nil
 }
 
-// masters reads full records of a kind that match the condition.
-func (l *MenuLoader) masters(kind menu.Kind, condition string, args ...any) (list []masterRow, err error) {
+// entities reads full records of a kind that match the condition.
+func (l *MenuLoader) entities(kind menu.Kind, condition string, args ...any) (list []entityRow, err error) {
 	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM catalogue_entities
 		WHERE business_id = ? AND kind = ? AND `+condition, append([]any{l.Business, int(kind)}, args...),
-		func(row postgres.CopiedRow) {
-			list = append(list, masterRow{
+		func(row postgres.CopyRow) {
+			list = append(list, entityRow{
 				ref:    menu.Ref{ID: row.Int(0), RefID: row.Text(1), Active: row.Bool(2)},
 				parent: row.Int(3), allItems: row.Bool(4), record: row.Text(5),
 			})
 		})
 	// Sorted here, because the server would sort the large records too, on disk.
-	slices.SortFunc(list, func(a, b masterRow) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
+	slices.SortFunc(list, func(a, b entityRow) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
 	return list, err
 }
 
-// decoded decodes rows into records; settle adds the values of other columns.
-func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
+// decodeRows decodes rows into records; settle adds the values of other columns.
+func decodeRows[R any](rows []entityRow, settle func(*R, entityRow)) ([]R, error) {
 	records := make([]R, len(rows))
 	for i, row := range rows {
 		if err := menu.DecodeStored(row.record, &records[i]); err != nil {
@@ -86,30 +86,30 @@ func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
 	return records, nil
 }
 
-func settleCategory(c *menu.Category, row masterRow)       { c.Ref, c.ParentID = row.ref, row.parent }
-func settleItem(i *menu.Item, row masterRow)               { i.Ref = row.ref }
-func settleOptionGroup(g *menu.OptionGroup, row masterRow) { g.Ref = row.ref }
-func settleOption(o *menu.Option, row masterRow)           { o.Ref = row.ref }
+func fillCategory(c *menu.Category, row entityRow)       { c.Ref, c.ParentID = row.ref, row.parent }
+func fillItem(i *menu.Item, row entityRow)               { i.Ref = row.ref }
+func fillOptionGroup(g *menu.OptionGroup, row entityRow) { g.Ref = row.ref }
+func fillOption(o *menu.Option, row entityRow)           { o.Ref = row.ref }
 
-func settleTax(t *menu.Tax, row masterRow) {
+func fillTax(t *menu.Tax, row entityRow) {
 	t.Ref, t.AllItems = row.ref, row.allItems
 	t.RefID = "" // taxes and charges are identified by their content
 }
 
-func settleCharge(c *menu.Charge, row masterRow) {
+func fillCharge(c *menu.Charge, row entityRow) {
 	c.Ref, c.AllItems = row.ref, row.allItems
 	c.RefID = ""
 }
 
 // load reads and decodes records of a kind into a slice.
-func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, settle func(*R, masterRow), condition string,
+func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, settle func(*R, entityRow), condition string,
 	args ...any) error {
-	rows, err := l.masters(kind, condition, args...)
+	rows, err := l.entities(kind, condition, args...)
 	if err != nil {
 		return err
 	}
-	return l.then(func() error {
-		records, err := decoded(rows, settle)
+	return l.decodeLater(func() error {
+		records, err := decodeRows(rows, settle)
 		*into = records
 		return err
 	})
@@ -121,7 +121,7 @@ func (l *MenuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Ki
 	return l.rows(kind.String(), `SELECT id, name, active FROM catalogue_entities
 		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
 		append([]any{l.Business, int(kind)}, args...),
-		func(row postgres.CopiedRow) {
+		func(row postgres.CopyRow) {
 			ref := menu.Ref{ID: row.Int(0), RefID: row.Text(1), Active: row.Bool(2)}
 			if !known[ref.ID] {
 				known[ref.ID] = true
@@ -134,7 +134,7 @@ func (l *MenuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Ki
 func (l *MenuLoader) links(into *[]menu.Link, relation menu.Relation, condition string, args ...any) error {
 	return l.rows("associations", `SELECT from_id, to_id, position FROM menu_links
 		WHERE business_id = ? AND relation = ? AND (`+condition+`) ORDER BY from_id, position, to_id`,
-		append([]any{l.Business, int(relation)}, args...), func(row postgres.CopiedRow) {
+		append([]any{l.Business, int(relation)}, args...), func(row postgres.CopyRow) {
 			*into = append(*into, menu.Link{From: row.Int(0), To: row.Int(1), Position: int32(row.Int(2))})
 		})
 }
@@ -142,14 +142,14 @@ func (l *MenuLoader) links(into *[]menu.Link, relation menu.Relation, condition 
 // allLinks reads all associations.
 func (l *MenuLoader) allLinks(into *menu.PerRelation[[]menu.Link]) error {
 	if err := l.rows("associations", `SELECT relation, from_id, to_id, position FROM menu_links WHERE business_id = ?`,
-		[]any{l.Business}, func(row postgres.CopiedRow) {
+		[]any{l.Business}, func(row postgres.CopyRow) {
 			relation := row.Int(0)
 			into[relation] = append(into[relation],
 				menu.Link{From: row.Int(1), To: row.Int(2), Position: int32(row.Int(3))})
 		}); err != nil {
 		return err
 	}
-	return l.then(func() error {
+	return l.decodeLater(func() error {
 		for _, links := range into {
 			slices.SortFunc(links, menu.Link.Compare)
 		}
@@ -157,12 +157,12 @@ func (l *MenuLoader) allLinks(into *menu.PerRelation[[]menu.Link]) error {
 	})
 }
 
-// atStore reads the store's values of one kind that match the condition.
-func (l *MenuLoader) atStore(kind menu.Kind, condition string,
+// overrides reads the store's values of one kind that match the condition.
+func (l *MenuLoader) overrides(kind menu.Kind, condition string,
 	args ...any) (ids []int64, contents []string, err error) {
 	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM store_overrides
 		WHERE business_id = ? AND store_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
-		append([]any{l.Business, l.Store, int(kind)}, args...), func(row postgres.CopiedRow) {
+		append([]any{l.Business, l.Store, int(kind)}, args...), func(row postgres.CopyRow) {
 			ids, contents = append(ids, row.Int(0)), append(contents, row.Text(1))
 		})
 	return ids, contents, err
@@ -170,11 +170,11 @@ func (l *MenuLoader) atStore(kind menu.Kind, condition string,
 
 // values reads and decodes the store's values of one kind.
 func values[V any](l *MenuLoader, into *[]menu.AtStore[V], kind menu.Kind, condition string, args ...any) error {
-	ids, contents, err := l.atStore(kind, condition, args...)
+	ids, contents, err := l.overrides(kind, condition, args...)
 	if err != nil {
 		return err
 	}
-	return l.then(func() error {
+	return l.decodeLater(func() error {
 		list := make([]menu.AtStore[V], len(ids))
 		for i, content := range contents {
 			list[i].ID = ids[i]
@@ -192,7 +192,7 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 	if l.Store == 0 {
 		return nil
 	}
-	if into.Categories, _, err = l.atStore(menu.Categories, "true"); err != nil {
+	if into.Categories, _, err = l.overrides(menu.Categories, "true"); err != nil {
 		return err
 	}
 	condition, args := items()
@@ -203,27 +203,27 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 	return values(l, &into.Options, menu.Options, condition, args...)
 }
 
-func everything() (string, []any) { return "true", nil }
+func allRows() (string, []any) { return "true", nil }
 
 // menu reads a whole menu, starting with what takes longest to decode.
 func (l *MenuLoader) menu() (m menu.Menu, err error) {
 	steps := []func() error{
-		func() error { return load(l, &m.Options, menu.Options, settleOption, "true") },
-		func() error { return load(l, &m.Items, menu.Items, settleItem, "true") },
-		func() error { return l.storeValues(&m.Store, everything, everything) },
-		func() error { return load(l, &m.OptionGroups, menu.OptionGroups, settleOptionGroup, "true") },
+		func() error { return load(l, &m.Options, menu.Options, fillOption, "true") },
+		func() error { return load(l, &m.Items, menu.Items, fillItem, "true") },
+		func() error { return l.storeValues(&m.Store, allRows, allRows) },
+		func() error { return load(l, &m.OptionGroups, menu.OptionGroups, fillOptionGroup, "true") },
 		func() error { return l.allLinks(&m.Links) },
-		func() error { return load(l, &m.Categories, menu.Categories, settleCategory, "true") },
-		func() error { return load(l, &m.Taxes, menu.Taxes, settleTax, "true") },
-		func() error { return load(l, &m.Charges, menu.Charges, settleCharge, "true") },
+		func() error { return load(l, &m.Categories, menu.Categories, fillCategory, "true") },
+		func() error { return load(l, &m.Taxes, menu.Taxes, fillTax, "true") },
+		func() error { return load(l, &m.Charges, menu.Charges, fillCharge, "true") },
 	}
-	l.meanwhile = new(errgroup.Group)
+	l.decoding = new(errgroup.Group)
 	for _, step := range steps {
 		if err = step(); err != nil {
 			break
 		}
 	}
-	err = errors.Join(err, l.meanwhile.Wait()) // before m is returned, because the goroutines fill it
+	err = errors.Join(err, l.decoding.Wait()) // before m is returned, because the goroutines fill it
 	if err == nil {
 		m.Blocked, err = l.blocked()
 	}

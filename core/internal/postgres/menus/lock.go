@@ -12,15 +12,15 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// TryMenu does what lockMenu does without waiting. It returns ErrMenuHeld if the menu is locked.
-func TryMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
+// TryLockMenu does what lockMenu does without waiting. It returns ErrMenuHeld if the menu is locked.
+func TryLockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	var free bool
 	if err := tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(`+menuLock+`)`,
 		int64(business)).Scan(&free); err != nil {
 		return fmt.Errorf("locking the menu: %w", err)
 	}
 	if !free {
-		return ErrMenuHeld
+		return ErrMenuLocked
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func ByKind(items, options []string) (kinds []int64, names []string) {
 	return kinds, slices.Concat(items, options)
 }
 
-// ForgetTurnOns deletes the timers of items and options.
-func ForgetTurnOns(ctx context.Context, tx bun.IDB, business core.BusinessID, store int64, items,
+// DeleteTimers deletes the timers of items and options.
+func DeleteTimers(ctx context.Context, tx bun.IDB, business core.BusinessID, store int64, items,
 	options []string) error {
 	kinds, names := ByKind(items, options)
 	if len(names) == 0 {

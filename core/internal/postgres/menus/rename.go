@@ -24,13 +24,13 @@ func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bus
 	if err != nil {
 		return false, err
 	}
-	r := renaming{
+	r := aliasRenaming{
 		loader:  MenuLoader{Ctx: ctx, Tx: tx, Business: business},
 		writer:  MenuWriter{Ctx: ctx, Tx: tx, Business: business, Now: db.Clock().Now()},
 		quoted:  string(quoted),
 		resolve: core.NewPlatformNames([]string{alias.Platform}, alias).Resolve,
 	}
-	masters, err := r.masters()
+	masters, err := r.entities()
 	if err != nil {
 		return false, err
 	}
@@ -53,40 +53,40 @@ func renameAll(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.
 	return nil
 }
 
-// renaming replaces one name in the records of a menu.
-type renaming struct {
+// aliasRenaming replaces one name in the records of a menu.
+type aliasRenaming struct {
 	loader  MenuLoader
 	writer  MenuWriter
 	quoted  string // the name, as records contain it
 	resolve func(string) string
 }
 
-func (r *renaming) masters() (bool, error) {
+func (r *aliasRenaming) entities() (bool, error) {
 	const named = "position(? IN record::text) > 0"
 	var items []menu.Item
 	var options []menu.Option
 	var charges []menu.Charge
-	if err := load(&r.loader, &items, menu.Items, settleItem, named, r.quoted); err != nil {
+	if err := load(&r.loader, &items, menu.Items, fillItem, named, r.quoted); err != nil {
 		return false, err
 	}
-	if err := load(&r.loader, &options, menu.Options, settleOption, named, r.quoted); err != nil {
+	if err := load(&r.loader, &options, menu.Options, fillOption, named, r.quoted); err != nil {
 		return false, err
 	}
-	if err := load(&r.loader, &charges, menu.Charges, settleCharge, named, r.quoted); err != nil {
+	if err := load(&r.loader, &charges, menu.Charges, fillCharge, named, r.quoted); err != nil {
 		return false, err
 	}
 	plan := menu.Plan{Scope: menu.MasterScope(),
-		Items:   renamedOf(items, func(i *menu.Item) bool { return i.RenamePlatforms(r.resolve) }),
-		Options: renamedOf(options, func(o *menu.Option) bool { return o.RenamePlatforms(r.resolve) }),
-		Charges: renamedOf(charges, func(c *menu.Charge) bool { return c.RenamePlatforms(r.resolve) })}
+		Items:   changedRecords(items, func(i *menu.Item) bool { return i.RenamePlatforms(r.resolve) }),
+		Options: changedRecords(options, func(o *menu.Option) bool { return o.RenamePlatforms(r.resolve) }),
+		Charges: changedRecords(charges, func(c *menu.Charge) bool { return c.RenamePlatforms(r.resolve) })}
 	if !plan.HasChanges() {
 		return false, nil
 	}
 	return true, r.writer.Write(&plan)
 }
 
-// renamedOf returns the records that a renaming changes.
-func renamedOf[R any](records []R, rename func(*R) bool) (changes []menu.Change[R]) {
+// changedRecords returns the records that a renaming changes.
+func changedRecords[R any](records []R, rename func(*R) bool) (changes []menu.Change[R]) {
 	for i := range records {
 		if rename(&records[i]) {
 			changes = append(changes, menu.Change[R]{Record: records[i]})
@@ -96,13 +96,13 @@ func renamedOf[R any](records []R, rename func(*R) bool) (changes []menu.Change[
 }
 
 // values replaces the name in the values of items at all stores.
-func (r *renaming) values() (bool, error) {
+func (r *aliasRenaming) values() (bool, error) {
 	var stores, ids []int64
 	var contents []string
 	var failure error
 	err := r.loader.rows("the stores' items", `SELECT store_id, id, content FROM store_overrides
 		WHERE business_id = ? AND kind = ? AND position(? IN content::text) > 0 ORDER BY store_id, id`,
-		[]any{r.loader.Business, int(menu.Items), r.quoted}, func(row postgres.CopiedRow) {
+		[]any{r.loader.Business, int(menu.Items), r.quoted}, func(row postgres.CopyRow) {
 			var values menu.ItemValues
 			if err := menu.DecodeStored(row.Text(2), &values); err != nil {
 				failure = fmt.Errorf("the stored values of item %d cannot be read: %w", row.Int(1), err)
@@ -123,7 +123,7 @@ func (r *renaming) values() (bool, error) {
 		return false, err
 	}
 	for _, store := range slices.Compact(stores) { // they are sorted
-		if err := r.writer.countVersion(store); err != nil {
+		if err := r.writer.incrementVersion(store); err != nil {
 			return false, err
 		}
 	}

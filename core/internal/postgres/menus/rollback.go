@@ -77,7 +77,7 @@ func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID
 func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	finish func(menu.RollbackResult) (menu.IngestResult, error)) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
@@ -87,7 +87,7 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 		if err != nil {
 			return err
 		}
-		undone, err := m.undo(ctx, tx, work, to)
+		undone, err := m.revert(ctx, tx, work, to)
 		if err != nil {
 			return err
 		}
@@ -106,10 +106,10 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	})
 }
 
-// undo reverts the changes after a revision. It removes rows that changed since and restores
+// revert reverts the changes after a revision. It removes rows that changed since and restores
 // the earlier ones. Entities created since are removed with their ids, and so are timers set
 // since.
-func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.RollbackResult, err error) {
+func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.RollbackResult, err error) {
 	business := work.Business
 	var from, until sql.NullInt64
 	if err := tx.QueryRowContext(ctx,
@@ -135,19 +135,19 @@ func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID)
 		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
 	gone, back, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
-	for _, t := range []revisions.VersionedTable{revisions.KeptAtStore, revisions.KeptLinks, revisions.KeptMasters,
-		revisions.KeptTimings} {
+	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable, revisions.EntitiesTable,
+		revisions.TimingsTable} {
 		removed, restored := touched, touched
-		if t == revisions.KeptMasters || t == revisions.KeptTimings {
+		if t == revisions.EntitiesTable || t == revisions.TimingsTable {
 			removed, restored = gone, back
 		}
-		if err := m.touched(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.Name+` USING (`+t.Undone(since)+`) u
+		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.Name+` USING (`+t.EarlierRows(since)+`) u
 			WHERE `+t.Name+`.business_id = ?0 AND (`+revisions.Qualified(t.Name, t.Keys)+`) = (`+
 			revisions.Qualified("u", t.Keys)+`) RETURNING `+t.Name+`.*)`,
 			business, from.Int64, until.Int64); err != nil {
 			return undone, err
 		}
-		if err := m.touched(ctx, tx, t, restored, t.PutBack(t.Undone(since)), business, from.Int64,
+		if err := m.execAndRecord(ctx, tx, t, restored, t.Restore(t.EarlierRows(since)), business, from.Int64,
 			until.Int64); err != nil {
 			return undone, err
 		}
@@ -158,11 +158,11 @@ func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID)
 	if err := renameAll(ctx, m.db, tx, business); err != nil {
 		return undone, err
 	}
-	return revisions.RollbackStats(gone, back, touched), m.rolledBack(ctx, tx, work, stores)
+	return revisions.RollbackStats(gone, back, touched), m.republishAll(ctx, tx, work, stores)
 }
 
-// touched runs a statement and records the entities of the rows it changed.
-func (m Store) touched(ctx context.Context, tx bun.Conn, t revisions.VersionedTable, into map[revisions.Change]bool,
+// execAndRecord runs a statement and records the entities of the rows it changed.
+func (m Store) execAndRecord(ctx context.Context, tx bun.Conn, t revisions.VersionedTable, into map[revisions.Change]bool,
 	statement string, args ...any) error {
 	rows, err := tx.QueryContext(ctx, statement+` SELECT DISTINCT `+t.Kind+`, `+t.ID+` FROM changed`, args...)
 	if err != nil {
@@ -174,7 +174,7 @@ func (m Store) touched(ctx context.Context, tx bun.Conn, t revisions.VersionedTa
 		if err := rows.Scan(&n.Kind, &n.ID); err != nil {
 			return fmt.Errorf("rolling back to a revision: %w", err)
 		}
-		if t == revisions.KeptLinks {
+		if t == revisions.LinksTable {
 			n.Kind = menu.Relation(n.Kind).Owner()
 		}
 		into[n] = true
@@ -182,11 +182,11 @@ func (m Store) touched(ctx context.Context, tx bun.Conn, t revisions.VersionedTa
 	return rows.Err()
 }
 
-// rolledBack increases the menu versions, republishes all menus and rechecks all platforms.
-func (m Store) rolledBack(ctx context.Context, tx bun.Conn, work core.Job, stores []int64) error {
+// republishAll increases the menu versions, republishes all menus and rechecks all platforms.
+func (m Store) republishAll(ctx context.Context, tx bun.Conn, work core.Job, stores []int64) error {
 	writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
 	for _, store := range slices.Insert(stores, 0, 0) {
-		if err := writer.countVersion(store); err != nil {
+		if err := writer.incrementVersion(store); err != nil {
 			return err
 		}
 	}

@@ -27,12 +27,12 @@ func (m Store) ItemThen(ctx context.Context, business core.BusinessID, scope men
 			business, platform).Scan(&on.ServedBy); err != nil {
 			return postgres.NotFound(err, "there is no platform %q", platform)
 		}
-		before := past{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}
-		whole, err := before.menuThen(scope.StoreID, refID)
+		before := snapshot{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}
+		whole, err := before.menu(scope.StoreID, refID)
 		if err != nil {
 			return err
 		}
-		timings, zone, err := ReadTimings(ctx, tx, business, `(`+revisions.KeptTimings.AsOf("true")+`)`, before.after)
+		timings, zone, err := ReadTimings(ctx, tx, business, `(`+revisions.TimingsTable.AsOf("true")+`)`, before.after)
 		if err != nil {
 			return err
 		}
@@ -44,35 +44,35 @@ func (m Store) ItemThen(ctx context.Context, business core.BusinessID, scope men
 	return then, err
 }
 
-// past reads rows as they were before the revision with the id after.
-type past struct {
+// snapshot reads rows as they were before the revision with the id after.
+type snapshot struct {
 	ctx      context.Context
 	tx       bun.Conn
 	business core.BusinessID
 	after    core.ID
 }
 
-func (p past) masters(condition string, args ...any) ([]masterRow, error) {
-	return postgres.Collect(p.ctx, p.tx, "reading what was", func(row *masterRow) []any {
+func (p snapshot) entities(condition string, args ...any) ([]entityRow, error) {
+	return postgres.Collect(p.ctx, p.tx, "reading what was", func(row *entityRow) []any {
 		return []any{&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record}
-	}, `SELECT id, name, active, parent_id, all_items, record FROM (`+revisions.KeptMasters.AsOf(condition)+`) x ORDER BY id`,
+	}, `SELECT id, name, active, parent_id, all_items, record FROM (`+revisions.EntitiesTable.AsOf(condition)+`) x ORDER BY id`,
 		append([]any{p.business, p.after}, args...)...)
 }
 
 // links reads the associations of a relation at one end of these records.
-func (p past) links(relation menu.Relation, end string, ids ...int64) ([]menu.Link, error) {
+func (p snapshot) links(relation menu.Relation, end string, ids ...int64) ([]menu.Link, error) {
 	return postgres.Collect(p.ctx, p.tx, "reading what was", func(link *menu.Link) []any {
 		return []any{&link.From, &link.To, &link.Position}
-	}, `SELECT from_id, to_id, position FROM (`+revisions.KeptLinks.AsOf("x.relation = ?2 AND x."+end+
+	}, `SELECT from_id, to_id, position FROM (`+revisions.LinksTable.AsOf("x.relation = ?2 AND x."+end+
 		" = ANY (?3::bigint[])")+`) x
 		ORDER BY position, to_id`, p.business, p.after, int(relation), postgres.Array(ids))
 }
 
-// valuesThen reads a store's past values of these records.
-func valuesThen[V any](p past, store int64, kind menu.Kind, ids ...int64) (list []menu.AtStore[V], err error) {
+// pastValues reads a store's past values of these records.
+func pastValues[V any](p snapshot, store int64, kind menu.Kind, ids ...int64) (list []menu.AtStore[V], err error) {
 	rows, err := p.tx.QueryContext(p.ctx,
 		`SELECT id, content::text FROM (`+
-			revisions.KeptAtStore.AsOf("x.kind = ?2 AND x.store_id = ?3 AND x.id = ANY (?4::bigint[])")+
+			revisions.OverridesTable.AsOf("x.kind = ?2 AND x.store_id = ?3 AND x.id = ANY (?4::bigint[])")+
 			`) x ORDER BY id`,
 		p.business, p.after, int(kind), store, postgres.Array(ids))
 	if err != nil {
@@ -93,34 +93,34 @@ func valuesThen[V any](p past, store int64, kind menu.Kind, ids ...int64) (list 
 	return list, rows.Err()
 }
 
-// menuThen reads the part of a past menu that concerns one item.
-func (p past) menuThen(store int64, refID string) (then menu.Menu, err error) {
-	items, err := p.masters("x.kind = 1 AND x.name = ?2", refID)
+// menu reads the part of a past menu that concerns one item.
+func (p snapshot) menu(store int64, refID string) (then menu.Menu, err error) {
+	items, err := p.entities("x.kind = 1 AND x.name = ?2", refID)
 	if err != nil || len(items) == 0 {
 		return then, err
 	}
-	if then.Items, err = decoded(items, settleItem); err != nil {
+	if then.Items, err = decodeRows(items, fillItem); err != nil {
 		return then, err
 	}
-	categories, err := p.masters("x.kind = 0")
+	categories, err := p.entities("x.kind = 0")
 	if err != nil {
 		return then, err
 	}
-	if then.Categories, err = decoded(categories, settleCategory); err != nil {
+	if then.Categories, err = decodeRows(categories, fillCategory); err != nil {
 		return then, err
 	}
 	item := then.Items[0].ID
 	if then.Links[menu.ItemCategory], err = p.links(menu.ItemCategory, "from_id", item); err != nil {
 		return then, err
 	}
-	if then.Store.Items, err = valuesThen[menu.ItemValues](p, store, menu.Items, item); err != nil {
+	if then.Store.Items, err = pastValues[menu.ItemValues](p, store, menu.Items, item); err != nil {
 		return then, err
 	}
-	return then, p.groupsThen(store, item, &then)
+	return then, p.optionGroups(store, item, &then)
 }
 
-// groupsThen reads the option groups of the item and their options.
-func (p past) groupsThen(store, item int64, then *menu.Menu) (err error) {
+// optionGroups reads the option groups of the item and their options.
+func (p snapshot) optionGroups(store, item int64, then *menu.Menu) (err error) {
 	if then.Links[menu.GroupItem], err = p.links(menu.GroupItem, "to_id", item); err != nil ||
 		len(then.Links[menu.GroupItem]) == 0 {
 		return err
@@ -135,19 +135,19 @@ func (p past) groupsThen(store, item int64, then *menu.Menu) (err error) {
 	for _, link := range then.Links[menu.OptionInGroup] {
 		options = append(options, link.From)
 	}
-	rows, err := p.masters("x.kind = 2 AND x.id = ANY (?2::bigint[])", postgres.Array(groups))
+	rows, err := p.entities("x.kind = 2 AND x.id = ANY (?2::bigint[])", postgres.Array(groups))
 	if err != nil {
 		return err
 	}
-	if then.OptionGroups, err = decoded(rows, settleOptionGroup); err != nil {
+	if then.OptionGroups, err = decodeRows(rows, fillOptionGroup); err != nil {
 		return err
 	}
-	if rows, err = p.masters("x.kind = 3 AND x.id = ANY (?2::bigint[])", postgres.Array(options)); err != nil {
+	if rows, err = p.entities("x.kind = 3 AND x.id = ANY (?2::bigint[])", postgres.Array(options)); err != nil {
 		return err
 	}
-	if then.Options, err = decoded(rows, settleOption); err != nil {
+	if then.Options, err = decodeRows(rows, fillOption); err != nil {
 		return err
 	}
-	then.Store.Options, err = valuesThen[menu.OptionValues](p, store, menu.Options, options...)
+	then.Store.Options, err = pastValues[menu.OptionValues](p, store, menu.Options, options...)
 	return err
 }

@@ -26,13 +26,13 @@ import (
 // MenuSource reads menus for publication. It caches the last few catalogues while their versions
 // are current, because a catalogue change is published for all stores.
 type MenuSource struct {
-	db   *postgres.DB
-	mu   sync.Mutex
-	kept []catalogue // the most recently used is last
+	db    *postgres.DB
+	mu    sync.Mutex
+	cache []catalogue // the most recently used is last
 }
 
-// keptCatalogues is the number of cached catalogues, each at most some tens of megabytes.
-const keptCatalogues = 4
+// maxCatalogues is the number of cached catalogues, each at most some tens of megabytes.
+const maxCatalogues = 4
 
 // catalogue is the master catalogue of a business.
 type catalogue struct {
@@ -60,11 +60,11 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 			return err
 		}
 		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: storeID}
-		if err := loader.storeValues(&s.Menu.Store, everything, everything); err != nil {
+		if err := loader.storeValues(&s.Menu.Store, allRows, allRows); err != nil {
 			return err
 		}
 		if len(s.Menu.Blocked[platform]) > 0 {
-			s.LeftOut, err = leftOut(ctx, tx, business, storeID, platform)
+			s.LeftOut, err = itemFindings(ctx, tx, business, storeID, platform)
 		}
 		return err
 	})
@@ -118,7 +118,7 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	var others bool
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM (?) platform_store WHERE platform = ? AND listed AND store_id <> ?)`,
-		platforms.Outlets(business, []string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
+		platforms.PlatformStores(business, []string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
 		return fmt.Errorf("reading platform stores: %w", err)
 	}
 	if others {
@@ -140,9 +140,9 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var c catalogue
-	if at := slices.IndexFunc(m.kept, func(c catalogue) bool { return c.business == business }); at >= 0 {
-		c = m.kept[at]
-		m.kept = slices.Delete(m.kept, at, at+1)
+	if at := slices.IndexFunc(m.cache, func(c catalogue) bool { return c.business == business }); at >= 0 {
+		c = m.cache[at]
+		m.cache = slices.Delete(m.cache, at, at+1)
 	}
 	if c.business == 0 || c.version != version {
 		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
@@ -150,19 +150,19 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 		if err != nil {
 			return read, err
 		}
-		if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.KeptTimings.Present()); err != nil {
+		if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.TimingsTable.Current()); err != nil {
 			return read, err
 		}
 		c = catalogue{business, version, read}
 	}
-	if len(m.kept) == keptCatalogues {
-		m.kept = slices.Delete(m.kept, 0, 1)
+	if len(m.cache) == maxCatalogues {
+		m.cache = slices.Delete(m.cache, 0, 1)
 	}
-	m.kept = append(m.kept, c)
+	m.cache = append(m.cache, c)
 	return c.menu, nil
 }
 
-func leftOut(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
+func itemFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
 	platform string) ([]publish.Problem, error) {
 	return postgres.Collect(ctx, tx, "reading findings", func(p *publish.Problem) []any {
 		p.Entity = "item"

@@ -16,7 +16,7 @@ func (l *MenuLoader) State(needs menu.ReadSet) (menu.State, error) {
 	if s.Names, err = platforms.NamesOf(l.Ctx, l.Tx, l.Business); err != nil {
 		return s, err
 	}
-	for _, step := range []func(menu.ReadSet, *menu.State) error{l.named, l.linked, l.others, l.valued, l.spread} {
+	for _, step := range []func(menu.ReadSet, *menu.State) error{l.readNamed, l.readLinks, l.readOthers, l.readValues, l.countStores} {
 		if err := step(needs, &s); err != nil {
 			return s, err
 		}
@@ -24,38 +24,38 @@ func (l *MenuLoader) State(needs menu.ReadSet) (menu.State, error) {
 	return s, nil
 }
 
-// named reads the full records of the named entities.
-func (l *MenuLoader) named(needs menu.ReadSet, s *menu.State) error {
+// readNamed reads the full records of the named entities.
+func (l *MenuLoader) readNamed(needs menu.ReadSet, s *menu.State) error {
 	e := needs.Entities
 	if names := append(append([]string{}, e[menu.Categories].Named...),
 		e[menu.Categories].Referred...); len(names) > 0 {
 		// Includes the sub-categories of all these.
-		if err := load(l, &s.Categories, menu.Categories, settleCategory,
+		if err := load(l, &s.Categories, menu.Categories, fillCategory,
 			`(name = ANY (?) OR parent_id <> 0 AND parent_id IN (
 				SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = 0 AND name = ANY (?)))`,
 			postgres.Array(names), l.Business, postgres.Array(names)); err != nil {
 			return err
 		}
 	}
-	if err := load(l, &s.Items, menu.Items, settleItem, "name = ANY (?)",
+	if err := load(l, &s.Items, menu.Items, fillItem, "name = ANY (?)",
 		postgres.Array(e[menu.Items].Named)); err != nil {
 		return err
 	}
-	if err := load(l, &s.OptionGroups, menu.OptionGroups, settleOptionGroup, "name = ANY (?)",
+	if err := load(l, &s.OptionGroups, menu.OptionGroups, fillOptionGroup, "name = ANY (?)",
 		postgres.Array(e[menu.OptionGroups].Named)); err != nil {
 		return err
 	}
-	if err := load(l, &s.Options, menu.Options, settleOption, "name = ANY (?)",
+	if err := load(l, &s.Options, menu.Options, fillOption, "name = ANY (?)",
 		postgres.Array(e[menu.Options].Named)); err != nil {
 		return err
 	}
 	if e[menu.Taxes].Active {
-		if err := load(l, &s.Taxes, menu.Taxes, settleTax, "true"); err != nil {
+		if err := load(l, &s.Taxes, menu.Taxes, fillTax, "true"); err != nil {
 			return err
 		}
 	}
 	if e[menu.Charges].Active {
-		return load(l, &s.Charges, menu.Charges, settleCharge, "true")
+		return load(l, &s.Charges, menu.Charges, fillCharge, "true")
 	}
 	return nil
 }
@@ -65,8 +65,8 @@ func ItemRef(i *menu.Item) menu.Ref         { return i.Ref }
 func groupRef(g *menu.OptionGroup) menu.Ref { return g.Ref }
 func optionRef(o *menu.Option) menu.Ref     { return o.Ref }
 
-// linked reads the associations that the request needs.
-func (l *MenuLoader) linked(needs menu.ReadSet, s *menu.State) error {
+// readLinks reads the associations that the request needs.
+func (l *MenuLoader) readLinks(needs menu.ReadSet, s *menu.State) error {
 	const toNamed = `to_id IN (SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ANY (?))`
 	items, groups, options := IDsOf(s.Items, ItemRef), IDsOf(s.OptionGroups, groupRef), IDsOf(s.Options, optionRef)
 	if err := l.links(&s.Links[menu.ItemCategory], menu.ItemCategory, "from_id = ANY (?)",
@@ -100,8 +100,8 @@ func (l *MenuLoader) linked(needs menu.ReadSet, s *menu.State) error {
 	return nil
 }
 
-// others reads the references of entities whose records are not needed.
-func (l *MenuLoader) others(needs menu.ReadSet, s *menu.State) error {
+// readOthers reads the references of entities whose records are not needed.
+func (l *MenuLoader) readOthers(needs menu.ReadSet, s *menu.State) error {
 	known := menu.PerKind[map[int64]bool]{}
 	for kind := range known {
 		known[kind] = map[int64]bool{}
@@ -152,12 +152,12 @@ func (l *MenuLoader) others(needs menu.ReadSet, s *menu.State) error {
 	return nil
 }
 
-// valued reads the values of the addressed store.
-func (l *MenuLoader) valued(needs menu.ReadSet, s *menu.State) error {
+// readValues reads the values of the addressed store.
+func (l *MenuLoader) readValues(needs menu.ReadSet, s *menu.State) error {
 	part := func(kind menu.Kind, ids []int64) func() (string, []any) {
 		return func() (string, []any) {
 			if needs.Entities[kind].AtStore {
-				return everything()
+				return allRows()
 			}
 			return "id = ANY (?)", []any{postgres.Array(ids)}
 		}
@@ -166,8 +166,8 @@ func (l *MenuLoader) valued(needs menu.ReadSet, s *menu.State) error {
 		part(menu.Options, IDsOf(s.Options, optionRef)))
 }
 
-// switched reads the availability switches at the store since a time.
-func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
+// readSwitches reads the availability switches at the store since a time.
+func (l *MenuLoader) readSwitches(since time.Time, s *menu.State) error {
 	if l.Store == 0 {
 		return nil
 	}
@@ -193,10 +193,10 @@ func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
 	return rows.Err()
 }
 
-// spread counts the stores that reference the entities a master flush removes. Categories are
+// countStores counts the stores that reference the entities a master flush removes. Categories are
 // counted only for a dry run, which reports them. It reads every reference of the kind, as
 // the removal does.
-func (l *MenuLoader) spread(needs menu.ReadSet, s *menu.State) error {
+func (l *MenuLoader) countStores(needs menu.ReadSet, s *menu.State) error {
 	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
 		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {
 			continue

@@ -56,7 +56,7 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 	decide func(menu.State, func() int64) (menu.IngestResult, error),
 ) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
@@ -67,7 +67,7 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		if err := loader.switched(work.CreatedAt, &state); err != nil {
+		if err := loader.readSwitches(work.CreatedAt, &state); err != nil {
 			return err
 		}
 		ids := idBlock{ctx: ctx, tx: tx}
@@ -88,11 +88,11 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 				return err
 			}
 		}
-		if err := ForgetTurnOns(ctx, tx, work.Business, scope.StoreID, ingested.CancelledTimers[menu.Items],
+		if err := DeleteTimers(ctx, tx, work.Business, scope.StoreID, ingested.CancelledTimers[menu.Items],
 			ingested.CancelledTimers[menu.Options]); err != nil {
 			return err
 		}
-		found, err := publications.KeepFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
+		found, err := publications.ReplaceFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
 		if err != nil {
 			return err
 		}

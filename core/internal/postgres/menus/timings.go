@@ -24,7 +24,7 @@ func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string
 	decide func(categories map[string]int64) (menu.TimingIngestResult, error),
 ) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
@@ -74,7 +74,7 @@ func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID,
 // writeTimings replaces the timing groups with the same titles, as a revision. It increases
 // the menu version and republishes. Unchanged groups are not written.
 func (m Store) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, groups []menu.TimingChange) error {
-	stored, _, err := ReadTimings(ctx, tx, work.Business, revisions.KeptTimings.Present())
+	stored, _, err := ReadTimings(ctx, tx, work.Business, revisions.TimingsTable.Current())
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (m Store) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, gro
 		return err
 	}
 	writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
-	if err := writer.countVersion(0); err != nil {
+	if err := writer.incrementVersion(0); err != nil {
 		return err
 	}
 	return publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true})
@@ -119,7 +119,7 @@ func (m Store) writeTiming(ctx context.Context, tx bun.Conn, business core.Busin
 
 // Timings returns the category timings of a business and marks those open now.
 func (m Store) Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error) {
-	list, zone, err := ReadTimings(ctx, m.db.Tenant(business), business, revisions.KeptTimings.Present())
+	list, zone, err := ReadTimings(ctx, m.db.Tenant(business), business, revisions.TimingsTable.Current())
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type MenuWriter struct {
 
 // Write executes a plan in the order that menu.Plan requires.
 func (w *MenuWriter) Write(plan *menu.Plan) error {
-	for _, step := range []func(*menu.Plan) error{w.empty, w.deactivate, w.masters, w.unlink, w.link, w.store,
+	for _, step := range []func(*menu.Plan) error{w.emptyStores, w.deactivate, w.entities, w.unlink, w.link, w.store,
 		w.versions} {
 		if err := step(plan); err != nil {
 			return err
@@ -39,8 +39,8 @@ func (w *MenuWriter) exec(what, statement string, args ...any) error {
 	return nil
 }
 
-// empty removes the kinds of a master flush from every store.
-func (w *MenuWriter) empty(plan *menu.Plan) error {
+// emptyStores removes the kinds of a master flush from every store.
+func (w *MenuWriter) emptyStores(plan *menu.Plan) error {
 	for kind, emptied := range plan.ClearedAtStores {
 		if !emptied {
 			continue
@@ -77,11 +77,11 @@ func refIDs(refs []menu.Ref) []int64 {
 	return ids
 }
 
-const stageMasters = `is_new boolean, kind smallint, id bigint, name text, active boolean, parent_id bigint,` +
+const stageEntityColumns = `is_new boolean, kind smallint, id bigint, name text, active boolean, parent_id bigint,` +
 	` all_items boolean, record json`
 
-// masters writes the changed records of all kinds.
-func (w *MenuWriter) masters(plan *menu.Plan) error {
+// entities writes the changed records of all kinds.
+func (w *MenuWriter) entities(plan *menu.Plan) error {
 	var rows postgres.CopyWriter
 	stage(&rows, menu.Categories, plan.Categories,
 		func(c *menu.Category) (menu.Ref, int64, bool) { return c.Ref, c.ParentID, false })
@@ -98,7 +98,7 @@ func (w *MenuWriter) masters(plan *menu.Plan) error {
 	if rows.Buf.Len() == 0 {
 		return nil
 	}
-	if err := rows.Stage(w.Ctx, w.Tx, "stage_entities", stageMasters,
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_entities", stageEntityColumns,
 		"is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
 		return err
 	}
@@ -196,13 +196,13 @@ func (w *MenuWriter) store(plan *menu.Plan) error {
 	}
 	var rows postgres.CopyWriter
 	for _, id := range plan.Store.Categories {
-		stageAtStore(&rows, menu.Categories, id, struct{}{})
+		stageOverride(&rows, menu.Categories, id, struct{}{})
 	}
 	for i := range plan.Store.Items {
-		stageAtStore(&rows, menu.Items, plan.Store.Items[i].Record.ID, &plan.Store.Items[i].Record.Values)
+		stageOverride(&rows, menu.Items, plan.Store.Items[i].Record.ID, &plan.Store.Items[i].Record.Values)
 	}
 	for i := range plan.Store.Options {
-		stageAtStore(&rows, menu.Options, plan.Store.Options[i].Record.ID, &plan.Store.Options[i].Record.Values)
+		stageOverride(&rows, menu.Options, plan.Store.Options[i].Record.ID, &plan.Store.Options[i].Record.Values)
 	}
 	if rows.Buf.Len() == 0 {
 		return nil
@@ -217,7 +217,7 @@ func (w *MenuWriter) store(plan *menu.Plan) error {
 		plan.Scope.StoreID)
 }
 
-func stageAtStore(rows *postgres.CopyWriter, kind menu.Kind, id int64, content any) {
+func stageOverride(rows *postgres.CopyWriter, kind menu.Kind, id int64, content any) {
 	rows.Int(int64(kind))
 	rows.Int(id)
 	rows.JSON(false, content)
@@ -228,14 +228,14 @@ func stageAtStore(rows *postgres.CopyWriter, kind menu.Kind, id int64, content a
 // stores share, or that of the store.
 func (w *MenuWriter) versions(plan *menu.Plan) error {
 	for _, store := range plan.StaleMenus() {
-		if err := w.countVersion(store); err != nil {
+		if err := w.incrementVersion(store); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *MenuWriter) countVersion(store int64) error {
+func (w *MenuWriter) incrementVersion(store int64) error {
 	return w.exec("counting the change",
 		`INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?, ?, 1)
 		ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`, w.Business, store)

@@ -43,7 +43,7 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.SelfDelivery, state == order.Completed,
 		state == order.Cancelled
 	if errors.Is(err, sql.ErrNoRows) {
-		return o, "", noOrder(orderID)
+		return o, "", unknownOrder(orderID)
 	}
 	return o, servedBy, err
 }
@@ -75,8 +75,8 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 		}
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
 			Business: s.Business, ID: s.Reference, Kind: relay.Action,
-			Line:     relay.OrderingKey(relay.Action, s.Reference.String()),
-			Platform: s.Platform, Order: s.OrderID, Payload: payload, Actor: s.Actor, At: s.At,
+			OrderingKey: relay.OrderingKey(relay.Action, s.Reference.String()),
+			Platform:    s.Platform, Order: s.OrderID, Payload: payload, Actor: s.Actor, At: s.At,
 		}})
 	})
 	return reference, err
@@ -157,7 +157,7 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 			return fmt.Errorf("finding the action of a callback: %w", err)
 		}
 		now := a.db.Clock().Now()
-		ended, err := calls.EndBy(ctx, tx, queries.With("settle_action", postgres.Args{
+		ended, err := calls.End(ctx, tx, queries.With("settle_action", postgres.Args{
 			"business": business, "id": id, "state": state, "message": postgres.CleanText(outcome.Message),
 			"result": postgres.CleanText(outcome.CustomerPhone), "now": now, "ended": calls.EndedColumns,
 		}))
@@ -172,18 +172,18 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 	})
 }
 
-// expireAtOnce is the number of actions that one transaction expires.
-const expireAtOnce = 500
+// expireBatch is the number of actions that one transaction expires.
+const expireBatch = 500
 
 // Expire fails the actions whose outcome has been pending for longer than within. It publishes
 // their events and returns their number. Any replica may call it.
 func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
-	for step := expireAtOnce; step == expireAtOnce; n += step {
+	for step := expireBatch; step == expireBatch; n += step {
 		err := outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			now := a.db.Clock().Now()
-			ended, err := calls.EndBy(ctx, tx, queries.With("expire_actions", postgres.Args{
+			ended, err := calls.End(ctx, tx, queries.With("expire_actions", postgres.Args{
 				"state": relay.Failed, "message": "the aggregator has not told the outcome in time", "now": now,
-				"kind": relay.Action, "since": now.Add(-within), "limit": expireAtOnce, "ended": calls.EndedColumns,
+				"kind": relay.Action, "since": now.Add(-within), "limit": expireBatch, "ended": calls.EndedColumns,
 			}))
 			if step = len(ended); err != nil || step == 0 {
 				return err

@@ -26,7 +26,7 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 			business, c.Platform, c.PlatformOrderID).Scan(&id)
 		switch {
 		case err == nil && kept:
-			return id, order.Placed, o.meet(ctx, business, id, c)
+			return id, order.Placed, o.applyCancellation(ctx, business, id, c)
 		case err == nil:
 			from, err = o.Change(ctx, business, id, c.Change())
 			return id, from, err
@@ -47,9 +47,9 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 	}
 }
 
-// meet applies a stored cancellation to its order. An order that has ended meanwhile is left
+// applyCancellation applies a stored cancellation to its order. An order that has ended meanwhile is left
 // unchanged.
-func (o Store) meet(ctx context.Context, business core.BusinessID, id int64, c order.Cancellation) error {
+func (o Store) applyCancellation(ctx context.Context, business core.BusinessID, id int64, c order.Cancellation) error {
 	if _, err := o.Change(ctx, business, id, c.Change()); err != nil && core.CodeOf(err) != core.Conflict &&
 		core.CodeOf(err) != core.NotFound {
 		return err
@@ -62,12 +62,12 @@ func (o Store) meet(ctx context.Context, business core.BusinessID, id int64, c o
 	return nil
 }
 
-// MeetCancellations cancels the orders that arrived after their cancellations.
-func (o Store) MeetCancellations(ctx context.Context) error {
-	return o.meetThose(ctx, `true`)
+// ApplyPendingCancellations cancels the orders that arrived after their cancellations.
+func (o Store) ApplyPendingCancellations(ctx context.Context) error {
+	return o.applyPending(ctx, `true`)
 }
 
-func (o Store) meetThose(ctx context.Context, condition string, args ...any) error {
+func (o Store) applyPending(ctx context.Context, condition string, args ...any) error {
 	type met struct {
 		business core.BusinessID
 		id       int64
@@ -83,22 +83,22 @@ func (o Store) meetThose(ctx context.Context, condition string, args ...any) err
 		return err
 	}
 	for _, m := range list {
-		if err := o.meet(ctx, m.business, m.id, m.Cancellation); err != nil {
+		if err := o.applyCancellation(ctx, m.business, m.id, m.Cancellation); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meetTime bounds the search for stored cancellations of a batch of orders.
-const meetTime = 2 * time.Second
+// applyTimeout bounds the search for stored cancellations of a batch of orders.
+const applyTimeout = 2 * time.Second
 
-// meetCancellations applies stored cancellations to the orders of a batch that has just been
+// applyCancellations applies stored cancellations to the orders of a batch that has just been
 // committed. MeetCancellations retries what fails here.
-func (b *intakeBatch) meetCancellations() {
+func (b *intakeBatch) applyCancellations() {
 	var keys []orderKey
 	for _, p := range b.placed {
-		if !p.lost && p.served != core.ServedByMerchant {
+		if !p.duplicate && p.servedBy != core.ServedByMerchant {
 			keys = append(keys, p.key)
 		}
 	}
@@ -106,9 +106,9 @@ func (b *intakeBatch) meetCancellations() {
 		return
 	}
 	businesses, platforms, refs := columnsOf(keys)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), meetTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), applyTimeout)
 	defer cancel()
-	err := New(b.db).meetThose(ctx,
+	err := New(b.db).applyPending(ctx,
 		`(c.business_id, c.platform, c.platform_order_id) IN (SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[]))`,
 		postgres.Array(businesses), postgres.Array(platforms), postgres.Array(refs))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// EscalateBack bounds the age of the orders that Escalate checks. After a longer outage of all
+// EscalationWindow bounds the age of the orders that Escalate checks. After a longer outage of all
 // hubs, older orders need no alert.
-const EscalateBack = 24 * time.Hour
+const EscalationWindow = 24 * time.Hour
 
 // Escalate marks the orders whose acknowledgement is overdue and returns their number. The
 // limit is that of the business, else within; 0 means no limit.
@@ -45,7 +45,7 @@ func (o Store) Escalate(ctx context.Context, within time.Duration) (n int, err e
 func (o Store) escalate(ctx context.Context, tx bun.Conn, now, from time.Time, within time.Duration) (int, error) {
 	rows, err := tx.QueryContext(ctx, queries.With("overdue", postgres.Args{
 		"now": now, "from": from, "within_seconds": int(within / time.Second),
-		"back_seconds": int(EscalateBack / time.Second), "placed": order.Placed,
+		"back_seconds": int(EscalationWindow / time.Second), "placed": order.Placed,
 	}))
 	if err != nil {
 		return 0, fmt.Errorf("finding unacknowledged orders: %w", err)

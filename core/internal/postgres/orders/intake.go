@@ -15,34 +15,34 @@ import (
 // Intake batches orders: those that arrive during a transaction are stored together by the
 // next one.
 type Intake struct {
-	db     *postgres.DB
-	pantry pantry
-	ids    orderIDs
-	rounds postgres.Batcher[order.PlaceRequest, order.PlaceResult]
+	db      *postgres.DB
+	cache   menuCache
+	ids     orderIDs
+	batcher postgres.Batcher[order.PlaceRequest, order.PlaceResult]
 }
 
 // Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A
 // second concurrent transaction pays only for many waiting orders.
 const (
-	intakeBeside  = 2
-	intakeCrowd   = 32
-	intakeSize    = 128
-	intakeWaiting = 8192
+	intakeMaxConcurrent = 2
+	intakeMinBatch      = 32
+	intakeMaxBatch      = 128
+	intakeMaxWaiting    = 8192
 )
 
 // NewIntake returns an Intake; the caller must Close it.
 func NewIntake(db *postgres.DB) *Intake {
 	i := &Intake{db: db}
-	i.rounds = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch, MaxConcurrent: intakeBeside,
-		MinBatch: intakeCrowd, MaxBatch: intakeSize, MaxWaiting: intakeWaiting}
+	i.batcher = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch, MaxConcurrent: intakeMaxConcurrent,
+		MinBatch: intakeMinBatch, MaxBatch: intakeMaxBatch, MaxWaiting: intakeMaxWaiting}
 	return i
 }
 
 // Close rejects further orders and waits until the accepted ones are stored.
-func (i *Intake) Close() { i.rounds.Close() }
+func (i *Intake) Close() { i.batcher.Close() }
 
 // Waiting returns the number of orders that wait in this replica.
-func (i *Intake) Waiting() int { return i.rounds.Waiting() }
+func (i *Intake) Waiting() int { return i.batcher.Waiting() }
 
 // Place stores an order with its event; both are durable when it returns. A repeated
 // platform_order_id returns the known order's id and publishes no second event.
@@ -51,7 +51,7 @@ func (i *Intake) Waiting() int { return i.rounds.Waiting() }
 // returns Unavailable if nothing was stored.
 func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error) {
 	arrival.Trace = core.TraceFromContext(ctx)
-	return i.rounds.Do(ctx, arrival)
+	return i.batcher.Do(ctx, arrival)
 }
 
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
@@ -63,8 +63,8 @@ func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) 
 }
 
 func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
-	b := &intakeBatch{ctx: ctx, db: i.db, pantry: &i.pantry, ids: &i.ids, arrivals: arrivals,
-		verdicts: make([]postgres.Result[order.PlaceResult], len(arrivals))}
+	b := &intakeBatch{ctx: ctx, db: i.db, cache: &i.cache, ids: &i.ids, arrivals: arrivals,
+		results: make([]postgres.Result[order.PlaceResult], len(arrivals))}
 	err := outbox.Run(ctx, i.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		b.tx = tx
 		if err := b.read(); err != nil {
@@ -80,7 +80,7 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest) ([]p
 		if err := b.insert(receivers); err != nil {
 			return err
 		}
-		if err := b.settle(); err != nil {
+		if err := b.setResults(); err != nil {
 			return err
 		}
 		if err := box.QueueCalls(ctx, tx, b.acknowledgements()); err != nil {
@@ -91,6 +91,6 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest) ([]p
 	if err != nil {
 		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
 	}
-	b.meetCancellations()
-	return b.verdicts, nil
+	b.applyCancellations()
+	return b.results, nil
 }

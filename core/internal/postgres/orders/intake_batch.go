@@ -22,13 +22,13 @@ type intakeBatch struct {
 	ctx      context.Context
 	tx       bun.Conn
 	db       *postgres.DB
-	pantry   *pantry
+	cache    *menuCache
 	ids      *orderIDs
 	arrivals []order.PlaceRequest
-	verdicts []postgres.Result[order.PlaceResult] // one per arrival
-	settings map[settingKey]*setting
+	results  []postgres.Result[order.PlaceResult] // one per arrival
+	contexts map[contextKey]*orderContext
 	placed   []*placedOrder // in key order
-	refused  []int          // rejected arrivals; a repeat of a known order still succeeds
+	rejected []int          // rejected arrivals; a repeat of a known order still succeeds
 }
 
 // orderKey identifies an order.
@@ -44,15 +44,15 @@ func keyOf(a *order.PlaceRequest) orderKey {
 
 // placedOrder is an order that the transaction stores.
 type placedOrder struct {
-	key      orderKey
-	arrivals []int // the first created it, the others repeat it
-	id       int64
-	event    core.Event
-	store    int64
-	relay    *order.Relay
-	served   string // core.Platform.ServedBy
-	accept   relay.Accept
-	lost     bool // another transaction stored it first
+	key       orderKey
+	arrivals  []int // the first created it, the others repeat it
+	id        int64
+	event     core.Event
+	store     int64
+	relay     *order.Relay
+	servedBy  string // core.Platform.ServedBy
+	accept    relay.Accept
+	duplicate bool // another transaction stored it first
 }
 
 // place prices the orders and creates their events.
@@ -70,16 +70,16 @@ func (b *intakeBatch) place() error {
 			continue
 		}
 		// Event ids one microsecond apart sort like the orders.
-		p, err := b.work(i, ids[i], now, now.Add(time.Duration(i)*time.Microsecond))
+		p, err := b.price(i, ids[i], now, now.Add(time.Duration(i)*time.Microsecond))
 		if err != nil {
-			b.verdicts[i].Err = err
-			b.refused = append(b.refused, i)
+			b.results[i].Err = err
+			b.rejected = append(b.rejected, i)
 			continue
 		}
 		first[key] = p
 		b.placed = append(b.placed, p)
 	}
-	b.refused = slices.DeleteFunc(b.refused, func(i int) bool { return first[keyOf(&b.arrivals[i])] != nil })
+	b.rejected = slices.DeleteFunc(b.rejected, func(i int) bool { return first[keyOf(&b.arrivals[i])] != nil })
 	slices.SortFunc(b.placed, func(a, b *placedOrder) int {
 		return cmp.Or(cmp.Compare(a.key.business, b.key.business), cmp.Compare(a.key.platform, b.key.platform),
 			cmp.Compare(a.key.ref, b.key.ref))
@@ -87,10 +87,10 @@ func (b *intakeBatch) place() error {
 	return nil
 }
 
-// work prices one order.
-func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder, error) {
+// price prices one order.
+func (b *intakeBatch) price(i int, id int64, now, unique time.Time) (*placedOrder, error) {
 	a := &b.arrivals[i]
-	setting := b.settings[settingOf(a)]
+	setting := b.contexts[contextKeyOf(a)]
 	switch {
 	case setting == nil || setting.Platform.ServedBy == "":
 		return nil, core.NoSuch("platform", postgres.Quoted(a.Draft.Platform), "there is no platform with this name")
@@ -108,7 +108,7 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 	}
 	return &placedOrder{
 		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay,
-		served: setting.Platform.ServedBy, accept: setting.accept,
+		servedBy: setting.Platform.ServedBy, accept: setting.accept,
 		event: core.Event{
 			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, OrderID: id,
 			Sequence: 1, Trace: a.Trace,
@@ -159,42 +159,42 @@ func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
 			mine[id] = true
 		}
 		for _, p := range b.placed {
-			p.lost = !mine[p.id]
+			p.duplicate = !mine[p.id]
 		}
 	}
 	return nil
 }
 
-// settle sets the results. Repeated orders keep their ids, also if another transaction stored
+// setResults sets the results. Repeated orders keep their ids, also if another transaction stored
 // them first.
-func (b *intakeBatch) settle() error {
+func (b *intakeBatch) setResults() error {
 	var keys []orderKey
 	for _, p := range b.placed {
-		if p.lost {
+		if p.duplicate {
 			keys = append(keys, p.key)
 		}
 	}
-	for _, i := range b.refused {
+	for _, i := range b.rejected {
 		keys = append(keys, keyOf(&b.arrivals[i]))
 	}
 	known, err := knownOrders(b.ctx, b.tx, keys)
 	if err != nil {
 		return err
 	}
-	for _, i := range b.refused {
+	for _, i := range b.rejected {
 		if id := known[keyOf(&b.arrivals[i])]; id != 0 {
-			b.verdicts[i] = postgres.Result[order.PlaceResult]{Value: order.PlaceResult{OrderID: id, Duplicate: true}}
+			b.results[i] = postgres.Result[order.PlaceResult]{Value: order.PlaceResult{OrderID: id, Duplicate: true}}
 		}
 	}
 	for _, p := range b.placed {
-		if p.lost {
+		if p.duplicate {
 			p.id = known[p.key]
 		}
 		if p.id == 0 {
 			return fmt.Errorf("order %v was not stored", p.key)
 		}
 		for n, i := range p.arrivals {
-			b.verdicts[i].Value = order.PlaceResult{OrderID: p.id, Duplicate: p.lost || n > 0}
+			b.results[i].Value = order.PlaceResult{OrderID: p.id, Duplicate: p.duplicate || n > 0}
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (b *intakeBatch) settle() error {
 func (b *intakeBatch) events() []core.Event {
 	list := make([]core.Event, 0, len(b.placed))
 	for _, p := range b.placed {
-		if !p.lost {
+		if !p.duplicate {
 			list = append(list, p.event)
 		}
 	}
@@ -215,7 +215,7 @@ func (b *intakeBatch) events() []core.Event {
 // acknowledgements returns the calls that accept the orders at their aggregators.
 func (b *intakeBatch) acknowledgements() (calls []outbox.Call) {
 	for _, p := range b.placed {
-		if !p.lost && p.served != core.ServedByMerchant && p.accept == relay.AcceptHub {
+		if !p.duplicate && p.servedBy != core.ServedByMerchant && p.accept == relay.AcceptHub {
 			calls = append(calls, acknowledgement(p.key.business, p))
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// readDishes reads items and options for the settings that need them.
-func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
+// readEntries reads items and options for the settings that need them.
+func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 	if len(named) == 0 {
 		return nil
 	}
@@ -41,72 +41,72 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key dishKey
-		var stored storedDish
+		var key entryKey
+		var stored storedEntry
 		if err := rows.Scan(&key.business, &key.store, &key.option, &key.ref, &stored.id, &stored.active,
-			&stored.record, &stored.content, &stored.shut,
-			pgdialect.Array(&stored.naming), pgdialect.Array(&stored.blocked), &stored.groups,
-			pgdialect.Array(&stored.within)); err != nil {
+			&stored.record, &stored.content, &stored.categoryInactive,
+			pgdialect.Array(&stored.namedBy), pgdialect.Array(&stored.blocked), &stored.groups,
+			pgdialect.Array(&stored.inGroups)); err != nil {
 			return fmt.Errorf("reading menus: %w", err)
 		}
 		for _, s := range named[key] {
-			d, err := stored.on(s.Platform, key.option)
+			d, err := stored.onPlatform(s.Platform, key.option)
 			if err != nil {
 				return fmt.Errorf("reading stored record %d: %w", stored.id, err)
 			}
-			s.shelf.put(key.dishName, d)
-			s.serve(key.dishName, d)
+			s.menu.put(key.entryName, d)
+			s.add(key.entryName, d)
 		}
 		delete(named, key)
 	}
 	for key, settings := range named { // also cache what does not exist
 		for _, s := range settings {
-			s.shelf.put(key.dishName, dish{})
+			s.menu.put(key.entryName, menuEntry{})
 		}
 	}
 	return rows.Err()
 }
 
-// storedDish is an item or option as stored.
-type storedDish struct {
-	id      int64
-	active  bool
-	record  []byte // of which the active flag is not current
-	content []byte // the store's values; nil if the store does not sell it
-	shut    bool   // in an inactive category
-	naming  []int64
-	blocked []string // platforms with findings against the item
-	groups  []byte   // of the item, or nested under the option; nil: none
-	within  []int64  // the groups that contain the option
+// storedEntry is an item or option as stored.
+type storedEntry struct {
+	id               int64
+	active           bool
+	record           []byte // of which the active flag is not current
+	content          []byte // the store's values; nil if the store does not sell it
+	categoryInactive bool   // in an inactive category
+	namedBy          []int64
+	blocked          []string // platforms with findings against the item
+	groups           []byte   // of the item, or nested under the option; nil: none
+	inGroups         []int64  // the groups that contain the option
 }
 
-// on returns the item or option as it is on a platform.
-func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
+// onPlatform returns the item or option as it is on a platform.
+func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry, error) {
 	var groups []order.MenuGroup
 	if err := decodeStored(d.groups, &groups); err != nil {
-		return dish{}, err
+		return menuEntry{}, err
 	}
 	if option {
 		var master menu.Option
 		var here *menu.OptionValues
 		if err := d.decode(&master, &here); err != nil {
-			return dish{}, err
+			return menuEntry{}, err
 		}
 		master.Active = d.active
 		known := &order.MenuOption{ID: d.id, Title: master.Title, Reason: menu.OptionOrderability(&master, here),
-			Groups: d.within, Nested: groups}
+			Groups: d.inGroups, Nested: groups}
 		if here != nil {
 			known.Price = here.Price
 		}
-		return dish{option: known}, nil
+		return menuEntry{option: known}, nil
 	}
 	var master menu.Item
 	var here *menu.ItemValues
 	if err := d.decode(&master, &here); err != nil {
-		return dish{}, err
+		return menuEntry{}, err
 	}
 	master.Active = d.active
-	offer := menu.Offer{Item: &master, AtStore: here, Platform: platform.Name, CategoryInactive: d.shut,
+	offer := menu.Offer{Item: &master, AtStore: here, Platform: platform.Name, CategoryInactive: d.categoryInactive,
 		BreaksRule: slices.Contains(d.blocked, platform.Name)}
 	known := &order.MenuItem{
 		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Tags: master.TagsOn(platform.Name),
@@ -115,10 +115,10 @@ func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
 	if here != nil {
 		known.Price, known.Stock = menu.ResolvePrice(&master, here, platform), here.CurrentStock
 	}
-	return dish{naming: d.naming, item: known}, nil
+	return menuEntry{namedBy: d.namedBy, item: known}, nil
 }
 
-func (d storedDish) decode(master, here any) error {
+func (d storedEntry) decode(master, here any) error {
 	if err := json.Unmarshal(d.record, master); err != nil {
 		return err
 	}
@@ -133,39 +133,39 @@ func decodeStored(raw []byte, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// serveLevies adds the taxes and charges to the settings.
-func (b *intakeBatch) serveLevies() error {
-	missing := map[core.BusinessID]*levies{}
-	for _, s := range b.settings {
-		if s.exists() && s.shelf.found() == nil {
-			missing[s.Business] = &levies{}
+// addTaxesAndCharges adds the taxes and charges to the settings.
+func (b *intakeBatch) addTaxesAndCharges() error {
+	missing := map[core.BusinessID]*taxesAndCharges{}
+	for _, s := range b.contexts {
+		if s.exists() && s.menu.getTaxesAndCharges() == nil {
+			missing[s.Business] = &taxesAndCharges{}
 		}
 	}
-	if err := b.readLevies(missing); err != nil {
+	if err := b.readTaxesAndCharges(missing); err != nil {
 		return err
 	}
-	for _, s := range b.settings {
+	for _, s := range b.contexts {
 		if !s.exists() {
 			continue
 		}
-		found := s.shelf.found()
+		found := s.menu.getTaxesAndCharges()
 		if found == nil {
 			found = missing[s.Business]
-			s.shelf.keep(found)
+			s.menu.putTaxesAndCharges(found)
 		}
 		s.Taxes, s.Charges = slices.Clone(found.taxes), slices.Clone(found.charges)
 		for i, id := range found.taxIDs {
-			s.Taxes[i].Items = s.naming[id]
+			s.Taxes[i].Items = s.namedItems[id]
 		}
 		for i, id := range found.chargeIDs {
-			s.Charges[i].Items = s.naming[id]
+			s.Charges[i].Items = s.namedItems[id]
 		}
 	}
 	return nil
 }
 
-// readLevies reads the active taxes and charges of businesses.
-func (b *intakeBatch) readLevies(of map[core.BusinessID]*levies) error {
+// readTaxesAndCharges reads the active taxes and charges of businesses.
+func (b *intakeBatch) readTaxesAndCharges(of map[core.BusinessID]*taxesAndCharges) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (b *intakeBatch) readLevies(of map[core.BusinessID]*levies) error {
 	return rows.Err()
 }
 
-func (l *levies) addTax(id int64, record []byte, all bool) error {
+func (l *taxesAndCharges) addTax(id int64, record []byte, all bool) error {
 	var master menu.Tax
 	if err := json.Unmarshal(record, &master); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (l *levies) addTax(id int64, record []byte, all bool) error {
 	return nil
 }
 
-func (l *levies) addCharge(id int64, record []byte, all, naming bool) error {
+func (l *taxesAndCharges) addCharge(id int64, record []byte, all, naming bool) error {
 	var master menu.Charge
 	if err := json.Unmarshal(record, &master); err != nil {
 		return err

@@ -12,41 +12,41 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// settingKey identifies what the setting of an order depends on.
-type settingKey struct {
+// contextKey identifies what the setting of an order depends on.
+type contextKey struct {
 	business        core.BusinessID
 	platform, store string
 }
 
-func settingOf(a *order.PlaceRequest) settingKey {
-	return settingKey{a.Business, a.Draft.Platform, a.Draft.StoreRefID}
+func contextKeyOf(a *order.PlaceRequest) contextKey {
+	return contextKey{a.Business, a.Draft.Platform, a.Draft.StoreRefID}
 }
 
-// setting is the pricing context of an order, with the cached menu.
-type setting struct {
+// orderContext is the pricing context of an order, with the cached menu.
+type orderContext struct {
 	order.PricingContext
-	shelf  *shelf
-	served map[dishName]bool
-	accept relay.Accept             // of the platform
-	naming map[int64]map[int64]bool // items of the orders that a tax or charge names
+	menu       *cachedMenu
+	loaded     map[entryName]bool
+	accept     relay.Accept             // of the platform
+	namedItems map[int64]map[int64]bool // items of the orders that a tax or charge names
 }
 
 // exists reports whether the business has the store and the platform.
-func (s *setting) exists() bool { return s != nil && s.Store.ID != 0 && s.Platform.ServedBy != "" }
+func (s *orderContext) exists() bool { return s != nil && s.Store.ID != 0 && s.Platform.ServedBy != "" }
 
-// serve adds an item or option to the setting.
-func (s *setting) serve(name dishName, d dish) {
-	s.served[name] = true
+// add adds an item or option to the setting.
+func (s *orderContext) add(name entryName, d menuEntry) {
+	s.loaded[name] = true
 	switch {
 	case d.option != nil:
 		s.Options[name.ref] = d.option
 	case d.item != nil:
 		s.Items[name.ref] = d.item
-		for _, id := range d.naming {
-			if s.naming[id] == nil {
-				s.naming[id] = map[int64]bool{}
+		for _, id := range d.namedBy {
+			if s.namedItems[id] == nil {
+				s.namedItems[id] = map[int64]bool{}
 			}
-			s.naming[id][d.item.ID] = true
+			s.namedItems[id][d.item.ID] = true
 		}
 	}
 }
@@ -54,11 +54,11 @@ func (s *setting) serve(name dishName, d dish) {
 // read reads what the orders need. The number of statements does not grow with the number of
 // orders.
 func (b *intakeBatch) read() error {
-	b.settings = map[settingKey]*setting{}
+	b.contexts = map[contextKey]*orderContext{}
 	for i := range b.arrivals {
-		b.settings[settingOf(&b.arrivals[i])] = nil
+		b.contexts[contextKeyOf(&b.arrivals[i])] = nil
 	}
-	if err := b.readSettings(); err != nil {
+	if err := b.readContexts(); err != nil {
 		return err
 	}
 	b.resolve()
@@ -70,22 +70,22 @@ func (b *intakeBatch) read() error {
 func (b *intakeBatch) resolve() {
 	for i := range b.arrivals {
 		a := &b.arrivals[i]
-		s := b.settings[settingOf(a)]
+		s := b.contexts[contextKeyOf(a)]
 		if s == nil || s.Platform.Name == "" {
 			continue
 		}
 		a.Draft.Platform = s.Platform.Name
-		if key := settingOf(a); b.settings[key] == nil {
-			b.settings[key] = s
+		if key := contextKeyOf(a); b.contexts[key] == nil {
+			b.contexts[key] = s
 		}
 	}
 }
 
-// readSettings reads businesses, platforms and stores.
-func (b *intakeBatch) readSettings() error {
+// readContexts reads businesses, platforms and stores.
+func (b *intakeBatch) readContexts() error {
 	var businesses []int64
 	var platforms, stores []string
-	for key := range b.settings {
+	for key := range b.contexts {
 		businesses, platforms, stores = append(businesses, int64(key.business)), append(platforms, key.platform),
 			append(stores, key.store)
 	}
@@ -102,14 +102,14 @@ func (b *intakeBatch) readSettings() error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key settingKey
+		var key contextKey
 		var listing store.Listing
 		var versions menuVersions
 		var timings, timezone string
 		var least, latitude, longitude *string
-		s := &setting{
+		s := &orderContext{
 			PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
-			served:         map[dishName]bool{}, naming: map[int64]map[int64]bool{},
+			loaded:         map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
 		}
 		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
 			&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
@@ -121,8 +121,8 @@ func (b *intakeBatch) readSettings() error {
 		}
 		s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
 		if s.exists() {
-			s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
-			opening, err := s.shelf.opens(timings, timezone)
+			s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, versions)
+			opening, err := s.menu.openingHours(timings, timezone)
 			if err != nil {
 				return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
 			}
@@ -140,49 +140,49 @@ func (b *intakeBatch) readSettings() error {
 			}
 			*field = &amount
 		}
-		b.settings[key] = s
+		b.contexts[key] = s
 	}
 	return rows.Err()
 }
 
-// dishKey identifies an item or option of a business at a store.
-type dishKey struct {
+// entryKey identifies an item or option of a business at a store.
+type entryKey struct {
 	business core.BusinessID
 	store    int64
-	dishName
+	entryName
 }
 
 // readMenus adds the named items and options and the taxes and charges to the settings. It
 // reads from the database what is not cached.
 func (b *intakeBatch) readMenus() error {
-	missing := map[dishKey][]*setting{}
-	serve := func(s *setting, name dishName) {
-		if s.served[name] {
+	missing := map[entryKey][]*orderContext{}
+	serve := func(s *orderContext, name entryName) {
+		if s.loaded[name] {
 			return
 		}
-		if d, known := s.shelf.get(name); known {
-			s.serve(name, d)
+		if d, known := s.menu.get(name); known {
+			s.add(name, d)
 			return
 		}
-		s.served[name] = true
-		key := dishKey{s.Business, s.Store.ID, name}
+		s.loaded[name] = true
+		key := entryKey{s.Business, s.Store.ID, name}
 		missing[key] = append(missing[key], s)
 	}
 	for i := range b.arrivals {
 		a := &b.arrivals[i]
-		s := b.settings[settingOf(a)]
+		s := b.contexts[contextKeyOf(a)]
 		if !s.exists() {
 			continue
 		}
 		for j := range a.Draft.Items {
-			serve(s, dishName{false, a.Draft.Items[j].RefID})
+			serve(s, entryName{false, a.Draft.Items[j].RefID})
 			for k := range a.Draft.Items[j].Options {
-				serve(s, dishName{true, a.Draft.Items[j].Options[k].RefID})
+				serve(s, entryName{true, a.Draft.Items[j].Options[k].RefID})
 			}
 		}
 	}
-	if err := b.readDishes(missing); err != nil {
+	if err := b.readEntries(missing); err != nil {
 		return err
 	}
-	return b.serveLevies()
+	return b.addTaxesAndCharges()
 }

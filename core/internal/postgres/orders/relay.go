@@ -17,8 +17,8 @@ import (
 func acknowledgement(business core.BusinessID, placed *placedOrder) outbox.Call {
 	return outbox.Call{
 		Business: business, ID: core.NewID(placed.event.At), Kind: relay.OrderAcknowledge,
-		Line:     relay.OrderKey(placed.id),
-		Platform: placed.key.platform, Order: placed.id, Payload: []byte(`{"accepted":true}`), Actor: "hub",
+		OrderingKey: relay.OrderKey(placed.id),
+		Platform:    placed.key.platform, Order: placed.id, Payload: []byte(`{"accepted":true}`), Actor: "hub",
 		At: placed.event.At,
 	}
 }
@@ -47,7 +47,7 @@ func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *ou
 	tell := func(kind relay.Kind, payload any) error {
 		encoded, err := json.Marshal(payload)
 		calls = append(calls, outbox.Call{
-			Business: business, ID: core.NewID(now), Kind: kind, Line: relay.OrderKey(subject.OrderID),
+			Business: business, ID: core.NewID(now), Kind: kind, OrderingKey: relay.OrderKey(subject.OrderID),
 			Platform: subject.Platform, Order: subject.OrderID, Payload: encoded, Actor: change.Actor, At: now,
 		})
 		return err

@@ -14,38 +14,38 @@ import (
 
 // Riders batches statuses and locations of riders, like Intake.
 type Riders struct {
-	db       *postgres.DB
-	statuses postgres.Batcher[order.RiderUpdate, bool]
-	places   postgres.Batcher[order.RiderLocation, struct{}]
+	db        *postgres.DB
+	statuses  postgres.Batcher[order.RiderUpdate, bool]
+	locations postgres.Batcher[order.RiderLocation, struct{}]
 }
 
 // Bounds of the batches of statuses and of locations.
 const (
-	riderBeside  = 2
-	riderCrowd   = 16
-	statusSize   = 128
-	placeSize    = 512
-	riderWaiting = 8192
+	riderMaxConcurrent = 2
+	riderMinBatch      = 16
+	statusMaxBatch     = 128
+	locationMaxBatch   = 512
+	riderMaxWaiting    = 8192
 )
 
 // NewRiders returns Riders; the caller must Close them.
 func NewRiders(db *postgres.DB) *Riders {
 	r := &Riders{db: db}
-	r.statuses = postgres.Batcher[order.RiderUpdate, bool]{Run: r.UpdateBatch, MaxConcurrent: riderBeside,
-		MinBatch: riderCrowd, MaxBatch: statusSize, MaxWaiting: riderWaiting}
-	r.places = postgres.Batcher[order.RiderLocation, struct{}]{Run: r.LocateBatch, MaxConcurrent: riderBeside,
-		MinBatch: riderCrowd, MaxBatch: placeSize, MaxWaiting: riderWaiting}
+	r.statuses = postgres.Batcher[order.RiderUpdate, bool]{Run: r.UpdateBatch, MaxConcurrent: riderMaxConcurrent,
+		MinBatch: riderMinBatch, MaxBatch: statusMaxBatch, MaxWaiting: riderMaxWaiting}
+	r.locations = postgres.Batcher[order.RiderLocation, struct{}]{Run: r.LocateBatch, MaxConcurrent: riderMaxConcurrent,
+		MinBatch: riderMinBatch, MaxBatch: locationMaxBatch, MaxWaiting: riderMaxWaiting}
 	return r
 }
 
 // Close rejects further updates and waits until the accepted ones are stored.
 func (r *Riders) Close() {
 	r.statuses.Close()
-	r.places.Close()
+	r.locations.Close()
 }
 
 // Waiting returns the numbers of statuses and locations that wait in this replica.
-func (r *Riders) Waiting() (statuses, places int) { return r.statuses.Waiting(), r.places.Waiting() }
+func (r *Riders) Waiting() (statuses, places int) { return r.statuses.Waiting(), r.locations.Waiting() }
 
 // Update stores a status with its event and, if a plugin serves the platform, its call; all are
 // durable when it returns. It reports whether the status changed anything. It returns
@@ -58,20 +58,20 @@ func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, er
 // Locate stores a rider's location, and queues it if a plugin serves the platform. It returns
 // NotFound for an unknown order, and Invalid if the order is not self-delivered.
 func (r *Riders) Locate(ctx context.Context, location order.RiderLocation) error {
-	_, err := r.places.Do(ctx, location)
+	_, err := r.locations.Do(ctx, location)
 	return err
 }
 
 // UpdateBatch stores statuses of riders in one transaction.
 func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) []postgres.Result[bool] {
 	return postgres.SplitOnError(updates, func(updates []order.RiderUpdate) ([]postgres.Result[bool], error) {
-		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, verdicts: make([]postgres.Result[bool], len(updates))}
+		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, results: make([]postgres.Result[bool], len(updates))}
 		err := outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			b.tx = tx
 			if err := b.read(); err != nil {
 				return err
 			}
-			if err := b.take(); err != nil {
+			if err := b.apply(); err != nil {
 				return err
 			}
 			if err := b.write(); err != nil {
@@ -85,6 +85,6 @@ func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) [
 		if err != nil {
 			return nil, fmt.Errorf("storing %d statuses of riders: %w", len(updates), err)
 		}
-		return b.verdicts, nil
+		return b.results, nil
 	})
 }

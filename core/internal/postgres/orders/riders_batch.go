@@ -22,28 +22,28 @@ type riderBatch struct {
 	tx       bun.Conn
 	db       *postgres.DB
 	updates  []order.RiderUpdate
-	verdicts []postgres.Result[bool] // per update: whether it changed anything
-	rides    map[rideKey]*ride
-	taken    []takenStatus
+	results  []postgres.Result[bool] // per update: whether it changed anything
+	tracked  map[trackedKey]*trackedOrder
+	statuses []newStatus
 	calls    []outbox.Call
 	events   []core.Event
 }
 
-// rideKey identifies an order.
-type rideKey struct {
+// trackedKey identifies an order.
+type trackedKey struct {
 	business core.BusinessID
 	order    int64
 }
 
-// ride is the stored rider of an order.
-type ride struct {
+// trackedOrder is the stored rider of an order.
+type trackedOrder struct {
 	order.Tracking
 	servedBy string
 }
 
-// takenStatus is a status that the transaction stores.
-type takenStatus struct {
-	rideKey
+// newStatus is a status that the transaction stores.
+type newStatus struct {
+	trackedKey
 	n    int
 	step order.RiderStep
 	call core.ID // zero: no plugin to send it to
@@ -51,12 +51,12 @@ type takenStatus struct {
 
 // read locks the orders in key order and reads their riders.
 func (b *riderBatch) read() error {
-	b.rides = map[rideKey]*ride{}
+	b.tracked = map[trackedKey]*trackedOrder{}
 	var businesses, orders []int64
 	for _, u := range b.updates {
-		key := rideKey{u.Business, u.OrderID}
-		if _, known := b.rides[key]; !known {
-			b.rides[key] = nil
+		key := trackedKey{u.Business, u.OrderID}
+		if _, known := b.tracked[key]; !known {
+			b.tracked[key] = nil
 			businesses, orders = append(businesses, int64(u.Business)), append(orders, u.OrderID)
 		}
 	}
@@ -69,27 +69,27 @@ func (b *riderBatch) read() error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key rideKey
-		r := &ride{}
+		var key trackedKey
+		r := &trackedOrder{}
 		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.EventAlias, &r.PlatformOrderID, &r.DeliveryMode,
 			&r.State, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
 		r.OrderID = key.order
-		b.rides[key] = r
+		b.tracked[key] = r
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("reading orders: %w", err)
 	}
-	return readRides(b.ctx, b.tx, businesses, orders, func(business core.BusinessID, id int64, step order.RiderStep) {
-		if r := b.rides[rideKey{business, id}]; r != nil {
+	return readRiderStatuses(b.ctx, b.tx, businesses, orders, func(business core.BusinessID, id int64, step order.RiderStep) {
+		if r := b.tracked[trackedKey{business, id}]; r != nil {
 			r.History = append(r.History, step)
 		}
 	})
 }
 
-// readRides reads statuses of riders, sorted by order and number.
-func readRides(ctx context.Context, in bun.IDB, businesses, orders []int64,
+// readRiderStatuses reads statuses of riders, sorted by order and number.
+func readRiderStatuses(ctx context.Context, in bun.IDB, businesses, orders []int64,
 	visit func(core.BusinessID, int64, order.RiderStep)) error {
 	rows, err := in.QueryContext(ctx, queries.With("read_rider_statuses", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
@@ -117,14 +117,14 @@ func readRides(ctx context.Context, in bun.IDB, businesses, orders []int64,
 	return rows.Err()
 }
 
-// take applies the statuses one by one.
-func (b *riderBatch) take() error {
+// apply applies the statuses one by one.
+func (b *riderBatch) apply() error {
 	now := b.db.Clock().Now()
 	for i, u := range b.updates {
-		key := rideKey{u.Business, u.OrderID}
-		r, v := b.rides[key], &b.verdicts[i]
+		key := trackedKey{u.Business, u.OrderID}
+		r, v := b.tracked[key], &b.results[i]
 		if r == nil {
-			v.Err = noOrder(u.OrderID)
+			v.Err = unknownOrder(u.OrderID)
 			continue
 		}
 		var body []byte
@@ -137,7 +137,7 @@ func (b *riderBatch) take() error {
 			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body,
 			OrderID: u.OrderID, Trace: u.Trace,
 		})
-		taken := takenStatus{rideKey: key, n: len(r.History), step: r.History[len(r.History)-1]}
+		taken := newStatus{trackedKey: key, n: len(r.History), step: r.History[len(r.History)-1]}
 		if r.servedBy != core.ServedByMerchant {
 			taken.call = core.NewID(at)
 			payload, err := json.Marshal(relay.RiderStatusPayload{
@@ -148,24 +148,24 @@ func (b *riderBatch) take() error {
 			}
 			b.calls = append(b.calls, outbox.Call{
 				Business: u.Business, ID: taken.call, Kind: relay.RiderStatus,
-				Line:     relay.OrderingKey(relay.RiderStatus, strconv.FormatInt(u.OrderID, 10)),
-				Platform: r.Platform, Order: u.OrderID, Payload: payload, Actor: u.Actor, At: now, Trace: u.Trace,
+				OrderingKey: relay.OrderingKey(relay.RiderStatus, strconv.FormatInt(u.OrderID, 10)),
+				Platform:    r.Platform, Order: u.OrderID, Payload: payload, Actor: u.Actor, At: now, Trace: u.Trace,
 			})
 		}
-		b.taken = append(b.taken, taken)
+		b.statuses = append(b.statuses, taken)
 	}
 	return nil
 }
 
 func (b *riderBatch) write() error {
-	if len(b.taken) == 0 {
+	if len(b.statuses) == 0 {
 		return nil
 	}
-	n := len(b.taken)
+	n := len(b.statuses)
 	businesses, orders, places, at := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	statuses, names, phones, actors, calls := make([]string, n), make([]string, n), make([]string, n),
 		make([]string, n), make([]string, n)
-	for i, t := range b.taken {
+	for i, t := range b.statuses {
 		businesses[i], orders[i], places[i], at[i] = int64(t.business), t.order, int64(t.n), t.step.At
 		statuses[i], names[i], phones[i], actors[i] = string(t.step.Status), t.step.Name, t.step.Phone, t.step.Actor
 		if t.call != (core.ID{}) {

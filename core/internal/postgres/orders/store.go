@@ -25,8 +25,8 @@ func New(db *postgres.DB) Store { return Store{db} }
 
 var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
 
-// noOrder returns the error for an unknown order id in a request body.
-func noOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
+// unknownOrder returns the error for an unknown order id in a request body.
+func unknownOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
 
 // sentName is the name by which events name the platform of the row o of orders.
 var sentName = postgres.SentNameOf("o.business_id", "o.platform")
@@ -45,15 +45,15 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
 		Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &stored)
 	if err != nil {
-		return r, orNoOrder(err)
+		return r, orNotFound(err)
 	}
-	if r.Relay, err = o.db.Unpack(stored); err != nil {
+	if r.Relay, err = o.db.Decompress(stored); err != nil {
 		return r, err
 	}
 	if escalated.Valid {
 		r.Escalated = escalated.Time.UnixMilli()
 	}
-	if r.OutOfStockReports, err = o.shortages(ctx, o.db.Tenant(business), business, id); err != nil {
+	if r.OutOfStockReports, err = o.outOfStockReports(ctx, o.db.Tenant(business), business, id); err != nil {
 		return r, err
 	}
 	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
@@ -79,13 +79,13 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	if err := rows.Err(); err != nil {
 		return r, fmt.Errorf("reading the order's history: %w", err)
 	}
-	return r, readRides(ctx, o.db.Tenant(business), []int64{int64(business)}, []int64{id},
+	return r, readRiderStatuses(ctx, o.db.Tenant(business), []int64{int64(business)}, []int64{id},
 		func(_ core.BusinessID, _ int64, step order.RiderStep) {
 			r.RiderHistory = append(r.RiderHistory, step)
 		})
 }
 
-func orNoOrder(err error) error {
+func orNotFound(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return errNoOrder
 	}
@@ -105,11 +105,11 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 			change.Platform, sentName).
 			Scan(&from, &subject.Platform, &subject.EventAlias, &subject.PlatformOrderID, &subject.StoreRefID, &events)
 		if err != nil {
-			return orNoOrder(err)
+			return orNotFound(err)
 		}
 		changed, err := from.Move(change.To)
 		if err == nil && !changed {
-			changed, err = retimed(ctx, tx, business, id, change)
+			changed, err = prepTimeChanged(ctx, tx, business, id, change)
 		}
 		if err != nil || !changed {
 			return err
@@ -143,8 +143,8 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 	return from, err
 }
 
-// retimed reports whether a repeated Acknowledged has another preparation time.
-func retimed(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64, change order.Change) (bool, error) {
+// prepTimeChanged reports whether a repeated Acknowledged has another preparation time.
+func prepTimeChanged(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64, change order.Change) (bool, error) {
 	if change.To != order.Acknowledged || change.PrepMinutes == nil {
 		return false, nil
 	}
@@ -205,8 +205,8 @@ func (o Store) List(ctx context.Context, business core.BusinessID,
 	return list, next, rows.Err()
 }
 
-// ordersAtOnce is the number of orders that one statement deletes.
-const ordersAtOnce = 1000
+// deleteBatch is the number of orders that one statement deletes.
+const deleteBatch = 1000
 
 // DropOld deletes orders past the retention, which starts on the scheduled day for orders of
 // a later day. It works in short transactions, and several replicas may run it at once.
@@ -217,9 +217,9 @@ func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
 		return fmt.Errorf("deleting old orders: %w", err)
 	}
 	for _, business := range businesses {
-		for deleted := int64(ordersAtOnce); deleted == ordersAtOnce; {
+		for deleted := int64(deleteBatch); deleted == deleteBatch; {
 			err := o.db.Bun().QueryRowContext(ctx, queries.With("drop_old", postgres.Args{
-				"business": business, "before": before, "limit": ordersAtOnce,
+				"business": business, "before": before, "limit": deleteBatch,
 			})).Scan(&deleted)
 			if err != nil {
 				return fmt.Errorf("deleting old orders: %w", err)

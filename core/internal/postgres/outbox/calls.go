@@ -20,16 +20,16 @@ const CallsChannel = "servery_calls"
 
 // Call is a call to an aggregator that a transaction queues.
 type Call struct {
-	Business core.BusinessID
-	ID       core.ID
-	Kind     relay.Kind
-	Line     string
-	Platform string
-	Order    int64
-	Payload  []byte
-	Actor    string
-	At       time.Time
-	Trace    core.Trace // "" means the trace of the context
+	Business    core.BusinessID
+	ID          core.ID
+	Kind        relay.Kind
+	OrderingKey string
+	Platform    string
+	Order       int64
+	Payload     []byte
+	Actor       string
+	At          time.Time
+	Trace       core.Trace // "" means the trace of the context
 }
 
 // QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in
@@ -39,7 +39,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 		return nil
 	}
 	slices.SortStableFunc(calls, func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Business, b.Business), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(a.Business, b.Business), cmp.Compare(a.OrderingKey, b.OrderingKey))
 	})
 	n := len(calls)
 	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -47,7 +47,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n), core.TraceFromContext(ctx)
 	for i, c := range calls {
 		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
-		ids[i], kinds[i], lines[i], platforms[i] = c.ID.String(), string(c.Kind), c.Line, c.Platform
+		ids[i], kinds[i], lines[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
 		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
@@ -70,8 +70,8 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 
 // WakeRelays wakes the relay workers of all replicas when the transaction commits.
 func (o *Outbox) WakeRelays(ctx context.Context, tx bun.Conn) error {
-	o.called = true
-	if !postgres.AllowNotify(&o.here.notifiedCalls) {
+	o.callsQueued = true
+	if !postgres.AllowNotify(&o.replica.notifiedCalls) {
 		return nil
 	}
 	return postgres.Notify(ctx, tx, CallsChannel)

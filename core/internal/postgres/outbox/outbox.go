@@ -23,36 +23,36 @@ const DeliveriesChannel = "servery_deliveries"
 // capacity are stored with its lease. They start from memory after the commit, without a
 // claim or a notification.
 type Outbox struct {
-	db    *postgres.DB
-	here  *replica
-	start []webhook.Delivery
-	left  int // deliveries that an engine must claim
+	db      *postgres.DB
+	replica *replica
+	start   []webhook.Delivery
+	toClaim int // deliveries that an engine must claim
 	// events that had no receiver
-	unheard []unheardKey
-	called  bool // calls were queued
+	unrouted    []unroutedKey
+	callsQueued bool // calls were queued
 }
 
 // Run runs a transaction. After the commit it starts what the transaction put into the outbox.
 func Run(ctx context.Context, db *postgres.DB, do func(tx bun.Conn, box *Outbox) error) error {
-	box := Outbox{db: db, here: replicaOf(db)}
-	defer box.rolledBack()
+	box := Outbox{db: db, replica: replicaOf(db)}
+	defer box.releaseReserved()
 	err := db.InTx(ctx, func(tx bun.Conn) error { return do(tx, &box) })
 	if err == nil {
-		box.committed()
+		box.afterCommit()
 	}
 	return err
 }
 
-// byCopy is the number of rows from which COPY writes them.
-const byCopy = 4
+// copyMinRows is the number of rows from which COPY writes them.
+const copyMinRows = 4
 
-// queued is a row of the delivery queue.
-type queued struct {
+// queuedDelivery is a row of the delivery queue.
+type queuedDelivery struct {
 	webhook.Delivery
-	callback  string // the URL, unless it is that of a subscription
-	probed    bool   // the endpoint's circuit is open: do not start from memory
-	available time.Time
-	owner     *core.ID
+	callbackURL string // the URL, unless it is that of a subscription
+	circuitOpen bool   // the endpoint's circuit is open: do not start from memory
+	available   time.Time
+	owner       *core.ID
 }
 
 // Publish stores events, each with a delivery to every receiver, and assigns the next
@@ -78,40 +78,40 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 		return nil
 	}
 	packed := make([][]byte, len(events))
-	var rows []queued
+	var rows []queuedDelivery
 	trace := core.TraceFromContext(ctx)
 	for i := range events {
 		if events[i].Trace == "" {
 			events[i].Trace = trace
 		}
 		event := events[i]
-		packed[i] = o.db.Pack(event.Body)
+		packed[i] = o.db.Compress(event.Body)
 		if len(receivers[RouteOf(event)]) == 0 {
-			o.unheard = append(o.unheard, unheardKey{event.Business, event.Type})
+			o.unrouted = append(o.unrouted, unroutedKey{event.Business, event.Type})
 		}
 		for _, t := range receivers[RouteOf(event)] {
 			// Ids one microsecond apart sort in the order of the events.
 			at := o.db.Clock().Now().Add(time.Duration(len(rows)) * time.Microsecond)
-			row := queued{Delivery: webhook.Delivery{
+			row := queuedDelivery{Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type,
 				Body:      event.Body,
 				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, OrderingKey: event.OrderID, Sequence: event.Sequence,
 				Manual: event.Test, Test: event.Test, Trace: event.Trace,
 			}}
 			if t.ID == 0 {
-				row.callback, row.Endpoint = t.URL, EndpointOf(event.Business, t.URL)
+				row.callbackURL, row.Endpoint = t.URL, EndpointOf(event.Business, t.URL)
 			}
-			t.Address(&row.Delivery)
-			row.probed = t.Probed
+			t.ApplyTo(&row.Delivery)
+			row.circuitOpen = t.CircuitOpen
 			rows = append(rows, row)
 		}
 	}
-	waits, err := behind(ctx, tx, rows)
+	waits, err := blockedRows(ctx, tx, rows)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
-		o.place(&rows[i], waits[rows[i].ID])
+		o.leaseHere(&rows[i], waits[rows[i].ID])
 	}
 	if err := writeEvents(ctx, tx, events, packed); err != nil {
 		return err
@@ -119,23 +119,23 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	if err := writeQueue(ctx, tx, rows); err != nil {
 		return err
 	}
-	if o.left > 0 && postgres.AllowNotify(&o.here.notifiedDeliveries) {
+	if o.toClaim > 0 && postgres.AllowNotify(&o.replica.notifiedDeliveries) {
 		return postgres.Notify(ctx, tx, DeliveriesChannel)
 	}
 	return nil
 }
 
-// place leases the delivery to this replica if it may start at once and there is capacity.
+// leaseHere leases the delivery to this replica if it may start at once and there is capacity.
 // A large body is left to the claim, which limits the memory of such bodies.
-func (o *Outbox) place(row *queued, waits bool) {
+func (o *Outbox) leaseHere(row *queuedDelivery, waits bool) {
 	row.available = row.DueAt
-	if row.probed || waits || len(row.Body) > webhook.LargeBody || o.here.starter == nil ||
-		!o.here.starter.Reserve(row.Endpoint) {
-		o.left++
+	if row.circuitOpen || waits || len(row.Body) > webhook.LargeBody || o.replica.starter == nil ||
+		!o.replica.starter.Reserve(row.Endpoint) {
+		o.toClaim++
 		return
 	}
-	owner := o.here.starter.Owner()
-	row.LeasedUntil = o.here.starter.LeaseUntil()
+	owner := o.replica.starter.Owner()
+	row.LeasedUntil = o.replica.starter.LeaseUntil()
 	row.available, row.owner = row.LeasedUntil, &owner
 	o.start = append(o.start, row.Delivery)
 }
@@ -144,7 +144,7 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, sequence`
 	var rows postgres.CopyWriter
 	for i, e := range events {
-		if len(events) >= byCopy {
+		if len(events) >= copyMinRows {
 			rows.Int(int64(e.Business))
 			rows.ID(e.ID)
 			rows.Text(string(e.Type))
@@ -167,16 +167,16 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 }
 
 // writeQueue stores deliveries. Their size is that of the uncompressed body.
-func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
+func writeQueue(ctx context.Context, tx bun.Conn, list []queuedDelivery) error {
 	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence,
 		due_at,` +
 		` available_at, owner, manual`
 	var rows postgres.CopyWriter
 	for _, d := range list {
-		if len(list) < byCopy {
+		if len(list) < copyMinRows {
 			if _, err := tx.ExecContext(ctx,
 				`INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.OrderingKey,
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callbackURL, d.Endpoint, len(d.Body), d.OrderingKey,
 				d.Sequence, d.DueAt, d.available, d.owner, d.Manual); err != nil {
 				return fmt.Errorf("queueing the delivery: %w", err)
 			}
@@ -187,7 +187,7 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		rows.ID(d.EventID)
 		rows.Text(string(d.EventType))
 		postgres.NonZero(&rows, d.WebhookID)
-		rows.Text(d.callback)
+		rows.Text(d.callbackURL)
 		rows.Int(d.Endpoint)
 		rows.Int(int64(len(d.Body)))
 		rows.Int(d.OrderingKey)
@@ -201,25 +201,25 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 	return rows.CopyInto(ctx, tx, "delivery_queue", columns)
 }
 
-// committed starts the first attempts and wakes this replica's relay.
-func (o *Outbox) committed() {
-	o.here.unheard.add(o.unheard, o.db.Clock().Now())
+// afterCommit starts the first attempts and wakes this replica's relay.
+func (o *Outbox) afterCommit() {
+	o.replica.unrouted.add(o.unrouted, o.db.Clock().Now())
 	for _, d := range o.start {
-		o.here.starter.Start(d)
+		o.replica.starter.Start(d)
 	}
-	if o.left > 0 {
+	if o.toClaim > 0 {
 		Wake(o.db)
 	}
-	if o.called && o.here.wakeCalls != nil {
-		o.here.wakeCalls()
+	if o.callsQueued && o.replica.wakeCalls != nil {
+		o.replica.wakeCalls()
 	}
 	o.start = nil
 }
 
-// rolledBack releases the reserved capacity, unless committed has used it.
-func (o *Outbox) rolledBack() {
+// releaseReserved releases the reserved capacity, unless committed has used it.
+func (o *Outbox) releaseReserved() {
 	for _, d := range o.start {
-		o.here.starter.CancelReservation(d.Endpoint)
+		o.replica.starter.CancelReservation(d.Endpoint)
 	}
 }
 

@@ -8,17 +8,17 @@ import (
 
 // QueueRow is a row of the delivery queue.
 type QueueRow struct {
-	BusinessID core.BusinessID `bun:"business_id"`
-	ID         core.ID         `bun:"id,type:uuid"`
-	EventID    core.ID         `bun:"event_id,type:uuid"`
-	WebhookID  int64           `bun:"webhook_id"`
-	URL        string          `bun:"url"`
-	Endpoint   int64           `bun:"endpoint"`
-	Attempts   int             `bun:"attempts"`
-	Base       int             `bun:"prior_attempts"`
-	DueAt      time.Time       `bun:"due_at"`
-	Line       int64           `bun:"ordering_key"`
-	Place      int             `bun:"sequence"`
-	Asked      bool            `bun:"manual"`
-	Probe      bool            `bun:"probe"`
+	BusinessID    core.BusinessID `bun:"business_id"`
+	ID            core.ID         `bun:"id,type:uuid"`
+	EventID       core.ID         `bun:"event_id,type:uuid"`
+	WebhookID     int64           `bun:"webhook_id"`
+	URL           string          `bun:"url"`
+	Endpoint      int64           `bun:"endpoint"`
+	Attempts      int             `bun:"attempts"`
+	PriorAttempts int             `bun:"prior_attempts"`
+	DueAt         time.Time       `bun:"due_at"`
+	OrderingKey   int64           `bun:"ordering_key"`
+	Sequence      int             `bun:"sequence"`
+	Manual        bool            `bun:"manual"`
+	Probe         bool            `bun:"probe"`
 }

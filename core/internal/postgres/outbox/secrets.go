@@ -12,20 +12,20 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// CallbackSecretPlace returns the associated data of a business's sealed callback secret.
-func CallbackSecretPlace(business core.BusinessID) string {
+// CallbackAssociatedData returns the associated data of a business's sealed callback secret.
+func CallbackAssociatedData(business core.BusinessID) string {
 	return fmt.Sprintf("businesses/%d/callback_secret", business)
 }
 
-// WebhookPlace returns the associated data of a webhook's sealed column. It names the
+// WebhookAssociatedData returns the associated data of a webhook's sealed column. It names the
 // business, because the id of a new webhook is not known before it is stored.
-func WebhookPlace(business core.BusinessID, column string) string {
+func WebhookAssociatedData(business core.BusinessID, column string) string {
 	return fmt.Sprintf("webhooks/%d/%s", business, column)
 }
 
 // OpenHeaders decrypts the headers of a webhook.
 func OpenHeaders(db *postgres.DB, business core.BusinessID, sealed []byte) (map[string]string, error) {
-	plain, err := db.Sealer().Open(WebhookPlace(business, "headers"), sealed)
+	plain, err := db.Sealer().Open(WebhookAssociatedData(business, "headers"), sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func SealHeaders(ctx context.Context, db *postgres.DB, tx bun.IDB, business core
 	if err != nil {
 		panic(fmt.Sprintf("postgres: a map of strings is always JSON: %v", err))
 	}
-	return db.SealIn(ctx, tx, WebhookPlace(business, "headers"), plain)
+	return db.SealIn(ctx, tx, WebhookAssociatedData(business, "headers"), plain)
 }
 
 // ReplaceSecret returns the assignments that replace a secret column by ?0, sealed. The

@@ -24,7 +24,7 @@ type Starter interface {
 type replica struct {
 	starter   Starter // nil if this replica sends no deliveries
 	wakeCalls func()  // nil if this replica makes no calls
-	unheard   unheard
+	unrouted  unroutedCounts
 
 	notifiedDeliveries, notifiedCalls atomic.Int64
 }

@@ -35,24 +35,24 @@ func RouteOf(event core.Event) Route {
 
 // Target is a receiver of deliveries: as stored, and decrypted once it is ready.
 type Target struct {
-	ID        int64         `bun:"id"`      // of the webhook; 0 for a callback_url
-	Version   int64         `bun:"version"` // of the webhook
-	URL       string        `bun:"url"`
-	Units     webhook.Units `bun:"retrial_interval_units"`
-	Headers   []byte        `bun:"headers"`
-	EventName string        `bun:"event_type_header"`
-	EventForm string        `bun:"event_type_header_value"`
-	Secret    []byte        `bun:"secret"`
-	Old       []byte        `bun:"previous_secret"`
-	OldEnds   time.Time     `bun:"previous_secret_expires_at"`
-	Older     []byte        `bun:"previous_secret_2"`
-	OlderEnds time.Time     `bun:"previous_secret_2_expires_at"`
-	Probed    bool          `bun:"probed"` // the circuit is open; read for new deliveries only
+	ID                  int64         `bun:"id"`      // of the webhook; 0 for a callback_url
+	Version             int64         `bun:"version"` // of the webhook
+	URL                 string        `bun:"url"`
+	Units               webhook.Units `bun:"retrial_interval_units"`
+	Headers             []byte        `bun:"headers"`
+	EventHeaderName     string        `bun:"event_type_header"`
+	EventHeaderValue    string        `bun:"event_type_header_value"`
+	Secret              []byte        `bun:"secret"`
+	PreviousSecret      []byte        `bun:"previous_secret"`
+	PreviousSecretEnds  time.Time     `bun:"previous_secret_expires_at"`
+	PreviousSecret2     []byte        `bun:"previous_secret_2"`
+	PreviousSecret2Ends time.Time     `bun:"previous_secret_2_expires_at"`
+	CircuitOpen         bool          `bun:"probed"` // the circuit is open; read for new deliveries only
 
-	headers map[string]string
-	secret  string
-	earlier []string // earlier secrets that still sign
-	unready string   // why the target cannot be used
+	headers         map[string]string
+	secret          string
+	previousSecrets []string // earlier secrets that still sign
+	unready         string   // why the target cannot be used
 }
 
 // The columns of a target: of webhooks "webhook", and of callback_url deliveries from
@@ -62,18 +62,18 @@ var (
 	CallbackTarget = bun.Safe(queries.With("callback_target", nil))
 )
 
-// Ready decrypts the sealed values of a target. If that fails, the target is unready: its
+// Decrypt decrypts the sealed values of a target. If that fails, the target is unready: its
 // own deliveries fail with the reason, and all others continue.
-func Ready(db *postgres.DB, business core.BusinessID, t *Target) {
-	if err := open(db, business, t); err != nil {
+func Decrypt(db *postgres.DB, business core.BusinessID, t *Target) {
+	if err := decrypt(db, business, t); err != nil {
 		t.unready = err.Error()
 	}
 }
 
-func open(db *postgres.DB, business core.BusinessID, t *Target) error {
-	place := CallbackSecretPlace(business)
+func decrypt(db *postgres.DB, business core.BusinessID, t *Target) error {
+	place := CallbackAssociatedData(business)
 	if t.ID != 0 {
-		place = WebhookPlace(business, "secret")
+		place = WebhookAssociatedData(business, "secret")
 		var err error
 		if t.headers, err = OpenHeaders(db, business, t.Headers); err != nil {
 			return fmt.Errorf("headers of webhook %d: %w", t.ID, err)
@@ -88,7 +88,7 @@ func open(db *postgres.DB, business core.BusinessID, t *Target) error {
 	for _, e := range []struct {
 		sealed []byte
 		ends   time.Time
-	}{{t.Old, t.OldEnds}, {t.Older, t.OlderEnds}} {
+	}{{t.PreviousSecret, t.PreviousSecretEnds}, {t.PreviousSecret2, t.PreviousSecret2Ends}} {
 		if !e.ends.After(now) {
 			continue
 		}
@@ -96,16 +96,16 @@ func open(db *postgres.DB, business core.BusinessID, t *Target) error {
 		if err != nil {
 			return fmt.Errorf("earlier signing secret for %s: %w", place, err)
 		}
-		t.earlier = append(t.earlier, string(secret))
+		t.previousSecrets = append(t.previousSecrets, string(secret))
 	}
 	return nil
 }
 
-// Address copies the receiver into a delivery. The maps and slices are shared.
-func (t Target) Address(d *webhook.Delivery) {
+// ApplyTo copies the receiver into a delivery. The maps and slices are shared.
+func (t Target) ApplyTo(d *webhook.Delivery) {
 	d.URL, d.Units, d.Headers, d.Secret, d.OldSecrets, d.Version, d.BuildError = t.URL, t.Units, t.headers, t.secret,
-		t.earlier, t.Version, t.unready
-	d.EventHeader = webhook.EventHeader{Name: t.EventName, Value: webhook.EventValue(t.EventForm)}
+		t.previousSecrets, t.Version, t.unready
+	d.EventHeader = webhook.EventHeader{Name: t.EventHeaderName, Value: webhook.EventValue(t.EventHeaderValue)}
 }
 
 // Targets returns the receivers of events: the request's callback_url, the one given
@@ -153,7 +153,7 @@ func readTargets(ctx context.Context, db *postgres.DB, tx bun.Conn, query string
 		return nil, fmt.Errorf("finding the receivers of events: %w", err)
 	}
 	for i := range rows {
-		Ready(db, rows[i].Business, &rows[i].Target)
+		Decrypt(db, rows[i].Business, &rows[i].Target)
 	}
 	return rows, nil
 }
@@ -180,12 +180,12 @@ func readSubscribed(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers
 	if err != nil {
 		return err
 	}
-	return readInstead(ctx, db, tx, receivers, routes)
+	return readSubstitutes(ctx, db, tx, receivers, routes)
 }
 
-// readInstead adds the order_placed webhooks for the two event types that the specification
+// readSubstitutes adds the order_placed webhooks for the two event types that the specification
 // does not have, if the business has no active webhook for them.
-func readInstead(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
+func readSubstitutes(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
 	routes []Route) error {
 	var businesses []int64
 	var types []string

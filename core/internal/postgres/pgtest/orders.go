@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// PlaceTogether stores orders in one batch.
-func PlaceTogether(ctx context.Context, i *orders.Intake, arrivals ...order.PlaceRequest) ([]order.PlaceResult, []error) {
+// PlaceBatch stores orders in one batch.
+func PlaceBatch(ctx context.Context, i *orders.Intake, arrivals ...order.PlaceRequest) ([]order.PlaceResult, []error) {
 	receipts, failures := make([]order.PlaceResult, len(arrivals)), make([]error, len(arrivals))
 	for n, v := range i.PlaceBatch(ctx, arrivals) {
 		receipts[n], failures[n] = v.Value, v.Err
@@ -28,7 +28,7 @@ func EventBodies(t testing.TB, db *postgres.DB, event core.EventType) (bodies []
 		t.Fatal(err)
 	}
 	for _, s := range stored {
-		body, err := db.Unpack(s)
+		body, err := db.Decompress(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func EventBody(t testing.TB, db *postgres.DB, reference core.ID) []byte {
 		reference.String()).Scan(&event, &stored); err != nil {
 		t.Fatal(err)
 	}
-	body, err := db.Unpack(stored)
+	body, err := db.Decompress(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func EventBodyByID(t testing.TB, db *postgres.DB, id core.ID) []byte {
 	return bodies[0]
 }
 
-// Outside counts the rows in default partitions.
-func Outside(t testing.TB, db *postgres.DB) (n int) {
+// DefaultPartitionRows counts the rows in default partitions.
+func DefaultPartitionRows(t testing.TB, db *postgres.DB) (n int) {
 	t.Helper()
 	err := db.Bun().QueryRowContext(context.Background(),
 		`SELECT (SELECT count(*) FROM events_other) + (SELECT count(*) FROM deliveries_other) + (SELECT count(*)
@@ -110,13 +110,13 @@ func MenuVersions(t testing.TB, db *postgres.DB) map[int64]int64 {
 	return versions
 }
 
-// breaker ends the database session at the n-th statement.
-type breaker struct {
+// statementBreaker ends the database session at the n-th statement.
+type statementBreaker struct {
 	n      int
 	broken bool
 }
 
-func (b *breaker) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+func (b *statementBreaker) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	if b.n--; b.n == 0 {
 		b.broken = true
 		ctx, cancel := context.WithCancel(ctx)
@@ -126,18 +126,18 @@ func (b *breaker) BeforeQuery(ctx context.Context, event *bun.QueryEvent) contex
 	return ctx
 }
 
-func (b *breaker) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (b *statementBreaker) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // BreakAt makes the n-th statement from now fail with its connection. The returned function
 // reports whether that has happened.
 func BreakAt(db *postgres.DB, n int) func() bool {
-	b := &breaker{n: n}
+	b := &statementBreaker{n: n}
 	db.Bun().AddQueryHook(b)
 	return func() bool { return b.broken }
 }
 
-// PutOff postpones deliveries and jobs until a time.
-func PutOff(t testing.TB, db *postgres.DB, until time.Time) {
+// Postpone postpones deliveries and jobs until a time.
+func Postpone(t testing.TB, db *postgres.DB, until time.Time) {
 	t.Helper()
 	for _, statement := range []string{`UPDATE delivery_queue SET available_at = ?0, due_at = ?0`,
 		`UPDATE job_queue SET available_at = ?0`} {
@@ -147,20 +147,20 @@ func PutOff(t testing.TB, db *postgres.DB, until time.Time) {
 	}
 }
 
-type counter struct{ n atomic.Int64 }
+type statementCounter struct{ n atomic.Int64 }
 
-func (c *counter) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+func (c *statementCounter) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	if !strings.HasPrefix(event.Query, "PREPARE ") {
 		c.n.Add(1)
 	}
 	return ctx
 }
 
-func (c *counter) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (c *statementCounter) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // Statements counts the statements from now on, without COPY and PREPARE.
 func Statements(db *postgres.DB) func() int {
-	c := &counter{}
+	c := &statementCounter{}
 	db.Bun().AddQueryHook(c)
 	return func() int { return int(c.n.Load()) }
 }
@@ -181,8 +181,8 @@ func Row(t testing.TB, db *postgres.DB, into any, query string, args ...any) {
 	}
 }
 
-// Other begins a separate transaction.
-func Other(t testing.TB, db *postgres.DB) (exec func(query string, args ...any), commit func()) {
+// BeginOther begins a separate transaction.
+func BeginOther(t testing.TB, db *postgres.DB) (exec func(query string, args ...any), commit func()) {
 	t.Helper()
 	tx, err := db.Bun().Begin()
 	if err != nil {
@@ -201,8 +201,8 @@ func Other(t testing.TB, db *postgres.DB) (exec func(query string, args ...any),
 	}
 }
 
-// SomebodyWaits reports whether a statement waits for a lock.
-func SomebodyWaits(t testing.TB, db *postgres.DB) bool {
+// HasWaiters reports whether a statement waits for a lock.
+func HasWaiters(t testing.TB, db *postgres.DB) bool {
 	t.Helper()
 	return Waiters(t, db) > 0
 }
@@ -215,25 +215,25 @@ func Waiters(t testing.TB, db *postgres.DB) (n int) {
 	return n
 }
 
-// reader records the statements that contain a text.
-type reader struct {
+// statementRecorder records the statements that contain a text.
+type statementRecorder struct {
 	text string
 	read []string
 }
 
-func (r *reader) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+func (r *statementRecorder) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	if strings.Contains(event.Query, r.text) {
 		r.read = append(r.read, event.Query)
 	}
 	return ctx
 }
 
-func (r *reader) AfterQuery(context.Context, *bun.QueryEvent) {}
+func (r *statementRecorder) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 // Plan returns the plan of the first statement of do that contains a text.
 func Plan(t testing.TB, db *postgres.DB, text string, do func()) string {
 	t.Helper()
-	r := &reader{text: text}
+	r := &statementRecorder{text: text}
 	db.Bun().AddQueryHook(r)
 	do()
 	if len(r.read) == 0 {
@@ -252,7 +252,7 @@ func HoldMigrations(t testing.TB, db *postgres.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Bun().Conn(context.Background())
 	if err == nil {
-		err = schema.AwaitMigrations(context.Background(), db, conn)
+		err = schema.LockMigrations(context.Background(), db, conn)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func HoldMigrations(t testing.TB, db *postgres.DB) (release func()) {
 // MigrationSetting returns a setting of the connections that migrate.
 func MigrationSetting(t testing.TB, db *postgres.DB, name string) (value string) {
 	t.Helper()
-	own, err := db.ForMigrations()
+	own, err := db.OpenForMigrations()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,12 +277,12 @@ func MigrationSetting(t testing.TB, db *postgres.DB, name string) (value string)
 	return value
 }
 
-// TurnsWaiting returns how many callers hold or wait for the menu mutex of a business.
-func TurnsWaiting(db *postgres.DB, business core.BusinessID) int {
-	menu := menus.TurnsOf(db)
+// MenuMutexWaiting returns how many callers hold or wait for the menu mutex of a business.
+func MenuMutexWaiting(db *postgres.DB, business core.BusinessID) int {
+	menu := menus.MenuMutex(db)
 	menu.Mu.Lock()
 	defer menu.Mu.Unlock()
-	if mine := menu.Of[business]; mine != nil {
+	if mine := menu.Entries[business]; mine != nil {
 		return mine.Users
 	}
 	return 0

@@ -18,13 +18,13 @@ func codesOf[A any](verdicts []postgres.Result[A]) []core.Code {
 	return codes
 }
 
-// UpdateTogether stores statuses in one batch.
-func UpdateTogether(r *orders.Riders, updates ...order.RiderUpdate) []core.Code {
+// UpdateBatch stores statuses in one batch.
+func UpdateBatch(r *orders.Riders, updates ...order.RiderUpdate) []core.Code {
 	return codesOf(r.UpdateBatch(context.Background(), updates))
 }
 
-// LocateTogether stores locations in one batch.
-func LocateTogether(r *orders.Riders, places ...order.RiderLocation) []core.Code {
+// LocateBatch stores locations in one batch.
+func LocateBatch(r *orders.Riders, places ...order.RiderLocation) []core.Code {
 	return codesOf(r.LocateBatch(context.Background(), places))
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Audited returns the number of audit entries of an action.
-func Audited(t testing.TB, db *postgres.DB, action string) (n int) {
+// AuditEntries returns the number of audit entries of an action.
+func AuditEntries(t testing.TB, db *postgres.DB, action string) (n int) {
 	t.Helper()
 	if err := db.Bun().QueryRowContext(context.Background(), `SELECT count(*) FROM audit WHERE action = ?`,
 		action).Scan(&n); err != nil {

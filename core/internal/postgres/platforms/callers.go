@@ -32,7 +32,7 @@ func (c Callers) CallerByHash(ctx context.Context, hash []byte) (relay.Caller, e
 
 // CreateCallerKey stores a key for the command line, or returns NotFound if the business has no such platform.
 func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
-	return New(c.db).AddCallbackKey(ctx, business, platform, hash, access.ByCommand(business, "callback.create"))
+	return New(c.db).AddCallbackKey(ctx, business, platform, hash, access.CommandLineChange(business, "callback.create"))
 }
 
 // Resolve returns the platform that a name or an alias stands for. It returns an unknown name
@@ -66,7 +66,7 @@ func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platfor
 	var ref string
 	err = c.db.Bun().QueryRowContext(ctx, queries.With("store_ref", postgres.Args{
 		"business": business, "platform": platform, "id": platformStoreID, "named": string(named),
-		"given_id": bun.Safe(postgres.GivenID),
+		"given_id": bun.Safe(postgres.PlatformStoreID),
 	})).Scan(&ref)
 	if err == nil && ref == "" {
 		return "", core.NoSuch("platform_store_id", postgres.Quoted(platformStoreID),

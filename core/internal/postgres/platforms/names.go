@@ -50,7 +50,7 @@ func NamesOf(ctx context.Context, in bun.IDB, business core.BusinessID) (core.Pl
 // Resolve returns the platform that a name or an alias stands for. It returns an unknown name
 // unchanged.
 func (p Store) Resolve(ctx context.Context, business core.BusinessID, name string) (string, error) {
-	platform, err := aliased(ctx, p.db.Tenant(business), business, name)
+	platform, err := platformOfAlias(ctx, p.db.Tenant(business), business, name)
 	if platform == "" {
 		platform = name
 	}
@@ -63,7 +63,7 @@ func (p Store) CheckName(ctx context.Context, business core.BusinessID, name str
 }
 
 func checkName(ctx context.Context, in bun.IDB, business core.BusinessID, name string) error {
-	platform, err := aliased(ctx, in, business, name)
+	platform, err := platformOfAlias(ctx, in, business, name)
 	if err != nil || platform == "" {
 		return err
 	}
@@ -71,8 +71,8 @@ func checkName(ctx context.Context, in bun.IDB, business core.BusinessID, name s
 		"with this name", name, platform)
 }
 
-// aliased returns the platform of an alias; "" if the business has no such alias.
-func aliased(ctx context.Context, in bun.IDB, business core.BusinessID, alias string) (platform string, err error) {
+// platformOfAlias returns the platform of an alias; "" if the business has no such alias.
+func platformOfAlias(ctx context.Context, in bun.IDB, business core.BusinessID, alias string) (platform string, err error) {
 	err = in.QueryRowContext(ctx, `SELECT platform FROM platform_aliases WHERE business_id = ? AND alias = ?`, business,
 		alias).Scan(&platform)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -85,7 +85,7 @@ func aliased(ctx context.Context, in bun.IDB, business core.BusinessID, alias st
 // name it already.
 func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID, created bool) error {
 	if created {
-		if err := LockOutlets(ctx, tx, business); err != nil {
+		if err := LockPlatformStores(ctx, tx, business); err != nil {
 			return err
 		}
 	}

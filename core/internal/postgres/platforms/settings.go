@@ -47,9 +47,9 @@ func (p Store) SetPlatform(ctx context.Context, business core.BusinessID, platfo
 	})
 }
 
-// toldPlatform returns the audit entry of a platform. It states only whether a secret is
+// auditEntry returns the audit entry of a platform. It states only whether a secret is
 // set or has changed.
-func toldPlatform(served string, a, before relay.Access) map[string]any {
+func auditEntry(served string, a, before relay.Access) map[string]any {
 	secrets := map[string]string{}
 	for name, value := range a.Secrets {
 		secrets[name] = "set"

@@ -37,8 +37,8 @@ type Platform struct {
 	Accept    relay.Accept      `json:"accept"`
 }
 
-// SecretsPlace returns the associated data of a platform's sealed secrets.
-func SecretsPlace(business core.BusinessID, platform string) string {
+// SecretsAssociatedData returns the associated data of a platform's sealed secrets.
+func SecretsAssociatedData(business core.BusinessID, platform string) string {
 	return "platforms/" + strconv.FormatInt(int64(business), 10) + "/" + platform
 }
 
@@ -62,17 +62,17 @@ func (p Store) Read(ctx context.Context, db bun.IDB, business core.BusinessID, n
 	if err != nil {
 		return "", access, postgres.NotFound(err, "business %d has no platform %q", business, name)
 	}
-	access, err = p.opened(business, row)
+	access, err = p.decrypt(business, row)
 	return row.ServedBy, access, err
 }
 
-func (p Store) opened(business core.BusinessID, row platformRow) (access relay.Access, err error) {
+func (p Store) decrypt(business core.BusinessID, row platformRow) (access relay.Access, err error) {
 	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept,
 		Currency: row.Currency}
 	if err = json.Unmarshal([]byte(row.Addresses), &access.BaseURLs); err != nil || row.Secrets == nil {
 		return access, err
 	}
-	plain, err := p.db.Sealer().Open(SecretsPlace(business, row.Name), row.Secrets)
+	plain, err := p.db.Sealer().Open(SecretsAssociatedData(business, row.Name), row.Secrets)
 	if err == nil {
 		err = json.Unmarshal(plain, &access.Secrets)
 	}
@@ -119,7 +119,7 @@ func (p Store) List(ctx context.Context, business core.BusinessID) ([]Platform, 
 	}
 	list := make([]Platform, 0, len(rows))
 	for _, row := range rows {
-		access, err := p.opened(business, row)
+		access, err := p.decrypt(business, row)
 		if err != nil {
 			return nil, err
 		}
@@ -147,17 +147,17 @@ func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, plat
 		if err := lockPlatforms(ctx, tx, business, true); err != nil {
 			return err
 		}
-		if err := p.setTold(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
+		if err := p.setAudited(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
 			return err
 		}
-		return p.nameStores(ctx, tx, business, platform.Name, stores)
+		return p.setPlatformStoreIDs(ctx, tx, business, platform.Name, stores)
 	})
 }
 
-// setTold sets a platform and records the change in the audit trail.
-func (p Store) setTold(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
+// setAudited sets a platform and records the change in the audit trail.
+func (p Store) setAudited(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error) (err error) {
-	entry := accessdb.ByCommand(business, "platform.change")
+	entry := accessdb.CommandLineChange(business, "platform.change")
 	entry.Object = "platform/" + platform.Name
 	if entry.Before, entry.After, err = p.set(ctx, tx, business, platform, change); err != nil ||
 		reflect.DeepEqual(entry.Before, entry.After) {
@@ -190,21 +190,21 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	was := access
 	was.BaseURLs, was.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
 	if made, _ := result.RowsAffected(); made == 0 {
-		before = toldPlatform(served, was, was)
-	} else if err := CheckOutlets(ctx, tx, business, platform.Name); err != nil {
+		before = auditEntry(served, was, was)
+	} else if err := CheckPlatformStores(ctx, tx, business, platform.Name); err != nil {
 		return nil, nil, err
 	}
 	if served != platform.ServedBy {
 		access = relay.Access{BaseURLs: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
 			Currency: access.Currency}
-		if err := publications.ForgetPublished(ctx, p.db, tx, business, platform.Name); err != nil {
+		if err := publications.ResetPublished(ctx, p.db, tx, business, platform.Name); err != nil {
 			return nil, nil, err
 		}
 	}
 	if err := change(&access); err != nil {
 		return nil, nil, err
 	}
-	return before, toldPlatform(platform.ServedBy, access, was),
+	return before, auditEntry(platform.ServedBy, access, was),
 		p.store(ctx, tx, business, platform, was.Secrets, access)
 }
 
@@ -219,7 +219,7 @@ func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if err != nil {
 		return err
 	}
-	sealed, err := p.db.SealIn(ctx, tx, SecretsPlace(business, platform.Name), secrets)
+	sealed, err := p.db.SealIn(ctx, tx, SecretsAssociatedData(business, platform.Name), secrets)
 	if err != nil {
 		return err
 	}

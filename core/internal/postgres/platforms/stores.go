@@ -17,37 +17,37 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// NameStores sets the platform store ids of stores, by their ref_ids. An empty id removes
+// SetPlatformStoreIDs sets the platform store ids of stores, by their ref_ids. An empty id removes
 // one. It writes the platform_store_id in platform_data, which the POS may send too.
 //
 // It returns NotFound for an unknown store or platform. It returns Conflict if another
 // store has the id, and Invalid for a malformed id.
-func (p Store) NameStores(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
+func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, _, err := p.Read(ctx, tx, business, platform, ""); err != nil {
 			return err
 		}
-		if err := LockOutlets(ctx, tx, business); err != nil {
+		if err := LockPlatformStores(ctx, tx, business); err != nil {
 			return err
 		}
-		return p.nameStores(ctx, tx, business, platform, ids)
+		return p.setPlatformStoreIDs(ctx, tx, business, platform, ids)
 	})
 }
 
-// nameStores does the work of NameStores; the caller holds the lock of LockOutlets.
-func (p Store) nameStores(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
+// setPlatformStoreIDs does the work of NameStores; the caller holds the lock of LockOutlets.
+func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {
-		if err := p.nameStore(ctx, tx, business, platform, ref, ids[ref]); err != nil {
+		if err := p.setPlatformStoreID(ctx, tx, business, platform, ref, ids[ref]); err != nil {
 			return err
 		}
 	}
-	entry := access.ByCommand(business, "platform.name_stores")
+	entry := access.CommandLineChange(business, "platform.name_stores")
 	entry.Object, entry.After = "platform/"+platform, map[string]any{"stores": ids}
 	return p.db.RecordAudit(ctx, tx, entry)
 }
 
-func (p Store) nameStore(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {
+func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {
 	var storeID int64
 	var stored []byte
 	if err := tx.QueryRowContext(ctx,
@@ -60,7 +60,7 @@ func (p Store) nameStore(ctx context.Context, tx bun.Conn, business core.Busines
 		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, wrong)
 	}
 	outlet := store.PlatformStore{Platform: platform, ID: cmp.Or(id, ref)}
-	taken, err := OutletsBy(ctx, tx, business, []string{outlet.ID}, map[string]store.Existing{ref: {}})
+	taken, err := FindPlatformStores(ctx, tx, business, []string{outlet.ID}, map[string]store.Existing{ref: {}})
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	now, epoch := p.db.ReadClock()
 	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
 	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
-		"endpoints": postgres.Endpoints("publications", postgres.DueWaits),
-		"heads":     postgres.Heads("publications", now, capacity.Items, busy),
+		"endpoints": postgres.QueuedEndpoints("publications", postgres.HasDueTime),
+		"heads":     postgres.ClaimableEndpoints("publications", now, capacity.Items, busy),
 		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
 		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
 	}))
@@ -70,7 +70,7 @@ func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error
 // does nothing if the owner no longer holds the lease.
 func (p Store) Finish(ctx context.Context, owner core.ID, r publish.Result, events []core.Event) error {
 	return outbox.Run(ctx, p.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		held, err := p.settle(ctx, tx, owner, r)
+		held, err := p.record(ctx, tx, owner, r)
 		if err != nil || !held {
 			return err
 		}
@@ -78,7 +78,7 @@ func (p Store) Finish(ctx context.Context, owner core.ID, r publish.Result, even
 	})
 }
 
-func (p Store) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
+func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
 	var result sql.Result
 	if r.State == publish.Waiting {
 		attempts := r.Attempts

@@ -19,9 +19,9 @@ type findingRow struct {
 	Platform, Rule, Message string
 }
 
-// KeepFindings replaces the findings of the inspected platforms against the same items. It
+// ReplaceFindings replaces the findings of the inspected platforms against the same items. It
 // returns the items whose findings changed. If there are any, the menu version increases.
-func KeepFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, inspected []string,
+func ReplaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, inspected []string,
 	findings []menu.ItemFindings) (changed []int64, err error) {
 	if len(inspected) == 0 || len(findings) == 0 {
 		return nil, nil

@@ -26,30 +26,30 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// pace holds this replica's debounce and notification limit.
-type pace struct {
+// markState holds this replica's debounce and notification limit.
+type markState struct {
 	debounce publish.Debounce
-	told     atomic.Int64
+	notified atomic.Int64
 }
 
-func paceOf(db *postgres.DB) *pace {
-	return postgres.StateOf(db, func(*postgres.DB) *pace { return &pace{} })
+func markStateOf(db *postgres.DB) *markState {
+	return postgres.StateOf(db, func(*postgres.DB) *markState { return &markState{} })
 }
 
 // UseDebounce sets how long changes are collected before they are published.
-func UseDebounce(db *postgres.DB, d publish.Debounce) { paceOf(db).debounce = d }
+func UseDebounce(db *postgres.DB, d publish.Debounce) { markStateOf(db).debounce = d }
 
-// anywhere is the condition that a business publishes at all. It is evaluated once, so that
+// publishesAtAll is the condition that a business publishes at all. It is evaluated once, so that
 // other businesses cost no search for stores.
-const anywhere = ` AND (EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND served_by <> 'own')
+const publishesAtAll = ` AND (EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND served_by <> 'own')
 	OR EXISTS (SELECT 1 FROM publications WHERE business_id = ?))`
 
 // Selector selects what to publish.
 type Selector struct {
 	Reference    core.ID
-	asked        bool   // a request waits for this outcome: publish at once and report it
+	explicit     bool   // a request waits for this outcome: publish at once and report it
 	Now          bool   // publish at once, without debounce
-	requested    bool   // a request made the change and gets an event with the outcome
+	fromRequest  bool   // a request made the change and gets an event with the outcome
 	StateUnknown bool   // the platform's state is unknown
 	Condition    string // on the rows store, platform and publication
 	Args         []any
@@ -58,15 +58,15 @@ type Selector struct {
 // MarkDue marks stores on platforms as due, in one statement and in key order. A
 // publication that is running is repeated afterwards.
 func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int64, error) {
-	now, debounce := db.Clock().Now(), paceOf(db).debounce.OrDefault()
+	now, debounce := db.Clock().Now(), markStateOf(db).debounce.OrDefault()
 	at, asked, waiting := debounce.Due(now, now), []string{}, []string{}
 	switch {
-	case d.asked:
+	case d.explicit:
 		asked = []string{d.Reference.String()}
-	case d.requested:
+	case d.fromRequest:
 		waiting = []string{d.Reference.String()}
 	}
-	if d.asked || d.Now {
+	if d.explicit || d.Now {
 		at = now
 	}
 	result, err := tx.ExecContext(ctx, queries.With("mark_due", postgres.Args{
@@ -81,7 +81,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 		return 0, fmt.Errorf("marking menus for publication: %w", err)
 	}
 	n, err := result.RowsAffected()
-	if err != nil || n == 0 || !postgres.AllowNotify(&paceOf(db).told) {
+	if err != nil || n == 0 || !postgres.AllowNotify(&markStateOf(db).notified) {
 		return n, err
 	}
 	return n, postgres.Notify(ctx, tx, Channel)
@@ -92,7 +92,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores []int64,
 	at time.Time) error {
 	_, err := MarkDue(ctx, db, tx, Selector{
-		Reference: work.ID, requested: true,
+		Reference: work.ID, fromRequest: true,
 		Condition: PublishedOn + ` AND store.business_id = ? AND store.updated_at = ? AND store.id = ANY (?::bigint[])`,
 		Args:      []any{work.Business, at, postgres.Array(stores)},
 	})
@@ -105,8 +105,8 @@ func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Jo
 	if !reach.Any() {
 		return nil
 	}
-	d := Selector{Reference: work.ID, requested: work.Kind == core.MenuJob || work.Kind == core.TimingJob,
-		Condition: PublishedOn + anywhere + ` AND store.business_id = ?`,
+	d := Selector{Reference: work.ID, fromRequest: work.Kind == core.MenuJob || work.Kind == core.TimingJob,
+		Condition: PublishedOn + publishesAtAll + ` AND store.business_id = ?`,
 		Args:      []any{work.Business, work.Business, work.Business}}
 	var some []string
 	reached := func(is bool, condition string, args ...any) {
@@ -149,7 +149,7 @@ func (p Store) Ask(ctx context.Context, business core.BusinessID, storeRef strin
 		if n, err = RequestPublish(ctx, p.db, tx, business, storeRef, platforms, reference); err != nil {
 			return err
 		}
-		return KeepUnnotified(ctx, p.db, tx, business, reference, n)
+		return StoreUnnotified(ctx, p.db, tx, business, reference, n)
 	})
 	return n, err
 }
@@ -165,10 +165,10 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	if platforms, err = ResolvePlatforms(ctx, tx, business, sent); err != nil {
 		return 0, err
 	}
-	if err := publishedPlatforms(ctx, tx, business, platforms, sent); err != nil {
+	if err := rejectOwnPlatforms(ctx, tx, business, platforms, sent); err != nil {
 		return 0, err
 	}
-	d := Selector{Reference: reference, asked: true,
+	d := Selector{Reference: reference, explicit: true,
 		Condition: PublishedOn + ` AND store.business_id = ? AND store.id = ?`, Args: []any{business, store}}
 	if len(platforms) > 0 {
 		d.Condition = `store.business_id = ? AND store.id = ? AND platform.name = ANY (?::text[])`
@@ -178,12 +178,12 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	if err != nil {
 		return 0, err
 	}
-	return int(n), fewWait(ctx, tx, business, store, storeRef)
+	return int(n), checkPendingRequests(ctx, tx, business, store, storeRef)
 }
 
-// publishedPlatforms rejects the merchant's own platforms, because they read the menu from
+// rejectOwnPlatforms rejects the merchant's own platforms, because they read the menu from
 // the hub. Errors name them as they were sent.
-func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names, sent []string) error {
+func rejectOwnPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names, sent []string) error {
 	var own []string
 	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND name = ANY (?::text[]) AND served_by = ?`,
 		business, postgres.Array(names), core.ServedByMerchant).Scan(ctx, &own); err != nil {
@@ -199,23 +199,23 @@ func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.Business
 	return v.Err()
 }
 
-// maxAsking bounds the publish requests that wait for one menu. Each of them gets an event
+// maxPendingRequests bounds the publish requests that wait for one menu. Each of them gets an event
 // with the outcome.
-const maxAsking = 100
+const maxPendingRequests = 100
 
-func fewWait(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
+func checkPendingRequests(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
 	var platforms []string
 	if err :=
 		tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ?
 			AND cardinality(publish_requests) > ?
 			ORDER BY platform`,
-			business, store, maxAsking).Scan(ctx, &platforms); err != nil {
+			business, store, maxPendingRequests).Scan(ctx, &platforms); err != nil {
 		return fmt.Errorf("counting requests to publish: %w", err)
 	}
 	if len(platforms) > 0 {
 		return core.Errorf(core.Conflict,
 			"%d requests to publish the menu of %q on "+
-				"%q are pending: resend this one when one has finished", maxAsking, storeRef, platforms[0])
+				"%q are pending: resend this one when one has finished", maxPendingRequests, storeRef, platforms[0])
 	}
 	return nil
 }

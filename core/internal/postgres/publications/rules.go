@@ -45,10 +45,10 @@ func PluginChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, id string)
 	return nil
 }
 
-// ForgetPublished clears the published state of a platform that another plugin now serves,
+// ResetPublished clears the published state of a platform that another plugin now serves,
 // because the new aggregator holds none of it. Work under way for the former plugin is
 // discarded.
-func ForgetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
+func ResetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
 	platform string) error {
 	_, err := tx.ExecContext(ctx, queries.With("forget_published", postgres.Args{
 		"business": business, "platform": platform,
@@ -65,7 +65,7 @@ func Recheck(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bu
 	var needless bool
 	if err := tx.QueryRowContext(ctx, queries.With("recheck_queued", postgres.Args{
 		"business": business, "kind": core.RecheckJob, "platform": platform, "own": core.ServedByMerchant,
-		"body": db.Pack([]byte("{}")),
+		"body": db.Compress([]byte("{}")),
 	})).Scan(&needless); err != nil ||
 		needless {
 		return err

@@ -21,9 +21,9 @@ const ListedOn = `CASE WHEN store.excluded_platforms IS NOT NULL THEN platform.n
 const PublishedOn = `(platform.served_by <> 'own' AND ` + ListedOn +
 	` OR publication.state NOT IN ('unlisted', 'skipped'))`
 
-// KeepUnnotified stores the reference of a request that produces no event, because it
+// StoreUnnotified stores the reference of a request that produces no event, because it
 // affects 0 platforms.
-func KeepUnnotified(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, reference core.ID,
+func StoreUnnotified(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, reference core.ID,
 	platforms int) error {
 	if platforms > 0 {
 		return nil

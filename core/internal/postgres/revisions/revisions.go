@@ -50,24 +50,24 @@ type VersionedTable struct{ Name, Keys, Kind, ID string }
 const TimingKind menu.Kind = -1
 
 var (
-	KeptMasters = VersionedTable{"catalogue_entities", "kind, id", "kind", "id"}
-	KeptLinks   = VersionedTable{"menu_links", "relation, from_id, to_id", "relation", "from_id"}
-	KeptAtStore = VersionedTable{"store_overrides", "store_id, kind, id", "kind", "id"}
-	KeptTimings = VersionedTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)"}
-	KeptStores  = VersionedTable{"stores", "id", "-1", "id"}
+	EntitiesTable  = VersionedTable{"catalogue_entities", "kind, id", "kind", "id"}
+	LinksTable     = VersionedTable{"menu_links", "relation, from_id, to_id", "relation", "from_id"}
+	OverridesTable = VersionedTable{"store_overrides", "store_id, kind, id", "kind", "id"}
+	TimingsTable   = VersionedTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)"}
+	StoresTable    = VersionedTable{"stores", "id", "-1", "id"}
 )
 
 // row returns the row type of the stored versions.
 func (t VersionedTable) row() string {
-	if t == KeptTimings {
+	if t == TimingsTable {
 		return "timing_revision"
 	}
 	return t.Name
 }
 
-// Present returns the source of the current rows, in the form of the stored versions.
-func (t VersionedTable) Present() string {
-	if t == KeptTimings {
+// Current returns the source of the current rows, in the form of the stored versions.
+func (t VersionedTable) Current() string {
+	if t == TimingsTable {
 		return `(SELECT g.business_id, g.title, g.day_slots, g.updated_at, ARRAY(SELECT c.category_id
 			FROM timed_categories c
 			WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id) AS category_ids
@@ -76,19 +76,19 @@ func (t VersionedTable) Present() string {
 	return t.Name
 }
 
-// Undone returns a query of the rows in the parts p, each as it was before its first
+// EarlierRows returns a query of the rows in the parts p, each as it was before its first
 // change. The condition narrows the parts.
-func (t VersionedTable) Undone(condition string) string {
+func (t VersionedTable) EarlierRows(condition string) string {
 	return `SELECT DISTINCT ON (` + t.Keys + `) x.*, p.created, r AS row FROM revision_parts p
 		CROSS JOIN LATERAL json_array_elements(p.rows) AS r CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() +
 		`, r) AS x
 		WHERE p.business_id = ?0 AND p.table_name = '` + t.Name + `' AND ` + condition + ` ORDER BY ` + t.Keys + `, p.n`
 }
 
-// PutBack returns a common table expression, changed, that restores the rows that existed
+// Restore returns a common table expression, changed, that restores the rows that existed
 // before.
-func (t VersionedTable) PutBack(undone string) string {
-	if t == KeptTimings {
+func (t VersionedTable) Restore(undone string) string {
+	if t == TimingsTable {
 		return queries.With("restore_timings", postgres.Args{"undone": bun.Safe(undone), "row": bun.Safe(t.row())})
 	}
 	return queries.With("restore", postgres.Args{

@@ -11,30 +11,30 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Condition is the state of a database, for the doctor command.
-type Condition struct {
+// DatabaseState is the state of a database, for the doctor command.
+type DatabaseState struct {
 	Version           int   // such as 160004
 	Size              int64 // bytes
-	Stages            bool  // its role may create temporary tables
+	TemporaryTables   bool  // its role may create temporary tables
 	Superuser         bool  // its role is a superuser
 	Fsync             bool
 	FullPageWrites    bool
 	SynchronousCommit string
 	Checksums         bool
-	Unarchived        bool     // the last WAL archiving attempt failed
+	ArchiveFailed     bool     // the last WAL archiving attempt failed
 	TimeZone          string   // of the sessions
-	Spare             int      // free connections
+	FreeConnections   int      // free connections
 	PoolSize          int      // maximum connections of a hub, besides one that listens
 	Missing, Unknown  []string // names of migrations
 	EarlierBuild      bool     // the migrations of the database are not those of this program, see ErrEarlierBuild
 }
 
 // Examine returns the state of the database.
-func Examine(ctx context.Context, db *postgres.DB) (Condition, error) {
-	c := Condition{PoolSize: db.Bun().DB.Stats().MaxOpenConnections}
+func Examine(ctx context.Context, db *postgres.DB) (DatabaseState, error) {
+	c := DatabaseState{PoolSize: db.Bun().DB.Stats().MaxOpenConnections}
 	err := db.Bun().QueryRowContext(ctx, queries.With("examine", nil)).
-		Scan(&c.Version, &c.Size, &c.Stages, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums,
-			&c.TimeZone, &c.Spare, &c.Unarchived, &c.Superuser)
+		Scan(&c.Version, &c.Size, &c.TemporaryTables, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums,
+			&c.TimeZone, &c.FreeConnections, &c.ArchiveFailed, &c.Superuser)
 	if err != nil {
 		return c, fmt.Errorf("querying the state of the database: %w", err)
 	}
@@ -51,7 +51,7 @@ func Examine(ctx context.Context, db *postgres.DB) (Condition, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Unknown, err = unknownTo(ctx, migrator); err != nil {
+	if c.Unknown, err = unknownMigrations(ctx, migrator); err != nil {
 		return c, err
 	}
 	c.EarlierBuild, err = isEarlierBuild(ctx, migrator)
@@ -70,10 +70,10 @@ func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err
 	for _, t := range partitioned {
 		var n int
 		if err := db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM ? WHERE ? >= ? LIMIT 100000) x`,
-			bun.Ident(t.other()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
+			bun.Ident(t.defaultPartition()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
 			return 0, 0, fmt.Errorf("counting rows outside the partitions: %w", err)
 		}
 		stray += n
 	}
-	return daysMade(now, there), stray, nil
+	return daysAhead(now, there), stray, nil
 }

@@ -19,7 +19,7 @@ type Backlog struct {
 	OldestDue                  time.Duration // likewise of due deliveries, without busy endpoints: too few workers
 	WorstEndpoint              time.Duration // likewise for any endpoint, even a slow one
 	OldestCall                 time.Duration // likewise for due calls to aggregators
-	Probed                     int64         // endpoints with an open circuit
+	OpenCircuits               int64         // endpoints with an open circuit
 	Calls                      int64         // ordering keys with calls to aggregators
 	Publications               int64         // menus to publish
 	OldestPublication          time.Duration // age of the oldest due publication
@@ -34,10 +34,10 @@ func ReadBacklog(ctx context.Context, db *postgres.DB) (Backlog, error) {
 	var oldestJob, oldestDue, worst, oldestCall, oldestPublication *float64
 	now := db.Clock().Now()
 	err := db.Bun().QueryRowContext(ctx, queries.With("backlog", postgres.Args{
-		"endpoints": deliveries.Endpoints, "job_heads": jobs.Heads, "is_held": deliveries.IsHeld,
-		"now": now, "placed": order.Placed, "since": now.Add(-orders.EscalateBack),
+		"endpoints": deliveries.QueuedEndpoints, "job_heads": jobs.FirstJobs, "is_held": deliveries.IsHeld,
+		"now": now, "placed": order.Placed, "since": now.Add(-orders.EscalationWindow),
 	})).
-		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &worst, &b.Scheduled, &b.Held, &b.Probed, &b.Calls, &oldestCall,
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &worst, &b.Scheduled, &b.Held, &b.OpenCircuits, &b.Calls, &oldestCall,
 			&b.Unacknowledged, &b.Silent, &b.Publications, &oldestPublication)
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
@@ -46,7 +46,7 @@ func ReadBacklog(ctx context.Context, db *postgres.DB) (Backlog, error) {
 	if err != nil {
 		return b, err
 	}
-	b.PartitionDays = daysMade(now, there)
+	b.PartitionDays = daysAhead(now, there)
 	seconds := func(s *float64) time.Duration {
 		if s == nil || *s < 0 {
 			return 0

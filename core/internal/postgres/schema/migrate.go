@@ -57,7 +57,7 @@ func MigrateUp(ctx context.Context, db *postgres.DB) (names []string, err error)
 // database has migrations unknown to this program, because it would roll back an earlier group.
 func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 	return runMigrations(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) {
-		unknown, err := unknownTo(ctx, m)
+		unknown, err := unknownMigrations(ctx, m)
 		if len(unknown) > 0 {
 			err =
 				fmt.Errorf("the database has unknown migrations (%d, the first %s): roll them back with the program "+
@@ -73,7 +73,7 @@ func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
 // isEarlierBuild reports whether the database has migrations, but not the first one of this
 // program. A database of a newer program has it.
 func isEarlierBuild(ctx context.Context, m *migrate.Migrator) (bool, error) {
-	unknown, err := unknownTo(ctx, m)
+	unknown, err := unknownMigrations(ctx, m)
 	if err != nil || len(unknown) == 0 {
 		return false, err
 	}
@@ -85,8 +85,8 @@ func isEarlierBuild(ctx context.Context, m *migrate.Migrator) (bool, error) {
 	return !first.IsApplied(), nil
 }
 
-// unknownTo returns the applied migrations that a migrator does not know, sorted.
-func unknownTo(ctx context.Context, m *migrate.Migrator) (names []string, err error) {
+// unknownMigrations returns the applied migrations that a migrator does not know, sorted.
+func unknownMigrations(ctx context.Context, m *migrate.Migrator) (names []string, err error) {
 	known, err := m.MigrationsWithStatus(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading migrations: %w", err)
@@ -104,8 +104,8 @@ func unknownTo(ctx context.Context, m *migrate.Migrator) (names []string, err er
 	return names, nil
 }
 
-// Used reports whether there is a business whose data would be lost with the tables.
-func Used(ctx context.Context, db *postgres.DB) (used bool, err error) {
+// HasBusinesses reports whether there is a business whose data would be lost with the tables.
+func HasBusinesses(ctx context.Context, db *postgres.DB) (used bool, err error) {
 	err = db.Bun().QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM businesses)`).Scan(&used)
 	if postgres.IsCode(err, "42P01") { // undefined_table
 		return false, nil
@@ -125,7 +125,7 @@ func migrator(on *bun.DB) (*migrate.Migrator, error) {
 // lock that replicas share. It returns the applied names, even if a later migration failed.
 func runMigrations(ctx context.Context, db *postgres.DB,
 	run func(*migrate.Migrator) (*migrate.MigrationGroup, error)) ([]string, error) {
-	own, err := db.ForMigrations()
+	own, err := db.OpenForMigrations()
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func runMigrations(ctx context.Context, db *postgres.DB,
 		return nil, err
 	}
 	defer conn.Close()
-	if err := AwaitMigrations(ctx, db, conn); err != nil {
+	if err := LockMigrations(ctx, db, conn); err != nil {
 		return nil, fmt.Errorf("waiting for the migration lock: %w", err)
 	}
 	migrator, err := migrator(own)
@@ -145,7 +145,7 @@ func runMigrations(ctx context.Context, db *postgres.DB,
 	if err := migrator.Init(ctx); err != nil {
 		return nil, fmt.Errorf("preparing migrations: %w", err)
 	}
-	defer db.ForgetTenantRole()
+	defer db.RecheckRLS()
 	group, err := run(migrator)
 	names := []string{}
 	for _, m := range group.Migrations {
@@ -157,9 +157,9 @@ func runMigrations(ctx context.Context, db *postgres.DB,
 	return names, nil
 }
 
-// AwaitMigrations takes the migration lock and waits while another replica migrates. The lock
+// LockMigrations takes the migration lock and waits while another replica migrates. The lock
 // ends with the connection.
-func AwaitMigrations(ctx context.Context, db *postgres.DB, conn bun.Conn) error {
+func LockMigrations(ctx context.Context, db *postgres.DB, conn bun.Conn) error {
 	for n := 0; ; n++ {
 		var taken bool
 		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(?)", migrationLock).Scan(&taken)

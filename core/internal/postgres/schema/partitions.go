@@ -23,23 +23,25 @@ const partitionLock = 0x5e57e272
 // Other statements queue behind a partition change. partitionWait bounds how long it waits for
 // its lock, and partitionTime how long it runs.
 const (
-	partitionWait = 200 * time.Millisecond
-	partitionTime = 5 * time.Second
+	partitionLockTimeout      = 200 * time.Millisecond
+	partitionStatementTimeout = 5 * time.Second
 )
 
-// dated is a table partitioned by the day of an id.
-type dated struct{ table, key string }
+// partitionedTable is a table partitioned by the day of an id.
+type partitionedTable struct{ table, key string }
 
-var partitioned = []dated{
+var partitioned = []partitionedTable{
 	{"events", "id"}, {"deliveries", "id"}, {"attempts", "delivery_id"}, {"call_attempts", "call_id"},
 	{"revisions", "id"}, {"revision_parts", "revision_id"},
 }
 
-// of returns the name of a day's partition.
-func (t dated) of(day time.Time) string { return t.table + "_" + day.Format("20060102") }
+// partition returns the name of a day's partition.
+func (t partitionedTable) partition(day time.Time) string {
+	return t.table + "_" + day.Format("20060102")
+}
 
-// other returns the name of the default partition, for days without their own.
-func (t dated) other() string { return t.table + "_other" }
+// defaultPartition returns the name of the default partition, for days without their own.
+func (t partitionedTable) defaultPartition() string { return t.table + "_other" }
 
 // Maintain creates the partitions of the coming week and drops those past the retention. Any
 // replica may call it; one runs at a time. A change that cannot get its lock is left to the
@@ -69,14 +71,14 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 	before := now.Add(-retention)
 	var failures []error
 	for _, t := range partitioned {
-		failures = append(failures, makePartitions(ctx, db, t, now.Truncate(24*time.Hour), there),
-			dropPartitions(ctx, db, t, before, there), dropOutside(ctx, db, t, before))
+		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), there),
+			dropPartitions(ctx, db, t, before, there), deleteExpired(ctx, db, t, before))
 	}
 	return errors.Join(failures...)
 }
 
-// retentionsOfLate is how long a hub's retention setting counts after the hub was last seen.
-const retentionsOfLate = 24 * time.Hour
+// retentionMaxAge is how long a hub's retention setting counts after the hub was last seen.
+const retentionMaxAge = 24 * time.Hour
 
 // Retention returns the longest retention that this hub or a recently seen one has set. A hub
 // started with a shorter setting thus does not delete the data of others.
@@ -89,7 +91,7 @@ func Retention(ctx context.Context, db *postgres.DB, own time.Duration) (time.Du
 		return 0, fmt.Errorf("storing the retention: %w", err)
 	}
 	if err := db.Bun().QueryRowContext(ctx, `SELECT max(seconds) FROM retentions WHERE seen_at > ?`,
-		now.Add(-retentionsOfLate)).Scan(&seconds); err != nil {
+		now.Add(-retentionMaxAge)).Scan(&seconds); err != nil {
 		return 0, fmt.Errorf("reading the retention: %w", err)
 	}
 	return max(own, time.Duration(seconds)*time.Second), nil
@@ -109,11 +111,11 @@ func dayPartitions(ctx context.Context, db *postgres.DB) (names []string, err er
 	return names, nil
 }
 
-// daysMade returns for how many days after now every table has its partition.
-func daysMade(now time.Time, there []string) (days int) {
+// daysAhead returns for how many days after now every table has its partition.
+func daysAhead(now time.Time, there []string) (days int) {
 	for ; days < partitionDays; days++ {
 		for _, t := range partitioned {
-			if !slices.Contains(there, t.of(now.UTC().AddDate(0, 0, days+1))) {
+			if !slices.Contains(there, t.partition(now.UTC().AddDate(0, 0, days+1))) {
 				return days
 			}
 		}
@@ -126,31 +128,31 @@ func alterPartitions(ctx context.Context, db *postgres.DB, change func(tx bun.Co
 	return db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx,
 			`SELECT set_config('lock_timeout', ?::text, true), set_config('statement_timeout', ?::text, true)`,
-			partitionWait.Milliseconds(), partitionTime.Milliseconds()); err != nil {
+			partitionLockTimeout.Milliseconds(), partitionStatementTimeout.Milliseconds()); err != nil {
 			return err
 		}
 		return change(tx)
 	})
 }
 
-func makePartitions(ctx context.Context, db *postgres.DB, t dated, today time.Time, there []string) error {
+func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time, there []string) error {
 	for n := range partitionDays {
 		day := today.AddDate(0, 0, n)
-		if slices.Contains(there, t.of(day)) {
+		if slices.Contains(there, t.partition(day)) {
 			continue
 		}
 		if err := alterPartitions(ctx, db,
-			func(tx bun.Conn) error { return t.makeDay(ctx, tx, day, n == 0) }); err != nil {
-			return fmt.Errorf("creating the partition %s: %w", t.of(day), err)
+			func(tx bun.Conn) error { return t.createDay(ctx, tx, day, n == 0) }); err != nil {
+			return fmt.Errorf("creating the partition %s: %w", t.partition(day), err)
 		}
 	}
 	return nil
 }
 
-// makeDay creates the partition of a day, or two around rows already in the default partition.
+// createDay creates the partition of a day, or two around rows already in the default partition.
 // It creates tables and then attaches them, because CREATE TABLE PARTITION OF blocks readers
 // and writers of the other days.
-func (t dated) makeDay(ctx context.Context, tx bun.Conn, day time.Time, today bool) error {
+func (t partitionedTable) createDay(ctx context.Context, tx bun.Conn, day time.Time, today bool) error {
 	if today { // rows written meanwhile would go to the default partition
 		if _, err := tx.ExecContext(ctx, `LOCK TABLE ONLY ? IN SHARE ROW EXCLUSIVE MODE`,
 			bun.Ident(t.table)); err != nil {
@@ -162,12 +164,12 @@ func (t dated) makeDay(ctx context.Context, tx bun.Conn, day time.Time, today bo
 	if err :=
 		tx.NewRaw(`(SELECT ?1 FROM ?0 WHERE ?1 >= ?2 AND ?1 < ?3 ORDER BY 1 LIMIT 1)
 			UNION ALL (SELECT ?1 FROM ?0 WHERE ?1 >= ?2 AND ?1 < ?3 ORDER BY 1 DESC LIMIT 1)`,
-			bun.Ident(t.other()), bun.Ident(t.key), core.FirstID(day), core.FirstID(next)).Scan(ctx,
+			bun.Ident(t.defaultPartition()), bun.Ident(t.key), core.FirstID(day), core.FirstID(next)).Scan(ctx,
 			&held); err != nil {
 		return err
 	}
-	name := t.of(day)
-	for _, part := range around(day, next, held) {
+	name := t.partition(day)
+	for _, part := range periodsWithout(day, next, held) {
 		for _, statement := range []string{`CREATE TABLE ?0 (LIKE ?1 INCLUDING ALL EXCLUDING IDENTITY)`,
 			`ALTER TABLE ?1 ATTACH PARTITION ?0 FOR VALUES FROM (?2) TO (?3)`} {
 			if _, err := tx.ExecContext(ctx, statement, bun.Ident(name), bun.Ident(t.table), core.FirstID(part[0]),
@@ -180,10 +182,10 @@ func (t dated) makeDay(ctx context.Context, tx bun.Conn, day time.Time, today bo
 	return nil
 }
 
-// around returns the period from one instant to another without the time of the held ids,
+// periodsWithout returns the period from one instant to another without the time of the held ids,
 // given by the first and the last. Held rows are not moved, because readers would miss them
 // meanwhile.
-func around(from, to time.Time, held []core.ID) [][2]time.Time {
+func periodsWithout(from, to time.Time, held []core.ID) [][2]time.Time {
 	if len(held) == 0 {
 		return [][2]time.Time{{from, to}}
 	}
@@ -191,14 +193,14 @@ func around(from, to time.Time, held []core.ID) [][2]time.Time {
 	return slices.DeleteFunc(parts, func(part [2]time.Time) bool { return !part[0].Before(part[1]) })
 }
 
-func dropPartitions(ctx context.Context, db *postgres.DB, t dated, before time.Time, there []string) error {
+func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time, there []string) error {
 	for _, name := range there {
-		if !strings.HasPrefix(name, t.table+"_2") || name >= t.of(before) {
+		if !strings.HasPrefix(name, t.table+"_2") || name >= t.partition(before) {
 			continue
 		}
 		if err := alterPartitions(ctx, db, func(tx bun.Conn) error {
 			if t.table == "events" {
-				if err := keepOrdersToCome(ctx, tx, name, before); err != nil {
+				if err := keepScheduledOrders(ctx, tx, name, before); err != nil {
 					return err
 				}
 			}
@@ -212,39 +214,39 @@ func dropPartitions(ctx context.Context, db *postgres.DB, t dated, before time.T
 	return nil
 }
 
-// toCome is the condition that order o is scheduled for a day within the retention. ?0 is the
+// scheduledLater is the condition that order o is scheduled for a day within the retention. ?0 is the
 // end of the retention.
-const toCome = `o.scheduled_for >= ?0`
+const scheduledLater = `o.scheduled_for >= ?0`
 
-// keepOrdersToCome moves the events of scheduled orders from a partition to the default
+// keepScheduledOrders moves the events of scheduled orders from a partition to the default
 // partition. DETACH CONCURRENTLY is not possible with a default partition.
-func keepOrdersToCome(ctx context.Context, tx bun.Conn, name string, before time.Time) error {
+func keepScheduledOrders(ctx context.Context, tx bun.Conn, name string, before time.Time) error {
 	if _, err := tx.ExecContext(ctx, `ALTER TABLE events DETACH PARTITION ?`, bun.Ident(name)); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO events SELECT e.* FROM orders o
 		CROSS JOIN LATERAL (SELECT * FROM ?1 WHERE id = o.placed_event AND business_id = o.business_id LIMIT 1) e
-			WHERE `+toCome, before, bun.Ident(name))
+			WHERE `+scheduledLater, before, bun.Ident(name))
 	return err
 }
 
-// outsideAtOnce is the number of rows that one statement deletes.
-const outsideAtOnce = 10_000
+// deleteBatch is the number of rows that one statement deletes.
+const deleteBatch = 10_000
 
-// dropOutside deletes rows past the retention from the default partition, in steps.
-func dropOutside(ctx context.Context, db *postgres.DB, t dated, before time.Time) error {
+// deleteExpired deletes rows past the retention from the default partition, in steps.
+func deleteExpired(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time) error {
 	keep := ``
 	if t.table == "events" {
 		keep =
 			` AND NOT EXISTS (SELECT FROM orders o WHERE o.business_id = r.business_id AND o.placed_event = r.id AND ` +
-				toCome + `)`
+				scheduledLater + `)`
 	}
-	for deleted := int64(outsideAtOnce); deleted == outsideAtOnce; {
+	for deleted := int64(deleteBatch); deleted == deleteBatch; {
 		result, err := db.Bun().ExecContext(ctx,
 			`DELETE FROM ?1 WHERE ctid = ANY (ARRAY(SELECT ctid FROM ?1 r WHERE r.?2 < ?3`+keep+` LIMIT ?4))`,
-			before, bun.Ident(t.other()), bun.Ident(t.key), core.FirstID(before), outsideAtOnce)
+			before, bun.Ident(t.defaultPartition()), bun.Ident(t.key), core.FirstID(before), deleteBatch)
 		if err != nil {
-			return fmt.Errorf("deleting old rows of %s: %w", t.other(), err)
+			return fmt.Errorf("deleting old rows of %s: %w", t.defaultPartition(), err)
 		}
 		if deleted, err = result.RowsAffected(); err != nil {
 			return err

@@ -18,26 +18,26 @@ import (
 // its rows.
 type sealedColumn struct {
 	table, column, business, key, keyType string
-	place                                 func(business core.BusinessID, key string) string
+	associatedData                        func(business core.BusinessID, key string) string
 }
 
 // sealedColumns are all sealed columns except that of seal_check.
 var sealedColumns = []sealedColumn{
 	{"businesses", "callback_secret", "id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.CallbackSecretPlace(b) }},
+		func(b core.BusinessID, _ string) string { return outbox.CallbackAssociatedData(b) }},
 	{"businesses", "previous_callback_secret", "id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.CallbackSecretPlace(b) }},
+		func(b core.BusinessID, _ string) string { return outbox.CallbackAssociatedData(b) }},
 	{"businesses", "previous_callback_secret_2", "id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.CallbackSecretPlace(b) }},
+		func(b core.BusinessID, _ string) string { return outbox.CallbackAssociatedData(b) }},
 	{"webhooks", "headers", "business_id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.WebhookPlace(b, "headers") }},
+		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "headers") }},
 	{"webhooks", "secret", "business_id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.WebhookPlace(b, "secret") }},
+		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "secret") }},
 	{"webhooks", "previous_secret", "business_id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.WebhookPlace(b, "secret") }},
+		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "secret") }},
 	{"webhooks", "previous_secret_2", "business_id", "id", "bigint",
-		func(b core.BusinessID, _ string) string { return outbox.WebhookPlace(b, "secret") }},
-	{"platforms", "secrets", "business_id", "name", "text", platforms.SecretsPlace},
+		func(b core.BusinessID, _ string) string { return outbox.WebhookAssociatedData(b, "secret") }},
+	{"platforms", "secrets", "business_id", "name", "text", platforms.SecretsAssociatedData},
 }
 
 // SealedBy counts the values of a column by the key that sealed them.
@@ -65,17 +65,17 @@ type sealedValue struct {
 // sealBatch is the number of values that one transaction reseals.
 const sealBatch = 200
 
-// Sealed counts the sealed values by key. It changes nothing.
-func Sealed(ctx context.Context, db *postgres.DB) ([]SealedBy, error) {
+// CountSealed counts the sealed values by key. It changes nothing.
+func CountSealed(ctx context.Context, db *postgres.DB) ([]SealedBy, error) {
 	list := make([]SealedBy, 0, len(sealedColumns))
 	for _, column := range sealedColumns {
 		counted := SealedBy{column.table + "." + column.column, map[string]int{}, map[string]int{}, 0}
 		err := column.each(ctx, db.Bun(), "", nil, func(values []sealedValue) error {
 			for _, v := range values {
-				switch _, key, err := db.Sealer().Opened(column.place(v.Business, v.Key), v.Sealed); {
+				switch _, key, err := db.Sealer().OpenWithKey(column.associatedData(v.Business, v.Key), v.Sealed); {
 				case err != nil:
 					counted.Unreadable++
-				case v.Sealed[0] == postgres.SealUnnamed:
+				case v.Sealed[0] == postgres.SealV1:
 					counted.Unnamed[key.ID()]++
 				default:
 					counted.Keys[key.ID()]++
@@ -100,7 +100,7 @@ func SealState(ctx context.Context, db *postgres.DB) (string, error) {
 	if err := db.Bun().NewRaw(`SELECT sealed FROM seal_check`).Scan(ctx, &checks); err != nil || len(checks) == 0 {
 		return "", err
 	}
-	_, key, err := db.Sealer().Opened(postgres.SealPlace, checks[0])
+	_, key, err := db.Sealer().OpenWithKey(postgres.SealCheckAssociatedData, checks[0])
 	if err != nil {
 		return "", postgres.ErrOtherKey
 	}
@@ -120,7 +120,7 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 	for turned := false; !turned; {
 		done.Unreadable = []string{}
 		for _, column := range sealedColumns {
-			err := eachOther(ctx, db, db.Bun(), column, func(values []sealedValue) error {
+			err := eachWithOtherKey(ctx, db, db.Bun(), column, func(values []sealedValue) error {
 				return db.InTx(ctx, func(tx bun.Conn) error { return reseal(ctx, db, tx, column, values, &done) })
 			})
 			if err != nil {
@@ -128,7 +128,7 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 			}
 		}
 		if err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-			turned, err = turnKey(ctx, db, tx, actor)
+			turned, err = switchKey(ctx, db, tx, actor)
 			return err
 		}); err != nil {
 			return done, err
@@ -137,24 +137,24 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 	return done, nil
 }
 
-// eachOther visits the values of a column that are not sealed with the first key.
-func eachOther(ctx context.Context, db *postgres.DB, in bun.IDB, column sealedColumn,
+// eachWithOtherKey visits the values of a column that are not sealed with the first key.
+func eachWithOtherKey(ctx context.Context, db *postgres.DB, in bun.IDB, column sealedColumn,
 	visit func([]sealedValue) error) error {
 	return column.each(ctx, in, "substring("+column.column+" FOR 5) <> ?", []any{db.Sealer().Keys[0].Prefix}, visit)
 }
 
-// turnKey makes the first key the one that seals, unless values of an earlier key were stored
+// switchKey makes the first key the one that seals, unless values of an earlier key were stored
 // meanwhile. The lock serializes it with transactions that store sealed values.
-func turnKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (turned bool, err error) {
+func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (turned bool, err error) {
 	var sealed []byte
 	if err := tx.QueryRowContext(ctx, `SELECT sealed FROM seal_check FOR UPDATE`).Scan(&sealed); err != nil {
 		return false, fmt.Errorf("reading the current encryption key: %w", err)
 	}
 	for _, column := range sealedColumns {
 		again := false
-		err := eachOther(ctx, db, tx, column, func(values []sealedValue) error {
+		err := eachWithOtherKey(ctx, db, tx, column, func(values []sealedValue) error {
 			for _, v := range values {
-				_, err := db.Sealer().Open(column.place(v.Business, v.Key), v.Sealed)
+				_, err := db.Sealer().Open(column.associatedData(v.Business, v.Key), v.Sealed)
 				again = again || err == nil
 			}
 			return nil
@@ -163,16 +163,16 @@ func turnKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (t
 			return false, err
 		}
 	}
-	_, before, err := db.Sealer().Opened(postgres.SealPlace, sealed)
+	_, before, err := db.Sealer().OpenWithKey(postgres.SealCheckAssociatedData, sealed)
 	if err != nil {
 		return false, postgres.ErrOtherKey
 	}
 	key := db.Sealer().Keys[0]
-	if before.ID() == key.ID() && sealed[0] == postgres.SealNamed {
+	if before.ID() == key.ID() && sealed[0] == postgres.SealV2 {
 		return true, nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE seal_check SET sealed = ?`,
-		key.Seal(postgres.SealPlace, []byte(postgres.SealWord))); err != nil {
+		key.Seal(postgres.SealCheckAssociatedData, []byte(postgres.SealCheckText))); err != nil {
 		return false, fmt.Errorf("changing the encryption key: %w", err)
 	}
 	return true, db.RecordAudit(ctx, tx, access.Change{
@@ -194,8 +194,8 @@ func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColu
 		if len(now) == 0 {
 			continue
 		}
-		place := column.place(v.Business, v.Key)
-		plain, _, err := db.Sealer().Opened(place, now[0])
+		place := column.associatedData(v.Business, v.Key)
+		plain, _, err := db.Sealer().OpenWithKey(place, now[0])
 		if errors.Is(err, postgres.ErrSeal) {
 			done.Unreadable = append(done.Unreadable, place)
 			continue

@@ -19,7 +19,7 @@ import (
 // the platform would know two stores by one id.
 func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID,
 	alias core.PlatformAlias) (int, error) {
-	list, err := naming(ctx, tx, business, alias.Alias)
+	list, err := storesNaming(ctx, tx, business, alias.Alias)
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -44,11 +44,11 @@ func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.Bus
 	})); err != nil {
 		return 0, fmt.Errorf("resolving an alias in stores: %w", err)
 	}
-	return len(list), platforms.CheckOutlets(ctx, tx, business, alias.Platform)
+	return len(list), platforms.CheckPlatformStores(ctx, tx, business, alias.Platform)
 }
 
-// naming locks the stores that name a platform in their lists or data.
-func naming(ctx context.Context, tx bun.Conn, business core.BusinessID, name string) ([]store.Existing, error) {
+// storesNaming locks the stores that name a platform in their lists or data.
+func storesNaming(ctx context.Context, tx bun.Conn, business core.BusinessID, name string) ([]store.Existing, error) {
 	rows, err := tx.QueryContext(ctx, queries.With("naming", postgres.Args{"business": business, "name": name}))
 	if err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)

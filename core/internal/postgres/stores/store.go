@@ -28,7 +28,7 @@ func New(db *postgres.DB) Store { return Store{db} }
 
 // storeColumn is a column that a request can set.
 type storeColumn struct {
-	name, kind, orElse string // orElse: the default for a new store
+	name, kind, defaultValue string // orElse: the default for a new store
 }
 
 var storeColumns = []storeColumn{
@@ -51,8 +51,8 @@ func storeStatements() (stage, insert, update, columns string) {
 		definitions = append(definitions, c.name+" "+c.kind)
 		names = append(names, c.name)
 		value, set := "t."+c.name, "coalesce(t."+c.name+", s."+c.name+")"
-		if c.orElse != "" {
-			value = "coalesce(t." + c.name + ", " + c.orElse + ")"
+		if c.defaultValue != "" {
+			value = "coalesce(t." + c.name + ", " + c.defaultValue + ")"
 		}
 		switch c.name { // only one list applies: the latest
 		case "excluded_platforms":
@@ -80,13 +80,13 @@ func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
 	decide func(store.State, func() int64) (store.IngestResult, error),
 ) error {
 	return outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.KeepLease(ctx, s.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, s.db, tx, work); err != nil {
 			return err
 		}
-		if err := platforms.LockOutlets(ctx, tx, work.Business); err != nil {
+		if err := platforms.LockPlatformStores(ctx, tx, work.Business); err != nil {
 			return err
 		}
-		known, err := s.known(ctx, tx, work.Business, request)
+		known, err := s.readKnown(ctx, tx, work.Business, request)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
 	})
 }
 
-func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
+func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	request store.Request) (known store.State, err error) {
 	if known.Stores, err = readPresent(ctx, tx, business, request.RefIDs()); err != nil {
 		return known, err
@@ -128,7 +128,7 @@ func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if known.Default, err = defaultListing(ctx, tx, business, ""); err != nil {
 		return known, err
 	}
-	if known.PlatformStores, err = platforms.OutletsBy(ctx, tx, business, request.PlatformStoreIDs(known), known.Stores); err != nil {
+	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, request.PlatformStoreIDs(known), known.Stores); err != nil {
 		return known, err
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)

@@ -42,12 +42,12 @@ func (o Store) Refer(ctx context.Context, business core.BusinessID, id int64, re
 func (o Store) Report(ctx context.Context, business core.BusinessID, reference core.ID,
 	s order.OutOfStockReport) (id int64, known core.ID, err error) {
 	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		platform, servedBy, placed, err := o.match(ctx, tx, business, &s)
+		platform, servedBy, placed, err := o.matchReport(ctx, tx, business, &s)
 		if err != nil {
 			return err
 		}
 		id, known = s.OrderID, reference
-		said, err := o.shortages(ctx, tx, business, id)
+		said, err := o.outOfStockReports(ctx, tx, business, id)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			return fmt.Errorf("storing a report of items out of stock: %w", err)
 		}
 		if servedBy == core.ServedByMerchant {
-			event, err := shortageEvent(ctx, tx, now,
+			event, err := outOfStockEvent(ctx, tx, now,
 				calls.Ended{Business: business, ID: reference, Order: id, State: string(relay.Done),
 					Message: order.ReadByChannel})
 			if err != nil {
@@ -85,7 +85,7 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			return err
 		}
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
-			Business: business, ID: reference, Kind: relay.ItemsOOS, Line: relay.OrderKey(id),
+			Business: business, ID: reference, Kind: relay.ItemsOOS, OrderingKey: relay.OrderKey(id),
 			Platform: platform, Order: id, Payload: payload, Actor: s.Actor, At: now,
 		}})
 	})
@@ -95,8 +95,8 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 	return id, known, nil
 }
 
-// match finds and locks the order of a report, and finds the reported items in it.
-func (o Store) match(ctx context.Context, tx bun.Conn, business core.BusinessID,
+// matchReport finds and locks the order of a report, and finds the reported items in it.
+func (o Store) matchReport(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	s *order.OutOfStockReport) (platform, servedBy string, placed order.Relay, err error) {
 	var named postgres.Conditions
 	named.Add(s.OrderID != 0, "orders.id = ?", s.OrderID)
@@ -117,7 +117,7 @@ func (o Store) match(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	case err != nil:
 		return "", "", placed, err
 	}
-	body, err := o.db.Unpack(stored)
+	body, err := o.db.Decompress(stored)
 	if err != nil {
 		return "", "", placed, err
 	}
@@ -127,8 +127,8 @@ func (o Store) match(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	return platform, servedBy, placed, s.Resolve(placed, state)
 }
 
-// shortages returns the reports of an order, the oldest first.
-func (o Store) shortages(ctx context.Context, db bun.IDB, business core.BusinessID,
+// outOfStockReports returns the reports of an order, the oldest first.
+func (o Store) outOfStockReports(ctx context.Context, db bun.IDB, business core.BusinessID,
 	id int64) (list []order.APIOutOfStockReport, err error) {
 	rows, err := db.QueryContext(ctx, queries.With("out_of_stock_reports", postgres.Args{
 		"business": business, "order": id, "done": relay.Done, "read": order.ReadByChannel,
@@ -153,20 +153,20 @@ func (o Store) shortages(ctx context.Context, db bun.IDB, business core.Business
 	return list, rows.Err()
 }
 
-// ShortagesEnded returns a function that creates the events of ended out-of-stock calls.
-func ShortagesEnded(db *postgres.DB) calls.OnEnded {
+// OutOfStockEnded returns a function that creates the events of ended out-of-stock calls.
+func OutOfStockEnded(db *postgres.DB) calls.OnEnded {
 	return func(ctx context.Context, tx bun.Conn, ended []calls.Ended) ([]core.Event, error) {
-		return shortageEvents(ctx, tx, db.Clock().Now(), ended)
+		return outOfStockEvents(ctx, tx, db.Clock().Now(), ended)
 	}
 }
 
-func shortageEvents(ctx context.Context, tx bun.Conn, now time.Time,
+func outOfStockEvents(ctx context.Context, tx bun.Conn, now time.Time,
 	ended []calls.Ended) (events []core.Event, err error) {
 	for _, c := range ended {
 		if c.Kind != relay.ItemsOOS || c.State == string(relay.Pending) {
 			continue
 		}
-		event, err := shortageEvent(ctx, tx, now.Add(time.Duration(len(events))*time.Microsecond), c)
+		event, err := outOfStockEvent(ctx, tx, now.Add(time.Duration(len(events))*time.Microsecond), c)
 		if err != nil {
 			return nil, err
 		}
@@ -175,10 +175,10 @@ func shortageEvents(ctx context.Context, tx bun.Conn, now time.Time,
 	return events, nil
 }
 
-// shortageEvent returns the event with the outcome of a report.
-func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ended) (core.Event, error) {
+// outOfStockEvent returns the event with the outcome of a report.
+func outOfStockEvent(ctx context.Context, tx bun.Conn, now time.Time, c calls.Ended) (core.Event, error) {
 	o := order.OutOfStockOutcome{Reference: c.ID, Success: c.State == string(relay.Done), Message: c.Message}
-	o.Phone, o.Pin, _ = strings.Cut(c.Result, calls.PinOf)
+	o.Phone, o.Pin, _ = strings.Cut(c.Result, calls.PinSeparator)
 	o.OrderID = c.Order
 	err := tx.QueryRowContext(ctx,
 		`SELECT o.platform, ?, o.platform_order_id, coalesce(o.reference, ''), s.id, s.ref_id, s.name

@@ -10,40 +10,40 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// refusedKept is the number of rejected orders stored per business.
-const refusedKept = 500
+// maxRejectedOrders is the number of rejected orders stored per business.
+const maxRejectedOrders = 500
 
 // Bounds of storing them: concurrent transactions, orders per transaction, waiting orders.
 const (
-	refusedBeside  = 1
-	refusedSize    = 128
-	refusedWaiting = 1024
+	rejectedMaxConcurrent = 1
+	rejectedMaxBatch      = 128
+	rejectedMaxWaiting    = 1024
 )
 
 // KeepRefused stores a rejected order; it is durable when KeepRefused returns. A repeated
 // rejection increases a counter. The latest of each business are kept. It returns Unavailable
 // if too many wait; this one is then not stored.
 func (o Store) KeepRefused(ctx context.Context, refused order.Rejection) error {
-	_, err := refusalsOf(o.db).Do(ctx, refused)
+	_, err := rejectionBatcherOf(o.db).Do(ctx, refused)
 	return err
 }
 
-// refusals batches rejected orders.
-type refusals struct {
+// rejectionBatcher batches rejected orders.
+type rejectionBatcher struct {
 	postgres.Batcher[order.Rejection, struct{}]
 }
 
-func refusalsOf(db *postgres.DB) *refusals {
-	return postgres.StateOf(db, func(db *postgres.DB) *refusals {
-		return &refusals{postgres.Batcher[order.Rejection,
+func rejectionBatcherOf(db *postgres.DB) *rejectionBatcher {
+	return postgres.StateOf(db, func(db *postgres.DB) *rejectionBatcher {
+		return &rejectionBatcher{postgres.Batcher[order.Rejection,
 			struct{}]{Run: func(ctx context.Context, list []order.Rejection) []postgres.Result[struct{}] {
-			return keepRefused(ctx, db, list)
-		}, MaxConcurrent: refusedBeside, MaxBatch: refusedSize, MaxWaiting: refusedWaiting}}
+			return storeRejected(ctx, db, list)
+		}, MaxConcurrent: rejectedMaxConcurrent, MaxBatch: rejectedMaxBatch, MaxWaiting: rejectedMaxWaiting}}
 	})
 }
 
-// keepRefused runs a batch. A lock admits one hub at a time, because their rows overlap.
-func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Rejection) []postgres.Result[struct{}] {
+// storeRejected runs a batch. A lock admits one hub at a time, because their rows overlap.
+func storeRejected(ctx context.Context, db *postgres.DB, refusals []order.Rejection) []postgres.Result[struct{}] {
 	places := map[orderKey]int{}
 	var keys []orderKey
 	var stores, reasons []string
@@ -72,7 +72,7 @@ func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Rejectio
 		_, err := tx.ExecContext(ctx, `DELETE FROM rejected_orders r USING unnest(?::bigint[]) AS b (id)
 			WHERE r.business_id = b.id AND r.last_at <= (SELECT last_at FROM rejected_orders WHERE business_id = b.id
 				ORDER BY last_at DESC OFFSET ? LIMIT 1)`,
-			postgres.Array(businesses), refusedKept)
+			postgres.Array(businesses), maxRejectedOrders)
 		return err
 	})
 	if err != nil {

@@ -49,7 +49,7 @@ func (j Store) RunAgain(ctx context.Context, business core.BusinessID, reference
 			return core.Errorf(core.Conflict, "the job is already being rerun: its page links to the new job")
 		}
 		var err error
-		if again.Body, err = j.db.Unpack(again.Body); err != nil {
+		if again.Body, err = j.db.Decompress(again.Body); err != nil {
 			return err
 		}
 		if err := Enqueue(ctx, j.db, tx, again, ""); err != nil {

@@ -13,25 +13,25 @@ import (
 // keyedMutex serializes menu changes in this replica, per business. Callers wait here and not
 // on pool connections, because a menu job may hold the menu lock for long.
 type keyedMutex struct {
-	Mu sync.Mutex
-	Of map[core.BusinessID]*turn
+	Mu      sync.Mutex
+	Entries map[core.BusinessID]*mutexEntry
 }
 
-type turn struct {
-	taken chan struct{}
+type mutexEntry struct {
+	lock  chan struct{}
 	Users int // the holder and the waiting callers
 }
 
-// TurnsOf returns the menu mutex of this replica.
-func TurnsOf(db *postgres.DB) *keyedMutex {
+// MenuMutex returns the menu mutex of this replica.
+func MenuMutex(db *postgres.DB) *keyedMutex {
 	return postgres.StateOf(db, func(*postgres.DB) *keyedMutex { return &keyedMutex{} })
 }
 
-// turnsWaiting bounds the callers that wait for one business.
-const turnsWaiting = 256
+// maxMutexWaiting bounds the callers that wait for one business.
+const maxMutexWaiting = 256
 
-// ErrMenuHeld is returned if the menu is locked; the transaction should be retried.
-var ErrMenuHeld = errors.New("the menu is being changed")
+// ErrMenuLocked is returned if the menu is locked; the transaction should be retried.
+var ErrMenuLocked = errors.New("the menu is being changed")
 
 // errMenuBusy reports that nothing was changed.
 var errMenuBusy = &core.Error{Code: core.Unavailable,
@@ -40,19 +40,19 @@ var errMenuBusy = &core.Error{Code: core.Unavailable,
 // Do runs change while it holds the mutex of a business, and retries it while it returns
 // ErrMenuHeld. It returns Unavailable if the menu stays locked until the context ends.
 func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change func() error) error {
-	mine, err := t.join(business)
+	mine, err := t.acquire(business)
 	if err != nil {
 		return err
 	}
-	defer t.leave(business, mine)
+	defer t.release(business, mine)
 	select {
-	case mine.taken <- struct{}{}:
+	case mine.lock <- struct{}{}:
 	case <-ctx.Done():
 		return errMenuBusy
 	}
-	defer func() { <-mine.taken }()
+	defer func() { <-mine.lock }()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		if err := change(); !errors.Is(err, ErrMenuHeld) {
+		if err := change(); !errors.Is(err, ErrMenuLocked) {
 			return err
 		}
 		select {
@@ -63,28 +63,28 @@ func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change fu
 	}
 }
 
-func (t *keyedMutex) join(business core.BusinessID) (*turn, error) {
+func (t *keyedMutex) acquire(business core.BusinessID) (*mutexEntry, error) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
-	mine := t.Of[business]
+	mine := t.Entries[business]
 	if mine == nil {
-		if t.Of == nil {
-			t.Of = map[core.BusinessID]*turn{}
+		if t.Entries == nil {
+			t.Entries = map[core.BusinessID]*mutexEntry{}
 		}
-		mine = &turn{taken: make(chan struct{}, 1)}
-		t.Of[business] = mine
+		mine = &mutexEntry{lock: make(chan struct{}, 1)}
+		t.Entries[business] = mine
 	}
-	if mine.Users == turnsWaiting {
+	if mine.Users == maxMutexWaiting {
 		return nil, errMenuBusy
 	}
 	mine.Users++
 	return mine, nil
 }
 
-func (t *keyedMutex) leave(business core.BusinessID, mine *turn) {
+func (t *keyedMutex) release(business core.BusinessID, mine *mutexEntry) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
 	if mine.Users--; mine.Users == 0 {
-		delete(t.Of, business)
+		delete(t.Entries, business)
 	}
 }

@@ -99,7 +99,7 @@ func TestOrderRetrySkipsOrdersDeliveredMeanwhile(t *testing.T) {
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
 	startEngine(t, db, webhook.Config{}, true)
-	deliveries, resends := deliveriesdb.New(db), deliveriesdb.NewResends(db)
+	deliveries, resends := deliveriesdb.New(db), deliveriesdb.NewOrderRetries(db)
 	list := func(state webhook.State) []webhook.DeliveryRecord {
 		found, err := deliveries.List(ctx, k.business, webhook.Filter{State: state, Limit: 10})
 		require.NoError(t, err)
@@ -138,6 +138,6 @@ func runOrderRetry(db *postgres.DB) error {
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	return webhook.OrderRetry{Retries: deliveriesdb.NewResends(db), Clock: db.Clock()}.Run(ctx, claimed[0],
+	return webhook.OrderRetry{Retries: deliveriesdb.NewOrderRetries(db), Clock: db.Clock()}.Run(ctx, claimed[0],
 		func(int, int) {})
 }

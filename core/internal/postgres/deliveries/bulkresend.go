@@ -14,9 +14,9 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// chosen returns the conditions that the row "delivery" of a table is selected and comes after
+// selectorConditions returns the conditions that the row "delivery" of a table is selected and comes after
 // the cursor.
-func chosen(business core.BusinessID, c webhook.Selector, after core.ID) (only postgres.Conditions) {
+func selectorConditions(business core.BusinessID, c webhook.Selector, after core.ID) (only postgres.Conditions) {
 	only.Add(true, `delivery.business_id = ? AND delivery.id > ?`, business, after)
 	if c.IDs != nil {
 		only.Add(true, `delivery.id = ANY (?::uuid[])`, postgres.Array(c.IDs))
@@ -31,13 +31,13 @@ func chosen(business core.BusinessID, c webhook.Selector, after core.ID) (only p
 	return only
 }
 
-// chosenRows returns a query of the ids of selected deliveries, ended and waiting. Deliveries
+// selectedIDs returns a query of the ids of selected deliveries, ended and waiting. Deliveries
 // that are running or held do not count as waiting.
-func (q Store) chosenRows(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector,
+func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Selector,
 	after core.ID) (bun.Safe, error) {
-	conditions := chosen(business, c, after)
+	conditions := selectorConditions(business, c, after)
 	if c.Reference != "" {
-		answers, err := q.answering(ctx, db, business, c.Reference)
+		answers, err := q.ofReference(ctx, db, business, c.Reference)
 		if err != nil {
 			return "", err
 		}
@@ -67,7 +67,7 @@ func (q Store) chosenRows(ctx context.Context, db bun.IDB, business core.Busines
 
 // Count returns how many deliveries are selected now.
 func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Selector) (n int, err error) {
-	rows, err := q.chosenRows(ctx, q.db.Bun(), business, c, core.ID{})
+	rows, err := q.selectedIDs(ctx, q.db.Bun(), business, c, core.ID{})
 	if err != nil {
 		return 0, err
 	}
@@ -77,22 +77,22 @@ func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Se
 	return n, nil
 }
 
-// replayCursor is the progress of a bulk resend.
-type replayCursor struct {
+// resendCursor is the progress of a bulk resend.
+type resendCursor struct {
 	After core.ID `json:"after"`
 	webhook.ResendResult
 }
 
-func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (replayCursor, error) {
-	if err := jobs.KeepLease(ctx, q.db, tx, work); err != nil {
-		return replayCursor{}, err
+func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (resendCursor, error) {
+	if err := jobs.LockLease(ctx, q.db, tx, work); err != nil {
+		return resendCursor{}, err
 	}
 	var stored []byte
 	if err := tx.QueryRowContext(ctx, `SELECT cursor FROM jobs WHERE business_id = ? AND id = ?`, work.Business,
 		work.ID).Scan(&stored); err != nil {
-		return replayCursor{}, fmt.Errorf("reading the progress of job %s: %w", work.ID, err)
+		return resendCursor{}, fmt.Errorf("reading the progress of job %s: %w", work.ID, err)
 	}
-	var at replayCursor
+	var at resendCursor
 	if stored == nil {
 		return at, nil
 	}
@@ -107,7 +107,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 		if err != nil {
 			return err
 		}
-		rows, err := q.chosenRows(ctx, tx, work.Business, c, at.After)
+		rows, err := q.selectedIDs(ctx, tx, work.Business, c, at.After)
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 	}
 	if err := tx.NewRaw(queries.With("take_ended", postgres.Args{
 		"business": business, "first": ids[0], "last": ids[len(ids)-1], "ids": postgres.Array(ids), "state": end,
-		"head": postgres.PackedHead, "is_switched_off": isSwitchedOff,
+		"head": postgres.CompressedHeadSize, "is_switched_off": isSwitchedOff,
 	})).Scan(ctx, &ended); err != nil {
 		return 0, fmt.Errorf("requeueing deliveries: %w", err)
 	}
@@ -193,7 +193,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 		rows.Text(string(d.EventType))
 		postgres.NonZero(&rows, d.WebhookID)
 		rows.Text(url)
-		for _, n := range []int64{endpoint, int64(postgres.UnpackedLength(d.Head, d.Size)), d.Line, d.Place,
+		for _, n := range []int64{endpoint, int64(postgres.DecompressedSize(d.Head, d.Size)), d.Line, d.Place,
 			int64(d.Attempts), int64(d.Attempts)} {
 			rows.Int(n)
 		}

@@ -10,9 +10,9 @@ import (
 // AsOf returns a query of the rows as they were at ?1, a revision id. Rows that changed
 // since are restored from later revisions. The condition narrows the rows, named x.
 func (t VersionedTable) AsOf(condition string) string {
-	later := t.Undone("p.revision_id >= ?1::uuid")
+	later := t.EarlierRows("p.revision_id >= ?1::uuid")
 	return `WITH undone AS MATERIALIZED (` + later + `)
-		SELECT x.* FROM ` + t.Present() + ` x WHERE x.business_id = ?0 AND ` + condition + `
+		SELECT x.* FROM ` + t.Current() + ` x WHERE x.business_id = ?0 AND ` + condition + `
 			AND NOT EXISTS (SELECT 1 FROM undone u WHERE (` + Qualified("u", t.Keys) + `) = (` +
 		Qualified("x", t.Keys) + `))
 		UNION ALL SELECT x.* FROM undone u CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() + `, u.row) AS x
@@ -35,13 +35,13 @@ func (t VersionedTable) Differences(d Differences) bun.Safe {
 	}
 	kind, id, ref := "x."+t.Kind, "x."+t.ID, name("entity.id = x.from_id")
 	switch t.Name {
-	case KeptMasters.Name:
+	case EntitiesTable.Name:
 		ref = `coalesce(nullif(` + name("entity.id = x.id") + `, ''), x.name, '')`
-	case KeptAtStore.Name:
+	case OverridesTable.Name:
 		ref = name("entity.kind = x.kind AND entity.id = x.id")
-	case KeptStores.Name:
+	case StoresTable.Name:
 		kind, ref = "-1", "x.ref_id"
-	case KeptTimings.Name:
+	case TimingsTable.Name:
 		kind, id, ref = "-1", "hashtextextended(x.title, 0)", "x.title"
 	}
 	only := d.Only
@@ -50,7 +50,7 @@ func (t VersionedTable) Differences(d Differences) bun.Safe {
 	return bun.Safe(queries.With("differences", postgres.Args{
 		"business": d.Business, "first": d.First, "last": d.Last, "table": t.Name, "only": only,
 		"kind": bun.Safe(kind), "id": bun.Safe(id), "ref": bun.Safe(ref), "row": bun.Safe(t.row()),
-		"shown_x": t.shown("x"), "shown_y": t.shown("y"), "present": bun.Safe(t.Present()),
+		"shown_x": t.shown("x"), "shown_y": t.shown("y"), "present": bun.Safe(t.Current()),
 		"same": bun.Safe(`(` + Qualified("x", t.Keys) + `) = (` + Qualified("y", t.Keys) + `)`),
 	}))
 }
@@ -58,15 +58,15 @@ func (t VersionedTable) Differences(d Differences) bun.Safe {
 // shown returns what a difference shows of a row. It omits the hub's own columns.
 func (t VersionedTable) shown(row bun.Safe) bun.Safe {
 	switch t.Name {
-	case KeptMasters.Name:
+	case EntitiesTable.Name:
 		return `json_build_object('active', ` + row + `.active, 'record', ` + row + `.record)`
-	case KeptLinks.Name:
+	case LinksTable.Name:
 		return `json_build_object('ref_id', (SELECT target.name FROM catalogue_entities target
 			WHERE target.business_id = part.business_id AND target.id = ` + row + `.to_id),
 			'position', ` + row + `.position)`
-	case KeptAtStore.Name:
+	case OverridesTable.Name:
 		return row + `.content`
-	case KeptTimings.Name:
+	case TimingsTable.Name:
 		return bun.Safe(queries.With("shown_timing", postgres.Args{"row": row}))
 	}
 	return `(to_jsonb(` + row + `) - '{business_id,created_at,updated_at}'::text[])::json`

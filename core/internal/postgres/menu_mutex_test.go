@@ -17,7 +17,7 @@ func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
 	s := newSwitches(t)
 	const many = 40 // more than the pool has connections
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
-	hold, commit := pgtest.Other(t, s.db)
+	hold, commit := pgtest.BeginOther(t, s.db)
 	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
 
 	ended := make(chan error, many)
@@ -28,12 +28,12 @@ func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
 			ended <- err
 		}()
 	}
-	eventually(t, "all wait", func() bool { return pgtest.TurnsWaiting(s.db, s.business) == many })
+	eventually(t, "all wait", func() bool { return pgtest.MenuMutexWaiting(s.db, s.business) == many })
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_, err := stores.New(s.db).Get(ctx, s.business, "s1")
 	require.NoError(t, err, "a connection is free")
-	require.False(t, pgtest.SomebodyWaits(t, s.db), "nor does the database hold them")
+	require.False(t, pgtest.HasWaiters(t, s.db), "nor does the database hold them")
 
 	impatient, giveUp := context.WithCancel(context.Background())
 	giveUp()
@@ -43,5 +43,5 @@ func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
 	for range many {
 		require.NoError(t, <-ended)
 	}
-	require.Zero(t, pgtest.TurnsWaiting(s.db, s.business))
+	require.Zero(t, pgtest.MenuMutexWaiting(s.db, s.business))
 }

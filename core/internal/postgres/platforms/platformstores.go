@@ -14,20 +14,20 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Outlets selects the platform stores of a business with any of the given ids (store.Outlet).
-func Outlets(business core.BusinessID, ids []string) bun.Safe {
+// PlatformStores selects the platform stores of a business with any of the given ids (store.Outlet).
+func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 	return bun.Safe(queries.With("platform_stores", postgres.Args{
-		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.GivenID),
+		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.PlatformStoreID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	}))
 }
 
-// CheckOutlets returns Conflict if a platform knows two stores by one id. Their menus would replace
+// CheckPlatformStores returns Conflict if a platform knows two stores by one id. Their menus would replace
 // each other there.
-func CheckOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
+func CheckPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
 	var id, one, other string
 	err := tx.QueryRowContext(ctx, queries.With("shared_platform_store", postgres.Args{
-		"business": business, "platform": platform, "given_id": bun.Safe(postgres.GivenID),
+		"business": business, "platform": platform, "given_id": bun.Safe(postgres.PlatformStoreID),
 		"listed_on": bun.Safe(publications.ListedOn),
 	})).Scan(&id, &one, &other)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -40,8 +40,8 @@ func CheckOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID, pla
 		"platform_store_id in their platform_data first", platform, one, other, id)
 }
 
-// LockOutlets serializes the transactions that change the platform stores of a business.
-func LockOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
+// LockPlatformStores serializes the transactions that change the platform stores of a business.
+func LockPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('servery outlets ' || ?, 0))`,
 		int64(business)); err != nil {
 		return fmt.Errorf("locking platform stores: %w", err)
@@ -49,15 +49,15 @@ func LockOutlets(ctx context.Context, tx bun.IDB, business core.BusinessID) erro
 	return nil
 }
 
-// OutletsBy returns the stores that platforms know by any of the ids, except the given stores.
-func OutletsBy(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,
+// FindPlatformStores returns the stores that platforms know by any of the ids, except the given stores.
+func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,
 	except map[string]store.Existing) (map[store.PlatformStore]string, error) {
 	found := map[store.PlatformStore]string{}
 	if len(ids) == 0 {
 		return found, nil
 	}
 	rows, err := tx.QueryContext(ctx, `SELECT platform, id, ref_id FROM (?) platform_store ORDER BY store_id`,
-		Outlets(business, ids))
+		PlatformStores(business, ids))
 	if err != nil {
 		return nil, fmt.Errorf("reading platform stores: %w", err)
 	}

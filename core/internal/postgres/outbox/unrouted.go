@@ -10,48 +10,48 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// unheard counts unrouted events in memory until StoreUnheard stores them. A crash loses
+// unroutedCounts counts unrouted events in memory until StoreUnheard stores them. A crash loses
 // the counts since the last store.
-type unheard struct {
+type unroutedCounts struct {
 	mu     sync.Mutex
-	counts map[unheardKey]unheardCount
+	counts map[unroutedKey]unroutedCount
 }
 
-type unheardKey struct {
+type unroutedKey struct {
 	business core.BusinessID
 	event    core.EventType
 }
 
-type unheardCount struct {
+type unroutedCount struct {
 	n  int64
 	at time.Time
 }
 
-func (u *unheard) add(keys []unheardKey, now time.Time) {
+func (u *unroutedCounts) add(keys []unroutedKey, now time.Time) {
 	if len(keys) == 0 {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.counts == nil {
-		u.counts = map[unheardKey]unheardCount{}
+		u.counts = map[unroutedKey]unroutedCount{}
 	}
 	for _, key := range keys {
-		u.counts[key] = unheardCount{u.counts[key].n + 1, now}
+		u.counts[key] = unroutedCount{u.counts[key].n + 1, now}
 	}
 }
 
-// giveBack puts counts that could not be stored back, for the next StoreUnheard.
-func (u *unheard) giveBack(counts map[unheardKey]unheardCount) {
+// restore puts counts that could not be stored back, for the next StoreUnheard.
+func (u *unroutedCounts) restore(counts map[unroutedKey]unroutedCount) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for key, since := range u.counts {
-		counts[key] = unheardCount{counts[key].n + since.n, since.at}
+		counts[key] = unroutedCount{counts[key].n + since.n, since.at}
 	}
 	u.counts = counts
 }
 
-func (u *unheard) take() map[unheardKey]unheardCount {
+func (u *unroutedCounts) take() map[unroutedKey]unroutedCount {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	counts := u.counts
@@ -59,12 +59,12 @@ func (u *unheard) take() map[unheardKey]unheardCount {
 	return counts
 }
 
-// unheardFor is the gap after which counting of unrouted events starts from zero.
-const unheardFor = 24 * time.Hour
+// unroutedGap is the gap after which counting of unrouted events starts from zero.
+const unroutedGap = 24 * time.Hour
 
-// StoreUnheard stores the counts of unrouted events.
-func StoreUnheard(ctx context.Context, db *postgres.DB) error {
-	counts := replicaOf(db).unheard.take()
+// StoreUnrouted stores the counts of unrouted events.
+func StoreUnrouted(ctx context.Context, db *postgres.DB) error {
+	counts := replicaOf(db).unrouted.take()
 	if len(counts) == 0 {
 		return nil
 	}
@@ -76,10 +76,10 @@ func StoreUnheard(ctx context.Context, db *postgres.DB) error {
 	}
 	_, err := db.Bun().ExecContext(ctx, queries.With("store_unrouted", postgres.Args{
 		"businesses": postgres.Array(businesses), "events": postgres.Array(events), "at": postgres.Array(at),
-		"counts": postgres.Array(numbers), "gap_seconds": int(unheardFor / time.Second),
+		"counts": postgres.Array(numbers), "gap_seconds": int(unroutedGap / time.Second),
 	}))
 	if err != nil {
-		replicaOf(db).unheard.giveBack(counts)
+		replicaOf(db).unrouted.restore(counts)
 		return fmt.Errorf("storing events without a receiver: %w", err)
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool,
 	change access.Change) error {
 	err := w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, i
 func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
 	change access.Change) error {
 	return w.db.InTx(ctx, func(tx bun.Conn) error {
-		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		row, err := w.read(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, i
 		if err := w.write(ctx, tx, before, sub); err != nil {
 			return err
 		}
-		change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", id), said(before), said(sub)
+		change.Object, change.Before, change.After = fmt.Sprintf("webhook/%d", id), auditEntry(before), auditEntry(sub)
 		return w.db.RecordAudit(ctx, tx, change)
 	})
 }

@@ -19,61 +19,61 @@ import (
 // LocateBatch stores locations of riders in one transaction.
 func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) []postgres.Result[struct{}] {
 	return postgres.SplitOnError(places, func(places []order.RiderLocation) ([]postgres.Result[struct{}], error) {
-		b := &placeBatch{db: r.db, places: places, verdicts: make([]postgres.Result[struct{}], len(places))}
+		b := &locationBatch{db: r.db, locations: places, results: make([]postgres.Result[struct{}], len(places))}
 		if err := outbox.Run(ctx, r.db,
 			func(tx bun.Conn, box *outbox.Outbox) error { return b.store(ctx, tx, box) }); err != nil {
 			return nil, fmt.Errorf("storing %d rider locations: %w", len(places), err)
 		}
-		return b.verdicts, nil
+		return b.results, nil
 	})
 }
 
-// placeBatch is the locations of one transaction. It stores only the newest of each order.
-type placeBatch struct {
-	db       *postgres.DB
-	places   []order.RiderLocation
-	verdicts []postgres.Result[struct{}] // one per location
-	newest   []rideKey
+// locationBatch is the locations of one transaction. It stores only the newest of each order.
+type locationBatch struct {
+	db        *postgres.DB
+	locations []order.RiderLocation
+	results   []postgres.Result[struct{}] // one per location
+	newest    []trackedKey
 }
 
-// relayed describes where the locations of an order are sent.
-type relayed struct {
+// locationTarget describes where the locations of an order are sent.
+type locationTarget struct {
 	carrier            order.DeliveryMode
-	followed           bool
+	trackable          bool
 	platform, servedBy string
 	newest             int // index of the newest location
 }
 
-func (b *placeBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outbox) error {
+func (b *locationBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outbox) error {
 	orders, err := b.read(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for i, place := range b.places {
-		key := rideKey{place.Business, place.OrderID}
+	for i, place := range b.locations {
+		key := trackedKey{place.Business, place.OrderID}
 		o, known := orders[key]
 		switch {
 		case !known:
-			b.verdicts[i].Err = noOrder(place.OrderID)
+			b.results[i].Err = unknownOrder(place.OrderID)
 			continue
 		case o.carrier != order.SelfDelivery:
-			b.verdicts[i].Err = order.CheckSelfDelivery(o.carrier)
+			b.results[i].Err = order.CheckSelfDelivery(o.carrier)
 			continue
-		case o.servedBy == core.ServedByMerchant || !o.followed: // no plugin to send it to
+		case o.servedBy == core.ServedByMerchant || !o.trackable: // no plugin to send it to
 			continue
 		case o.newest < 0:
 			b.newest = append(b.newest, key)
 			o.newest = i
-		case !place.SeenAt.Before(b.places[o.newest].SeenAt):
+		case !place.SeenAt.Before(b.locations[o.newest].SeenAt):
 			o.newest = i
 		}
 	}
 	return b.write(ctx, tx, box, orders)
 }
 
-func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relayed, error) {
-	businesses, ids := make([]int64, len(b.places)), make([]int64, len(b.places))
-	for i, place := range b.places {
+func (b *locationBatch) read(ctx context.Context, tx bun.Conn) (map[trackedKey]*locationTarget, error) {
+	businesses, ids := make([]int64, len(b.locations)), make([]int64, len(b.locations))
+	for i, place := range b.locations {
 		businesses[i], ids[i] = int64(place.Business), place.OrderID
 	}
 	query, err := b.db.Prepare(ctx, tx, queries.Get("located_orders"), postgres.Args{
@@ -87,17 +87,17 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 		return nil, fmt.Errorf("reading orders: %w", err)
 	}
 	defer rows.Close()
-	orders := map[rideKey]*relayed{}
+	orders := map[trackedKey]*locationTarget{}
 	for rows.Next() {
-		var key rideKey
-		o := &relayed{newest: -1}
+		var key trackedKey
+		o := &locationTarget{newest: -1}
 		var state order.State
 		var last order.RiderStatus
 		if err := rows.Scan(&key.business, &key.order, &o.carrier, &o.platform, &o.servedBy, &state,
 			&last); err != nil {
 			return nil, fmt.Errorf("reading orders: %w", err)
 		}
-		o.followed = order.Trackable(state, last)
+		o.trackable = order.Trackable(state, last)
 		orders[key] = o
 	}
 	return orders, rows.Err()
@@ -106,7 +106,7 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 // write queues the newest location of each order, unless a newer one is queued. It locks the
 // rows in key order. A retry keeps its schedule. After a recent send the location waits for
 // the rate limit.
-func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox, orders map[rideKey]*relayed) error {
+func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox, orders map[trackedKey]*locationTarget) error {
 	n := len(b.newest)
 	if n == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	now := b.db.Clock().Now()
 	for i, key := range b.newest {
 		o := orders[key]
-		place := b.places[o.newest]
+		place := b.locations[o.newest]
 		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: place.Latitude, Longitude: place.Longitude,
 			At: place.SeenAt.UnixMilli()})
 		if err != nil {
@@ -144,15 +144,15 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	return box.WakeRelays(ctx, tx)
 }
 
-// placeKept is how long the row of an idle order is kept. It must outlive a late location from
+// locationRetention is how long the row of an idle order is kept. It must outlive a late location from
 // another replica, which could otherwise replace a newer one.
-const placeKept = time.Hour
+const locationRetention = time.Hour
 
 // Sweep deletes the location rows of idle orders. Any replica may call it.
 func (r *Riders) Sweep(ctx context.Context) error {
 	_, err := r.db.Bun().ExecContext(ctx,
 		`DELETE FROM call_queue WHERE kind = ? AND available_at = 'infinity' AND received_at < ?`,
-		relay.RiderLocation, r.db.Clock().Now().Add(-placeKept))
+		relay.RiderLocation, r.db.Clock().Now().Add(-locationRetention))
 	if err != nil {
 		return fmt.Errorf("deleting rider locations: %w", err)
 	}

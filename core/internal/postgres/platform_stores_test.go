@@ -40,7 +40,7 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 			`"platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")
 
 	name := func(platform, ref, id string) error {
-		return platforms.NameStores(t.Context(), p.business, platform, map[string]string{ref: id})
+		return platforms.SetPlatformStoreIDs(t.Context(), p.business, platform, map[string]string{ref: id})
 	}
 	require.Equal(t, core.Invalid, core.CodeOf(name("b", "s2", "..")))
 	require.Equal(t, core.Conflict, core.CodeOf(name("b", "s2", "s1")), "the ref_id by which it is known")

@@ -65,9 +65,9 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 	return rows.Err()
 }
 
-// behind returns the new rows that have earlier rows still to start. Such rows do not start
+// blockedRows returns the new rows that have earlier rows still to start. Such rows do not start
 // from memory; the claim checks them again.
-func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, error) {
+func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[core.ID]bool, error) {
 	type line struct {
 		business core.BusinessID
 		order    int64
@@ -83,19 +83,19 @@ func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, 
 			first[at] = row.Sequence
 		}
 		if row.Sequence > 1 {
-			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, Line: row.OrderingKey,
-				Place: row.Sequence})
+			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, OrderingKey: row.OrderingKey,
+				Sequence: row.Sequence})
 		}
 	}
 	if len(later) == 0 {
 		return waits, nil
 	}
 	for _, row := range later {
-		waits[row.ID] = first[line{row.BusinessID, row.Line}] < row.Place
+		waits[row.ID] = first[line{row.BusinessID, row.OrderingKey}] < row.Sequence
 	}
 	var found []QueueRow
 	if err := tx.NewRaw(queries.With("blocked", postgres.Args{
-		"rows": PlacesOf(later), "is_before": isBefore,
+		"rows": RowsTable(later), "is_before": isBefore,
 	})).Scan(ctx, &found); err != nil {
 		return nil, fmt.Errorf("finding earlier deliveries of the order: %w", err)
 	}
@@ -105,14 +105,14 @@ func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, 
 	return waits, nil
 }
 
-// PlacesOf returns the rows as a table (id, business_id, endpoint, ordering_key, sequence).
-func PlacesOf(rows []QueueRow) bun.Safe {
+// RowsTable returns the rows as a table (id, business_id, endpoint, ordering_key, sequence).
+func RowsTable(rows []QueueRow) bun.Safe {
 	n := len(rows)
 	ids, businesses, endpoints, lines, places := make([]string, n), make([]int64, n), make([]int64, n),
 		make([]int64, n), make([]int64, n)
 	for i, row := range rows {
 		ids[i], businesses[i], endpoints[i], lines[i], places[i] = row.ID.String(), int64(row.BusinessID), row.Endpoint,
-			row.Line, int64(row.Place)
+			row.OrderingKey, int64(row.Sequence)
 	}
 	return bun.Safe(postgres.Formatter.FormatQuery(
 		`unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::bigint[], ?::integer[])`,
@@ -128,7 +128,7 @@ var isBefore = bun.Safe(queries.With("is_before", nil))
 func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueRow) ([]QueueRow, error) {
 	var later []QueueRow
 	for _, row := range claimed {
-		if row.Line != 0 && row.Place > 1 {
+		if row.OrderingKey != 0 && row.Sequence > 1 {
 			later = append(later, row)
 		}
 	}
@@ -137,14 +137,14 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 	}
 	var behind []QueueRow
 	if err := db.Bun().NewRaw(queries.With("blocked", postgres.Args{
-		"rows": PlacesOf(later), "is_before": isBefore,
+		"rows": RowsTable(later), "is_before": isBefore,
 	})).Scan(ctx, &behind); err != nil {
 		return nil, fmt.Errorf("finding earlier deliveries of the orders: %w", err)
 	}
 	if len(behind) == 0 {
 		return claimed, nil
 	}
-	rows := PlacesOf(behind)
+	rows := RowsTable(behind)
 	var back []core.ID
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		// Lock the claimed rows first, sorted, so that two claims that check each other's rows do not deadlock.
@@ -155,7 +155,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 			return err
 		}
 		return tx.NewRaw(queries.With("block", postgres.Args{
-			"rows": rows, "owner": owner, "is_before": isBefore, "later": db.Clock().Now().Add(undecided),
+			"rows": rows, "owner": owner, "is_before": isBefore, "later": db.Clock().Now().Add(recheckDelay),
 		})).Scan(ctx, &back)
 	})
 	if err != nil {
@@ -164,8 +164,8 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 	return without(claimed, back), nil
 }
 
-// undecided is how long a row is postponed while the one before it is leaving.
-const undecided = 10 * time.Millisecond
+// recheckDelay is how long a row is postponed while the one before it is leaving.
+const recheckDelay = 10 * time.Millisecond
 
 func without(rows []QueueRow, ids []core.ID) []QueueRow {
 	gone := make(map[core.ID]bool, len(ids))
@@ -187,11 +187,11 @@ func UnblockNext(ctx context.Context, db *postgres.DB, tx bun.Conn, left []Queue
 	if len(left) == 0 {
 		return 0, nil
 	}
-	return unblockLines(ctx, db, tx, bun.Safe(queries.With("ordering_keys_of", postgres.Args{"rows": PlacesOf(left)})))
+	return unblockKeys(ctx, db, tx, bun.Safe(queries.With("ordering_keys_of", postgres.Args{"rows": RowsTable(left)})))
 }
 
-// unblockLines is UnblockNext for the ordering keys of a query (business_id, ordering_key).
-func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.Safe) (int, error) {
+// unblockKeys is UnblockNext for the ordering keys of a query (business_id, ordering_key).
+func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.Safe) (int, error) {
 	var waiting []QueueRow
 	// Sorted, so that concurrent calls do not deadlock.
 	if err := tx.NewRaw(queries.With("blocked_of_ordering_keys", postgres.Args{"ordering_keys": lines})).
@@ -204,13 +204,13 @@ func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.S
 	type lane struct{ line, endpoint int64 } // the others wait for the first; an endpoint belongs to one business
 	first := map[lane]int{}
 	for _, row := range waiting {
-		at := lane{row.Line, row.Endpoint}
-		if place, known := first[at]; !known || row.Place < place {
-			first[at] = row.Place
+		at := lane{row.OrderingKey, row.Endpoint}
+		if place, known := first[at]; !known || row.Sequence < place {
+			first[at] = row.Sequence
 		}
 	}
-	next := PlacesOf(slices.DeleteFunc(waiting,
-		func(row QueueRow) bool { return row.Place > first[lane{row.Line, row.Endpoint}] }))
+	next := RowsTable(slices.DeleteFunc(waiting,
+		func(row QueueRow) bool { return row.Sequence > first[lane{row.OrderingKey, row.Endpoint}] }))
 	result, err := tx.ExecContext(ctx, queries.With("unblock", postgres.Args{
 		"rows": next, "is_before": isBefore, "now": db.Clock().Now(),
 	}))
@@ -221,12 +221,12 @@ func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.S
 	return int(n), err
 }
 
-// InLine returns the finished deliveries that have an ordering key, as queue rows.
-func InLine(over []webhook.Result) []QueueRow {
+// OrderedRows returns the finished deliveries that have an ordering key, as queue rows.
+func OrderedRows(over []webhook.Result) []QueueRow {
 	var rows []QueueRow
 	for _, r := range over {
 		if d := r.Delivery; d.OrderingKey != 0 {
-			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, Line: d.OrderingKey, Place: d.Sequence})
+			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, OrderingKey: d.OrderingKey, Sequence: d.Sequence})
 		}
 	}
 	return rows
@@ -238,7 +238,7 @@ func InLine(over []webhook.Result) []QueueRow {
 func Sweep(ctx context.Context, db *postgres.DB) error {
 	freed := 0
 	err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-		freed, err = unblockLines(ctx, db, tx, bun.Safe(queries.With("unblocked_ordering_keys", postgres.Args{
+		freed, err = unblockKeys(ctx, db, tx, bun.Safe(queries.With("unblocked_ordering_keys", postgres.Args{
 			"is_before": isBefore,
 		})))
 		return err

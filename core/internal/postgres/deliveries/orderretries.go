@@ -14,11 +14,11 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Resends stores the deliveries that order retries send (webhook.Resends).
-type Resends struct{ db *postgres.DB }
+// OrderRetries stores the deliveries that order retries send (webhook.Resends).
+type OrderRetries struct{ db *postgres.DB }
 
-// NewResends returns Resends that use db.
-func NewResends(db *postgres.DB) Resends { return Resends{db} }
+// NewOrderRetries returns Resends that use db.
+func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{db} }
 
 // The states of order_resends.
 const (
@@ -31,9 +31,9 @@ const (
 // Select fixes what the job resends: deliveries without a 2xx of orders placed in the window,
 // to active webhooks. It skips first attempts that are running. Orders that no webhook
 // accepted and no active one received go to the webhooks that are active now.
-func (r Resends) Select(ctx context.Context, work core.Job, window webhook.TimeRange) error {
+func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.TimeRange) error {
 	return r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err
 		}
 		var done bool
@@ -54,14 +54,14 @@ func (r Resends) Select(ctx context.Context, work core.Job, window webhook.TimeR
 		if err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		return r.chooseAnew(ctx, tx, work, window, unheard)
+		return r.chooseForNewWebhooks(ctx, tx, work, window, unheard)
 	})
 }
 
-// chooseAnew selects orders without a webhook for the webhooks that are active now. It stores
+// chooseForNewWebhooks selects orders without a webhook for the webhooks that are active now. It stores
 // deliveries that failed without an attempt. Their ids carry the time of the event, like
 // those created with it.
-func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, window webhook.TimeRange,
+func (r OrderRetries) chooseForNewWebhooks(ctx context.Context, tx bun.Conn, work core.Job, window webhook.TimeRange,
 	events []core.ID) error {
 	if len(events) == 0 {
 		return nil
@@ -117,9 +117,9 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, win
 
 // Resend makes the next selected deliveries due now. It deselects those that were accepted
 // meanwhile or whose webhook was switched off.
-func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
+func (r OrderRetries) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err
 		}
 		var ids []string
@@ -162,9 +162,9 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 // Tally records new responses and counts by order. An order is answered when every webhook
 // has responded. A delivery that can get no response any more has failed, because its
 // webhook was switched off or its event has expired.
-func (r Resends) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
+func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
-		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, queries.With("record_responses", postgres.Args{
@@ -186,9 +186,9 @@ func (r Resends) Tally(ctx context.Context, work core.Job) (tally webhook.Tally,
 }
 
 // End stores the callback event and ends the job, in one transaction.
-func (r Resends) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally, failure string) error {
+func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally, failure string) error {
 	return outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err
 		}
 		if err := box.Publish(ctx, tx, event); err != nil {

@@ -1,0 +1,143 @@
+package orders
+
+import (
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// maxCacheEntries bounds the menus and entries of the cache: some tens of megabytes.
+const maxCacheEntries = 100_000
+
+// menuCache caches parts of menus while their versions are current. Callers read the versions in
+// the transaction that uses the result, so that no entry is older than that transaction.
+type menuCache struct {
+	mu    sync.Mutex
+	menus map[cachedMenuKey]*cachedMenu
+	size  int
+}
+
+// cachedMenuKey identifies a store's menu on a platform.
+type cachedMenuKey struct {
+	business core.BusinessID
+	store    int64
+	platform core.Platform
+}
+
+// menuVersions are the versions of the master catalogue and of the store's values.
+type menuVersions struct{ catalogue, store int64 }
+
+// cachedMenu is the cached part of one menu.
+type cachedMenu struct {
+	versions        menuVersions
+	cache           *menuCache
+	entries         map[entryName]menuEntry
+	taxesAndCharges *taxesAndCharges // nil: not read yet
+	hours           parsedHours
+}
+
+// parsedHours is the opening hours of a store, and the texts they were parsed from.
+type parsedHours struct {
+	timings, timezone string
+	hours             []core.DayHours
+	zone              *time.Location
+}
+
+// entryName identifies an item or an option.
+type entryName struct {
+	option bool
+	ref    string
+}
+
+// menuEntry is an item or an option. Both are nil if the business has none of that name.
+type menuEntry struct {
+	item    *order.MenuItem
+	option  *order.MenuOption
+	namedBy []int64 // the taxes and charges that name the item
+}
+
+// taxesAndCharges are the active taxes and charges of a business with their ids. Their items are not
+// set.
+type taxesAndCharges struct {
+	taxes     []order.MenuTax
+	taxIDs    []int64
+	charges   []order.MenuCharge
+	chargeIDs []int64
+}
+
+// menu returns the cached menu at the given versions.
+func (p *menuCache) menu(key cachedMenuKey, versions menuVersions) *cachedMenu {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.menus[key]
+	if found == nil || found.versions != versions {
+		if found != nil {
+			p.size -= 1 + len(found.entries)
+		}
+		found = &cachedMenu{versions: versions, cache: p, entries: map[entryName]menuEntry{}}
+		p.grow()
+		if p.menus == nil {
+			p.menus = map[cachedMenuKey]*cachedMenu{}
+		}
+		p.menus[key] = found
+	}
+	return found
+}
+
+// grow counts one more entry and empties a full cache.
+func (p *menuCache) grow() {
+	if p.size++; p.size > maxCacheEntries {
+		p.menus, p.size = nil, 1
+	}
+}
+
+func (s *cachedMenu) get(name entryName) (menuEntry, bool) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	d, known := s.entries[name]
+	return d, known
+}
+
+func (s *cachedMenu) put(name entryName, d menuEntry) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	if _, known := s.entries[name]; known {
+		return
+	}
+	s.entries[name] = d
+	s.cache.grow()
+}
+
+// openingHours returns the opening hours of the store. It parses them only when they change.
+func (s *cachedMenu) openingHours(timings, timezone string) (parsedHours, error) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	if o := s.hours; o.zone != nil && o.timings == timings && o.timezone == timezone {
+		return o, nil
+	}
+	zone, err := time.LoadLocation(timezone)
+	if err != nil {
+		return parsedHours{}, err
+	}
+	o := parsedHours{timings: timings, timezone: timezone, zone: zone}
+	if err := decodeStored([]byte(timings), &o.hours); err != nil {
+		return parsedHours{}, err
+	}
+	s.hours = o
+	return o, nil
+}
+
+// getTaxesAndCharges returns the taxes and charges, nil if they were not read yet.
+func (s *cachedMenu) getTaxesAndCharges() *taxesAndCharges {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	return s.taxesAndCharges
+}
+
+func (s *cachedMenu) putTaxesAndCharges(l *taxesAndCharges) {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	s.taxesAndCharges = l
+}
