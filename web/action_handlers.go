@@ -31,7 +31,7 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return ofOrder(request.OrderID, err)
 	}
-	s.heard(caller, presence.Sign{OrderID: request.OrderID})
+	s.heard(caller, presence.Heartbeat{OrderID: request.OrderID})
 	return answer(c, http.StatusOK,
 		envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
 }

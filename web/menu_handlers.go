@@ -39,7 +39,7 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{StoreRef: location})
+	s.heard(caller, presence.Heartbeat{StoreRef: location})
 	message := counted(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
 	if dryRun {
 		message = "dry run of " + counted(request.Objects(), "object") +
@@ -79,7 +79,7 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{StoreRef: scope.LocationRefID})
+	s.heard(caller, presence.Heartbeat{StoreRef: scope.LocationRefID})
 	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view).WithEventNames(names))
 }
 

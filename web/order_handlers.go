@@ -125,7 +125,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	if err != nil {
 		return ofOrder(id, err)
 	}
-	s.heard(caller, presence.Sign{OrderID: id})
+	s.heard(caller, presence.Heartbeat{OrderID: id})
 	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, change), id})
 }
 

@@ -24,7 +24,7 @@ func (s *Server) putOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Orders.Refer(c.UserContext(), caller.Business, id, reference); err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{OrderID: id})
+	s.heard(caller, presence.Heartbeat{OrderID: id})
 	return answer(c, http.StatusOK, orderAnswer{"success", "the order has the reference " + reference, id})
 }
 
@@ -44,7 +44,7 @@ func (s *Server) reportItemsOOS(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{OrderID: id})
+	s.heard(caller, presence.Heartbeat{OrderID: id})
 	return answer(c, http.StatusOK, envelope{
 		Status: "success", Reference: reference.String(), ReferenceID: reference.String(),
 		Message: counted(len(shortage.Items), "item") +

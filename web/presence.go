@@ -9,13 +9,13 @@ import (
 
 // Presence hears of the merchant's systems.
 type Presence interface {
-	Hear(sign presence.Sign, at time.Time)
+	Record(sign presence.Heartbeat, at time.Time)
 }
 
 // heard takes a call that succeeded for a sign of life of the store that it names.
-func (s *Server) heard(caller core.Caller, sign presence.Sign) {
+func (s *Server) heard(caller core.Caller, sign presence.Heartbeat) {
 	if caller.Scope == core.ScopePOS {
 		sign.Business = caller.Business
-		s.Presence.Hear(sign, s.Clock.Now())
+		s.Presence.Record(sign, s.Clock.Now())
 	}
 }

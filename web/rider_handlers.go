@@ -26,7 +26,7 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return ofOrder(update.OrderID, err)
 	}
-	s.heard(caller, presence.Sign{OrderID: update.OrderID})
+	s.heard(caller, presence.Heartbeat{OrderID: update.OrderID})
 	message := "rider status " + string(update.Status) + " enqueued"
 	if !changed {
 		message = "the rider's status is " + string(update.Status) + " already, nothing changed"
@@ -48,6 +48,6 @@ func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Riders.Locate(c.UserContext(), location); err != nil {
 		return ofOrder(location.OrderID, err)
 	}
-	s.heard(caller, presence.Sign{OrderID: location.OrderID})
+	s.heard(caller, presence.Heartbeat{OrderID: location.OrderID})
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: "rider location enqueued"})
 }

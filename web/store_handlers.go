@@ -47,7 +47,7 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{StoreID: stored.ID})
+	s.heard(caller, presence.Heartbeat{StoreID: stored.ID})
 	return answer(c, http.StatusOK, stored.WithEventNames(names))
 }
 

@@ -39,7 +39,7 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{StoreRef: request.LocationRefID})
+	s.heard(caller, presence.Heartbeat{StoreRef: request.LocationRefID})
 	return answerSwitch(c, reference, string(request.Action), string(callback), accepted)
 }
 
@@ -60,7 +60,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Sign{StoreRef: request.LocationRefID})
+	s.heard(caller, presence.Heartbeat{StoreRef: request.LocationRefID})
 	callbacks := []string{string(core.ItemStateToggle), string(core.OptionStateToggle)}
 	switch {
 	case len(request.Options) == 0:

@@ -111,7 +111,7 @@ type ActionDesk interface {
 
 // Actions tells what became of feature actions, and hears it from aggregators.
 type Actions interface {
-	Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Reading, error)
+	Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Record, error)
 	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
 }
 

@@ -221,7 +221,7 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 		return err
 	}
 	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
-	if wrong := pluginhost.WrongSettings(about.Schema, one.Settings); len(wrong) > 0 {
+	if wrong := pluginhost.SettingsProblems(about.Schema, one.Settings); len(wrong) > 0 {
 		head.Causes = append(head.Causes,
 			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
 	}

@@ -33,10 +33,10 @@ type Request struct {
 	Phone       string       // of the rider; "" where it was not sent
 }
 
-var phoneForm = regexp.MustCompile(`^[0-9]{10}$`)
+var phonePattern = regexp.MustCompile(`^[0-9]{10}$`)
 
-// maxAction bounds the name of an action, in characters.
-const maxAction = 64
+// maxActionName bounds the name of an action, in characters.
+const maxActionName = 64
 
 // Body temperatures of riders, in degrees Fahrenheit.
 const (
@@ -59,23 +59,23 @@ func Decode(body []byte) (Request, error) {
 	r := Request{Action: strings.TrimSpace(sent.Action), OrderID: int64(sent.OrderID)}
 	if r.Action == "" {
 		v.AddBody("action", "required", "is required")
-	} else if utf8.RuneCountInString(r.Action) > maxAction {
-		v.AddBody("action", "length", fmt.Sprintf("must be at most %d characters long", maxAction))
+	} else if utf8.RuneCountInString(r.Action) > maxActionName {
+		v.AddBody("action", "length", fmt.Sprintf("must be at most %d characters long", maxActionName))
 	}
 	if r.OrderID == 0 {
 		v.AddBody("order_id", "required", "is required")
 	}
-	if err := r.decodeOwn(body, &v); err != nil {
+	if err := r.decodeFields(body, &v); err != nil {
 		return Request{}, err
 	}
-	if r.Phone = string(sent.Phone); r.Phone != "" && !phoneForm.MatchString(r.Phone) {
+	if r.Phone = string(sent.Phone); r.Phone != "" && !phonePattern.MatchString(r.Phone) {
 		v.AddBody("phone", "format", "must be 10 digits")
 	}
 	return r, v.Err()
 }
 
-// decodeOwn reads what belongs to the action, and that alone.
-func (r *Request) decodeOwn(body []byte, v *core.Violations) error {
+// decodeFields reads what belongs to the action, and that alone.
+func (r *Request) decodeFields(body []byte, v *core.Violations) error {
 	switch r.Action {
 	case BodyTemp:
 		var own struct {
@@ -159,8 +159,8 @@ type Submission struct {
 	Request
 }
 
-// Records keeps actions.
-type Records interface {
+// Repository keeps actions.
+type Repository interface {
 	// PlatformOrder reads the order, and which plugin serves the platform of the
 	// name; NotFound where the business has no such platform or order.
 	PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o Order,
@@ -171,30 +171,30 @@ type Records interface {
 	Submit(ctx context.Context, s Submission) (core.ID, error)
 }
 
-// Offers tells which actions a plugin offers; Unavailable where it is not known now.
-type Offers interface {
+// ActionLister tells which actions a plugin offers; Unavailable where it is not known now.
+type ActionLister interface {
 	Actions(ctx context.Context, plugin string) ([]string, error)
 }
 
-// Desk takes actions.
-type Desk struct {
-	Records Records
-	Offers  Offers
-	Clock   core.Clock
+// Service takes actions.
+type Service struct {
+	Repository Repository
+	Actions    ActionLister
+	Clock      core.Clock
 }
 
 // Submit checks an action of an order of the platform and stores it to be sent,
 // unless the same is under way, and returns its reference.
 // Its errors are those of Records and Offers, and Invalid.
-func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, actor string,
+func (d Service) Submit(ctx context.Context, business core.BusinessID, platform, actor string,
 	r Request) (core.ID, error) {
-	o, servedBy, err := d.Records.PlatformOrder(ctx, business, platform, r.OrderID)
+	o, servedBy, err := d.Repository.PlatformOrder(ctx, business, platform, r.OrderID)
 	if err != nil {
 		return core.ID{}, err
 	}
 	var offered []string
 	if servedBy != core.ServedByMerchant {
-		if offered, err = d.Offers.Actions(ctx, servedBy); err != nil {
+		if offered, err = d.Actions.Actions(ctx, servedBy); err != nil {
 			return core.ID{}, err
 		}
 	}
@@ -204,5 +204,5 @@ func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, ac
 	now := d.Clock.Now()
 	s := Submission{Reference: core.NewID(now), Business: business, Platform: platform, Actor: actor, At: now,
 		Request: r}
-	return d.Records.Submit(ctx, s)
+	return d.Repository.Submit(ctx, s)
 }

@@ -111,6 +111,6 @@ func TestNumericIdentifierIsEncodedAsANumber(t *testing.T) {
 		"999999999999999999":  "999999999999999999",
 		"1000000000000000000": `"1000000000000000000"`, "1.5": `"1.5"`, `say "x"`: `"say \"x\""`,
 	} {
-		require.Equal(t, want, string(identifier(text)), text)
+		require.Equal(t, want, string(identifierJSON(text)), text)
 	}
 }

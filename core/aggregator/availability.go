@@ -12,8 +12,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// switchOf decodes the payload of an availability call. For a store action only the store is set.
-func switchOf(call relay.Call) (p relay.ItemActionPayload, action string, err error) {
+// decodeAvailability decodes the payload of an availability call. For a store action only the store is set.
+func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action string, err error) {
 	if err := json.Unmarshal(call.Payload, &p); err != nil {
 		return p, "", core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
 	}
@@ -23,10 +23,10 @@ func switchOf(call relay.Call) (p relay.ItemActionPayload, action string, err er
 	return p, sdk.Disable, nil
 }
 
-// decideSwitch plans an availability change of a store, or of its items and options.
-func (h *Host) decideSwitch(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+// planAvailability plans an availability change of a store, or of its items and options.
+func (h *Host) planAvailability(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	subject pluginhost.Subject) (*sdk.Decision, error) {
-	p, _, err := switchOf(call)
+	p, _, err := decodeAvailability(call)
 	if err != nil {
 		return nil, err
 	}
@@ -41,17 +41,17 @@ func (h *Host) decideSwitch(ctx context.Context, plugin pluginhost.Plugin, call 
 		OptionRefIds: options, ChangedAt: p.At})
 }
 
-// menuWaits bounds the retries to enable what a platform does not have yet. Its menu is pending, and is usually
+// maxMenuRetries bounds the retries to enable what a platform does not have yet. Its menu is pending, and is usually
 // published within 7 s.
-const menuWaits = 3
+const maxMenuRetries = 3
 
-// interpretSwitch interprets the response to an availability change.
-func (h *Host) interpretSwitch(ctx context.Context, call relay.Call, settings []byte,
+// interpretAvailability interprets the response to an availability change.
+func (h *Host) interpretAvailability(ctx context.Context, call relay.Call, settings []byte,
 	response relay.Response) (relay.Outcome, error) {
-	if !h.can(call.Plugin, sdk.CapabilityAvailability) {
+	if !h.hasCapability(call.Plugin, sdk.CapabilityAvailability) {
 		return relay.Outcome{}, nil
 	}
-	p, action, err := switchOf(call)
+	p, action, err := decodeAvailability(call)
 	if err != nil {
 		return relay.Outcome{}, err
 	}
@@ -70,8 +70,8 @@ func (h *Host) interpretSwitch(ctx context.Context, call relay.Call, settings []
 		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
 	}
 	items, options := p.SentRefIDs()
-	outcome.Rejected = refusalsOf(items, options, read.GetErrors())
-	if len(outcome.Rejected) > 0 && p.Enable && call.Attempts < menuWaits {
+	outcome.Rejected = rejections(items, options, read.GetErrors())
+	if len(outcome.Rejected) > 0 && p.Enable && call.Attempts < maxMenuRetries {
 		first := outcome.Rejected[0]
 		outcome.State = relay.OutcomeRetry
 		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
@@ -80,9 +80,9 @@ func (h *Host) interpretSwitch(ctx context.Context, call relay.Call, settings []
 	return outcome, nil
 }
 
-// refusalsOf returns the first error for each item and option of the change. Some aggregators do not distinguish
+// rejections returns the first error for each item and option of the change. Some aggregators do not distinguish
 // options from items.
-func refusalsOf(items, options []string, list []*sdk.PublishError) (refusals []relay.Rejection) {
+func rejections(items, options []string, list []*sdk.PublishError) (refusals []relay.Rejection) {
 	type thing struct {
 		option bool
 		refID  string

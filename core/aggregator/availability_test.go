@@ -13,7 +13,7 @@ func TestRepeatedPlatformRejectionsAreRecordedOnce(t *testing.T) {
 	says := func(entity, id, message string) *sdk.PublishError {
 		return &sdk.PublishError{Entity: entity, RefId: id, Message: message}
 	}
-	got := refusalsOf([]string{"i1", "i2", "both"}, []string{"o1", "both"}, []*sdk.PublishError{
+	got := rejections([]string{"i1", "i2", "both"}, []string{"o1", "both"}, []*sdk.PublishError{
 		says("item", "of-somebody-else", "?"), says("item", "i1", "not on sale"), says("item", "i1", "no picture"),
 		says("item", "i2", "unknown"),
 		says("item", "o1", "unknown"), says("option", "o1", "again"), says("option", "both", "closed"),

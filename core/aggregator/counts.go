@@ -12,20 +12,20 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// countsEvery is how often a hub reports the statistics of its plugins.
-const countsEvery = 10 * time.Second
+// countsInterval is how often a hub reports the statistics of its plugins.
+const countsInterval = 10 * time.Second
 
 // callCounts counts calls of plugins since the hub's start, for the console.
 type callCounts struct {
 	pluginhost.Observer
-	hub   core.ID
-	last  time.Time // reported
-	mu    sync.Mutex
-	calls map[string]map[string]*console.PluginCall // by plugin and call
+	hubID      core.ID
+	reportedAt time.Time // reported
+	mu         sync.Mutex
+	calls      map[string]map[string]*console.PluginCall // by plugin and call
 }
 
 func newCallCounts(observer pluginhost.Observer, now time.Time) *callCounts {
-	return &callCounts{Observer: observer, hub: core.NewID(now),
+	return &callCounts{Observer: observer, hubID: core.NewID(now),
 		calls: map[string]map[string]*console.PluginCall{}}
 }
 
@@ -49,8 +49,8 @@ func (t *callCounts) PluginCalled(plugin, call, outcome string, took time.Durati
 	t.calls[plugin][call].Add(one)
 }
 
-// of returns the call statistics of a plugin, by name.
-func (t *callCounts) of(plugin string) []console.PluginCall {
+// byPlugin returns the call statistics of a plugin, by name.
+func (t *callCounts) byPlugin(plugin string) []console.PluginCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	list := []console.PluginCall{}
@@ -63,19 +63,19 @@ func (t *callCounts) of(plugin string) []console.PluginCall {
 
 // reportCounts reports the statistics of the plugins in this hub, at an interval.
 func (h *Host) reportCounts(ctx context.Context, now time.Time) error {
-	if now.Sub(h.counts.last) < countsEvery {
+	if now.Sub(h.counts.reportedAt) < countsInterval {
 		return nil
 	}
-	h.counts.last = now
+	h.counts.reportedAt = now
 	var list []console.PluginHub
 	for _, s := range h.Status() {
-		about, err := described(s)
+		about, err := encodeDescription(s)
 		if err != nil {
 			return err
 		}
-		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.counts.hub, Version: s.Version,
+		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.counts.hubID, Version: s.Version,
 			State:    string(s.State),
-			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.counts.of(s.ID), Renderer: rendererOf(s, about)})
+			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.counts.byPlugin(s.ID), Renderer: rendererID(s, about)})
 	}
 	return h.config.Reports.ReportCounts(ctx, list)
 }

@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// ReadyWithin is how long a hub waits for its plugins at startup.
-	ReadyWithin = 5 * time.Second
-	followEvery = 2 * time.Second // how often it reads the desired states
+	// ReadyTimeout is how long a hub waits for its plugins at startup.
+	ReadyTimeout  = 5 * time.Second
+	applyInterval = 2 * time.Second // how often it reads the desired states
 )
 
 // Plugin is the state of a plugin that all hubs share.
@@ -98,20 +98,20 @@ type Config struct {
 // Host runs the plugins of a hub: those that are installed here and enabled in the registry.
 type Host struct {
 	*pluginhost.Host
-	config    Config
-	counts    *callCounts
-	known     map[string]*sdk.Description // from earlier starts; immutable
-	unchanged []string                    // those of known whose program has not changed
-	desired   map[string]Plugin           // as last read
-	reported  map[string]string
-	validated map[string]string // the manifest that platforms' settings were last checked against, by plugin
+	config             Config
+	counts             *callCounts
+	storedDescriptions map[string]*sdk.Description // from earlier starts; immutable
+	unchanged          []string                    // those of known whose program has not changed
+	desired            map[string]Plugin           // as last read
+	reported           map[string]string
+	validated          map[string]string // the manifest that platforms' settings were last checked against, by plugin
 
 	recordedAt time.Time // when this worker last recorded its plugins
 
 	mu           sync.Mutex
 	lastSeen     map[string]time.Time // when a worker last had the plugin, by the database
 	lastRecorded map[string]time.Time // when this worker last recorded it
-	inspects     map[string]int       // running, by plugin
+	inspecting   map[string]int       // running, by plugin
 }
 
 // Open starts the plugins. It waits briefly for those that no hub knows yet, because the hub needs their
@@ -119,9 +119,9 @@ type Host struct {
 func Open(ctx context.Context, config Config) (*Host, error) {
 	h := &Host{
 		config: config, counts: newCallCounts(config.Observer, config.Clock.Now()),
-		known: map[string]*sdk.Description{}, desired: map[string]Plugin{}, reported: map[string]string{},
+		storedDescriptions: map[string]*sdk.Description{}, desired: map[string]Plugin{}, reported: map[string]string{},
 		validated: map[string]string{}, lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
-		inspects: map[string]int{},
+		inspecting: map[string]int{},
 	}
 	var err error
 	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
@@ -129,14 +129,14 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(h.follow(ctx), h.loadDescriptions(ctx)); err != nil {
+	if err := errors.Join(h.applyDesired(ctx), h.loadDescriptions(ctx)); err != nil {
 		h.Close()
 		return nil, err
 	}
 	if !slices.ContainsFunc(h.Status(), h.isNew) {
 		return h, nil // Run reports their states
 	}
-	h.await(ctx, ReadyWithin)
+	h.awaitReady(ctx, ReadyTimeout)
 	if err := errors.Join(h.reportStatus(ctx), h.reportCounts(ctx, config.Clock.Now())); err != nil {
 		config.Log.Warn("recording plugin status failed", "error", err)
 	}
@@ -149,8 +149,8 @@ func (h *Host) Dir() string { return h.config.Dir }
 // isNew reports whether a plugin's current description is unknown.
 func (h *Host) isNew(s pluginhost.Status) bool { return !slices.Contains(h.unchanged, s.ID) }
 
-// await waits until every new plugin is ready or has a fault.
-func (h *Host) await(ctx context.Context, within time.Duration) {
+// awaitReady waits until every new plugin is ready or has a fault.
+func (h *Host) awaitReady(ctx context.Context, within time.Duration) {
 	awaitSettled(ctx, h.Host, within, h.isNew)
 }
 
@@ -165,7 +165,7 @@ func awaitSettled(ctx context.Context, host *pluginhost.Host, within time.Durati
 	defer look.Stop()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	unsettled := func(s pluginhost.Status) bool { return counts(s) && s.About == nil && len(s.Faults) == 0 }
+	unsettled := func(s pluginhost.Status) bool { return counts(s) && s.Description == nil && len(s.Faults) == 0 }
 	for slices.ContainsFunc(host.Status(), unsettled) {
 		select {
 		case <-ctx.Done():
@@ -175,8 +175,8 @@ func awaitSettled(ctx context.Context, host *pluginhost.Host, within time.Durati
 	}
 }
 
-// follow starts and stops plugins according to their desired states.
-func (h *Host) follow(ctx context.Context) error {
+// applyDesired starts and stops plugins according to their desired states.
+func (h *Host) applyDesired(ctx context.Context) error {
 	installed, err := pluginhost.Installed(h.config.Dir)
 	if err != nil {
 		return err
@@ -227,7 +227,7 @@ func (h *Host) loadDescriptions(ctx context.Context) error {
 		if about.GetId() != p.ID {
 			continue
 		}
-		h.known[p.ID] = about
+		h.storedDescriptions[p.ID] = about
 		var report StatusReport
 		if json.Unmarshal([]byte(p.Status), &report) == nil && report.Digest != "" &&
 			report.Digest == pluginhost.Digest(h.config.Dir, p.ID) {
@@ -237,25 +237,25 @@ func (h *Host) loadDescriptions(ctx context.Context) error {
 	return err
 }
 
-// about returns a plugin's description, current or stored, or nil if there is none yet.
-func (h *Host) about(id string) *sdk.Description {
-	if about := h.Plugin(id).About(); about != nil {
+// description returns a plugin's description, current or stored, or nil if there is none yet.
+func (h *Host) description(id string) *sdk.Description {
+	if about := h.Plugin(id).Description(); about != nil {
 		return about
 	}
-	return h.known[id]
+	return h.storedDescriptions[id]
 }
 
-// described returns a plugin's description in deterministic encoding, or nil if it is unknown.
-func described(s pluginhost.Status) ([]byte, error) {
-	if s.About == nil {
+// encodeDescription returns a plugin's description in deterministic encoding, or nil if it is unknown.
+func encodeDescription(s pluginhost.Status) ([]byte, error) {
+	if s.Description == nil {
 		return nil, nil
 	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(s.About)
+	return proto.MarshalOptions{Deterministic: true}.Marshal(s.Description)
 }
 
-// rendererOf identifies the renderer of a plugin's menus: its manifest, its description, and the hub's version of the
+// rendererID identifies the renderer of a plugin's menus: its manifest, its description, and the hub's version of the
 // rendering. It is "" if the plugin does not run.
-func rendererOf(s pluginhost.Status, about []byte) string {
+func rendererID(s pluginhost.Status, about []byte) string {
 	if s.Manifest == "" || about == nil {
 		return ""
 	}
@@ -266,18 +266,18 @@ func rendererOf(s pluginhost.Status, about []byte) string {
 // published yet.
 func (h *Host) reportStatus(ctx context.Context) error {
 	for _, s := range h.Status() {
-		about, err := described(s)
+		about, err := encodeDescription(s)
 		if err != nil {
 			return err
 		}
 		s.InFlight, s.Memory = 0, 0
-		report := StatusReport{s, rendererOf(s, about), h.Logs(s.ID)}
+		report := StatusReport{s, rendererID(s, about), h.Logs(s.ID)}
 		text, err := json.Marshal(report)
 		settled := s.State != pluginhost.Ready || h.desired[s.ID].Renderer == report.Renderer
 		if err != nil || settled && h.reported[s.ID] == string(text) {
 			continue
 		}
-		if err := h.config.Reports.ReportStatus(ctx, h.counts.hub, s.ID, string(text), about); err != nil {
+		if err := h.config.Reports.ReportStatus(ctx, h.counts.hubID, s.ID, string(text), about); err != nil {
 			return err
 		}
 		h.reported[s.ID] = string(text)
@@ -294,7 +294,7 @@ type StatusReport struct {
 
 // Run applies desired states and reports states until the context ends. A worker also records its plugins.
 func (h *Host) Run(ctx context.Context, worker bool) {
-	look := time.NewTicker(followEvery)
+	look := time.NewTicker(applyInterval)
 	defer look.Stop()
 	for {
 		select {
@@ -311,7 +311,7 @@ func (h *Host) Run(ctx context.Context, worker bool) {
 // Refresh applies the desired states once, checks settings and reports. Run calls it at an interval; calls must not
 // overlap.
 func (h *Host) Refresh(ctx context.Context, worker bool) error {
-	err := h.follow(ctx)
+	err := h.applyDesired(ctx)
 	if err == nil {
 		err = errors.Join(h.validateSettings(ctx), h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()))
 	}
@@ -330,7 +330,7 @@ func (h *Host) Vocabulary() (*menu.Vocabulary, error) {
 		return cmp.Or(h.desired[a].KnownAt.Compare(h.desired[b].KnownAt), cmp.Compare(a, b))
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(h.desired), first) {
-		about := h.about(id)
+		about := h.description(id)
 		if !h.desired[id].Enabled {
 			continue
 		}
@@ -341,7 +341,7 @@ func (h *Host) Vocabulary() (*menu.Vocabulary, error) {
 		more := append(slices.Clone(declared), declarations(id, about)...)
 		wider, err := menu.NewVocabulary(more...)
 		if err != nil {
-			h.Plugin(id).Blame(fmt.Errorf("its key-value groups are ignored: %w", err))
+			h.Plugin(id).ReportFault(fmt.Errorf("its key-value groups are ignored: %w", err))
 			h.config.Log.Warn("key-value groups of a plugin ignored", "plugin", id, "error", err)
 			continue
 		}
@@ -372,16 +372,16 @@ func declarations(id string, about *sdk.Description) (list []menu.Declaration) {
 	return list
 }
 
-// served returns a business's platforms whose plugins have a capability.
-func (h *Host) served(ctx context.Context, business core.BusinessID,
+// platformsWith returns a business's platforms whose plugins have a capability.
+func (h *Host) platformsWith(ctx context.Context, business core.BusinessID,
 	capability string) ([]core.Platform, error) {
 	platforms, err := h.config.Platforms.Served(ctx, business)
 	return slices.DeleteFunc(platforms, func(p core.Platform) bool {
-		return p.ServedBy == core.ServedByMerchant || !h.can(p.ServedBy, capability)
+		return p.ServedBy == core.ServedByMerchant || !h.hasCapability(p.ServedBy, capability)
 	}), err
 }
 
-// can reports whether a plugin is known to have a capability.
-func (h *Host) can(id, capability string) bool {
-	return slices.Contains(h.about(id).GetCapabilities(), capability)
+// hasCapability reports whether a plugin is known to have a capability.
+func (h *Host) hasCapability(id, capability string) bool {
+	return slices.Contains(h.description(id).GetCapabilities(), capability)
 }

@@ -17,30 +17,30 @@ import (
 // Inspector checks items against the rules of plugins (menu.Inspector).
 type Inspector struct {
 	*Host
-	within time.Duration // the time limit of the plugin
-	atOnce int           // bound of concurrent inspections by a plugin here
+	timeout       time.Duration // the time limit of the plugin
+	maxConcurrent int           // bound of concurrent inspections by a plugin here
 }
 
 // MenuInspector returns the Inspector for menu requests, which wait for it.
-func (h *Host) MenuInspector() Inspector { return Inspector{h, inspectionTime, inspections} }
+func (h *Host) MenuInspector() Inspector { return Inspector{h, inspectionTimeout, maxInspections} }
 
 // RecheckInspector returns the Inspector for rechecks. They are less urgent: it takes longer, with less concurrency.
-func (h *Host) RecheckInspector() Inspector { return Inspector{h, recheckTime, rechecks} }
+func (h *Host) RecheckInspector() Inspector { return Inspector{h, recheckTimeout, maxRechecks} }
 
 // A plugin inspects for at most half of a replica's parallel jobs, so that a hanging one leaves capacity for others.
 // Further inspections are postponed. A menu waits for its inspection, so rechecks, which are less urgent, have a
 // lower bound.
 const (
-	inspectionTime       = 8 * time.Second
-	inspections          = 2
+	inspectionTimeout    = 8 * time.Second
+	maxInspections       = 2
 	inspectionRetryAfter = 2 * time.Second
-	recheckTime          = time.Minute
-	rechecks             = 1
+	recheckTimeout       = time.Minute
+	maxRechecks          = 1
 )
 
 // Platforms returns the platforms whose plugins have rules.
 func (n Inspector) Platforms(ctx context.Context, business core.BusinessID) (names []string, err error) {
-	served, err := n.served(ctx, business, sdk.CapabilityMenuCheck)
+	served, err := n.platformsWith(ctx, business, sdk.CapabilityMenuCheck)
 	for _, p := range served {
 		names = append(names, p.Name)
 	}
@@ -60,17 +60,17 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 	if err != nil {
 		return nil, err
 	}
-	if !n.enter(plugin.ID()) {
+	if !n.tryBegin(plugin.ID()) {
 		return nil, core.Snooze{Until: n.config.Clock.Now().Add(inspectionRetryAfter)}
 	}
-	defer n.leave(plugin.ID())
+	defer n.end(plugin.ID())
 	asked := make([]*sdk.Item, len(items))
 	for i, item := range items {
 		if asked[i], err = itemForPlugin(item); err != nil {
 			return nil, err
 		}
 	}
-	list, err := plugin.CheckItems(ctx, subject, n.within, asked)
+	list, err := plugin.CheckItems(ctx, subject, n.timeout, asked)
 	found := map[string][]menu.Finding{}
 	for _, f := range list {
 		found[f.GetRefId()] = append(found[f.GetRefId()],
@@ -79,21 +79,21 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 	return found, err
 }
 
-// enter starts an inspection by a plugin. It returns false at the concurrency limit.
-func (n Inspector) enter(plugin string) bool {
+// tryBegin starts an inspection by a plugin. It returns false at the concurrency limit.
+func (n Inspector) tryBegin(plugin string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.inspects[plugin] >= n.atOnce {
+	if n.inspecting[plugin] >= n.maxConcurrent {
 		return false
 	}
-	n.inspects[plugin]++
+	n.inspecting[plugin]++
 	return true
 }
 
-func (n Inspector) leave(plugin string) {
+func (n Inspector) end(plugin string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.inspects[plugin]--
+	n.inspecting[plugin]--
 }
 
 // subject returns a platform of a business, and the plugin that serves it.
@@ -109,10 +109,10 @@ func (h *Host) subject(ctx context.Context, business core.BusinessID,
 // stores.
 func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
 	out := &sdk.Item{
-		RefId: item.RefID, Title: item.Title, Description: text(item.Description), Price: item.Price.String(),
-		Serves:   whole(item.Serves),
+		RefId: item.RefID, Title: item.Title, Description: stringOrEmpty(item.Description), Price: item.Price.String(),
+		Serves:   intOrZero(item.Serves),
 		FoodType: string(item.FoodType), SortOrder: item.SortOrder, Recommended: item.Recommended,
-		CurrentStock: item.CurrentStock, ImgUrl: text(item.ImgURL),
+		CurrentStock: item.CurrentStock, ImgUrl: stringOrEmpty(item.ImgURL),
 	}
 	if item.MarkupPrice != nil {
 		out.MarkupPrice = item.MarkupPrice.String()
@@ -124,12 +124,12 @@ func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
 	if out.KeyValueGroups, err = groupsForPlugin(item.KeyValueGroups); err != nil {
 		return nil, err
 	}
-	return out, readStored(item.FulfillmentModes, &out.FulfillmentModes)
+	return out, decodeStored(item.FulfillmentModes, &out.FulfillmentModes)
 }
 
 func groupsForPlugin(stored jsontext.Value) (list []*pb.KeyValueGroup, err error) {
 	var groups []menu.KeyValueGroup
-	if err := readStored(stored, &groups); err != nil {
+	if err := decodeStored(stored, &groups); err != nil {
 		return nil, err
 	}
 	for _, group := range groups {
@@ -142,21 +142,21 @@ func groupsForPlugin(stored jsontext.Value) (list []*pb.KeyValueGroup, err error
 	return list, nil
 }
 
-func readStored(value jsontext.Value, into any) error {
+func decodeStored(value jsontext.Value, into any) error {
 	if value == nil {
 		return nil
 	}
 	return json.Unmarshal(value, into)
 }
 
-func text(s *string) string {
+func stringOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-func whole(n *int64) int64 {
+func intOrZero(n *int64) int64 {
 	if n == nil {
 		return 0
 	}

@@ -16,13 +16,13 @@ import (
 func storeForPlugin(s StoreMenu) *pb.Store {
 	o := s.Store.Object
 	out := &pb.Store{
-		RefId: *o.RefID, PlatformStoreId: s.PlatformStoreID, Name: *o.Name, City: *o.City, Address: text(o.Address),
-		ContactPhone: text(o.ContactPhone),
-		Latitude:     degrees(o.Latitude), Longitude: degrees(o.Longitude), Active: *o.Active,
+		RefId: *o.RefID, PlatformStoreId: s.PlatformStoreID, Name: *o.Name, City: *o.City, Address: stringOrEmpty(o.Address),
+		ContactPhone: stringOrEmpty(o.ContactPhone),
+		Latitude:     degreesText(o.Latitude), Longitude: degreesText(o.Longitude), Active: *o.Active,
 		OrderingEnabled: *o.OrderingEnabled,
 		Currency:        s.Currency, Timezone: s.Timezone, Timings: timingsForPlugin(o.Timings),
-		MinOrderValue: amount(o.MinOrderValue), MinPickupTime: whole(o.MinPickupTime),
-		MinDeliveryTime: whole(o.MinDeliveryTime),
+		MinOrderValue: amountText(o.MinOrderValue), MinPickupTime: intOrZero(o.MinPickupTime),
+		MinDeliveryTime: intOrZero(o.MinDeliveryTime),
 	}
 	for _, t := range o.Translations {
 		out.Translations = append(out.Translations, &pb.LocalName{Language: t.Language, Name: t.Name})
@@ -41,11 +41,11 @@ func timingsForPlugin(hours []core.DayHours) (list []*pb.Timing) {
 	return list
 }
 
-func seenItemForPlugin(i *menu.EffectiveItem) (*sdk.Item, error) {
+func effectiveItemForPlugin(i *menu.EffectiveItem) (*sdk.Item, error) {
 	out := &sdk.Item{
-		RefId: i.RefID, Title: i.Title, Description: text(i.Description), Price: i.Price.String(),
-		MarkupPrice: amount(i.MarkupPrice), Weight: amount(i.Weight),
-		Serves: whole(i.Serves), FoodType: string(i.FoodType), SortOrder: i.SortOrder, Recommended: i.Recommended,
+		RefId: i.RefID, Title: i.Title, Description: stringOrEmpty(i.Description), Price: i.Price.String(),
+		MarkupPrice: amountText(i.MarkupPrice), Weight: amountText(i.Weight),
+		Serves: intOrZero(i.Serves), FoodType: string(i.FoodType), SortOrder: i.SortOrder, Recommended: i.Recommended,
 		CurrentStock: i.CurrentStock,
 		ImgUrl:       i.ImgURL, Tags: i.Tags, CategoryRefIds: i.CategoryRefIDs, OptionGroupRefIds: i.OptionGroupRefIDs,
 	}
@@ -56,13 +56,13 @@ func seenItemForPlugin(i *menu.EffectiveItem) (*sdk.Item, error) {
 	if out.KeyValueGroups, err = groupsForPlugin(i.KeyValueGroups); err != nil {
 		return nil, err
 	}
-	return out, readStored(i.FulfillmentModes, &out.FulfillmentModes)
+	return out, decodeStored(i.FulfillmentModes, &out.FulfillmentModes)
 }
 
-func seenOptionForPlugin(o *menu.EffectiveOption) (out *pb.Option, err error) {
+func effectiveOptionForPlugin(o *menu.EffectiveOption) (out *pb.Option, err error) {
 	out = &pb.Option{
-		RefId: o.RefID, Title: o.Title, Description: text(o.Description), Price: o.Price.String(),
-		Weight: whole(o.Weight), FoodType: string(o.FoodType),
+		RefId: o.RefID, Title: o.Title, Description: stringOrEmpty(o.Description), Price: o.Price.String(),
+		Weight: intOrZero(o.Weight), FoodType: string(o.FoodType),
 		SortOrder: o.SortOrder, Recommended: o.Recommended, ImgUrl: o.ImgURL, OptGrpRefIds: o.OptGrpRefIDs,
 		NestedOptGrps: o.NestedOptGrps,
 	}
@@ -78,7 +78,7 @@ func localNames(stored jsontext.Value) (list []*pb.LocalName, err error) {
 		menu.TitledTranslation
 		Name *string `json:"name"`
 	}
-	if err := readStored(stored, &translations); err != nil {
+	if err := decodeStored(stored, &translations); err != nil {
 		return nil, err
 	}
 	for _, t := range translations {
@@ -86,19 +86,19 @@ func localNames(stored jsontext.Value) (list []*pb.LocalName, err error) {
 		if name == nil {
 			name = t.Text
 		}
-		list = append(list, &pb.LocalName{Language: t.Language, Name: text(name), Description: text(t.Description)})
+		list = append(list, &pb.LocalName{Language: t.Language, Name: stringOrEmpty(name), Description: stringOrEmpty(t.Description)})
 	}
 	return list, nil
 }
 
-func amount(a *core.Amount) string {
+func amountText(a *core.Amount) string {
 	if a == nil {
 		return ""
 	}
 	return a.String()
 }
 
-func degrees(d *float64) string {
+func degreesText(d *float64) string {
 	if d == nil {
 		return ""
 	}

@@ -10,9 +10,9 @@ import (
 // A replica may lack a plugin that others have. Its worker then leaves the work to theirs. If no worker has had the
 // plugin for a while, that is reported.
 const (
-	servingEvery   = 5 * time.Second  // how often a worker records its plugins
-	servingFor     = 30 * time.Second // how long a record is valid
-	peerRetryAfter = 5 * time.Second  // how long work is left to others before the next check
+	servingInterval = 5 * time.Second  // how often a worker records its plugins
+	servingValidity = 30 * time.Second // how long a record is valid
+	peerRetryAfter  = 5 * time.Second  // how long work is left to others before the next check
 )
 
 // servedByPeer returns core.Postponed if a plugin cannot be called here and a worker of another replica has it, and
@@ -25,7 +25,7 @@ func (h *Host) servedByPeer(id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := h.lastSeen[id]
-	if at.Equal(h.lastRecorded[id]) || now.Sub(at) >= servingFor {
+	if at.Equal(h.lastRecorded[id]) || now.Sub(at) >= servingValidity {
 		return nil
 	}
 	return core.Snooze{Until: now.Add(peerRetryAfter)}
@@ -42,7 +42,7 @@ func (h *Host) recordHeartbeat(id string, at time.Time) {
 func (h *Host) recordServing(ctx context.Context) error {
 	// PostgreSQL's precision, so that a worker recognises its own record.
 	now := h.config.Clock.Now().Truncate(time.Microsecond)
-	if now.Sub(h.recordedAt) < servingEvery {
+	if now.Sub(h.recordedAt) < servingInterval {
 		return nil
 	}
 	var ids []string

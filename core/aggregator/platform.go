@@ -57,7 +57,7 @@ func (c PlatformChange) setEndpoints(a *relay.Access, about *sdk.Description) er
 			delete(a.BaseURLs, name)
 			continue
 		}
-		if err := pluginhost.CheckAddress(about, name, address); err != nil {
+		if err := pluginhost.CheckEndpointURL(about, name, address); err != nil {
 			return err
 		}
 		a.BaseURLs[name] = strings.TrimSuffix(address, "/")
@@ -95,5 +95,5 @@ func missing(a *relay.Access, about *sdk.Description) (list []string) {
 			list = append(list, "secret "+s.GetName())
 		}
 	}
-	return append(list, pluginhost.WrongSettings(about.GetSettingsSchema(), a.Settings)...)
+	return append(list, pluginhost.SettingsProblems(about.GetSettingsSchema(), a.Settings)...)
 }

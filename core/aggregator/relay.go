@@ -20,7 +20,7 @@ import (
 
 // Actions returns the actions that a plugin offers (action.Offers).
 func (h *Host) Actions(_ context.Context, id string) (names []string, err error) {
-	about := h.about(id)
+	about := h.description(id)
 	if about == nil {
 		return nil, core.Errorf(core.Unavailable, "the actions of plugin %s are not known yet", id)
 	}
@@ -37,11 +37,11 @@ func (h *Host) Plan(ctx context.Context, call relay.Call, settings []byte) (rela
 	}
 	plugin := h.Plugin(call.Plugin)
 	subject := subjectOf(call, settings)
-	decision, err := h.decide(ctx, plugin, call, subject)
+	decision, err := h.planCall(ctx, plugin, call, subject)
 	if err != nil || decision.GetPlan() == nil {
-		return relay.Decision{Skip: decision.GetSkip()}, h.settingsRefusal(ctx, plugin, subject, err)
+		return relay.Decision{Skip: decision.GetSkip()}, h.withSettingsError(ctx, plugin, subject, err)
 	}
-	return relay.Decision{Plan: planOf(plugin.About(), decision.GetPlan())}, nil
+	return relay.Decision{Plan: planOf(plugin.Description(), decision.GetPlan())}, nil
 }
 
 func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
@@ -51,7 +51,7 @@ func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
 	}
 }
 
-func (h *Host) decide(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+func (h *Host) planCall(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	subject pluginhost.Subject) (*sdk.Decision, error) {
 	order := &pb.Order{
 		OrderId: call.Order.ID, PlatformOrderId: call.Order.PlatformOrderID, StoreRefId: call.Order.StoreRefID,
@@ -109,9 +109,9 @@ func (h *Host) decide(ctx context.Context, plugin pluginhost.Plugin, call relay.
 		return plugin.PlanAction(ctx, subject,
 			&pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
 	case relay.StoreAction, relay.ItemAction:
-		return h.decideSwitch(ctx, plugin, call, subject)
+		return h.planAvailability(ctx, plugin, call, subject)
 	case relay.ItemsOOS:
-		return h.decideItemsOOS(ctx, plugin, call, subject, order)
+		return h.planItemsOOS(ctx, plugin, call, subject, order)
 	}
 	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
 }
@@ -149,11 +149,11 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	response relay.Response) (relay.Outcome, error) {
 	switch call.Kind {
 	case relay.StoreAction, relay.ItemAction:
-		return h.interpretSwitch(ctx, call, settings, response)
+		return h.interpretAvailability(ctx, call, settings, response)
 	case relay.ItemsOOS:
 		return h.interpretItemsOOS(ctx, call, settings, response)
 	}
-	if call.Kind != relay.Action || !h.can(call.Plugin, sdk.CapabilityActionResponse) {
+	if call.Kind != relay.Action || !h.hasCapability(call.Plugin, sdk.CapabilityActionResponse) {
 		return relay.Outcome{}, nil
 	}
 	var p relay.ActionPayload
@@ -208,7 +208,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 				Reason: c.GetReason()}}, nil
 		}
 		if err != nil {
-			return relay.Message{Order: in.Body}, h.settingsRefusal(ctx, plugin, subject, err)
+			return relay.Message{Order: in.Body}, h.withSettingsError(ctx, plugin, subject, err)
 		}
 		if translation.GetOrder() == nil {
 			return relay.Message{Ignored: translation.GetIgnored()}, nil
@@ -218,7 +218,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 	case pb.InboundPurpose_INBOUND_PURPOSE_ACTION:
 		answer, err := plugin.InterpretCallback(ctx, subject, request)
 		if err != nil {
-			return relay.Message{}, h.settingsRefusal(ctx, plugin, subject, err)
+			return relay.Message{}, h.withSettingsError(ctx, plugin, subject, err)
 		}
 		outcome, err := outcomeOf(answer)
 		return relay.Message{Outcome: &outcome}, err
@@ -231,7 +231,7 @@ func (h *Host) Read(ctx context.Context, in relay.InboundRequest) (relay.Message
 func (h *Host) inbound(id, kind string) *pb.Inbound {
 	byName := map[string]pb.InboundPurpose{"order": pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
 		"action": pb.InboundPurpose_INBOUND_PURPOSE_ACTION}
-	list := h.about(id).GetInbound()
+	list := h.description(id).GetInbound()
 	at := slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetKind() == kind })
 	if at < 0 {
 		at = slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetPurpose() == byName[kind] })
@@ -247,7 +247,7 @@ const defaultTolerance = 300 * time.Second
 
 // Verification returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
 func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, error) {
-	if plugin != core.ServedByMerchant && h.about(plugin) == nil {
+	if plugin != core.ServedByMerchant && h.description(plugin) == nil {
 		return relay.CallbackVerification{}, core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
 	}
 	about := h.inbound(plugin, kind)

@@ -34,8 +34,8 @@ type StoreMenu struct {
 	Waiting  []core.ID         // requests whose changes are included and whose outcome is not yet reported
 	LeftOut  []publish.Problem // what the rules of the platform reject
 
-	PlatformStoreID string // the current platform store id; empty: the ref_id
-	OnSale          string // the id of its last publication; empty if none, or if another store now uses that id
+	PlatformStoreID  string // the current platform store id; empty: the ref_id
+	PublishedStoreID string // the id of its last publication; empty if none, or if another store now uses that id
 }
 
 // MenuSource reads menus.
@@ -44,9 +44,9 @@ type MenuSource interface {
 	Read(ctx context.Context, business core.BusinessID, storeID int64, platform string) (StoreMenu, error)
 }
 
-// CallRecords stores the attempts to send menus.
-type CallRecords interface {
-	Keep(ctx context.Context, result relay.Result) error
+// CallRecorder stores the attempts to send menus.
+type CallRecorder interface {
+	RecordCall(ctx context.Context, result relay.Result) error
 }
 
 // Renderer renders menus with plugins, and sends them like calls.
@@ -54,7 +54,7 @@ type Renderer struct {
 	Host       *Host
 	Source     MenuSource
 	Dispatcher relay.Dispatcher
-	Calls      CallRecords
+	Calls      CallRecorder
 	Log        *slog.Logger
 }
 
@@ -80,7 +80,7 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
 		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}
 	if !s.Listed {
-		return m.unlist(ctx, w, plugin, subject, s)
+		return m.renderDelisting(ctx, w, plugin, subject, s)
 	}
 	seen := menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform])
 	for _, item := range seen.OmittedItems {
@@ -98,8 +98,8 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	if decision.GetPlan() == nil {
 		return publish.Rendering{Skip: decision.GetSkip(), PendingRequests: s.Waiting}, nil
 	}
-	plan := planOf(plugin.About(), decision.GetPlan())
-	leave, err := m.leave(ctx, w, plugin, subject, s)
+	plan := planOf(plugin.Description(), decision.GetPlan())
+	leave, err := m.planFormerDelisting(ctx, w, plugin, subject, s)
 	if err != nil {
 		return r, err
 	}
@@ -123,53 +123,55 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	return r, nil
 }
 
-// leave plans to delist a store under its old id after the platform store id has changed. If that fails, the result
+// planFormerDelisting plans to delist a store under its old id after the platform store id has changed. If that fails, the result
 // contains a problem.
-func (m Renderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
+func (m Renderer) planFormerDelisting(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	s StoreMenu) (func(context.Context) publish.SendResult, error) {
-	if s.OnSale == "" || s.OnSale == cmp.Or(s.PlatformStoreID, w.StoreRef) {
+	if s.PublishedStoreID == "" || s.PublishedStoreID == cmp.Or(s.PlatformStoreID, w.StoreRef) {
 		return func(context.Context) publish.SendResult { return publish.SendResult{} }, nil
 	}
-	w.CallID = uuid.NewSHA1(w.CallID, []byte(s.OnSale)) // a request separate from the menu's
+	w.CallID = uuid.NewSHA1(w.CallID, []byte(s.PublishedStoreID)) // a request separate from the menu's
 	subject.Key = w.CallID.String()
-	plan, err := m.planUnlist(ctx, w, plugin, subject, s.OnSale)
+	plan, err := m.planUnlist(ctx, w, plugin, subject, s.PublishedStoreID)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) publish.SendResult {
 		left := publish.SendResult{State: publish.Failed, Message: "its plugin cannot delist a store"}
 		if plan != nil {
-			left = m.carry(ctx, w, *plan, s.Access, unread)
+			left = m.sendCall(ctx, w, *plan, s.Access, noInterpretation)
 		}
 		switch left.State {
 		case publish.Waiting:
 			left.Message =
 				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
-					s.OnSale, left.Message)
+					s.PublishedStoreID, left.Message)
 		case publish.Failed:
 			left.Problems = []publish.Problem{{Entity: "store", RefID: w.StoreRef, Code: "former_id",
 				Message: fmt.Sprintf("the platform may still sell the menu under the previous id %q of the store: %s",
-					s.OnSale, left.Message)}}
+					s.PublishedStoreID, left.Message)}}
 		}
 		return left
 	}, nil
 }
 
-// unlist plans to delist a store that is listed on a platform. If the plugin does not support that, the platform
+// renderDelisting plans to delist a store that is listed on a platform. If the plugin does not support that, the platform
 // keeps the store's menu.
-func (m Renderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
+func (m Renderer) renderDelisting(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	s StoreMenu) (publish.Rendering, error) {
 	r := publish.Rendering{Unlisted: "the store is not listed on the platform", PendingRequests: s.Waiting}
-	if s.OnSale == "" {
+	if s.PublishedStoreID == "" {
 		return r, nil
 	}
-	plan, err := m.planUnlist(ctx, w, plugin, subject, s.OnSale)
+	plan, err := m.planUnlist(ctx, w, plugin, subject, s.PublishedStoreID)
 	if err != nil || plan == nil {
 		return r, err
 	}
 	r.Unlisted += "; it was delisted there"
 	r.Content = contentOf(plan, s.Access)
-	r.Send = func(ctx context.Context) publish.SendResult { return m.carry(ctx, w, *plan, s.Access, unread) }
+	r.Send = func(ctx context.Context) publish.SendResult {
+		return m.sendCall(ctx, w, *plan, s.Access, noInterpretation)
+	}
 	return r, nil
 }
 
@@ -177,7 +179,7 @@ func (m Renderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.
 // support that.
 func (m Renderer) planUnlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin,
 	subject pluginhost.Subject, id string) (*relay.Plan, error) {
-	if !m.Host.can(w.Plugin, sdk.CapabilityMenuUnlist) {
+	if !m.Host.hasCapability(w.Plugin, sdk.CapabilityMenuUnlist) {
 		return nil, nil
 	}
 	request := &pb.UnlistRequest{StoreRefId: w.StoreRef}
@@ -188,11 +190,13 @@ func (m Renderer) planUnlist(ctx context.Context, w publish.Work, plugin pluginh
 	if err != nil || decision.GetPlan() == nil {
 		return nil, err
 	}
-	return planOf(plugin.About(), decision.GetPlan()), nil
+	return planOf(plugin.Description(), decision.GetPlan()), nil
 }
 
-// unread leaves the response to the plan's own rule.
-func unread(context.Context, relay.Response) (relay.Outcome, error) { return relay.Outcome{}, nil }
+// noInterpretation leaves the response to the plan's own rule.
+func noInterpretation(context.Context, relay.Response) (relay.Outcome, error) {
+	return relay.Outcome{}, nil
+}
 
 // contentOf returns all that a plan sends, and where to.
 func contentOf(plan *relay.Plan, access relay.Access) []string {
@@ -209,8 +213,8 @@ func contentOf(plan *relay.Plan, access relay.Access) []string {
 func (m Renderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	plan relay.Plan, access relay.Access) publish.SendResult {
 	var problems []publish.Problem
-	sent := m.carry(ctx, w, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
-		if !m.Host.can(w.Plugin, sdk.CapabilityMenuResult) {
+	sent := m.sendCall(ctx, w, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
+		if !m.Host.hasCapability(w.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
 		read, err := plugin.InterpretPublish(ctx, subject,
@@ -237,9 +241,9 @@ func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 	return problems
 }
 
-// carry makes one attempt and records it. If the platform lacks an address or a secret, the menu fails at once: no
+// sendCall makes one attempt and records it. If the platform lacks an address or a secret, the menu fails at once: no
 // retry helps, and a change of the settings publishes the menu again.
-func (m Renderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access,
+func (m Renderer) sendCall(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access,
 	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.SendResult {
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,
 		Order: relay.Order{StoreRefID: w.StoreRef}}
@@ -248,7 +252,7 @@ func (m Renderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, ac
 		result.State, result.RetryAt = relay.Failed, time.Time{}
 		result.Message = fmt.Sprintf("nothing can be sent to platform %q: %s", w.Platform, result.Message)
 	}
-	if err := m.Calls.Keep(context.WithoutCancel(ctx), result); err != nil {
+	if err := m.Calls.RecordCall(context.WithoutCancel(ctx), result); err != nil {
 		m.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
 	}
 	sent := publish.SendResult{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
@@ -273,12 +277,12 @@ func menuForPlugin(s StoreMenu, e menu.EffectiveMenu) (*sdk.Menu, error) {
 			return nil, err
 		}
 		out.Categories = append(out.Categories,
-			&pb.Category{RefId: c.RefID, Name: c.Name, Description: text(c.Description), SortOrder: c.SortOrder,
-				ImgUrl: text(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names,
+			&pb.Category{RefId: c.RefID, Name: c.Name, Description: stringOrEmpty(c.Description), SortOrder: c.SortOrder,
+				ImgUrl: stringOrEmpty(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names,
 				Timings: timingsForPlugin(c.Timings)})
 	}
 	for i := range e.Items {
-		item, err := seenItemForPlugin(&e.Items[i])
+		item, err := effectiveItemForPlugin(&e.Items[i])
 		if err != nil {
 			return nil, fmt.Errorf("item %s: %w", e.Items[i].RefID, err)
 		}
@@ -291,13 +295,13 @@ func menuForPlugin(s StoreMenu, e menu.EffectiveMenu) (*sdk.Menu, error) {
 			return nil, err
 		}
 		out.OptionGroups = append(out.OptionGroups,
-			&pb.OptionGroup{RefId: g.RefID, Title: g.Title, Description: text(g.Description),
+			&pb.OptionGroup{RefId: g.RefID, Title: g.Title, Description: stringOrEmpty(g.Description),
 				MinSelectable: g.MinSelectable,
 				MaxSelectable: g.MaxSelectable, MultiOptionsEnabled: g.MultiOptionsEnabled, SortOrder: g.SortOrder,
 				DisplayInline: g.DisplayInline, Translations: names})
 	}
 	for i := range e.Options {
-		option, err := seenOptionForPlugin(&e.Options[i])
+		option, err := effectiveOptionForPlugin(&e.Options[i])
 		if err != nil {
 			return nil, fmt.Errorf("option %s: %w", e.Options[i].RefID, err)
 		}
@@ -312,7 +316,7 @@ func menuForPlugin(s StoreMenu, e menu.EffectiveMenu) (*sdk.Menu, error) {
 		c := &e.Charges[i]
 		charge := &pb.Charge{Code: c.Code, Title: c.Title, Value: c.Structure.Value.String(),
 			ApplicableOn: c.Structure.ApplicableOn, ItemRefIds: c.ItemRefIDs}
-		if err := readStored(c.FulfillmentModes, &charge.FulfillmentModes); err != nil {
+		if err := decodeStored(c.FulfillmentModes, &charge.FulfillmentModes); err != nil {
 			return nil, err
 		}
 		out.Charges = append(out.Charges, charge)

@@ -31,16 +31,16 @@ func (h *Host) validateSettings(ctx context.Context) error {
 		}
 		h.validated[s.ID] = s.Manifest
 		if len(found) > 0 {
-			plugin.Blame(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
+			plugin.ReportFault(fmt.Errorf("version %s rejects the settings of %d platforms: %s", s.Version,
 				len(found), strings.Join(found, "; ")))
 		}
 	}
 	return nil
 }
 
-// settingsRefusal replaces a rejection with Unavailable if the plugin rejects the settings of the platform. The request
+// withSettingsError replaces a rejection with Unavailable if the plugin rejects the settings of the platform. The request
 // itself may be valid, and is retried once the settings are fixed.
-func (h *Host) settingsRefusal(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
+func (h *Host) withSettingsError(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	refusal error) error {
 	if core.CodeOf(refusal) != core.Invalid {
 		return refusal
@@ -60,7 +60,7 @@ func InvalidSettings(platform string, about *sdk.Description, problems []*sdk.Pr
 	}
 	found := make([]string, len(problems))
 	for i, p := range problems {
-		found[i] = fmt.Sprintf("platform %q: %s", platform, pluginhost.InWords(p))
+		found[i] = fmt.Sprintf("platform %q: %s", platform, pluginhost.FormatProblem(p))
 	}
 	var schema struct {
 		Properties map[string]any `json:"properties"`

@@ -14,19 +14,19 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Standalone runs a plugin separately from the hubs, calls ask with it, and stops it. Its error states why the plugin
+// RunStandalone runs a plugin separately from the hubs, calls ask with it, and stops it. Its error states why the plugin
 // does not get ready.
-func Standalone(ctx context.Context, dir, id string, ask func(pluginhost.Plugin) error) error {
+func RunStandalone(ctx context.Context, dir, id string, ask func(pluginhost.Plugin) error) error {
 	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Clock: core.NewSystemClock(nil),
-		Observer: Unobserved{}, Log: slog.New(slog.DiscardHandler)})
+		Observer: NoopObserver{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
 	defer host.Close()
 	host.Start(id)
-	AwaitSettled(ctx, host, 2*sdk.StartWithin) // it has a fault by then
+	AwaitSettled(ctx, host, 2*sdk.StartTimeout) // it has a fault by then
 	switch status := host.Status()[0]; {
-	case status.About != nil:
+	case status.Description != nil:
 		return ask(host.Plugin(id))
 	case len(status.Faults) > 0:
 		return fmt.Errorf("plugin %s did not start: %s", id, status.Faults[0].Text)
@@ -35,14 +35,14 @@ func Standalone(ctx context.Context, dir, id string, ask func(pluginhost.Plugin)
 	}
 }
 
-// Unobserved is an Observer of nothing.
-type Unobserved struct{}
+// NoopObserver is an Observer of nothing.
+type NoopObserver struct{}
 
 // PluginCalled does nothing (pluginhost.Observer).
-func (Unobserved) PluginCalled(_, _, _ string, _ time.Duration) {}
+func (NoopObserver) PluginCalled(_, _, _ string, _ time.Duration) {}
 
 // PluginEntered does nothing (pluginhost.Observer).
-func (Unobserved) PluginEntered(string, pluginhost.State) {}
+func (NoopObserver) PluginEntered(string, pluginhost.State) {}
 
 // SettingsErrors describes the platforms whose settings a plugin rejects.
 func SettingsErrors(ctx context.Context, plugin pluginhost.Plugin, bound []Binding) (found []string, err error) {
@@ -73,13 +73,13 @@ func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject plugin
 	}
 	found := make([]string, len(problems))
 	for i, p := range problems {
-		found[i] = pluginhost.InWords(p)
+		found[i] = pluginhost.FormatProblem(p)
 	}
 	return strings.Join(found, ", "), err
 }
 
-// TryOut starts the plugin in a directory as a hub would, under its id.
-func TryOut(ctx context.Context, from, id string, ask func(pluginhost.Plugin) error) error {
+// RunFromDirectory starts the plugin in a directory as a hub would, under its id.
+func RunFromDirectory(ctx context.Context, from, id string, ask func(pluginhost.Plugin) error) error {
 	dir, err := os.MkdirTemp("", "servery-")
 	if err != nil {
 		return err
@@ -91,5 +91,5 @@ func TryOut(ctx context.Context, from, id string, ask func(pluginhost.Plugin) er
 	if err != nil {
 		return err
 	}
-	return Standalone(ctx, dir, id, ask)
+	return RunStandalone(ctx, dir, id, ask)
 }

@@ -30,12 +30,12 @@ func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 	}
 	now := time.Now()
 	known := listed{{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour)}, {ID: "old", Enabled: true, KnownAt: now}}
-	host, err := Open(t.Context(), Config{Dir: t.TempDir(), Registry: known, Observer: Unobserved{},
+	host, err := Open(t.Context(), Config{Dir: t.TempDir(), Registry: known, Observer: NoopObserver{},
 		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer host.Close()
 	for _, p := range known {
-		host.desired[p.ID], host.known[p.ID] = p, group(p.ID == "old")
+		host.desired[p.ID], host.storedDescriptions[p.ID] = p, group(p.ID == "old")
 		host.Start(p.ID)
 	}
 	got, err := host.Vocabulary()

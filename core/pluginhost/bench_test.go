@@ -95,6 +95,6 @@ func BenchmarkKilledUntilItAnswers(b *testing.B) {
 		}
 		require.NoError(b, syscall.Kill(pid, syscall.SIGKILL))
 		askOnce(b, h, "")
-		h.keeper("hostile").forgive() // else it is quarantined
+		h.supervisor("hostile").resetFaults() // else it is quarantined
 	}
 }

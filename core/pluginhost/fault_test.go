@@ -18,8 +18,8 @@ import (
 func TestCallFaultsDoNotHideProcessCrashes(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
-	for range mostFaults {
-		for range keptFaults {
+	for range maxFaults {
+		for range maxRecordedFaults {
 			_, err := s.check(t.Context(), "panic", "")
 			require.Error(t, err)
 		}
@@ -37,15 +37,15 @@ func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
 		calls++
 		s.late(t, strconv.Itoa(calls))
 	}
-	for range mostLate - 1 {
+	for range maxTimeouts - 1 {
 		late()
 	}
 	_, err := s.check(t.Context(), "version", "")
 	require.NoError(t, err, "an answer in time: it does not hang")
-	for range mostLate - 1 {
+	for range maxTimeouts - 1 {
 		late()
 	}
-	for range mostLate {
+	for range maxTimeouts {
 		err := s.expired(func(ctx context.Context) error {
 			_, err := s.check(ctx, "wait", "/nowhere")
 			return err
@@ -74,9 +74,9 @@ func (s *stage) late(t *testing.T, key string) {
 func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
-	for range mostFaults {
+	for range maxFaults {
 		first := s.state().PID
-		for range mostLate {
+		for range maxTimeouts {
 			s.late(t, "1")
 		}
 		s.until("it is started again", s.another(first))
@@ -84,9 +84,9 @@ func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
 	}
 	_, err := s.check(t.Context(), "version", "")
 	require.NoError(t, err)
-	for range mostFaults {
+	for range maxFaults {
 		first := s.state().PID
-		for n := range mostLate {
+		for n := range maxTimeouts {
 			s.late(t, strconv.Itoa(n))
 		}
 		again := s.another(first)
@@ -189,24 +189,24 @@ func TestPluginTextsAreBounded(t *testing.T) {
 	message, err := s.check(t.Context(), "find", long)
 	require.NoError(t, err)
 	require.True(t, strings.HasSuffix(message, "é…"), "whole letters")
-	require.Less(t, len(message), longestText+4)
+	require.Less(t, len(message), maxText+4)
 	_, err = s.check(t.Context(), "refuse", long)
 	require.Equal(t, core.Invalid, core.CodeOf(err))
-	require.Less(t, len(err.Error()), longestText+50)
+	require.Less(t, len(err.Error()), maxText+50)
 }
 
 func TestLogBufferIsBounded(t *testing.T) {
 	s := newStage(t)
-	book := &logbook{log: s.config.Log, clock: s.clock}
-	line := []byte(strings.Repeat("x", shownOfALine))
-	for range keptLines {
+	book := &logBuffer{log: s.config.Log, clock: s.clock}
+	line := []byte(strings.Repeat("x", maxLoggedLine))
+	for range maxBufferedLines {
 		_, _ = book.Write(line)
 	}
 	_, _ = book.Write([]byte("last"))
 	kept := book.lines()
-	require.LessOrEqual(t, len(strings.Join(kept, "")), keptBytes)
+	require.LessOrEqual(t, len(strings.Join(kept, "")), maxBufferedBytes)
 	require.Equal(t, "last", kept[len(kept)-1])
-	require.Equal(t, []string{"last"}, book.after(keptLines))
+	require.Equal(t, []string{"last"}, book.after(maxBufferedLines))
 	require.Empty(t, book.after(book.written()))
 }
 

@@ -30,40 +30,40 @@ type Observer interface {
 
 // Config sets where plugins are and how they are supervised. Zero values take the defaults.
 type Config struct {
-	Dir         string        // one directory with a manifest for each plugin
-	TempDir     string        // os.TempDir(); must allow execution, and have a short path
-	Hidden      []string      // directories hidden from plugins, if the system supports that
-	Plain       bool          // plugins run without namespaces, as on a system that has none
-	StartWithin time.Duration // sdk.StartWithin, from the process start until it is ready
-	HealthEvery time.Duration // 3 s
-	DrainWithin time.Duration // 30 s, for running calls of a version that is replaced or stopped
-	Patience    time.Duration // 3 s, how long a call waits for a plugin that is starting
-	Clock       core.Clock
-	Observer    Observer
-	Tracer      *core.Tracer // nil: none
-	Log         *slog.Logger
+	Dir            string        // one directory with a manifest for each plugin
+	TempDir        string        // os.TempDir(); must allow execution, and have a short path
+	Hidden         []string      // directories hidden from plugins, if the system supports that
+	Plain          bool          // plugins run without namespaces, as on a system that has none
+	StartTimeout   time.Duration // sdk.StartWithin, from the process start until it is ready
+	HealthInterval time.Duration // 3 s
+	DrainTimeout   time.Duration // 30 s, for running calls of a version that is replaced or stopped
+	StartWait      time.Duration // 3 s, how long a call waits for a plugin that is starting
+	Clock          core.Clock
+	Observer       Observer
+	Tracer         *core.Tracer // nil: none
+	Log            *slog.Logger
 }
 
 func (c Config) withDefaults() Config {
 	c.TempDir = cmp.Or(c.TempDir, os.TempDir())
-	c.StartWithin = cmp.Or(c.StartWithin, sdk.StartWithin)
-	c.HealthEvery = cmp.Or(c.HealthEvery, 3*time.Second)
-	c.DrainWithin = cmp.Or(c.DrainWithin, 30*time.Second)
-	c.Patience = cmp.Or(c.Patience, 3*time.Second)
+	c.StartTimeout = cmp.Or(c.StartTimeout, sdk.StartTimeout)
+	c.HealthInterval = cmp.Or(c.HealthInterval, 3*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
+	c.StartWait = cmp.Or(c.StartWait, 3*time.Second)
 	return c
 }
 
 // Host supervises the plugins of one hub.
 type Host struct {
-	config  Config
-	den     *den
-	stop    context.CancelFunc
-	running context.Context
-	keepers sync.WaitGroup
-	warned  sync.Once // plugins are not isolated
+	config          Config
+	runtimeDir      *runtimeDir
+	stop            context.CancelFunc
+	running         context.Context
+	supervisorsDone sync.WaitGroup
+	warnOnce        sync.Once // plugins are not isolated
 
-	mu      sync.Mutex
-	keeping map[string]*keeper
+	mu          sync.Mutex
+	supervisors map[string]*supervisor
 }
 
 // Open returns a host without plugins; see Start. It removes what a killed hub left behind, and hides this process's
@@ -73,11 +73,11 @@ func Open(config Config) (*Host, error) {
 	if err := hide(); err != nil {
 		return nil, fmt.Errorf("hiding this process from plugins: %w", err)
 	}
-	den, err := newDen(config.TempDir)
+	den, err := newRuntimeDir(config.TempDir)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{config: config, den: den, keeping: map[string]*keeper{}}
+	h := &Host{config: config, runtimeDir: den, supervisors: map[string]*supervisor{}}
 	h.running, h.stop = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -87,23 +87,23 @@ func Open(config Config) (*Host, error) {
 func (h *Host) Start(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if k := h.keeping[id]; k != nil {
-		k.want(wish{run: true})
+	if k := h.supervisors[id]; k != nil {
+		k.request(desiredState{run: true})
 		return
 	}
-	k := newKeeper(h, id)
-	h.keeping[id] = k
-	h.keepers.Add(1)
+	k := newSupervisor(h, id)
+	h.supervisors[id] = k
+	h.supervisorsDone.Add(1)
 	go func() {
-		defer h.keepers.Done()
-		k.keep(h.running)
+		defer h.supervisorsDone.Done()
+		k.run(h.running)
 	}()
 }
 
 // Stop stops a plugin after its running calls. Status still lists it.
 func (h *Host) Stop(id string) {
-	if k := h.keeper(id); k != nil {
-		k.want(wish{})
+	if k := h.supervisor(id); k != nil {
+		k.request(desiredState{})
 	}
 }
 
@@ -111,12 +111,12 @@ func (h *Host) Stop(id string) {
 // starts the plugin, even from quarantine. It returns when that is done. The error states why the version does not
 // serve.
 func (h *Host) Upgrade(ctx context.Context, id string) error {
-	k := h.keeper(id)
+	k := h.supervisor(id)
 	if k == nil {
 		return core.Errorf(core.NotFound, "there is no plugin %q", id)
 	}
 	done := make(chan error, 1)
-	k.want(wish{run: true, upgraded: done})
+	k.request(desiredState{run: true, result: done})
 	select {
 	case err := <-done:
 		return err
@@ -130,20 +130,20 @@ func (h *Host) Upgrade(ctx context.Context, id string) error {
 // Close stops every plugin after its running calls, and returns when all have ended.
 func (h *Host) Close() {
 	h.stop()
-	h.keepers.Wait()
-	h.den.close()
+	h.supervisorsDone.Wait()
+	h.runtimeDir.close()
 }
 
-func (h *Host) keeper(id string) *keeper {
+func (h *Host) supervisor(id string) *supervisor {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.keeping[id]
+	return h.supervisors[id]
 }
 
 // Status returns the status of every plugin, sorted by id.
 func (h *Host) Status() []Status {
 	h.mu.Lock()
-	keepers := slices.Collect(maps.Values(h.keeping))
+	keepers := slices.Collect(maps.Values(h.supervisors))
 	h.mu.Unlock()
 	list := make([]Status, 0, len(keepers))
 	for _, k := range keepers {
@@ -155,7 +155,7 @@ func (h *Host) Status() []Status {
 
 // Logs returns the last lines that a plugin logged, oldest first.
 func (h *Host) Logs(id string) []string {
-	if k := h.keeper(id); k != nil {
+	if k := h.supervisor(id); k != nil {
 		return k.log.lines()
 	}
 	return nil

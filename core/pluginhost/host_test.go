@@ -50,7 +50,7 @@ func TestPluginPassesEveryStateUntilReady(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	require.Equal(t, []State{Discovered, Verified, Starting, Configuring, Ready}, s.states())
-	require.Equal(t, "hostile", s.Plugin("hostile").About().GetId())
+	require.Equal(t, "hostile", s.Plugin("hostile").Description().GetId())
 	message, err := s.check(t.Context(), "version", "")
 	require.NoError(t, err)
 	require.Equal(t, "1.0.0", message)
@@ -64,13 +64,13 @@ func TestPluginPassesEveryStateUntilReady(t *testing.T) {
 
 func TestPluginStartsBelowTheLongestDirectory(t *testing.T) {
 	const random = len("4294967295")
-	name := longestDen - len("/"+denPrefix) - random - len(filepath.Join(os.TempDir(), "x")) + 1 - random
+	name := maxRuntimeDirPath - len("/"+runtimeDirPrefix) - random - len(filepath.Join(os.TempDir(), "x")) + 1 - random
 	if name < 0 {
 		t.Skip("the directory for temporary files has a longer path")
 	}
 	s := newStageOf(t, Config{TempDir: tempDir(t, strings.Repeat("x", name))})
 	s.ready("good")
-	require.InDelta(t, longestDen, len(s.den.dir), 4, "random numbers differ in length")
+	require.InDelta(t, maxRuntimeDirPath, len(s.runtimeDir.dir), 4, "random numbers differ in length")
 }
 
 func TestCallToAMissingPluginIsUnavailable(t *testing.T) {
@@ -95,24 +95,24 @@ func TestRepeatedFaultsQuarantineThePlugin(t *testing.T) {
 	s.install("dies")
 	s.Start("hostile")
 	s.until("quarantine", s.is(Quarantined))
-	require.Equal(t, mostFaults, s.state().Starts)
+	require.Equal(t, maxFaults, s.state().Starts)
 	require.Contains(t, s.fault(), "exit status 7")
 	require.Contains(t, s.fault(), "there is no disk")
 	_, err := s.check(t.Context(), "version", "")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 
 	s.Start("hostile")
-	s.until("quarantine again", func() bool { return s.state().Starts == 2*mostFaults && s.is(Quarantined)() })
+	s.until("quarantine again", func() bool { return s.state().Starts == 2*maxFaults && s.is(Quarantined)() })
 
 	s.install("good")
-	s.clock.Advance(longBackoff)
+	s.clock.Advance(maxBackoff)
 	s.still("the new version is ready", s.is(Ready))
 }
 
 func TestOldFaultsDoNotCountForQuarantine(t *testing.T) {
 	now := time.Now()
 	late := now.Add(-9 * time.Minute)
-	require.Equal(t, []time.Time{late, now}, recent([]time.Time{now.Add(-10 * time.Minute), late, now}, now))
+	require.Equal(t, []time.Time{late, now}, withinWindow([]time.Time{now.Add(-10 * time.Minute), late, now}, now))
 }
 
 func TestCallsReceiveOnlyTheirBusinessSettings(t *testing.T) {
@@ -178,6 +178,6 @@ func TestEndpointURLsRequireAllowedHosts(t *testing.T) {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 		}
 	}
-	require.ErrorContains(t, CheckAddress(&sdk.Description{Id: "x"}, "api", "https://api.example.com"),
+	require.ErrorContains(t, CheckEndpointURL(&sdk.Description{Id: "x"}, "api", "https://api.example.com"),
 		"has no endpoint of that name")
 }

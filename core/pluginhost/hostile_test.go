@@ -75,7 +75,7 @@ func TestUnresponsivePluginStartTimesOut(t *testing.T) {
 				want = Configuring
 			}
 			s.still("it is being started", s.is(want))
-			s.clock.Advance(s.config.StartWithin)
+			s.clock.Advance(s.config.StartTimeout)
 			s.still("a fault", func() bool { return s.fault() != "" })
 			require.Contains(t, s.fault(), "in time")
 		})
@@ -105,7 +105,7 @@ func TestAPluginThatStopsServingIsReplaced(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	first := s.state().PID
-	require.NoError(t, s.keeper("hostile").current.client.Drain(t.Context()))
+	require.NoError(t, s.supervisor("hostile").current.client.Drain(t.Context()))
 	s.until("it is killed", s.another(first))
 	require.Contains(t, s.fault(), "it reports that it does not serve")
 }
@@ -123,7 +123,7 @@ func TestLongOutputDoesNotBlockAPlugin(t *testing.T) {
 		return strings.Count(log, "bytes)") >= 9 && strings.Contains(log, "more")
 	})
 	for _, line := range s.Logs("hostile") {
-		require.Less(t, len(line), shownOfALine+100)
+		require.Less(t, len(line), maxLoggedLine+100)
 	}
 }
 
@@ -175,8 +175,8 @@ func TestHostRunsItsVerifiedCopy(t *testing.T) {
 	s.ready("good")
 	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.state().PID), "exe"))
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(program, s.den.dir), "it runs from the host's own copy")
-	info, err := os.Stat(s.den.dir)
+	require.True(t, strings.HasPrefix(program, s.runtimeDir.dir), "it runs from the host's own copy")
+	info, err := os.Stat(s.runtimeDir.dir)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 }
@@ -315,10 +315,10 @@ func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 		if !stopped {
 			s.still("the plugin has ended", gone)
 		}
-		next, err := newDen(temp) // the next hub sweeps
+		next, err := newRuntimeDir(temp) // the next hub sweeps
 		require.NoError(t, err)
 		s.still("the plugin has ended", gone)
-		dens, err := filepath.Glob(filepath.Join(temp, denPrefix+"*"))
+		dens, err := filepath.Glob(filepath.Join(temp, runtimeDirPrefix+"*"))
 		require.NoError(t, err)
 		require.Equal(t, []string{next.dir}, dens)
 		next.close()
@@ -329,10 +329,10 @@ func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 func TestRuntimeDirectoryOfALiveHostIsKept(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
-	next, err := newDen(filepath.Dir(s.den.dir))
+	next, err := newRuntimeDir(filepath.Dir(s.runtimeDir.dir))
 	require.NoError(t, err)
 	defer next.close()
 	_, err = s.check(t.Context(), "version", "")
 	require.NoError(t, err)
-	require.DirExists(t, s.den.dir)
+	require.DirExists(t, s.runtimeDir.dir)
 }

@@ -29,35 +29,35 @@ import (
 
 // instance is a running process of a plugin, with its running calls.
 type instance struct {
-	parcel  parcel
-	about   *sdk.Description
-	client  *sdk.Client
-	conn    *grpc.ClientConn
-	process *process
-	dir     string
-	output  sync.WaitGroup
+	installed   installedPlugin
+	description *sdk.Description
+	client      *sdk.Client
+	conn        *grpc.ClientConn
+	process     *process
+	dir         string
+	output      sync.WaitGroup
 
-	hangs  chan hang     // receives after too many consecutive timeouts
-	memory atomic.Uint64 // bytes, as last measured
+	hung   chan hungError // receives after too many consecutive timeouts
+	memory atomic.Uint64  // bytes, as last measured
 
-	mu      sync.Mutex
-	calls   int
-	late    []asked // consecutive calls that timed out, except checks of items
-	leaving bool
-	idle    chan struct{} // closed when it is leaving and no call is running
+	mu       sync.Mutex
+	calls    int
+	timeouts []callRecord // consecutive calls that timed out, except checks of items
+	draining bool
+	idle     chan struct{} // closed when it is leaving and no call is running
 }
 
-// startBackstop ends go-plugin's wait even if the host's clock stands still.
-const startBackstop = time.Minute
+// maxStartWait ends go-plugin's wait even if the host's clock stands still.
+const maxStartWait = time.Minute
 
 // launch verifies, starts and connects to a plugin. The instance has not answered any call yet. The context bounds
 // the start: when it ends, the process is killed.
-func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(State)) (*instance, error) {
-	dir, err := h.den.room()
+func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, enter func(State)) (*instance, error) {
+	dir, err := h.runtimeDir.newSubdir()
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{parcel: p, dir: dir, hangs: make(chan hang, 1), idle: make(chan struct{})}
+	i := &instance{installed: p, dir: dir, hung: make(chan hungError, 1), idle: make(chan struct{})}
 	program, err := copyVerified(p.program, dir, p.digest)
 	if err != nil {
 		_ = os.RemoveAll(dir)
@@ -66,11 +66,11 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	enter(Verified)
 	enter(Starting)
 	i.process = &process{
-		program: program, memory: p.memory, log: log, logged: log.written(), ended: make(chan struct{}),
-		hidden: append([]string{h.den.dir}, h.config.Hidden...), plain: h.config.Plain,
+		program: program, memory: p.memory, log: log, logStart: log.written(), ended: make(chan struct{}),
+		hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...), plain: h.config.Plain,
 	}
 	started := make(chan error, 1)
-	go func() { started <- i.open(log) }()
+	go func() { started <- i.connect(log) }()
 	select {
 	case err = <-started:
 	case <-ctx.Done():
@@ -82,19 +82,19 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 		}
 	}
 	if err != nil {
-		i.end()
+		i.terminate()
 		return nil, err
 	}
-	h.warnOfPlain(i.process)
+	h.warnUnisolated(i.process)
 	return i, nil
 }
 
-// open starts the process through go-plugin, which learns its address and agrees on certificates. It then opens its
+// connect starts the process through go-plugin, which learns its address and agrees on certificates. It then opens its
 // own connection, because go-plugin's cannot be closed while the plugin is stopped.
-func (i *instance) open(log *logbook) error {
+func (i *instance) connect(log *logBuffer) error {
 	config := sdk.HostConfig()
-	config.AutoMTLS = i.parcel.manifest.Transport != sdk.TransportSocket
-	config.StartTimeout = startBackstop
+	config.AutoMTLS = i.installed.manifest.Transport != sdk.TransportSocket
+	config.StartTimeout = maxStartWait
 	config.UnixSocketConfig = &plugin.UnixSocketConfig{TempDir: i.dir}
 	config.RunnerFunc = func(_ hclog.Logger, like *exec.Cmd, _ string) (goplugin.Runner, error) {
 		cmd, err := i.process.prepare(like, i.dir)
@@ -102,7 +102,7 @@ func (i *instance) open(log *logbook) error {
 	}
 	address, err := plugin.NewClient(config).Start()
 	if err != nil {
-		return i.whyNot(err)
+		return i.startError(err)
 	}
 	if address.Network() != "unix" ||
 		!strings.HasPrefix(filepath.Clean(address.String()), i.dir+string(filepath.Separator)) {
@@ -116,7 +116,7 @@ func (i *instance) open(log *logbook) error {
 		secure = credentials.NewTLS(config.TLSConfig)
 	}
 	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(secure), grpc.WithIdleTimeout(0),
-		grpc.WithStatsHandler(replies{}),
+		grpc.WithStatsHandler(replyTracker{}),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", address.String())
 		}))
@@ -132,81 +132,81 @@ func (i *instance) open(log *logbook) error {
 	return nil
 }
 
-// whyNot returns the process's exit status, if there is one, rather than go-plugin's error.
-func (i *instance) whyNot(guess error) error {
+// startError returns the process's exit status, if there is one, rather than go-plugin's error.
+func (i *instance) startError(guess error) error {
 	select {
 	case <-i.process.ended:
-		return fmt.Errorf("it exited before it served (%s)", i.process.last())
+		return fmt.Errorf("it exited before it served (%s)", i.process.exitReason())
 	default:
 	}
-	return errors.New(shorten(sdk.StartFault(guess).Error(), longestFault))
+	return errors.New(truncate(sdk.ExplainStartError(guess).Error(), maxFaultText))
 }
 
-// examine checks a started plugin: its description against its manifest, one call, and its health.
-func (i *instance) examine(ctx context.Context) error {
+// checkStarted checks a started plugin: its description against its manifest, one call, and its health.
+func (i *instance) checkStarted(ctx context.Context) error {
 	about, err := i.client.Describe(ctx)
 	if err != nil {
-		return fmt.Errorf("its Describe failed: %s", plain(err))
+		return fmt.Errorf("its Describe failed: %s", errorMessage(err))
 	}
-	if err := errors.Join(sdk.CheckDescription(about), i.parcel.manifest.Matches(about)); err != nil {
-		return fmt.Errorf("its description differs from its manifest: %s", inOneLine(err))
+	if err := errors.Join(sdk.CheckDescription(about), i.installed.manifest.Matches(about)); err != nil {
+		return fmt.Errorf("its description differs from its manifest: %s", oneLine(err))
 	}
-	i.about = about
-	i.measure()
+	i.description = about
+	i.measureMemory()
 	if _, err := i.client.Configure(ctx, &sdk.Call{}); err != nil && !sdk.IsRefusal(err) {
-		return fmt.Errorf("its Configure failed: %s", plain(err))
+		return fmt.Errorf("its Configure failed: %s", errorMessage(err))
 	}
-	return i.serving(ctx)
+	return i.checkHealth(ctx)
 }
 
-// serving checks the plugin's health. It returns an error if the plugin does not serve.
-func (i *instance) serving(ctx context.Context) error {
+// checkHealth checks the plugin's health. It returns an error if the plugin does not serve.
+func (i *instance) checkHealth(ctx context.Context) error {
 	health, err := i.client.CheckHealth(ctx)
 	switch {
 	case ctx.Err() != nil || status.Code(err) == codes.DeadlineExceeded:
 		return errors.New("it did not report its health in time")
 	case err != nil:
-		return fmt.Errorf("its health check failed: %s", plain(err))
+		return fmt.Errorf("its health check failed: %s", errorMessage(err))
 	case health.GetState() == pb.HealthState_HEALTH_STATE_SERVING:
 		return nil
 	case health.GetState() == pb.HealthState_HEALTH_STATE_DEGRADED:
-		return degraded(health.GetMessage())
+		return degradedError(health.GetMessage())
 	default:
 		return fmt.Errorf("it reports that it does not serve (%s)", health.GetState())
 	}
 }
 
-// degraded is the health of a plugin that serves but reports a problem.
-type degraded string
+// degradedError is the health of a plugin that serves but reports a problem.
+type degradedError string
 
 // Error returns the plugin's message.
-func (d degraded) Error() string { return "it reports that it is degraded: " + string(d) }
+func (d degradedError) Error() string { return "it reports that it is degraded: " + string(d) }
 
-// begin counts a call. It returns false if the instance is leaving.
-func (i *instance) begin() bool {
+// beginCall counts a call. It returns false if the instance is leaving.
+func (i *instance) beginCall() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.leaving {
+	if i.draining {
 		return false
 	}
 	i.calls++
 	return true
 }
 
-func (i *instance) done() {
+func (i *instance) endCall() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.calls--; i.leaving && i.calls == 0 {
+	if i.calls--; i.draining && i.calls == 0 {
 		close(i.idle)
 	}
 }
 
-// leave rejects further calls. The channel is closed when the running ones have ended.
-func (i *instance) leave() <-chan struct{} {
+// startDraining rejects further calls. The channel is closed when the running ones have ended.
+func (i *instance) startDraining() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !i.leaving {
-		i.leaving = true
+	if !i.draining {
+		i.draining = true
 		if i.calls == 0 {
 			close(i.idle)
 		}
@@ -214,53 +214,53 @@ func (i *instance) leave() <-chan struct{} {
 	return i.idle
 }
 
-// inTime resets the count of consecutive timeouts.
-func (i *instance) inTime() {
+// resetTimeouts resets the count of consecutive timeouts.
+func (i *instance) resetTimeouts() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.late = nil
+	i.timeouts = nil
 }
 
-// tooLate counts a timeout, and reports a fault after too many in a row.
-func (i *instance) tooLate(call asked) {
+// recordTimeout counts a timeout, and reports a fault after too many in a row.
+func (i *instance) recordTimeout(call callRecord) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.late = append(i.late, call); len(i.late) < mostLate {
+	if i.timeouts = append(i.timeouts, call); len(i.timeouts) < maxTimeouts {
 		return
 	}
 	select {
-	case i.hangs <- hang{one: len(slices.Compact(slices.Clone(i.late))) == 1}:
+	case i.hung <- hungError{sameCall: len(slices.Compact(slices.Clone(i.timeouts))) == 1}:
 	default:
 	}
 }
 
-// hang is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single call
+// hungError is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single call
 // do not count toward quarantine, because one bad call must not stop all others.
-type hang struct{ one bool }
+type hungError struct{ sameCall bool }
 
 // Error states the number of calls.
-func (h hang) Error() string {
-	if h.one {
-		return fmt.Sprintf("it timed out in %d consecutive calls, all retries of one", mostLate)
+func (h hungError) Error() string {
+	if h.sameCall {
+		return fmt.Sprintf("it timed out in %d consecutive calls, all retries of one", maxTimeouts)
 	}
-	return fmt.Sprintf("it timed out in %d consecutive calls", mostLate)
+	return fmt.Sprintf("it timed out in %d consecutive calls", maxTimeouts)
 }
 
-// measure returns the memory of the plugin and its children, in bytes.
-func (i *instance) measure() uint64 {
-	used := i.process.resident()
+// measureMemory returns the memory of the plugin and its children, in bytes.
+func (i *instance) measureMemory() uint64 {
+	used := i.process.memoryInUse()
 	i.memory.Store(used)
 	return used
 }
 
-func (i *instance) underWay() int {
+func (i *instance) inFlight() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.calls
 }
 
-// end kills the process and all it started, and waits for their end. Running calls fail.
-func (i *instance) end() {
+// terminate kills the process and all it started, and waits for their end. Running calls fail.
+func (i *instance) terminate() {
 	i.process.kill()
 	if i.process.started() {
 		<-i.process.ended

@@ -29,7 +29,7 @@ func isolate(order shimOrder) error {
 			return fmt.Errorf("hiding %s: %w", dir, err)
 		}
 	}
-	if err := showAgain(own, order.Dir); err != nil {
+	if err := rebind(own, order.Dir); err != nil {
 		return fmt.Errorf("showing %s: %w", order.Dir, err)
 	}
 	for _, dir := range order.Hidden {
@@ -42,11 +42,11 @@ func isolate(order shimOrder) error {
 	if err != nil && !errors.Is(err, os.ErrPermission) {
 		return fmt.Errorf("mounting /proc: %w", err)
 	}
-	return surrender()
+	return dropCapabilities()
 }
 
-// showAgain binds a directory to its path if a mount covers it.
-func showAgain(own int, dir string) error {
+// rebind binds a directory to its path if a mount covers it.
+func rebind(own int, dir string) error {
 	var before, now unix.Stat_t
 	if err := unix.Fstat(own, &before); err != nil {
 		return err
@@ -60,9 +60,9 @@ func showAgain(own int, dir string) error {
 	return unix.Mount(fmt.Sprintf("/proc/self/fd/%d", own), dir, "", unix.MS_BIND, "")
 }
 
-// surrender drops all capabilities of this thread and its children. Other threads keep theirs, so this process is
+// dropCapabilities drops all capabilities of this thread and its children. Other threads keep theirs, so this process is
 // made undumpable.
-func surrender() error {
+func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("dropping ambient capabilities: %w", err)
 	}

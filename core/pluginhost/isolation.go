@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// isolationWithin bounds the check whether plugins can be isolated.
-const isolationWithin = 5 * time.Second
+// isolationTimeout bounds the check whether plugins can be isolated.
+const isolationTimeout = 5 * time.Second
 
 // Isolation describes why plugins get no namespaces here, or returns "" if they do. Without them a plugin has the
 // rights of the hub's user. It can read that user's files, signal its processes and use the network.
 func (h *Host) Isolation() (why string) {
-	dir, err := h.den.room()
+	dir, err := h.runtimeDir.newSubdir()
 	if err != nil {
 		return err.Error()
 	}
-	cmd, reports, err := command(shimOrder{Dir: dir, Hidden: append([]string{h.den.dir}, h.config.Hidden...),
+	cmd, reports, err := command(shimOrder{Dir: dir, Hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...),
 		Plain: h.config.Plain})
 	switch {
 	case err != nil:
@@ -35,7 +35,7 @@ func (h *Host) Isolation() (why string) {
 	if err != nil {
 		return err.Error()
 	}
-	late := time.AfterFunc(isolationWithin, func() { killTree(cmd.Process.Pid) })
+	late := time.AfterFunc(isolationTimeout, func() { killTree(cmd.Process.Pid) })
 	defer late.Stop()
 	var report shimReport
 	err = json.NewDecoder(reports).Decode(&report)
@@ -50,15 +50,15 @@ func (h *Host) Isolation() (why string) {
 	return cmp.Or(report.Failed, report.Plain)
 }
 
-// warnOfPlain logs once that plugins have no namespaces.
-func (h *Host) warnOfPlain(p *process) {
+// warnUnisolated logs once that plugins have no namespaces.
+func (h *Host) warnUnisolated(p *process) {
 	p.mu.Lock()
 	why := p.report.Plain
 	p.mu.Unlock()
 	if why == "" {
 		return
 	}
-	h.warned.Do(func() {
+	h.warnOnce.Do(func() {
 		h.config.Log.Warn("plugins run without isolation", "reason", why)
 	})
 }

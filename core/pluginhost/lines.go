@@ -6,20 +6,20 @@ import (
 	"io"
 )
 
-// lines splits what is written into lines and passes each on without its line break. It truncates a long line. It
+// lineWriter splits what is written into lines and passes each on without its line break. It truncates a long line. It
 // never fails, because a plugin must not be stopped by its log.
-type lines struct {
-	to   io.Writer
-	part []byte
-	over int // bytes of the current line that were dropped
+type lineWriter struct {
+	out     io.Writer
+	partial []byte
+	dropped int // bytes of the current line that were dropped
 }
 
 // Write splits text.
-func (l *lines) Write(text []byte) (int, error) {
+func (l *lineWriter) Write(text []byte) (int, error) {
 	for rest := text; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte{'\n'})
-		kept := min(len(line), longestLine-len(l.part))
-		l.part, l.over, rest = append(l.part, line[:kept]...), l.over+len(line)-kept, after
+		kept := min(len(line), maxOutputLine-len(l.partial))
+		l.partial, l.dropped, rest = append(l.partial, line[:kept]...), l.dropped+len(line)-kept, after
 		if whole {
 			l.flush()
 		}
@@ -27,28 +27,28 @@ func (l *lines) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-func (l *lines) flush() {
-	if l.over > 0 {
-		l.part = fmt.Appendf(l.part, "… (%d more bytes)", l.over)
+func (l *lineWriter) flush() {
+	if l.dropped > 0 {
+		l.partial = fmt.Appendf(l.partial, "… (%d more bytes)", l.dropped)
 	}
-	if len(bytes.TrimSpace(l.part)) > 0 {
-		_, _ = l.to.Write(l.part)
+	if len(bytes.TrimSpace(l.partial)) > 0 {
+		_, _ = l.out.Write(l.partial)
 	}
-	l.part, l.over = l.part[:0], 0
+	l.partial, l.dropped = l.partial[:0], 0
 }
 
-// greeting passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first line
+// handshakeWriter passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first line
 // that is too long.
-type greeting struct {
-	hello *io.PipeWriter
-	rest  io.Writer
-	read  int
-	over  bool
+type handshakeWriter struct {
+	handshake *io.PipeWriter
+	rest      io.Writer
+	read      int
+	done      bool
 }
 
 // Write passes output on.
-func (g *greeting) Write(text []byte) (int, error) {
-	if g.over {
+func (g *handshakeWriter) Write(text []byte) (int, error) {
+	if g.done {
 		_, err := g.rest.Write(text)
 		return len(text), err
 	}
@@ -57,15 +57,15 @@ func (g *greeting) Write(text []byte) (int, error) {
 	if end < 0 {
 		first = text
 	}
-	if g.read += len(first); g.read > longestLine/2 {
-		g.over = true
-		_ = g.hello.CloseWithError(fmt.Errorf("the first line of its output has more than %d bytes", longestLine/2))
+	if g.read += len(first); g.read > maxOutputLine/2 {
+		g.done = true
+		_ = g.handshake.CloseWithError(fmt.Errorf("the first line of its output has more than %d bytes", maxOutputLine/2))
 		return len(text), nil
 	}
-	_, _ = g.hello.Write(first)
+	_, _ = g.handshake.Write(first)
 	if end >= 0 {
-		g.over = true
-		_ = g.hello.Close()
+		g.done = true
+		_ = g.handshake.Close()
 		_, _ = g.rest.Write(text[end+1:])
 	}
 	return len(text), nil

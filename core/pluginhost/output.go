@@ -20,7 +20,7 @@ func copyOutput(conn grpc.ClientConnInterface, log io.Writer) {
 	if err != nil || stream.SendMsg(&emptypb.Empty{}) != nil || stream.CloseSend() != nil {
 		return
 	}
-	channels := map[uint64]*lines{}
+	channels := map[uint64]*lineWriter{}
 	for {
 		message := &emptypb.Empty{} // keeps unknown fields
 		if stream.RecvMsg(message) != nil {
@@ -28,7 +28,7 @@ func copyOutput(conn grpc.ClientConnInterface, log io.Writer) {
 		}
 		channel, data := readOutput(message.ProtoReflect().GetUnknown())
 		if channels[channel] == nil && len(channels) < 2 {
-			channels[channel] = &lines{to: log}
+			channels[channel] = &lineWriter{out: log}
 		}
 		if to := channels[channel]; to != nil {
 			_, _ = to.Write(data)

@@ -29,7 +29,7 @@ func (p Plugin) ID() string { return p.id }
 
 // Serves reports whether the plugin can be called at once.
 func (p Plugin) Serves() bool {
-	k := p.host.keeper(p.id)
+	k := p.host.supervisor(p.id)
 	if k == nil {
 		return false
 	}
@@ -53,20 +53,20 @@ func (s Subject) call() *sdk.Call {
 		IdempotencyKey: s.Key, Currency: s.Currency}
 }
 
-// About returns the plugin's description, or nil if it was never ready.
-func (p Plugin) About() *sdk.Description {
-	if k := p.host.keeper(p.id); k != nil {
-		return k.status().About
+// Description returns the plugin's description, or nil if it was never ready.
+func (p Plugin) Description() *sdk.Description {
+	if k := p.host.supervisor(p.id); k != nil {
+		return k.status().Description
 	}
 	return nil
 }
 
 // CheckSettings returns what is wrong with the subject's settings.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
-	return ask(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
+	return invoke(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
 		problems, err := i.client.Configure(ctx, s.call())
 		for _, problem := range problems {
-			brief(problem)
+			truncateTexts(problem)
 		}
 		return problems, err
 	})
@@ -76,32 +76,32 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 // timeout is Internal: a failure at these items, and no sign that the plugin hangs.
 func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	items []*sdk.Item) ([]*sdk.Finding, error) {
-	findings, err := bounded(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
-		return ask(ctx, p, s, checkItems, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
+	findings, err := callWithin(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
+		return invoke(ctx, p, s, checkItemsCall, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
 			return i.client.CheckItems(ctx, s.call(), items)
 		})
 	})
 	for _, finding := range findings {
-		brief(finding)
+		truncateTexts(finding)
 	}
 	return findings, err
 }
 
-// renderWithin bounds the rendering of a menu, including the wait for a free call.
-const renderWithin = 20 * time.Second
+// renderTimeout bounds the rendering of a menu, including the wait for a free call.
+const renderTimeout = 20 * time.Second
 
 // Render turns a store and its menu into a request in the aggregator's format. A timeout after 20 s is Internal: a
 // failure at this menu.
 func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
-	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
-		return decide(ctx, p, s, "Menu.Render",
+	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.Decision, error) {
+		return requestDecision(ctx, p, s, "Menu.Render",
 			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
 	})
 }
 
 // InterpretPublish interprets the aggregator's response to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return ask(ctx, p, s, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+	return invoke(ctx, p, s, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 		return i.client.InterpretPublish(ctx, s.call(), response)
 	})
 }
@@ -110,8 +110,8 @@ func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.R
 // call from the subject, as do the methods below.
 func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
-		return decide(ctx, p, s, "Menu.PlanUnlist",
+	return callWithin(ctx, p, renderTimeout, func(ctx context.Context) (*sdk.Decision, error) {
+		return requestDecision(ctx, p, s, "Menu.PlanUnlist",
 			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
 	})
 }
@@ -119,15 +119,15 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 // Translate translates an inbound request that places or cancels an order. An order with malformed numbers is
 // rejected, and recorded as a fault of the plugin.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
-	t, err := ask(ctx, p, s, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+	t, err := invoke(ctx, p, s, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		return i.client.Translate(ctx, s.call(), request)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if err := sdk.CheckOrder(t.GetOrder()); err != nil {
-		p.Blame(fmt.Errorf("Orders.Translate: %s", inOneLine(err)))
-		return nil, core.Errorf(core.Invalid, "plugin %s returned an invalid order: %s", p.id, inOneLine(err))
+		p.ReportFault(fmt.Errorf("Orders.Translate: %s", oneLine(err)))
+		return nil, core.Errorf(core.Invalid, "plugin %s returned an invalid order: %s", p.id, oneLine(err))
 	}
 	return t, nil
 }
@@ -135,28 +135,28 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 // PlanAcknowledge plans the acknowledgement of an order.
 func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Orders.PlanAcknowledge",
+	return requestDecision(ctx, p, s, "Orders.PlanAcknowledge",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
 }
 
 // PlanOrderStatus plans the update of an order's state.
 func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Orders.PlanStatus",
+	return requestDecision(ctx, p, s, "Orders.PlanStatus",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
 }
 
 // PlanItemsOOS plans the report that items of an order are out of stock.
 func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Orders.PlanItemsOOS",
+	return requestDecision(ctx, p, s, "Orders.PlanItemsOOS",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
 }
 
 // InterpretItemsOOS interprets the aggregator's response to that report.
 func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
 	response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
-	return ask(ctx, p, s, "Orders.InterpretItemsOOS",
+	return invoke(ctx, p, s, "Orders.InterpretItemsOOS",
 		func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
 			return i.client.InterpretItemsOOS(ctx, s.call(), response)
 		})
@@ -165,35 +165,35 @@ func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
 // PlanRiderStatus plans the update of a rider's status.
 func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Riders.PlanStatus",
+	return requestDecision(ctx, p, s, "Riders.PlanStatus",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
 }
 
 // PlanRiderLocation plans the update of a rider's location.
 func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Riders.PlanLocation",
+	return requestDecision(ctx, p, s, "Riders.PlanLocation",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
 }
 
 // PlanStoreAction plans the opening or closing of a store.
 func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Availability.PlanStore",
+	return requestDecision(ctx, p, s, "Availability.PlanStore",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
 }
 
 // PlanItemAction plans the enabling or disabling of items and options.
 func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Availability.PlanItems",
+	return requestDecision(ctx, p, s, "Availability.PlanItems",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
 }
 
 // InterpretAvailability interprets the aggregator's response to such a change.
 func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return ask(ctx, p, s, "Availability.InterpretAnswer",
+	return invoke(ctx, p, s, "Availability.InterpretAnswer",
 		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 			return i.client.InterpretAvailability(ctx, s.call(), action, response)
 		})
@@ -202,14 +202,14 @@ func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action str
 // PlanAction plans a feature action.
 func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Actions.PlanAction",
+	return requestDecision(ctx, p, s, "Actions.PlanAction",
 		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
 }
 
 // InterpretResponse interprets the aggregator's response to an action.
 func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
 	response *sdk.Response) (*sdk.ActionOutcome, error) {
-	return ask(ctx, p, s, "Actions.InterpretResponse",
+	return invoke(ctx, p, s, "Actions.InterpretResponse",
 		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 			return i.client.InterpretResponse(ctx, s.call(), action, response)
 		})
@@ -218,34 +218,34 @@ func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
 // InterpretCallback interprets an inbound request that carries the result of an action.
 func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
-	return ask(ctx, p, s, "Actions.InterpretCallback",
+	return invoke(ctx, p, s, "Actions.InterpretCallback",
 		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 			return i.client.InterpretCallback(ctx, s.call(), request)
 		})
 }
 
-// decide requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of this
+// requestDecision requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of this
 // call, and no reason to wait for the plugin.
-func decide(ctx context.Context, p Plugin, s Subject, call string,
+func requestDecision(ctx context.Context, p Plugin, s Subject, call string,
 	question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
-	decision, err := ask(ctx, p, s, call,
+	decision, err := invoke(ctx, p, s, call,
 		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
-	if errors.As(err, new(late)) || errors.As(err, new(fatal)) {
+	if errors.As(err, new(timeoutError)) || errors.As(err, new(crashError)) {
 		err = core.Errorf(core.Internal, "%s", err)
 	}
 	return decision, err
 }
 
-// Blame records a fault in a plugin's output that was found after the call.
-func (p Plugin) Blame(fault error) {
-	if k := p.host.keeper(p.id); k != nil {
-		k.note(fault, false)
+// ReportFault records a fault in a plugin's output that was found after the call.
+func (p Plugin) ReportFault(fault error) {
+	if k := p.host.supervisor(p.id); k != nil {
+		k.recordFault(fault, false)
 	}
 }
 
-// CheckAddress checks that a base URL may be used for an endpoint. It must use HTTPS and a host that the plugin's
+// CheckEndpointURL checks that a base URL may be used for an endpoint. It must use HTTPS and a host that the plugin's
 // manifest allows. A loopback host may use HTTP if the manifest allows it.
-func CheckAddress(about *sdk.Description, endpoint, address string) error {
+func CheckEndpointURL(about *sdk.Description, endpoint, address string) error {
 	for _, e := range about.GetEndpoints() {
 		if e.GetName() == endpoint {
 			return checkHost(e.GetHosts(), endpoint, address)

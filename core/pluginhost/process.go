@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	openFiles   = 256
-	largestFile = 64 << 20               // that a plugin may write
-	headroom    = 384 << 20              // of data above the memory limit: a runtime reserves more than it uses
-	lastOutput  = 250 * time.Millisecond // for output held open by orphaned children
-	longestLine = 64 << 10
-	shimWithin  = 5 * time.Second // for a shim to end its plugin
+	maxOpenFiles  = 256
+	maxFileSize   = 64 << 20               // that a plugin may write
+	dataHeadroom  = 384 << 20              // of data above the memory limit: a runtime reserves more than it uses
+	outputDelay   = 250 * time.Millisecond // for output held open by orphaned children
+	maxOutputLine = 64 << 10
+	shimTimeout   = 5 * time.Second // for a shim to end its plugin
 )
 
 // process is the program of a plugin (go-plugin's runner.Runner). It reads its output itself, because go-plugin
 // panics on some log lines and stops reading at long ones. Only SIGKILL ends it.
 type process struct {
-	program string
-	hidden  []string // directories hidden from it
-	plain   bool     // run without namespaces, for tests
-	memory  uint64   // bytes; 0: no limit
-	log     *logbook // receives every line of stderr, and of stdout but the first
-	logged  int      // lines in the log before its own
-	hello   *io.PipeReader
-	stdin   io.Closer // closing it ends the plugin
-	reports *os.File  // from the shim; nil if there is none
-	ended   chan struct{}
+	program   string
+	hidden    []string   // directories hidden from it
+	plain     bool       // run without namespaces, for tests
+	memory    uint64     // bytes; 0: no limit
+	log       *logBuffer // receives every line of stderr, and of stdout but the first
+	logStart  int        // lines in the log before its own
+	handshake *io.PipeReader
+	stdin     io.Closer // closing it ends the plugin
+	reports   *os.File  // from the shim; nil if there is none
+	ended     chan struct{}
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd  // nil until it is started
@@ -52,26 +52,26 @@ type process struct {
 func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error) {
 	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, Plain: p.plain}
 	if p.memory > 0 {
-		order.Data = p.memory + headroom
+		order.Data = p.memory + dataHeadroom
 	}
 	if cmd, p.reports, err = command(order); err != nil {
 		return nil, err
 	}
-	cmd.Dir, cmd.WaitDelay = dir, lastOutput
+	cmd.Dir, cmd.WaitDelay = dir, outputDelay
 	cmd.Env = append(like.Env, sdk.StdinHeld+"=1")
 	if p.memory > 0 {
 		cmd.Env = append(cmd.Env, "GOMEMLIMIT="+strconv.FormatUint(p.memory, 10))
 	}
 	reader, writer := io.Pipe()
-	p.hello = reader
-	cmd.Stdout, cmd.Stderr = &greeting{hello: writer, rest: &lines{to: p.log}}, &lines{to: p.log}
+	p.handshake = reader
+	cmd.Stdout, cmd.Stderr = &handshakeWriter{handshake: writer, rest: &lineWriter{out: p.log}}, &lineWriter{out: p.log}
 	p.stdin, err = cmd.StdinPipe()
 	return cmd, err
 }
 
 // start runs the command, and returns once the plugin runs.
 func (p *process) start(cmd *exec.Cmd) error {
-	err := p.begin(cmd)
+	err := p.startCommand(cmd)
 	for _, file := range cmd.ExtraFiles { // the shim has its own copies
 		_ = file.Close()
 	}
@@ -97,8 +97,8 @@ func (p *process) start(cmd *exec.Cmd) error {
 	return failed
 }
 
-// begin starts the command, unless the process was killed before.
-func (p *process) begin(cmd *exec.Cmd) error {
+// startCommand starts the command, unless the process was killed before.
+func (p *process) startCommand(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killed {
@@ -127,7 +127,7 @@ func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
 	}
 	p.err = err
 	close(p.ended) // before go-plugin sees EOF, so that it can report the reason
-	_ = p.hello.Close()
+	_ = p.handshake.Close()
 }
 
 // kill kills the process, or prevents its start.
@@ -145,7 +145,7 @@ func (p *process) kill() {
 	}
 	_ = p.stdin.Close() // the shim kills everything
 	go func(shim int) {
-		late := time.NewTimer(shimWithin)
+		late := time.NewTimer(shimTimeout)
 		defer late.Stop()
 		select {
 		case <-p.ended:
@@ -155,20 +155,20 @@ func (p *process) kill() {
 	}(p.cmd.Process.Pid)
 }
 
-// last describes how the process ended, after it has.
-func (p *process) last() string {
+// exitReason describes how the process ended, after it has.
+func (p *process) exitReason() string {
 	text := "it exited"
 	if p.err != nil {
 		text = p.err.Error()
 	}
-	log := p.log.after(p.logged)
+	log := p.log.after(p.logStart)
 	for _, line := range slices.Backward(log) { // the lines after it are the stack
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			return text + ", with the log: " + shorten(line, longestFault)
+			return text + ", with the log: " + truncate(line, maxFaultText)
 		}
 	}
 	if len(log) > 0 {
-		text += ", with the last log line: " + shorten(log[len(log)-1], longestFault)
+		text += ", with the last log line: " + truncate(log[len(log)-1], maxFaultText)
 	}
 	return text
 }
@@ -189,10 +189,10 @@ func (p *process) started() bool {
 	return p.cmd != nil
 }
 
-// resident returns the memory of the plugin and its children, in bytes.
-func (p *process) resident() uint64 {
+// memoryInUse returns the memory of the plugin and its children, in bytes.
+func (p *process) memoryInUse() uint64 {
 	p.mu.Lock()
-	keeper := p.report.Keeper
+	keeper := p.report.Reaper
 	p.mu.Unlock()
 	if keeper == 0 {
 		return 0
@@ -213,7 +213,7 @@ func (r runner) Start(context.Context) error { return r.start(r.prepared) }
 func (r runner) Diagnose(context.Context) string { return "" }
 
 // Stdout returns the first line of the output, which go-plugin uses to find the plugin.
-func (r runner) Stdout() io.ReadCloser { return r.hello }
+func (r runner) Stdout() io.ReadCloser { return r.handshake }
 
 // Stderr returns an empty reader, because the process reads the log itself.
 func (r runner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }

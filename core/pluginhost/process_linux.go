@@ -71,8 +71,8 @@ func limit(pid int, data uint64) error {
 		return nil
 	}
 	var err error
-	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: openFiles,
-		unix.RLIMIT_FSIZE: largestFile, unix.RLIMIT_CORE: 0} {
+	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: maxOpenFiles,
+		unix.RLIMIT_FSIZE: maxFileSize, unix.RLIMIT_CORE: 0} {
 		err = errors.Join(err, unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
 	}
 	return err

@@ -6,17 +6,17 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// WrongSettings describes what is wrong with settings, by the schema in a plugin's description. It does not call the
+// SettingsProblems describes what is wrong with settings, by the schema in a plugin's description. It does not call the
 // plugin, which may reject them for other reasons.
-func WrongSettings(schema, settings []byte) (found []string) {
+func SettingsProblems(schema, settings []byte) (found []string) {
 	problems, _ := sdk.CheckSettings(schema, settings) // a plugin with a broken schema does not start
 	for _, p := range problems {
-		found = append(found, InWords(p))
+		found = append(found, FormatProblem(p))
 	}
 	return found
 }
 
-// InWords describes a problem of a setting in words.
-func InWords(p *sdk.Problem) string {
+// FormatProblem describes a problem of a setting in words.
+func FormatProblem(p *sdk.Problem) string {
 	return strings.TrimSuffix("settings."+p.GetPath(), ".") + " " + p.GetMessage()
 }

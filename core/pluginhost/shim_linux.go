@@ -44,7 +44,7 @@ func Shim() {
 type shim struct {
 	order   shimOrder
 	reports *os.File
-	ending  sync.Once
+	endOnce sync.Once
 }
 
 func (s *shim) run() {
@@ -56,11 +56,11 @@ func (s *shim) run() {
 			s.fail("prepare", err)
 		}
 	}
-	if !s.order.Inside {
-		s.watch()
+	if !s.order.InNamespace {
+		s.watchHost()
 	}
 	switch {
-	case s.order.Inside:
+	case s.order.InNamespace:
 		if err := isolate(s.order); err != nil {
 			s.fail("isolate", err)
 		}
@@ -68,33 +68,33 @@ func (s *shim) run() {
 	case s.order.Plain:
 		s.startPlugin(shimReport{})
 	default:
-		s.startInside()
+		s.startIsolated()
 	}
 }
 
-// watch kills everything when the host ends or closes the other end of standard input. A termination signal has the
+// watchHost kills everything when the host ends or closes the other end of standard input. A termination signal has the
 // same effect.
-func (s *shim) watch() {
+func (s *shim) watchHost() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	go func() {
 		<-signals
-		s.end()
+		s.killChildren()
 	}()
 	go func() {
 		input := []unix.PollFd{{Fd: 0}} // POLLHUP is always reported
 		for {
 			if _, err := unix.Poll(input, -1); !errors.Is(err, unix.EINTR) {
-				s.end()
+				s.killChildren()
 				return
 			}
 		}
 	}()
 }
 
-// end kills all children until none is left. Their orphans become children, too.
-func (s *shim) end() {
-	s.ending.Do(func() {
+// killChildren kills all children until none is left. Their orphans become children, too.
+func (s *shim) killChildren() {
+	s.endOnce.Do(func() {
 		go func() {
 			for {
 				for _, pid := range childrenOf(os.Getpid()) {
@@ -109,7 +109,7 @@ func (s *shim) end() {
 // startPlugin runs the plugin as a child of this process.
 func (s *shim) startPlugin(report shimReport) {
 	if s.order.Program == "" {
-		s.say(report)
+		s.report(report)
 		os.Exit(0)
 	}
 	pid, err := syscall.ForkExec(s.order.Program, []string{s.order.Program}, &syscall.ProcAttr{
@@ -123,15 +123,15 @@ func (s *shim) startPlugin(report shimReport) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		s.fail("set limits", err)
 	}
-	report.PID, report.Keeper = pid, os.Getpid()
-	s.say(report)
-	s.reap(pid, func(status syscall.WaitStatus) { s.say(shimReport{Ended: ended(status)}) })
+	report.PID, report.Reaper = pid, os.Getpid()
+	s.report(report)
+	s.reap(pid, func(status syscall.WaitStatus) { s.report(shimReport{Ended: exitText(status)}) })
 }
 
-// startInside runs a second shim in new namespaces, which runs the plugin. If that fails, this shim runs it.
-func (s *shim) startInside() {
+// startIsolated runs a second shim in new namespaces, which runs the plugin. If that fails, this shim runs it.
+func (s *shim) startIsolated() {
 	inside := s.order
-	inside.Inside = true
+	inside.InNamespace = true
 	text, err := json.Marshal(inside)
 	if err != nil {
 		s.fail("write an order", err)
@@ -167,18 +167,18 @@ func (s *shim) startInside() {
 		return
 	}
 	if report.PID != 0 { // the id inside the namespace
-		report.PID, report.Keeper = 0, pid
+		report.PID, report.Reaper = 0, pid
 		if first := childrenOf(pid); len(first) > 0 {
 			report.PID = first[0]
 		}
 	}
-	s.say(report)
+	s.report(report)
 	s.reap(pid, func(status syscall.WaitStatus) {
 		last := shimReport{}
 		if said.Decode(&last) != nil {
-			last.Ended = ended(status)
+			last.Ended = exitText(status)
 		}
-		s.say(last)
+		s.report(last)
 	})
 }
 
@@ -193,16 +193,16 @@ func (s *shim) reap(first int, tell func(syscall.WaitStatus)) {
 			os.Exit(0)
 		case pid == first:
 			tell(status)
-			if s.order.Inside {
+			if s.order.InNamespace {
 				os.Exit(0) // the namespace ends with its first process
 			}
-			s.end()
+			s.killChildren()
 		}
 	}
 }
 
-// say reports to the host. It ignores a host that has ended.
-func (s *shim) say(report shimReport) { _ = json.NewEncoder(s.reports).Encode(report) }
+// report reports to the host. It ignores a host that has ended.
+func (s *shim) report(report shimReport) { _ = json.NewEncoder(s.reports).Encode(report) }
 
 // fail reports why the plugin cannot be run. An empty what means the program itself.
 func (s *shim) fail(what string, err error) {
@@ -210,12 +210,12 @@ func (s *shim) fail(what string, err error) {
 	if errno := syscall.Errno(0); what == "" && errors.As(err, &errno) {
 		report.Failed, report.Errno = err.Error(), int(errno)
 	}
-	s.say(report)
+	s.report(report)
 	os.Exit(1)
 }
 
-// ended describes how a process ended, as os/exec does, or returns "" for status 0.
-func ended(status syscall.WaitStatus) string {
+// exitText describes how a process ended, as os/exec does, or returns "" for status 0.
+func exitText(status syscall.WaitStatus) string {
 	switch {
 	case status.Signaled():
 		text := "signal: " + status.Signal().String()

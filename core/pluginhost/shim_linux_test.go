@@ -30,7 +30,7 @@ func inBothModes(t *testing.T, test func(t *testing.T, s *stage)) {
 
 // below are the processes of the plugin and what it started, as this machine counts them.
 func (s *stage) below() []int {
-	k := s.keeper("hostile")
+	k := s.supervisor("hostile")
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return descendants(k.current.process.cmd.Process.Pid)
@@ -166,7 +166,7 @@ func TestIsolatedPluginSeesNoSecretsOrNetwork(t *testing.T) {
 		return text
 	}
 	require.Contains(t, read(secret), "no such file")
-	require.Contains(t, read(filepath.Join(s.den.dir, denLock)), "no such file",
+	require.Contains(t, read(filepath.Join(s.runtimeDir.dir, lockFileName)), "no such file",
 		"the directories of other plugins lie beside it")
 	for field, want := range map[string]string{"CapEff": "0000000000000000", "CapBnd": "0000000000000000",
 		"NoNewPrivs": "1"} {
@@ -192,7 +192,7 @@ func TestPluginInheritsNoHubVariables(t *testing.T) {
 	t.Setenv("PGPASSWORD", "secret")
 	inBothModes(t, func(t *testing.T, s *stage) {
 		s.ready("good")
-		for _, pid := range append(s.below(), s.keeper("hostile").current.process.cmd.Process.Pid) {
+		for _, pid := range append(s.below(), s.supervisor("hostile").current.process.cmd.Process.Pid) {
 			given, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 			require.NoError(t, err)
 			for variable := range strings.SplitSeq(strings.TrimRight(string(given), "\x00"), "\x00") {
@@ -209,7 +209,7 @@ func TestSuspendedShimDoesNotKeepItsPluginAlive(t *testing.T) {
 	s := newStageOf(t, Config{Plain: true})
 	s.ready("leaves-a-child")
 	below := s.below()
-	shim := s.keeper("hostile").current.process.cmd.Process.Pid
+	shim := s.supervisor("hostile").current.process.cmd.Process.Pid
 	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // as a plugin of the same user can
 	s.Stop("hostile")
 	s.until("the plugin is stopped", s.is(Stopped))

@@ -49,7 +49,7 @@ func newStageOf(t *testing.T, config Config) *stage {
 		temp = tempDir(t, "")
 	}
 	var err error
-	config.Dir, config.TempDir, config.StartWithin, config.Patience = s.dir, temp, time.Minute, time.Hour
+	config.Dir, config.TempDir, config.StartTimeout, config.StartWait = s.dir, temp, time.Minute, time.Hour
 	config.Clock, config.Observer, config.Log = s.clock, s, slog.New(slog.DiscardHandler)
 	s.Host, err = Open(config)
 	require.NoError(t, err)

@@ -33,40 +33,40 @@ type Fault struct {
 
 // Status is the status of a plugin.
 type Status struct {
-	ID       string           `json:"id"`
-	Version  string           `json:"version,omitzero"` // the running one, or else the last one tried
-	Digest   string           `json:"digest,omitzero"`  // SHA-256 of the running program
-	Manifest string           `json:"-"`                // SHA-256 of the manifest of the running version
-	State    State            `json:"state"`
-	Since    time.Time        `json:"since"`
-	PID      int              `json:"pid,omitzero"`
-	InFlight int              `json:"in_flight"`
-	Memory   uint64           `json:"memory,omitzero"` // bytes in use at the last health check
-	Health   string           `json:"health,omitzero"` // the problem while it is degraded
-	Starts   int              `json:"starts"`
-	Faults   []Fault          `json:"faults,omitzero"` // the last ones, newest first
-	About    *sdk.Description `json:"-"`               // nil until it was first ready
+	ID          string           `json:"id"`
+	Version     string           `json:"version,omitzero"` // the running one, or else the last one tried
+	Digest      string           `json:"digest,omitzero"`  // SHA-256 of the running program
+	Manifest    string           `json:"-"`                // SHA-256 of the manifest of the running version
+	State       State            `json:"state"`
+	Since       time.Time        `json:"since"`
+	PID         int              `json:"pid,omitzero"`
+	InFlight    int              `json:"in_flight"`
+	Memory      uint64           `json:"memory,omitzero"` // bytes in use at the last health check
+	Health      string           `json:"health,omitzero"` // the problem while it is degraded
+	Starts      int              `json:"starts"`
+	Faults      []Fault          `json:"faults,omitzero"` // the last ones, newest first
+	Description *sdk.Description `json:"-"`               // nil until it was first ready
 }
 
 const (
-	firstBackoff = 500 * time.Millisecond
-	longBackoff  = 2 * time.Minute
-	faultWindow  = 10 * time.Minute
-	mostFaults   = 5 // within faultWindow, then quarantine
-	keptFaults   = 20
-	mostMisses   = 3 // consecutive failed health checks
-	mostLate     = 5 // consecutive calls that time out
-	healthWithin = time.Second
+	minBackoff        = 500 * time.Millisecond
+	maxBackoff        = 2 * time.Minute
+	faultWindow       = 10 * time.Minute
+	maxFaults         = 5 // within faultWindow, then quarantine
+	maxRecordedFaults = 20
+	maxHealthMisses   = 3 // consecutive failed health checks
+	maxTimeouts       = 5 // consecutive calls that time out
+	healthTimeout     = time.Second
 )
 
 // backoff returns the delay before the next start after one or more faults. It doubles with each. The jitter, from 0
 // to 1, takes off up to a quarter, so that plugins that failed together do not restart together.
 func backoff(faults int, jitter float64) time.Duration {
-	wait := longBackoff
+	wait := maxBackoff
 	if faults < 16 {
-		wait = min(wait, firstBackoff<<(faults-1))
+		wait = min(wait, minBackoff<<(faults-1))
 	}
 	return wait - time.Duration(jitter*float64(wait)/4)
 }
 
-func inOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -10,11 +10,11 @@ import (
 
 // upgrade replaces an instance with the installed version, if that differs. The old one ends after its calls. If the
 // new one does not get ready, the old one stays, and is restarted if it ends.
-func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
-	p, err := readParcel(k.host.config.Dir, k.id)
-	if err == nil && p.text == old.parcel.text {
-		k.spend()
-		w.answer(nil)
+func (k *supervisor) upgrade(ctx context.Context, old *instance, w desiredState) *instance {
+	p, err := readInstalled(k.host.config.Dir, k.id)
+	if err == nil && p.manifestDigest == old.installed.manifestDigest {
+		k.dropFallback()
+		w.reply(nil)
 		return old
 	}
 	var i *instance
@@ -23,73 +23,73 @@ func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
 	}
 	if err != nil {
 		k.mu.Lock()
-		k.version = old.parcel.manifest.Version
+		k.version = old.installed.manifest.Version
 		k.mu.Unlock()
-		if lost := k.keepSpare(old); lost != nil {
-			k.note(fmt.Errorf("storing version %s failed: %w", old.parcel.manifest.Version, lost), false)
+		if lost := k.saveFallback(old); lost != nil {
+			k.recordFault(fmt.Errorf("storing version %s failed: %w", old.installed.manifest.Version, lost), false)
 		}
-		w.answer(k.refuse(p.text, old.parcel.manifest.Version, err))
+		w.reply(k.rejectUpgrade(p.manifestDigest, old.installed.manifest.Version, err))
 		return old
 	}
-	k.spend()
+	k.dropFallback()
 	k.serve(i)
-	k.retiring.Go(func() { // the new one is already supervised
-		k.retire(old, false)
-		w.answer(nil)
+	k.draining.Go(func() { // the new one is already supervised
+		k.drain(old, false)
+		w.reply(nil)
 	})
 	return i
 }
 
-// keepSpare keeps the program of an instance as a fallback, because another version is installed in its place.
-func (k *keeper) keepSpare(i *instance) error {
-	if k.spare != nil { // it is what runs
+// saveFallback keeps the program of an instance as a fallback, because another version is installed in its place.
+func (k *supervisor) saveFallback(i *instance) error {
+	if k.fallback != nil { // it is what runs
 		return nil
 	}
-	dir, err := k.host.den.room()
+	dir, err := k.host.runtimeDir.newSubdir()
 	if err != nil {
 		return err
 	}
-	spare := i.parcel
+	spare := i.installed
 	spare.program = filepath.Join(dir, filepath.Base(i.process.program))
 	if err := os.Link(i.process.program, spare.program); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	k.spare = &spare
+	k.fallback = &spare
 	return nil
 }
 
-// spend removes the fallback, because the installed version runs.
-func (k *keeper) spend() {
-	if k.spare != nil {
-		_ = os.RemoveAll(filepath.Dir(k.spare.program))
-		k.spare = nil
+// dropFallback removes the fallback, because the installed version runs.
+func (k *supervisor) dropFallback() {
+	if k.fallback != nil {
+		_ = os.RemoveAll(filepath.Dir(k.fallback.program))
+		k.fallback = nil
 	}
 }
 
-// refuse records that the installed version does not get ready while another version serves.
-func (k *keeper) refuse(text, serves string, cause error) error {
-	k.refused = text
+// rejectUpgrade records that the installed version does not get ready while another version serves.
+func (k *supervisor) rejectUpgrade(text, serves string, cause error) error {
+	k.rejectedDigest = text
 	err := fmt.Errorf("the upgrade was rejected, and version %s runs until the hub restarts: %w", serves, cause)
-	k.note(err, false)
+	k.recordFault(err, false)
 	return err
 }
 
-// retire ends an instance after its running calls, with a time limit.
-func (k *keeper) retire(i *instance, last bool) {
+// drain ends an instance after its running calls, with a time limit.
+func (k *supervisor) drain(i *instance, last bool) {
 	if last {
-		k.withdraw(i)
-		k.enter(Draining)
+		k.clearCurrent(i)
+		k.setState(Draining)
 	}
-	due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainWithin))
+	due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainTimeout))
 	defer giveUp()
 	select {
-	case <-i.leave():
+	case <-i.startDraining():
 	case <-i.process.ended:
 	case <-due:
-		k.note(errors.New("its calls did not end in time and were cancelled"), false)
+		k.recordFault(errors.New("its calls did not end in time and were cancelled"), false)
 	}
-	drain, cancel := until(context.Background(), k.host.config.Clock, healthWithin)
+	drain, cancel := withTimeout(context.Background(), k.host.config.Clock, healthTimeout)
 	defer cancel()
 	_ = i.client.Drain(drain) // a last chance to clean up; it ends whatever it answers
-	i.end()
+	i.terminate()
 }

@@ -13,41 +13,41 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Sign is a heartbeat. One of three fields identifies the store.
-type Sign struct {
+// Heartbeat is a heartbeat. One of three fields identifies the store.
+type Heartbeat struct {
 	Business core.BusinessID
 	StoreID  int64
 	StoreRef string // the POS's own identifier of the store
 	OrderID  int64  // an order of the store
 }
 
-// maxSigns bounds the heartbeats that are not stored yet. Further ones are dropped.
-const maxSigns = 100_000
+// maxHeartbeats bounds the heartbeats that are not stored yet. Further ones are dropped.
+const maxHeartbeats = 100_000
 
 // Tally collects heartbeats in memory until they are stored. It is safe for concurrent use. A crash loses those of
 // the last minute.
 type Tally struct {
-	mu    sync.Mutex
-	signs map[Sign]time.Time
+	mu         sync.Mutex
+	heartbeats map[Heartbeat]time.Time
 }
 
-// Hear records a heartbeat.
-func (t *Tally) Hear(s Sign, at time.Time) {
+// Record records a heartbeat.
+func (t *Tally) Record(s Heartbeat, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.signs == nil {
-		t.signs = map[Sign]time.Time{}
+	if t.heartbeats == nil {
+		t.heartbeats = map[Heartbeat]time.Time{}
 	}
-	if last, known := t.signs[s]; (known || len(t.signs) < maxSigns) && at.After(last) {
-		t.signs[s] = at
+	if last, known := t.heartbeats[s]; (known || len(t.heartbeats) < maxHeartbeats) && at.After(last) {
+		t.heartbeats[s] = at
 	}
 }
 
-func (t *Tally) take() map[Sign]time.Time {
+func (t *Tally) take() map[Heartbeat]time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	signs := t.signs
-	t.signs = nil
+	signs := t.heartbeats
+	t.heartbeats = nil
 	return signs
 }
 
@@ -81,11 +81,11 @@ type Store struct {
 	SilentSince time.Time // zero: it is not silent
 
 	// For judging a store:
-	Local      time.Time     // the current time in the zone of the business
-	Timings    []byte        // its opening hours as stored
-	TakesOrder bool          // it is active and takes orders
-	After      time.Duration // how long without a heartbeat counts as silent; 0: never
-	Closes     bool          // the business wants it closed on the platforms while it is silent
+	LocalTime       time.Time     // the current time in the zone of the business
+	Timings         []byte        // its opening hours as stored
+	TakesOrder      bool          // it is active and takes orders
+	SilenceLimit    time.Duration // how long without a heartbeat counts as silent; 0: never
+	CloseWhenSilent bool          // the business wants it closed on the platforms while it is silent
 }
 
 // Change is a store whose POS fell silent or is active again.
@@ -94,10 +94,10 @@ type Change struct {
 	Silent bool
 }
 
-// Records stores heartbeats.
-type Records interface {
+// Repository stores heartbeats.
+type Repository interface {
 	// Keep stores heartbeats. It drops those of unknown stores.
-	Keep(ctx context.Context, signs map[Sign]time.Time) error
+	SaveHeartbeats(ctx context.Context, signs map[Heartbeat]time.Time) error
 	// Review calls judge for the stores that may be silent and for those that are, and stores the result. A store may
 	// be silent after the time that its business sets, or else after the given time. Concurrent calls of replicas are
 	// serialised. Review returns the stores that changed.
@@ -105,74 +105,74 @@ type Records interface {
 		error)
 	// Unsettled returns the silent stores that must still be closed, and the stores closed for silence that must be
 	// opened.
-	Unsettled(ctx context.Context) ([]Store, error)
+	PendingStores(ctx context.Context) ([]Store, error)
 	// Settle closes an unsettled store wherever it is open, or opens it where silence closed it. It records that in
 	// the same transaction. It does nothing if another replica has done so, or if a store to close is no longer
 	// silent.
-	Settle(ctx context.Context, s Store, closed bool, reason string) error
+	SetClosed(ctx context.Context, s Store, closed bool, reason string) error
 }
 
 // Hours reports whether a store is open at a local time, by its stored opening hours, and how long ago it opened.
 type Hours func(timings []byte, local time.Time) (open bool, ago time.Duration, err error)
 
-// Watch detects stores with a silent POS.
-type Watch struct {
+// Monitor detects stores with a silent POS.
+type Monitor struct {
 	*Tally
-	Records Records
-	Hours   Hours
-	After   time.Duration // the silence limit of a business without its own; 0: never
-	Clock   core.Clock
+	Repository   Repository
+	Hours        Hours
+	SilenceLimit time.Duration // the silence limit of a business without its own; 0: never
+	Clock        core.Clock
 }
 
-// Store stores the collected heartbeats. After an error the next call stores them.
-func (w Watch) Store(ctx context.Context) error {
+// Flush stores the collected heartbeats. After an error the next call stores them.
+func (w Monitor) Flush(ctx context.Context) error {
 	signs := w.take()
 	if len(signs) == 0 {
 		return nil
 	}
-	err := w.Records.Keep(ctx, signs)
+	err := w.Repository.SaveHeartbeats(ctx, signs)
 	if err != nil { // otherwise a POS with few heartbeats would seem silent
 		for sign, at := range signs {
-			w.Hear(sign, at)
+			w.Record(sign, at)
 		}
 	}
 	return err
 }
 
-// Look detects stores that fell silent or are active again. For businesses that want it, it also closes or opens
+// Check detects stores that fell silent or are active again. For businesses that want it, it also closes or opens
 // these stores, including those left over from an earlier call. It returns the changes.
-func (w Watch) Look(ctx context.Context) ([]Change, error) {
-	changes, err := w.Records.Review(ctx, w.After, w.judge)
+func (w Monitor) Check(ctx context.Context) ([]Change, error) {
+	changes, err := w.Repository.Review(ctx, w.SilenceLimit, w.silentSince)
 	if err != nil {
 		return changes, err
 	}
-	unsettled, err := w.Records.Unsettled(ctx)
+	unsettled, err := w.Repository.PendingStores(ctx)
 	for _, s := range unsettled {
-		err = errors.Join(err, w.settle(ctx, s))
+		err = errors.Join(err, w.applySilence(ctx, s))
 	}
 	return changes, err
 }
 
-func (w Watch) settle(ctx context.Context, s Store) error {
+func (w Monitor) applySilence(ctx context.Context, s Store) error {
 	switch {
 	case s.SilentSince.IsZero():
-		return w.Records.Settle(ctx, s, false, "the POS is active again")
-	case !s.Closes:
-		return w.Records.Settle(ctx, s, false, "stores stay open while their POS is silent")
+		return w.Repository.SetClosed(ctx, s, false, "the POS is active again")
+	case !s.CloseWhenSilent:
+		return w.Repository.SetClosed(ctx, s, false, "stores stay open while their POS is silent")
 	default:
-		return w.Records.Settle(ctx, s, true, "the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
+		return w.Repository.SetClosed(ctx, s, true, "the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
 	}
 }
 
-// judge returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the store
+// silentSince returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the store
 // is open: a heartbeat before opening time counts as one at opening time. A store that closes keeps its state until
 // it opens again, so that closing time causes no notification.
-func (w Watch) judge(s Store) (time.Time, error) {
+func (w Monitor) silentSince(s Store) (time.Time, error) {
 	now := w.Clock.Now()
-	if !s.TakesOrder || s.After == 0 || now.Sub(s.SeenAt) < s.After {
+	if !s.TakesOrder || s.SilenceLimit == 0 || now.Sub(s.SeenAt) < s.SilenceLimit {
 		return time.Time{}, nil
 	}
-	open, ago, err := w.Hours(s.Timings, s.Local)
+	open, ago, err := w.Hours(s.Timings, s.LocalTime)
 	if err != nil || !open {
 		return s.SilentSince, err
 	}
@@ -183,7 +183,7 @@ func (w Watch) judge(s Store) (time.Time, error) {
 	switch {
 	case !s.SilentSince.IsZero():
 		return s.SilentSince, nil
-	case now.Sub(since) < s.After:
+	case now.Sub(since) < s.SilenceLimit:
 		return time.Time{}, nil
 	}
 	return since, nil

@@ -23,7 +23,7 @@ func (c standing) At(time.Time) (<-chan time.Time, func()) { return nil, func() 
 
 // shelf is Records in memory, of one store.
 type shelf struct {
-	kept  []map[Sign]time.Time
+	kept  []map[Heartbeat]time.Time
 	store Store
 	asked time.Duration
 
@@ -33,7 +33,7 @@ type shelf struct {
 	full    error // of keeping
 }
 
-func (s *shelf) Keep(_ context.Context, signs map[Sign]time.Time) error {
+func (s *shelf) SaveHeartbeats(_ context.Context, signs map[Heartbeat]time.Time) error {
 	if s.full == nil {
 		s.kept = append(s.kept, signs)
 	}
@@ -50,14 +50,14 @@ func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store)
 	return []Change{{s.store, !since.IsZero()}}, nil
 }
 
-func (s *shelf) Unsettled(context.Context) ([]Store, error) {
-	if s.closed == (s.store.Closes && !s.store.SilentSince.IsZero()) {
+func (s *shelf) PendingStores(context.Context) ([]Store, error) {
+	if s.closed == (s.store.CloseWhenSilent && !s.store.SilentSince.IsZero()) {
 		return nil, nil
 	}
 	return []Store{s.store}, nil
 }
 
-func (s *shelf) Settle(_ context.Context, store Store, closed bool, reason string) error {
+func (s *shelf) SetClosed(_ context.Context, store Store, closed bool, reason string) error {
 	if s.broken == nil {
 		s.closed, s.settled = closed, append(s.settled, fmt.Sprintf("%d %t: %s", store.ID, closed, reason))
 	}
@@ -89,11 +89,11 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 		{"heard of again", time.Minute, true, 20 * time.Hour, true, 9 * time.Hour, 0},
 		{"takes no orders", 9 * time.Hour, true, 20 * time.Hour, false, 9 * time.Hour, 0},
 	} {
-		s := Store{SeenAt: noon.Add(-c.seen), TakesOrder: c.takes, After: 30 * time.Minute}
+		s := Store{SeenAt: noon.Add(-c.seen), TakesOrder: c.takes, SilenceLimit: 30 * time.Minute}
 		if c.before > 0 {
 			s.SilentSince = noon.Add(-c.before)
 		}
-		since, err := Watch{Hours: always(c.open, c.opened), Clock: standing(noon)}.judge(s)
+		since, err := Monitor{Hours: always(c.open, c.opened), Clock: standing(noon)}.silentSince(s)
 		require.NoError(t, err)
 		if c.want == 0 {
 			require.Zero(t, since, c.name)
@@ -105,17 +105,17 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 
 func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 	for _, closes := range []bool{true, false} {
-		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute,
-			Closes: closes}}
-		w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), After: 20 * time.Minute,
+		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
+			CloseWhenSilent: closes}}
+		w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), SilenceLimit: 20 * time.Minute,
 			Clock: standing(noon)}
 		for range 2 {
-			_, err := w.Look(context.Background())
+			_, err := w.Check(context.Background())
 			require.NoError(t, err)
 		}
 		require.Equal(t, 20*time.Minute, records.asked, "where a business does not say")
 		records.store.SeenAt = noon
-		changes, err := w.Look(context.Background())
+		changes, err := w.Check(context.Background())
 		require.NoError(t, err)
 		require.False(t, changes[0].Silent)
 		if !closes {
@@ -128,65 +128,65 @@ func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 }
 
 func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
-	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute,
-		Closes: true}, broken: errors.New("the hub crashed")}
-	w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), Clock: standing(noon)}
-	changes, err := w.Look(context.Background())
+	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
+		CloseWhenSilent: true}, broken: errors.New("the hub crashed")}
+	w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), Clock: standing(noon)}
+	changes, err := w.Check(context.Background())
 	require.ErrorIs(t, err, records.broken)
 	require.Len(t, changes, 1, "it is told that the store is silent")
 	require.Empty(t, records.settled)
 	records.broken = nil
-	changes, err = w.Look(context.Background())
+	changes, err = w.Check(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, changes, "that is known by now")
 	require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z"}, records.settled)
-	records.store.Closes = false
-	_, err = w.Look(context.Background())
+	records.store.CloseWhenSilent = false
+	_, err = w.Check(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, "7 false: stores stay open while their POS is silent", records.settled[1])
 }
 
 func TestUnreadableHoursAreReported(t *testing.T) {
 	wrong := errors.New("no hours")
-	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: time.Minute}}
-	w := Watch{Tally: &Tally{}, Records: records, Clock: standing(noon),
+	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: time.Minute}}
+	w := Monitor{Tally: &Tally{}, Repository: records, Clock: standing(noon),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, wrong }}
-	_, err := w.Look(context.Background())
+	_, err := w.Check(context.Background())
 	require.ErrorIs(t, err, wrong)
-	records.store.After = 0
-	_, err = w.Look(context.Background())
+	records.store.SilenceLimit = 0
+	_, err = w.Check(context.Background())
 	require.NoError(t, err, "a store that is never silent is not looked at")
 }
 
 func TestLatestHeartbeatOfEachStoreIsStoredOnce(t *testing.T) {
 	records, tally := &shelf{}, &Tally{}
-	w := Watch{Tally: tally, Records: records}
-	require.NoError(t, w.Store(context.Background()))
+	w := Monitor{Tally: tally, Repository: records}
+	require.NoError(t, w.Flush(context.Background()))
 	require.Empty(t, records.kept, "nothing was heard")
 	var hearing sync.WaitGroup
 	for n := range 100 {
 		hearing.Go(func() {
-			tally.Hear(Sign{Business: 1, StoreID: int64(n % 2)},
+			tally.Record(Heartbeat{Business: 1, StoreID: int64(n % 2)},
 				noon.Add(time.Duration(n)*time.Second))
 		})
 	}
 	hearing.Wait()
-	require.NoError(t, w.Store(context.Background()))
-	require.NoError(t, w.Store(context.Background()))
-	require.Equal(t, []map[Sign]time.Time{{
+	require.NoError(t, w.Flush(context.Background()))
+	require.NoError(t, w.Flush(context.Background()))
+	require.Equal(t, []map[Heartbeat]time.Time{{
 		{Business: 1, StoreID: 0}: noon.Add(98 * time.Second), {Business: 1, StoreID: 1}: noon.Add(99 * time.Second),
 	}}, records.kept)
 }
 
 func TestHeartbeatTallyIsBounded(t *testing.T) {
 	tally := &Tally{}
-	for n := range maxSigns + 10 {
-		tally.Hear(Sign{OrderID: int64(n)}, noon)
+	for n := range maxHeartbeats + 10 {
+		tally.Record(Heartbeat{OrderID: int64(n)}, noon)
 	}
-	tally.Hear(Sign{OrderID: 1}, noon.Add(time.Second))
+	tally.Record(Heartbeat{OrderID: 1}, noon.Add(time.Second))
 	signs := tally.take()
-	require.Len(t, signs, maxSigns)
-	require.Equal(t, noon.Add(time.Second), signs[Sign{OrderID: 1}])
+	require.Len(t, signs, maxHeartbeats)
+	require.Equal(t, noon.Add(time.Second), signs[Heartbeat{OrderID: 1}])
 }
 
 func TestStoreIDIsReadFromAnEvent(t *testing.T) {
@@ -203,14 +203,14 @@ func TestStoreIDIsReadFromAnEvent(t *testing.T) {
 
 func TestUnstoredHeartbeatsAreStoredNextTime(t *testing.T) {
 	records := &shelf{full: errors.New("the connection is lost")}
-	w := Watch{Tally: &Tally{}, Records: records}
-	seldom, often := Sign{Business: 1, StoreID: 1}, Sign{Business: 1, StoreRef: "S-2"}
+	w := Monitor{Tally: &Tally{}, Repository: records}
+	seldom, often := Heartbeat{Business: 1, StoreID: 1}, Heartbeat{Business: 1, StoreRef: "S-2"}
 	then := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	w.Hear(seldom, then)
-	w.Hear(often, then)
-	require.ErrorIs(t, w.Store(t.Context()), records.full)
-	w.Hear(often, then.Add(time.Minute))
+	w.Record(seldom, then)
+	w.Record(often, then)
+	require.ErrorIs(t, w.Flush(t.Context()), records.full)
+	w.Record(often, then.Add(time.Minute))
 	records.full = nil
-	require.NoError(t, w.Store(t.Context()))
-	require.Equal(t, []map[Sign]time.Time{{seldom: then, often: then.Add(time.Minute)}}, records.kept)
+	require.NoError(t, w.Flush(t.Context()))
+	require.Equal(t, []map[Heartbeat]time.Time{{seldom: then, often: then.Add(time.Minute)}}, records.kept)
 }

@@ -97,10 +97,10 @@ func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
 func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
 	var sent struct {
-		RequestID   string `json:"request_id"`
-		OrderID     text   `json:"order_id"`
-		MaskedPhone string `json:"masked_phone"`
-		Error       string `json:"error"`
+		RequestID   string         `json:"request_id"`
+		OrderID     flexibleString `json:"order_id"`
+		MaskedPhone string         `json:"masked_phone"`
+		Error       string         `json:"error"`
 	}
 	if err := sdk.ReadJSON("customer-data", request.GetBody(), &sent); err != nil {
 		return nil, err
@@ -118,16 +118,16 @@ func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call,
 	return outcome, nil
 }
 
-// text is a string that A may write as a whole number.
-type text string
+// flexibleString is a string that A may write as a whole number.
+type flexibleString string
 
 // UnmarshalJSON reads a string or number.
-func (t *text) UnmarshalJSON(raw []byte) error {
+func (t *flexibleString) UnmarshalJSON(raw []byte) error {
 	if strings.HasPrefix(string(raw), `"`) {
 		return json.Unmarshal(raw, (*string)(t))
 	}
 	var number json.Number
 	err := json.Unmarshal(raw, &number)
-	*t = text(number)
+	*t = flexibleString(number)
 	return err
 }

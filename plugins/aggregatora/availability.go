@@ -44,7 +44,7 @@ func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Dec
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), http.MethodPost, path+"/availability",
-		availability{request.GetAvailable(), list(request.GetItemRefIds()), list(request.GetOptionRefIds())})
+		availability{request.GetAvailable(), nonNil(request.GetItemRefIds()), nonNil(request.GetOptionRefIds())})
 }
 
 func outletPath(id, reference string) string {
@@ -54,7 +54,7 @@ func outletPath(id, reference string) string {
 // InterpretAvailability reads A's answer to a switch. What A does not have is off.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	outcome, err := readAnswer(response)
+	outcome, err := readPublishResult(response)
 	if err == nil && action == sdk.Disable {
 		outcome.Errors = slices.DeleteFunc(outcome.Errors,
 			func(e *pb.PublishError) bool { return e.GetCode() == "unknown" })

@@ -16,8 +16,8 @@ type outletMenu struct {
 	Categories     []category      `json:"categories"`
 	Products       []product       `json:"products"`
 	ModifierGroups []modifierGroup `json:"modifier_groups"`
-	Taxes          []levy          `json:"taxes"`
-	Charges        []levy          `json:"charges"`
+	Taxes          []adjustment    `json:"taxes"`
+	Charges        []adjustment    `json:"charges"`
 }
 
 type outlet struct {
@@ -82,7 +82,7 @@ type modifier struct {
 	ModifierGroups []string `json:"modifier_groups,omitempty"`
 }
 
-type levy struct {
+type adjustment struct {
 	Code     string   `json:"code"`
 	Name     string   `json:"name"`
 	Value    string   `json:"value"`
@@ -101,7 +101,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	body := outletMenu{
 		Outlet: renderOutlet(menu.GetStore(), s), Categories: []category{}, Products: []product{},
-		ModifierGroups: modifierGroups(menu), Taxes: []levy{}, Charges: []levy{},
+		ModifierGroups: modifierGroups(menu), Taxes: []adjustment{}, Charges: []adjustment{},
 	}
 	for _, c := range menu.GetCategories() {
 		body.Categories = append(body.Categories,
@@ -112,11 +112,11 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	for _, t := range menu.GetTaxes() {
 		body.Taxes = append(body.Taxes,
-			levy{Code: t.GetCode(), Name: t.GetTitle(), Value: t.GetValue(), Products: list(t.GetItemRefIds())})
+			adjustment{Code: t.GetCode(), Name: t.GetTitle(), Value: t.GetValue(), Products: nonNil(t.GetItemRefIds())})
 	}
 	for _, c := range menu.GetCharges() {
 		body.Charges = append(body.Charges,
-			levy{c.GetCode(), c.GetTitle(), c.GetValue(), c.GetApplicableOn(), list(c.GetItemRefIds()),
+			adjustment{c.GetCode(), c.GetTitle(), c.GetValue(), c.GetApplicableOn(), nonNil(c.GetItemRefIds()),
 				c.GetFulfillmentModes()})
 	}
 	return send(call, http.MethodPut, "/v2/outlets/"+url.PathEscape(body.Outlet.ID)+"/menu", body)
@@ -150,7 +150,7 @@ func renderProduct(item *sdk.Item) product {
 	p := product{
 		ID: item.GetRefId(), Name: item.GetTitle(), Description: item.GetDescription(), Price: item.GetPrice(),
 		Was:        item.GetMarkupPrice(),
-		Categories: list(item.GetCategoryRefIds()), ModifierGroups: item.GetOptionGroupRefIds(),
+		Categories: nonNil(item.GetCategoryRefIds()), ModifierGroups: item.GetOptionGroupRefIds(),
 		Diet:     diets[item.GetFoodType()],
 		Position: item.GetSortOrder(), Featured: item.GetRecommended(), Image: item.GetImgUrl(), Labels: item.GetTags(),
 		Modes: item.GetFulfillmentModes(),
@@ -189,16 +189,16 @@ func modifierGroups(menu *sdk.Menu) []modifierGroup {
 	return groups
 }
 
-// list writes no names as an empty list.
-func list(names []string) []string { return append([]string{}, names...) }
+// nonNil writes no names as an empty list.
+func nonNil(names []string) []string { return append([]string{}, names...) }
 
 // InterpretPublish reads A's answer to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return readAnswer(response)
+	return readPublishResult(response)
 }
 
-// readAnswer reads what A answers to menus and switches.
-func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
+// readPublishResult reads what A answers to menus and switches.
+func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.Judge(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil

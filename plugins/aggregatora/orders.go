@@ -17,20 +17,20 @@ type orderEvent struct {
 	Event  string `json:"event"`
 	Reason string `json:"reason"` // of a cancellation
 	Order  struct {
-		ID              text       `json:"id"`
-		OutletID        string     `json:"outlet_id"`
-		OutletReference string     `json:"outlet_reference"`
-		Fulfilment      string     `json:"fulfilment"`
-		DeliveredBy     string     `json:"delivered_by"`
-		Bulk            bool       `json:"bulk"`
-		Customer        customer   `json:"customer"`
-		Lines           []line     `json:"lines"`
-		Fees            []amount   `json:"fees"`
-		Taxes           []amount   `json:"taxes"`
-		Promotions      []amount   `json:"promotions"`
-		Payments        []payment  `json:"payments"`
-		Note            string     `json:"note"`
-		DeliverAt       *time.Time `json:"deliver_at"`
+		ID              flexibleString `json:"id"`
+		OutletID        string         `json:"outlet_id"`
+		OutletReference string         `json:"outlet_reference"`
+		Fulfilment      string         `json:"fulfilment"`
+		DeliveredBy     string         `json:"delivered_by"`
+		Bulk            bool           `json:"bulk"`
+		Customer        customer       `json:"customer"`
+		Lines           []line         `json:"lines"`
+		Fees            []amount       `json:"fees"`
+		Taxes           []amount       `json:"taxes"`
+		Promotions      []amount       `json:"promotions"`
+		Payments        []payment      `json:"payments"`
+		Note            string         `json:"note"`
+		DeliverAt       *time.Time     `json:"deliver_at"`
 		Totals          struct {
 			Lines   json.Number `json:"lines"`
 			Total   json.Number `json:"total"`
@@ -44,14 +44,14 @@ type customer struct {
 	Phone   string `json:"phone"`
 	Email   string `json:"email"`
 	Address struct {
-		Line1    string      `json:"line1"`
-		Line2    string      `json:"line2"`
-		Landmark string      `json:"landmark"`
-		City     string      `json:"city"`
-		Area     string      `json:"area"`
-		Postcode text        `json:"postcode"`
-		Lat      json.Number `json:"lat"`
-		Lng      json.Number `json:"lng"`
+		Line1    string         `json:"line1"`
+		Line2    string         `json:"line2"`
+		Landmark string         `json:"landmark"`
+		City     string         `json:"city"`
+		Area     string         `json:"area"`
+		Postcode flexibleString `json:"postcode"`
+		Lat      json.Number    `json:"lat"`
+		Lng      json.Number    `json:"lng"`
 	} `json:"address"`
 }
 
@@ -205,7 +205,7 @@ type outOfStock struct {
 
 // PlanItemsOOS tells A what of an order is out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
-	body := outOfStock{list(request.GetItemRefIds()), list(request.GetOptionRefIds()), request.GetAllowEdit(),
+	body := outOfStock{nonNil(request.GetItemRefIds()), nonNil(request.GetOptionRefIds()), request.GetAllowEdit(),
 		time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)}
 	return send(request.GetCall(), http.MethodPost,
 		"/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/out-of-stock", body)
@@ -214,9 +214,9 @@ func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk
 // InterpretItemsOOS reads A's answer, which may hold a number that leads to the customer.
 func (plugin) InterpretItemsOOS(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
 	var answer struct {
-		Message     string `json:"message"`
-		MaskedPhone string `json:"masked_phone"`
-		Pin         text   `json:"pin"`
+		Message     string         `json:"message"`
+		MaskedPhone string         `json:"masked_phone"`
+		Pin         flexibleString `json:"pin"`
 	}
 	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // an answer without a body says enough by its status
 	outcome := &sdk.ItemsOOSOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}

@@ -31,7 +31,7 @@ func FuzzInbound(f *testing.F) {
 	cases, err := plugintest.Cases("testdata")
 	require.NoError(f, err)
 	for _, c := range cases {
-		switch asked := c.Question.Message.(type) {
+		switch asked := c.Request.Message.(type) {
 		case *pb.TranslateRequest:
 			f.Add(asked.GetRequest().GetBody())
 		case *pb.InterpretCallbackRequest:

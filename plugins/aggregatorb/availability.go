@@ -58,7 +58,7 @@ func restaurantPath(id, ref string) string {
 // does not have, which is off.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	outcome, err := readAnswer(response)
+	outcome, err := readPublishResult(response)
 	if err == nil && action == sdk.Disable {
 		outcome.Errors = nil
 	}

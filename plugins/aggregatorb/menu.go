@@ -17,13 +17,13 @@ const additionalInfo = "Additional Info"
 // catalogueBody is a store and its menu in B's format (README.md): sections
 // that hold their dishes, dishes that hold their add-ons.
 type catalogueBody struct {
-	MerchantID string    `json:"merchantId,omitempty"`
-	Restaurant venue     `json:"restaurant"`
-	Sections   []section `json:"sections"`
-	Fees       []fee     `json:"fees"`
+	MerchantID string     `json:"merchantId,omitempty"`
+	Restaurant restaurant `json:"restaurant"`
+	Sections   []section  `json:"sections"`
+	Fees       []fee      `json:"fees"`
 }
 
-type venue struct {
+type restaurant struct {
 	ID       string `json:"id"`
 	Ref      string `json:"ref"`
 	Name     string `json:"name"`
@@ -33,16 +33,16 @@ type venue struct {
 }
 
 type section struct {
-	ID       string    `json:"id"`
-	Title    string    `json:"title"`
-	Order    int64     `json:"order"`
-	Dishes   []dish    `json:"dishes"`
-	Sections []section `json:"sections,omitempty"`
-	Served   []served  `json:"served,omitzero"` // absent: always; empty: never
+	ID       string        `json:"id"`
+	Title    string        `json:"title"`
+	Order    int64         `json:"order"`
+	Dishes   []dish        `json:"dishes"`
+	Sections []section     `json:"sections,omitempty"`
+	Served   []servingTime `json:"served,omitzero"` // absent: always; empty: never
 }
 
-// served is when a section is served on a weekday.
-type served struct {
+// servingTime is when a section is served on a weekday.
+type servingTime struct {
 	Weekday string `json:"weekday"`
 	From    string `json:"from"`
 	Until   string `json:"until"`
@@ -99,16 +99,16 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	store := menu.GetStore()
 	body := catalogueBody{
-		MerchantID: s.MerchantID, Sections: newKitchen(menu, s).sections(), Fees: []fee{},
-		Restaurant: venue{
+		MerchantID: s.MerchantID, Sections: newMenuBuilder(menu, s).sections(), Fees: []fee{},
+		Restaurant: restaurant{
 			ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Name: store.GetName(),
 			TimeZone: store.GetTimezone(),
 			Accepts:  store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
 		},
 	}
-	leftOut := append(sdk.NestedLeftOut(menu), emptyLeftOut(menu)...)
+	leftOut := append(sdk.NestedLeftOut(menu), emptyGroupsLeftOut(menu)...)
 	for _, c := range menu.GetCharges() {
-		if narrow := narrower(c); narrow != "" {
+		if narrow := chargeScope(c); narrow != "" {
 			leftOut = append(leftOut, &sdk.PublishError{Entity: "charge", RefId: c.GetCode(), Code: "charge_scope",
 				Message: c.GetTitle() + " of " + c.GetValue() + " " + narrow +
 					", and is left out: the aggregator's fees fall on whole orders"})
@@ -125,9 +125,9 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	return decision, nil
 }
 
-// emptyLeftOut tells of the option groups of items of which nothing may be chosen: B's
+// emptyGroupsLeftOut tells of the option groups of items of which nothing may be chosen: B's
 // 0 is any number.
-func emptyLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
+func emptyGroupsLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 	offered := map[string]bool{}
 	for _, item := range menu.GetItems() {
 		for _, ref := range item.GetOptionGroupRefIds() {
@@ -145,9 +145,9 @@ func emptyLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 	return list
 }
 
-// narrower tells what a charge falls on that a fee of B cannot say; "" where it is
+// chargeScope tells what a charge falls on that a fee of B cannot say; "" where it is
 // one of the whole order. A percentage of all items' prices is one of the order.
-func narrower(c *pb.Charge) string {
+func chargeScope(c *pb.Charge) string {
 	items, modes := c.GetItemRefIds(), c.GetFulfillmentModes()
 	delivered, fetched := slices.Contains(modes, "delivery"), slices.Contains(modes, "pickup")
 	switch {
@@ -161,42 +161,42 @@ func narrower(c *pb.Charge) string {
 	return "falls on " + strings.Join(modes, " and ") + " only"
 }
 
-// kitchen puts the pieces of a menu together.
-type kitchen struct {
-	menu     *sdk.Menu
-	settings settings
-	sets     map[string]addOnSet
+// menuBuilder puts the pieces of a menu together.
+type menuBuilder struct {
+	menu      *sdk.Menu
+	settings  settings
+	addOnSets map[string]addOnSet
 }
 
-func newKitchen(menu *sdk.Menu, s settings) kitchen {
-	k := kitchen{menu, s, make(map[string]addOnSet, len(menu.GetOptionGroups()))}
+func newMenuBuilder(menu *sdk.Menu, s settings) menuBuilder {
+	k := menuBuilder{menu, s, make(map[string]addOnSet, len(menu.GetOptionGroups()))}
 	for _, g := range menu.GetOptionGroups() {
 		if g.GetMaxSelectable() == 0 {
 			continue // told by emptyLeftOut
 		}
-		k.sets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0),
+		k.addOnSets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0),
 			[]addOn{}}
 	}
 	for _, o := range menu.GetOptions() {
 		for _, ref := range o.GetOptGrpRefIds() {
-			if set, known := k.sets[ref]; known {
+			if set, known := k.addOnSets[ref]; known {
 				set.AddOns = append(set.AddOns, addOn{o.GetRefId(), o.GetTitle(), k.price(o.GetPrice())})
-				k.sets[ref] = set
+				k.addOnSets[ref] = set
 			}
 		}
 	}
 	return k
 }
 
-func (k kitchen) price(amount string) money {
+func (k menuBuilder) price(amount string) money {
 	return money{cmp.Or(amount, "0"), k.menu.GetStore().GetCurrency()}
 }
 
-// other is the section of dishes whose categories are not shown.
-const other = "other"
+// otherSection is the section of dishes whose categories are not shown.
+const otherSection = "other"
 
 // sections are the top categories, each with its own below it.
-func (k kitchen) sections() []section {
+func (k menuBuilder) sections() []section {
 	shown := map[string]bool{}
 	for _, c := range k.menu.GetCategories() {
 		shown[c.GetRefId()] = true
@@ -205,7 +205,7 @@ func (k kitchen) sections() []section {
 	for _, item := range k.menu.GetItems() {
 		refs := slices.DeleteFunc(slices.Clone(item.GetCategoryRefIds()), func(ref string) bool { return !shown[ref] })
 		if len(refs) == 0 {
-			refs = []string{other}
+			refs = []string{otherSection}
 		}
 		for _, ref := range refs {
 			dishes[ref] = append(dishes[ref], k.dish(item))
@@ -225,8 +225,8 @@ func (k kitchen) sections() []section {
 			list = append(list, top)
 		}
 	}
-	if rest := dishes[other]; len(rest) > 0 && !shown[other] {
-		list = append(list, section{ID: other, Title: "Other", Order: int64(len(list)), Dishes: rest})
+	if rest := dishes[otherSection]; len(rest) > 0 && !shown[otherSection] {
+		list = append(list, section{ID: otherSection, Title: "Other", Order: int64(len(list)), Dishes: rest})
 	}
 	return list
 }
@@ -237,18 +237,18 @@ func newSection(c *pb.Category, dishes map[string][]dish) section {
 		s.Dishes = []dish{}
 	}
 	if len(c.GetTimings()) > 0 {
-		s.Served = []served{}
+		s.Served = []servingTime{}
 	}
 	for _, timing := range c.GetTimings() {
 		for _, slot := range timing.GetSlots() {
 			s.Served = append(s.Served,
-				served{strings.ToUpper(timing.GetDay()), slot.GetStartTime(), slot.GetEndTime()})
+				servingTime{strings.ToUpper(timing.GetDay()), slot.GetStartTime(), slot.GetEndTime()})
 		}
 	}
 	return s
 }
 
-func (k kitchen) dish(item *sdk.Item) dish {
+func (k menuBuilder) dish(item *sdk.Item) dish {
 	d := dish{
 		ID: item.GetRefId(), Title: item.GetTitle(), Description: k.description(item), Price: k.price(item.GetPrice()),
 		Order: item.GetSortOrder(), Photo: item.GetImgUrl(), Tags: item.GetTags(),
@@ -257,7 +257,7 @@ func (k kitchen) dish(item *sdk.Item) dish {
 		d.AdditionalInfo = &additional{values["accompaniments"], values["quantity"], values["quantity_unit"]}
 	}
 	for _, ref := range item.GetOptionGroupRefIds() {
-		if set, known := k.sets[ref]; known {
+		if set, known := k.addOnSets[ref]; known {
 			d.AddOns = append(d.AddOns, set)
 		}
 	}
@@ -266,7 +266,7 @@ func (k kitchen) dish(item *sdk.Item) dish {
 
 // description carries the nutritional values in words (spec, Key-value groups:
 // for aggregator B, this information goes into the item description).
-func (k kitchen) description(item *sdk.Item) string {
+func (k menuBuilder) description(item *sdk.Item) string {
 	text, nutrition := item.GetDescription(), sdk.NutritionText(item)
 	if nutrition == "" || k.settings.Nutrition != nil && !*k.settings.Nutrition {
 		return text
@@ -279,11 +279,11 @@ func (k kitchen) description(item *sdk.Item) string {
 
 // InterpretPublish reads B's answer to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return readAnswer(response)
+	return readPublishResult(response)
 }
 
-// readAnswer reads what B answers to catalogues and switches.
-func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
+// readPublishResult reads what B answers to catalogues and switches.
+func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.Judge(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil

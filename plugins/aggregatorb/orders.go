@@ -20,11 +20,11 @@ type inboundOrder struct {
 	LargeOrder    bool       `json:"largeOrder"`
 	Cart          []cartLine `json:"cart"`
 	Bill          bill       `json:"bill"`
-	Customer      buyer      `json:"customer"`
+	Customer      customer   `json:"customer"`
 	Note          string     `json:"note"`
 	Voucher       string     `json:"voucher"`
 	DueAt         int64      `json:"dueAt"`
-	Paid          []paid     `json:"paid"`
+	Paid          []payment  `json:"paid"`
 }
 
 type cartLine struct {
@@ -54,7 +54,7 @@ type billLine struct {
 	Amount  json.Number `json:"amount"`
 }
 
-type buyer struct {
+type customer struct {
 	FullName string `json:"fullName"`
 	Phone    string `json:"phone"`
 	Email    string `json:"email"`
@@ -68,7 +68,7 @@ type buyer struct {
 	} `json:"location"`
 }
 
-type paid struct {
+type payment struct {
 	By     string      `json:"by"`
 	Amount json.Number `json:"amount"`
 	TrxID  string      `json:"trxId"`
@@ -101,7 +101,7 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	}
 	order := &sdk.NewOrder{
 		PlatformOrderId: sent.OrderID, StoreRefId: sent.RestaurantRef, PlatformStoreId: sent.RestaurantID,
-		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder, Customer: normalBuyer(sent.Customer),
+		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder, Customer: normalCustomer(sent.Customer),
 		Charges: billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes),
 		Discounts: billLines(sent.Bill.Discounts),
 		Coupon:    sent.Voucher, Instructions: sent.Note, DeliveryDatetime: sent.DueAt * 1000,
@@ -140,7 +140,7 @@ func normalLine(l cartLine) *pb.OrderItem {
 	return item
 }
 
-func normalBuyer(b buyer) *pb.Customer {
+func normalCustomer(b customer) *pb.Customer {
 	c := &pb.Customer{Name: b.FullName, Phone: b.Phone, Email: b.Email,
 		Address: &pb.Address{Line_1: b.Street, Line_2: b.Extra, City: b.City, Pin: b.Zip}}
 	if b.Location != nil {
@@ -179,7 +179,7 @@ type progress struct {
 	At         string `json:"at"`
 }
 
-var progresses = map[string]string{"Food Ready": "READY", "Dispatched": "ON_THE_WAY", "Completed": "CLOSED",
+var progressNames = map[string]string{"Food Ready": "READY", "Dispatched": "ON_THE_WAY", "Completed": "CLOSED",
 	"Cancelled": "CANCELLED"}
 
 // PlanOrderStatus tells B of an order's new state, or, by confirming it once more,
@@ -189,7 +189,7 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 		return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision",
 			decision{Decision: "CONFIRMED", ReadyIn: minutes * 60})
 	}
-	name, known := progresses[request.GetStatus()]
+	name, known := progressNames[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator B is not told of the state " + request.GetStatus())
 	}
@@ -197,7 +197,7 @@ func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest)
 		progress{name, request.GetReasonCode(), instant(request.GetChangedAt())})
 }
 
-type missing struct {
+type outOfStock struct {
 	Dishes     []string `json:"dishIds"`
 	AddOns     []string `json:"addOnIds"`
 	Substitute bool     `json:"substitute"` // the customer may choose something else
@@ -206,7 +206,7 @@ type missing struct {
 
 // PlanItemsOOS tells B what of an order is out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
-	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/missing", missing{
+	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/missing", outOfStock{
 		append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...),
 		request.GetAllowEdit(), instant(request.GetReportedAt())})
 }

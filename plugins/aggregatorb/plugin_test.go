@@ -31,7 +31,7 @@ func FuzzInbound(f *testing.F) {
 	cases, err := plugintest.Cases("testdata")
 	require.NoError(f, err)
 	for _, c := range cases {
-		if asked, ok := c.Question.Message.(*pb.TranslateRequest); ok {
+		if asked, ok := c.Request.Message.(*pb.TranslateRequest); ok {
 			f.Add(asked.GetRequest().GetBody())
 		}
 	}

@@ -35,13 +35,13 @@ type position struct {
 	At  string      `json:"at"`
 }
 
-const notOurs = "riders are relayed for self-delivery orders only"
+const skipPartnerDelivery = "riders are relayed for self-delivery orders only"
 
 // PlanRiderStatus relays a rider's status. The same status is relayed the same;
 // order is the hub's to keep.
 func (plugin) PlanRiderStatus(_ context.Context, request *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	if request.GetOrder().GetDeliveryType() != "self" {
-		return sdk.Skip(notOurs)
+		return sdk.Skip(skipPartnerDelivery)
 	}
 	state, known := riderStates[request.GetStatus()]
 	if !known {
@@ -57,7 +57,7 @@ func (plugin) PlanRiderStatus(_ context.Context, request *pb.RiderStatusRequest)
 // PlanRiderLocation relays a rider's place.
 func (plugin) PlanRiderLocation(_ context.Context, request *pb.RiderLocationRequest) (*sdk.Decision, error) {
 	if request.GetOrder().GetDeliveryType() != "self" {
-		return sdk.Skip(notOurs)
+		return sdk.Skip(skipPartnerDelivery)
 	}
 	lat, err := sdk.Number("latitude", request.GetLatitude())
 	if err != nil {

@@ -55,7 +55,7 @@ const unknownDish = "404"
 // have is off.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
-	outcome, err := readAnswer(response)
+	outcome, err := readPublishResult(response)
 	if err == nil && action == sdk.Disable {
 		outcome.Errors = slices.DeleteFunc(outcome.Errors,
 			func(e *pb.PublishError) bool { return e.GetCode() == unknownDish })

@@ -17,7 +17,7 @@ func main() { sdk.Serve(plugin{}) }
 
 const (
 	gateway   = "gateway"
-	gatewayID = "app_key"
+	appKey    = "app_key"
 	shopToken = "shop_token"
 )
 
@@ -80,7 +80,7 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 		Endpoints: []*pb.Endpoint{{Name: gateway, Description: "the gateway, for everything",
 			Hosts: []string{"*.aggregator-c.example", "127.0.0.1", "localhost"}}},
 		Secrets: []*pb.Secret{
-			{Name: gatewayID, Description: "key of the gateway"},
+			{Name: appKey, Description: "key of the gateway"},
 			{Name: shopToken, Description: "carried by what the aggregator sends"},
 		},
 		Inbound: []*pb.Inbound{{Kind: "message", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
@@ -94,7 +94,7 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 func send(call *sdk.Call, path string, body any) (*sdk.Decision, error) {
 	plan := sdk.JSONPlan("POST", gateway, path, body)
 	plan.Query = map[string]string{"nonce": call.GetIdempotencyKey()}
-	plan.SecretHeaders = []*sdk.SecretHeader{{Header: "X-App-Key", Secret: gatewayID, Template: "{secret}"}}
+	plan.SecretHeaders = []*sdk.SecretHeader{{Header: "X-App-Key", Secret: appKey, Template: "{secret}"}}
 	plan.Success = &sdk.SuccessRule{JsonPointer: "/code", JsonEquals: "0", FinalStatuses: sdk.FinalStatuses()}
 	return sdk.Send(plan)
 }

@@ -33,28 +33,28 @@ type shop struct {
 type names map[string]string
 
 type group struct {
-	Code   string `json:"code"`
-	Names  names  `json:"names"`
-	Parent string `json:"parent,omitempty"`
-	Seq    int64  `json:"seq"`
-	Sale   week   `json:"sale,omitzero"` // absent: always
+	Code   string    `json:"code"`
+	Names  names     `json:"names"`
+	Parent string    `json:"parent,omitempty"`
+	Seq    int64     `json:"seq"`
+	Sale   saleHours `json:"sale,omitzero"` // absent: always
 }
 
-// week is when something is on sale: by the number of the weekday, 1 for Monday,
+// saleHours is when something is on sale: by the number of the weekday, 1 for Monday,
 // the spans of its day, such as 11:00:00-15:00:00. A day that is missing has none.
-type week map[string][]string
+type saleHours map[string][]string
 
 type dish struct {
-	Code      string            `json:"code"`
-	Names     names             `json:"names"`
-	Texts     names             `json:"texts,omitempty"`
-	Cents     json.Number       `json:"price_minor"`
-	Groups    []string          `json:"groups"`
-	Choices   []string          `json:"choices,omitempty"`
-	Seq       int64             `json:"seq"`
-	Left      int64             `json:"left"` // -1: not counted
-	Picture   string            `json:"picture,omitempty"`
-	Nutrients map[string]string `json:"nutrients,omitempty"`
+	Code       string            `json:"code"`
+	Names      names             `json:"names"`
+	Texts      names             `json:"texts,omitempty"`
+	PriceMinor json.Number       `json:"price_minor"`
+	Groups     []string          `json:"groups"`
+	Choices    []string          `json:"choices,omitempty"`
+	Seq        int64             `json:"seq"`
+	Stock      int64             `json:"left"` // -1: not counted
+	Picture    string            `json:"picture,omitempty"`
+	Nutrients  map[string]string `json:"nutrients,omitempty"`
 }
 
 type choice struct {
@@ -65,10 +65,10 @@ type choice struct {
 }
 
 type extra struct {
-	Code    string      `json:"code"`
-	Names   names       `json:"names"`
-	Cents   json.Number `json:"price_minor"`
-	Choices []string    `json:"choices"`
+	Code       string      `json:"code"`
+	Names      names       `json:"names"`
+	PriceMinor json.Number `json:"price_minor"`
+	Choices    []string    `json:"choices"`
 }
 
 // Render writes the store and its menu.
@@ -80,7 +80,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	store := menu.GetStore()
 	body := shopMenu{
 		Shop: shop{Code: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(),
-			Names: named(store.GetName(), store.GetTranslations()), Zone: store.GetTimezone()},
+			Names: namesOf(store.GetName(), store.GetTranslations()), Zone: store.GetTimezone()},
 		Groups: []group{}, Dishes: []dish{}, Choices: []choice{}, Extras: []extra{},
 	}
 	if store.GetActive() && store.GetOrderingEnabled() {
@@ -88,8 +88,8 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	for _, c := range menu.GetCategories() {
 		body.Groups = append(body.Groups,
-			group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder(),
-				sale(c.GetTimings())})
+			group{c.GetRefId(), namesOf(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder(),
+				saleHoursOf(c.GetTimings())})
 	}
 	for _, item := range menu.GetItems() {
 		d, err := renderDish(item, digits)
@@ -121,7 +121,7 @@ func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
 	for _, g := range menu.GetOptionGroups() {
 		if offered[g.GetRefId()] {
 			m.Choices = append(m.Choices,
-				choice{g.GetRefId(), named(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(),
+				choice{g.GetRefId(), namesOf(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(),
 					g.GetMaxSelectable()})
 		}
 	}
@@ -134,18 +134,18 @@ func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
 		if err != nil {
 			return err
 		}
-		m.Extras = append(m.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, choices})
+		m.Extras = append(m.Extras, extra{o.GetRefId(), namesOf(o.GetTitle(), o.GetTranslations()), cents, choices})
 	}
 	return nil
 }
 
 var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 
-func sale(timings []*pb.Timing) week {
+func saleHoursOf(timings []*pb.Timing) saleHours {
 	if len(timings) == 0 {
 		return nil
 	}
-	w := week{}
+	w := saleHours{}
 	for _, timing := range timings {
 		day := strconv.Itoa(slices.Index(weekdays, timing.GetDay()) + 1)
 		for _, slot := range timing.GetSlots() {
@@ -161,9 +161,9 @@ func renderDish(item *sdk.Item, digits int) (dish, error) {
 		return dish{}, err
 	}
 	d := dish{
-		Code: item.GetRefId(), Names: named(item.GetTitle(), item.GetTranslations()), Cents: cents,
+		Code: item.GetRefId(), Names: namesOf(item.GetTitle(), item.GetTranslations()), PriceMinor: cents,
 		Groups:  append([]string{}, item.GetCategoryRefIds()...),
-		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Left: item.GetCurrentStock(),
+		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Stock: item.GetCurrentStock(),
 		Picture: item.GetImgUrl(),
 	}
 	d.Nutrients, _ = sdk.Values(item.GetKeyValueGroups(), sdk.Nutrition)
@@ -181,7 +181,7 @@ func renderDish(item *sdk.Item, digits int) (dish, error) {
 	return d, nil
 }
 
-func named(name string, translations []*pb.LocalName) names {
+func namesOf(name string, translations []*pb.LocalName) names {
 	all := names{"default": name}
 	for _, t := range translations {
 		if t.GetName() != "" {
@@ -193,12 +193,12 @@ func named(name string, translations []*pb.LocalName) names {
 
 // InterpretPublish reads the gateway's answer to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return readAnswer(response)
+	return readPublishResult(response)
 }
 
-// readAnswer reads what the gateway answers to menus and switches: code 0 is
+// readPublishResult reads what the gateway answers to menus and switches: code 0 is
 // success, 1 to 99 mean later, anything else is final.
-func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
+func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.Judge(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil

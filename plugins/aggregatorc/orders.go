@@ -42,18 +42,18 @@ type orderData struct {
 }
 
 type lineData struct {
-	Dish   string     `json:"dish"`
-	Name   string     `json:"name"`
-	N      int64      `json:"n"`
-	Cents  int64      `json:"price_minor"`
-	Remark string     `json:"remark"`
-	Extras []lineData `json:"extras"`
+	Dish       string     `json:"dish"`
+	Name       string     `json:"name"`
+	N          int64      `json:"n"`
+	PriceMinor int64      `json:"price_minor"`
+	Remark     string     `json:"remark"`
+	Extras     []lineData `json:"extras"`
 }
 
 type feeData struct {
 	Name  string `json:"name"`
 	Code  string `json:"code"`
-	Cents int64  `json:"minor"`
+	Minor int64  `json:"minor"`
 }
 
 // Translate reads a message; only new orders and cancellations matter.
@@ -98,17 +98,17 @@ func normalOrder(d *orderData, digits int) *sdk.NewOrder {
 		order.DeliveryType = "self"
 	}
 	for _, l := range d.Lines {
-		item := &pb.OrderItem{RefId: l.Dish, Quantity: l.N, Price: amount(l.Cents), Title: l.Name,
+		item := &pb.OrderItem{RefId: l.Dish, Quantity: l.N, Price: amount(l.PriceMinor), Title: l.Name,
 			Instructions: l.Remark}
 		for _, e := range l.Extras {
 			item.Options = append(item.Options,
-				&pb.OrderOption{RefId: e.Dish, Quantity: max(e.N, 1), Price: amount(e.Cents), Title: e.Name})
+				&pb.OrderOption{RefId: e.Dish, Quantity: max(e.N, 1), Price: amount(e.PriceMinor), Title: e.Name})
 		}
 		order.Items = append(order.Items, item)
 	}
 	amounts := func(list []feeData) (normal []*pb.OrderAmount) {
 		for _, f := range list {
-			normal = append(normal, &pb.OrderAmount{Title: f.Name, Value: amount(f.Cents), Code: f.Code})
+			normal = append(normal, &pb.OrderAmount{Title: f.Name, Value: amount(f.Minor), Code: f.Code})
 		}
 		return normal
 	}

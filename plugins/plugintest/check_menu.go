@@ -16,26 +16,26 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// menuQuestions are questions about a menu that the plugin answers.
-func menuQuestions(s *session, items int) (list []Question) {
-	menu := largeSample(items)
+// menuRequests are questions about a menu that the plugin answers.
+func menuRequests(s *session, items int) (list []Request) {
+	menu := sampleMenu(items)
 	menu.Call = sampleCall()
 	if s.has("Menu.CheckItems") {
-		list = append(list, Question{"Menu.CheckItems", &pb.ItemsChunk{Call: menu.Call, Items: menu.Items}})
+		list = append(list, Request{"Menu.CheckItems", &pb.ItemsChunk{Call: menu.Call, Items: menu.Items}})
 	}
 	if s.has("Menu.Render") {
-		list = append(list, Question{"Menu.Render", menu})
+		list = append(list, Request{"Menu.Render", menu})
 	}
 	return list
 }
 
-func chunkBorders(ctx context.Context, s *session) error {
+func checkChunkSizes(ctx context.Context, s *session) error {
 	size := s.Client.Chunk
 	defer func() { s.Client.Chunk = size }()
-	for _, q := range menuQuestions(s, 400) {
+	for _, q := range menuRequests(s, 400) {
 		var first []byte
 		for _, s.Client.Chunk = range []int{sdk.ChunkSize, 1, 64 << 10, 256 << 10, 3001, 8 << 20} {
-			answer, err := exact(ctx, s, q)
+			answer, err := encodedResult(ctx, s, q)
 			if err != nil {
 				return err
 			}
@@ -50,11 +50,11 @@ func chunkBorders(ctx context.Context, s *session) error {
 	return nil
 }
 
-func largeMenu(ctx context.Context, s *session) error {
-	for _, q := range menuQuestions(s, 10_000) {
-		answer, err := q.Ask(ctx, s.Client) // the client sees to it that findings name items of the menu
+func checkLargeMenu(ctx context.Context, s *session) error {
+	for _, q := range menuRequests(s, 10_000) {
+		answer, err := q.Send(ctx, s.Client) // the client sees to it that findings name items of the menu
 		if err == nil {
-			err = sdk.CheckAnswer(s.about, answer)
+			err = sdk.CheckResult(s.description, answer)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Method, err)
@@ -63,19 +63,19 @@ func largeMenu(ctx context.Context, s *session) error {
 	return nil
 }
 
-// riders asks about a delivery in its order, then with every update sent three
+// checkRiders asks about a delivery in its order, then with every update sent three
 // times in an order that nothing would have: each answer depends on its own
 // question alone.
-func riders(ctx context.Context, s *session) error {
-	var updates []Question
-	for _, q := range samples(s.about) {
+func checkRiders(ctx context.Context, s *session) error {
+	var updates []Request
+	for _, q := range sampleRequests(s.description) {
 		if (q.Method == "Riders.PlanStatus" || q.Method == "Riders.PlanLocation") && s.has(q.Method) {
 			updates = append(updates, q)
 		}
 	}
 	expected := map[proto.Message]string{}
 	for _, q := range updates {
-		answer, err := exact(ctx, s, q)
+		answer, err := encodedResult(ctx, s, q)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func riders(ctx context.Context, s *session) error {
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(disordered),
 		func(i, j int) { disordered[i], disordered[j] = disordered[j], disordered[i] })
 	for _, q := range disordered {
-		answer, err := exact(ctx, s, q)
+		answer, err := encodedResult(ctx, s, q)
 		if err != nil {
 			return err
 		}
@@ -96,17 +96,17 @@ func riders(ctx context.Context, s *session) error {
 	return nil
 }
 
-func actions(ctx context.Context, s *session) error {
+func checkActions(ctx context.Context, s *session) error {
 	planned := 0
-	for _, q := range samples(s.about) {
+	for _, q := range sampleRequests(s.description) {
 		action, ok := q.Message.(*pb.ActionRequest)
 		if !ok || !s.has(q.Method) {
 			continue
 		}
-		first, err := q.Ask(ctx, s.Client)
+		first, err := q.Send(ctx, s.Client)
 		if action.GetAction() == "no_such_action" {
 			if !sdk.IsRefusal(err) {
-				return fmt.Errorf("an unknown action is not rejected: %w", orNone(err))
+				return fmt.Errorf("an unknown action is not rejected: %w", orNoError(err))
 			}
 			continue
 		}
@@ -115,9 +115,9 @@ func actions(ctx context.Context, s *session) error {
 				action.GetAction(), err)
 		}
 		for range 3 {
-			again, err := q.Ask(ctx, s.Client)
+			again, err := q.Send(ctx, s.Client)
 			if err != nil || !proto.Equal(first, again) {
-				return fmt.Errorf("%s returns another plan when it is repeated: %w", action.GetAction(), orNone(err))
+				return fmt.Errorf("%s returns another plan when it is repeated: %w", action.GetAction(), orNoError(err))
 			}
 		}
 		planned++
@@ -128,26 +128,26 @@ func actions(ctx context.Context, s *session) error {
 	return nil
 }
 
-// endedWithin is how long calls may take to end after they were cancelled.
-const endedWithin = 30 * time.Second
+// endTimeout is how long calls may take to end after they were cancelled.
+const endTimeout = 30 * time.Second
 
-// countedWithin is how long a plugin may take until a call that has begun is in its health.
-const countedWithin = 5 * time.Second
+// countTimeout is how long a plugin may take until a call that has begun is in its health.
+const countTimeout = 5 * time.Second
 
 var errUncounted = errors.New("in_flight of its health is 0 while a call is under way: the end of calls cannot be seen")
 
-// cancelled gives up calls that wait for the rest of a menu, and waits until the
+// checkCancellation gives up calls that wait for the rest of a menu, and waits until the
 // plugin has none under way.
-func cancelled(ctx context.Context, s *session) error {
-	for _, q := range menuQuestions(s, 1) {
+func checkCancellation(ctx context.Context, s *session) error {
+	for _, q := range menuRequests(s, 1) {
 		ctx, cancel := context.WithCancel(ctx)
-		err := half(ctx, cancel, s, q)
+		err := cancelMidway(ctx, cancel, s, q)
 		cancel()
 		if errors.Is(err, errUncounted) {
 			return err
 		}
 		if status.Code(err) != codes.Canceled {
-			return fmt.Errorf("%s: a cancelled call ended with %w", q.Method, orNone(err))
+			return fmt.Errorf("%s: a cancelled call ended with %w", q.Method, orNoError(err))
 		}
 	}
 	for given := time.Now(); ; {
@@ -158,16 +158,16 @@ func cancelled(ctx context.Context, s *session) error {
 		if health.GetInFlight() == 0 {
 			return nil
 		}
-		if time.Since(given) > endedWithin {
+		if time.Since(given) > endTimeout {
 			return fmt.Errorf("%d calls are still under way after they were cancelled", health.GetInFlight())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// half sends the beginning of a menu, cancels once the plugin has the call under
+// cancelMidway sends the beginning of a menu, cancels once the plugin has the call under
 // way, and returns the call's error.
-func half(ctx context.Context, cancel context.CancelFunc, s *session, q Question) error {
+func cancelMidway(ctx context.Context, cancel context.CancelFunc, s *session, q Request) error {
 	menus := pb.NewMenuClient(s.Client.Conn())
 	var received func() error
 	switch message := q.Message.(type) {
@@ -198,7 +198,7 @@ func half(ctx context.Context, cancel context.CancelFunc, s *session, q Question
 		if health.GetInFlight() > 0 {
 			break
 		}
-		if time.Since(begun) > countedWithin {
+		if time.Since(begun) > countTimeout {
 			return errUncounted
 		}
 		time.Sleep(time.Millisecond)

@@ -11,28 +11,28 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// memory looks at what the program took while it was asked.
-func memory(_ context.Context, s *session) error {
-	if s.memory > 0 && s.took > s.memory {
-		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", s.took>>20,
+// checkMemory looks at what the program took while it was asked.
+func checkMemory(_ context.Context, s *session) error {
+	if s.memory > 0 && s.peakMemory > s.memory {
+		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", s.peakMemory>>20,
 			s.memory>>20)
 	}
 	return nil
 }
 
-// logs asks everything with a word that must not be repeated, in all places
+// checkLogs asks everything with a word that must not be repeated, in all places
 // where people's data and tokens travel.
-func logs(ctx context.Context, s *session) error {
-	for _, q := range s.ask {
+func checkLogs(ctx context.Context, s *session) error {
+	for _, q := range s.requests {
 		q.Message = proto.CloneOf(q.Message)
 		if call := callOf(q.Message); call != nil {
 			call.IdempotencyKey = canary
 		}
 		switch m := q.Message.(type) {
 		case *pb.TranslateRequest:
-			spoil(m.GetRequest())
+			addCanary(m.GetRequest())
 		case *pb.InterpretCallbackRequest:
-			spoil(m.GetRequest())
+			addCanary(m.GetRequest())
 		case *pb.InterpretRequest:
 			m.Response = &pb.Response{Status: 200, Body: []byte(`{"masked_phone":"` + canary + `"}`)}
 		case *pb.RiderStatusRequest:
@@ -40,15 +40,15 @@ func logs(ctx context.Context, s *session) error {
 		case *pb.ActionRequest:
 			m.Phone = canary
 		}
-		_, _ = q.Ask(ctx, s.Client) // the answer does not matter
+		_, _ = q.Send(ctx, s.Client) // the answer does not matter
 	}
 	if at := bytes.Index(s.Log(), []byte(canary)); at >= 0 {
 		return fmt.Errorf("the log repeats the request: %s", s.Log()[max(0, at-200):at])
 	}
-	return readable(s.Log())
+	return checkLogFormat(s.Log())
 }
 
-func spoil(request *pb.InboundRequest) {
+func addCanary(request *pb.InboundRequest) {
 	if request.Headers == nil {
 		request.Headers = map[string]string{}
 	}
@@ -56,9 +56,9 @@ func spoil(request *pb.InboundRequest) {
 	request.Body = append([]byte(`{"token":"`+canary+`"} `), request.GetBody()...)
 }
 
-// readable checks the lines of a log: what is JSON must have a message that is a
+// checkLogFormat checks the lines of a log: what is JSON must have a message that is a
 // string, or a host that trusts it falls over.
-func readable(log []byte) error {
+func checkLogFormat(log []byte) error {
 	for _, line := range bytes.Split(log, []byte("\n")) {
 		if len(line) > 64<<10 {
 			return fmt.Errorf("a log line has %d bytes, above the limit of 65536", len(line))

@@ -56,18 +56,18 @@ func (r *Running) Log() []byte { return r.log.bytes() }
 // logBuffer keeps the last part of a log, of a bounded size.
 type logBuffer struct {
 	mu   sync.Mutex
-	kept []byte
+	tail []byte
 }
 
-const maxLog = 4 << 20
+const maxLogBytes = 4 << 20
 
 // Write adds to the log.
 func (l *logBuffer) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept = append(l.kept, text...)
-	if len(l.kept) > maxLog {
-		l.kept = bytes.Clone(l.kept[len(l.kept)-maxLog:])
+	l.tail = append(l.tail, text...)
+	if len(l.tail) > maxLogBytes {
+		l.tail = bytes.Clone(l.tail[len(l.tail)-maxLogBytes:])
 	}
 	return len(text), nil
 }
@@ -75,7 +75,7 @@ func (l *logBuffer) Write(text []byte) (int, error) {
 func (l *logBuffer) bytes() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return bytes.Clone(l.kept)
+	return bytes.Clone(l.tail)
 }
 
 func newServer(p sdk.Plugin, log *logBuffer) (*sdk.Server, error) {
@@ -253,7 +253,7 @@ func (d subprocess) from(alone string) (*Running, error) {
 		config.Cmd.Env = append(config.Cmd.Env, "GOMEMLIMIT="+strconv.FormatUint(memory, 10))
 	}
 	config.AutoMTLS = d.transport != sdk.TransportSocket
-	config.Stderr, config.StartTimeout = log, sdk.StartWithin
+	config.Stderr, config.StartTimeout = log, sdk.StartTimeout
 	host := plugin.NewClient(config)
 	running, err := dispense(host, log)
 	if err == nil && config.AutoMTLS && config.TLSConfig.RootCAs == nil {
@@ -261,7 +261,7 @@ func (d subprocess) from(alone string) (*Running, error) {
 	}
 	if err != nil {
 		host.Kill()
-		return nil, fmt.Errorf("%s: %w\n%s", d.path, sdk.StartFault(err), log.bytes())
+		return nil, fmt.Errorf("%s: %w\n%s", d.path, sdk.ExplainStartError(err), log.bytes())
 	}
 	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	running.stop = func() error {

@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func FuzzParseQuestion(f *testing.F) {
+func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"method":"Riders.PlanStatus","request":{"call":{"platform":"aggregator-a"}}}`))
 	f.Add([]byte(`{"method":"Riders.","request":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if q, err := ParseQuestion(text); err == nil {
+		if q, err := ParseRequest(text); err == nil {
 			require.NotNil(t, q.Message)
 		}
 	})

@@ -19,9 +19,9 @@ const (
 
 // Case is a question of a directory of golden files, and the answer that is expected.
 type Case struct {
-	Name     string
-	Question Question
-	golden   string
+	Name    string
+	Request Request
+	golden  string
 }
 
 // Cases reads the NAME.input.json of a directory; none for an empty name.
@@ -39,7 +39,7 @@ func Cases(dir string) ([]Case, error) {
 		if err != nil {
 			return nil, err
 		}
-		question, err := ParseQuestion(text)
+		question, err := ParseRequest(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -51,7 +51,7 @@ func Cases(dir string) ([]Case, error) {
 
 // check compares the answer with the expected one, or writes it when update is set.
 func (c Case) check(ctx context.Context, r *Running, update bool) error {
-	answer, err := c.Question.Answer(ctx, r.Client)
+	answer, err := c.Request.ResultJSON(ctx, r.Client)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
@@ -71,10 +71,10 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 	return nil
 }
 
-// unasked tells that the plugin does not have what the question is for.
-func (c Case) unasked() error {
+// missingCapability tells that the plugin does not have what the question is for.
+func (c Case) missingCapability() error {
 	return fmt.Errorf("%s: the plugin has no %s, but calls %s: implement it, or delete %s and %s", c.Name,
-		sdk.CapabilityOf(c.Question.Method), c.Question.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix,
+		sdk.CapabilityOf(c.Request.Method), c.Request.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix,
 		c.golden)
 }
 

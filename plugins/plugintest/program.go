@@ -31,7 +31,7 @@ func Find(path string) (p Program, err error) {
 		p.Path = path
 	}
 	manifest, err := sdk.ReadManifest(file)
-	if p.Path != "" && (err != nil || !lists(manifest, path)) {
+	if p.Path != "" && (err != nil || !listsProgram(manifest, path)) {
 		return p, nil // a program without a manifest
 	}
 	if err != nil {
@@ -44,7 +44,7 @@ func Find(path string) (p Program, err error) {
 	return Program{filepath.Join(filepath.Dir(file), binary.Path), manifest}, binary.VerifyIn(filepath.Dir(file))
 }
 
-func lists(manifest *sdk.Manifest, program string) bool {
+func listsProgram(manifest *sdk.Manifest, program string) bool {
 	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
 	return err == nil && filepath.Join(filepath.Dir(program), binary.Path) == filepath.Clean(program)
 }

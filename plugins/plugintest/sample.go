@@ -27,15 +27,15 @@ var riderStatuses = []string{"ASSIGNED", "UNASSIGNED", "AT-STORE", "OUT-FOR-DELI
 
 var orderStatuses = []string{"Placed", "Acknowledged", "Food Ready", "Dispatched", "Completed", "Cancelled"}
 
-// samples are questions for every method of the protocol. A plugin may refuse
+// sampleRequests are questions for every method of the protocol. A plugin may refuse
 // what its aggregator would not send.
-func samples(about *sdk.Description) []Question {
+func sampleRequests(about *sdk.Description) []Request {
 	call, order := sampleCall(), sampleOrder()
 	response := &pb.Response{Status: 200, Headers: map[string]string{"content-type": "application/json"},
 		Body: []byte(`{}`)}
-	menu := largeSample(20)
+	menu := sampleMenu(20)
 	menu.Call = call
-	list := []Question{
+	list := []Request{
 		{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Items: menu.GetItems()}},
 		{"Menu.Render", menu},
 		{"Menu.InterpretPublish", &pb.InterpretRequest{Call: call, Response: response}},
@@ -66,11 +66,11 @@ func samples(about *sdk.Description) []Question {
 				Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ACTION)}},
 	}
 	for _, status := range orderStatuses {
-		list = append(list, Question{"Orders.PlanStatus",
+		list = append(list, Request{"Orders.PlanStatus",
 			&pb.OrderStatusRequest{Call: call, Order: order, Status: status, ChangedAt: 1700000000000}})
 	}
 	for _, status := range riderStatuses {
-		list = append(list, Question{"Riders.PlanStatus", &pb.RiderStatusRequest{
+		list = append(list, Request{"Riders.PlanStatus", &pb.RiderStatusRequest{
 			Call: call, Order: order, Status: status, RiderName: "Ravi", RiderPhoneNumber: "5551234567",
 			ChangedAt: 1700000000000}})
 	}
@@ -79,7 +79,7 @@ func samples(about *sdk.Description) []Question {
 		names = append(names, action.GetName())
 	}
 	for _, name := range names {
-		list = append(list, Question{"Actions.PlanAction", &pb.ActionRequest{
+		list = append(list, Request{"Actions.PlanAction", &pb.ActionRequest{
 			Call: call, Order: order, Action: name, Temp: "98.6", WearingMask: proto.Bool(true), Phone: "5551234567"}})
 	}
 	return list
@@ -97,9 +97,9 @@ func sampleInbound(about *sdk.Description, purpose pb.InboundPurpose) *pb.Inboun
 	return request
 }
 
-// largeSample is a menu of n items, of which every third has nutritional
+// sampleMenu is a menu of n items, of which every third has nutritional
 // values, every other one of these incomplete.
-func largeSample(n int) *sdk.Menu {
+func sampleMenu(n int) *sdk.Menu {
 	menu := &sdk.Menu{
 		Store: &pb.Store{RefId: "S-1", PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,
 			OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",

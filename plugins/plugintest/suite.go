@@ -30,12 +30,12 @@ type Result struct {
 // session is a plugin under test.
 type session struct {
 	*Running
-	driver  Driver
-	options Options
-	about   *sdk.Description
-	cases   []Case
-	ask     []Question // of the cases and samples, those that it has the capability for
-	took    uint64     // bytes of memory, at most after a check
+	driver      Driver
+	options     Options
+	description *sdk.Description
+	cases       []Case
+	requests    []Request // of the cases and samples, those that it has the capability for
+	peakMemory  uint64    // bytes of memory, at most after a check
 }
 
 // check is one rule that every plugin keeps.
@@ -47,30 +47,30 @@ type check struct {
 
 // checks in the order in which they run; those that end the plugin come last.
 var checks = []check{
-	{name: "the description is complete, constant and equals the manifest", run: description},
-	{name: "settings are accepted and refused as their schema says", run: settings},
-	{name: "absent capabilities answer Unimplemented, and no other", run: capabilities},
-	{name: "golden answers", run: golden},
-	{name: "same question, same answer, in any order and at the same time", run: sameAnswers},
-	{name: "settings of one business do not reach another", run: settingsApart},
-	{name: "chunk borders do not matter", run: chunkBorders},
-	{name: "a menu of 10,000 items", run: largeMenu},
-	{name: "duplicated and disordered rider updates", run: riders},
-	{name: "repeated actions give the same plan", run: actions},
-	{name: "a cancelled call ends", run: cancelled},
-	{name: "answers are complete, and plans name what is declared", run: answers},
-	{name: "the log is readable and holds nothing of what was asked", run: logs},
+	{name: "the description is complete, constant and equals the manifest", run: checkDescription},
+	{name: "settings are accepted and refused as their schema says", run: checkSettings},
+	{name: "absent capabilities answer Unimplemented, and no other", run: checkCapabilities},
+	{name: "golden answers", run: checkGolden},
+	{name: "same question, same answer, in any order and at the same time", run: checkDeterminism},
+	{name: "settings of one business do not reach another", run: checkSettingsIsolation},
+	{name: "chunk borders do not matter", run: checkChunkSizes},
+	{name: "a menu of 10,000 items", run: checkLargeMenu},
+	{name: "duplicated and disordered rider updates", run: checkRiders},
+	{name: "repeated actions give the same plan", run: checkActions},
+	{name: "a cancelled call ends", run: checkCancellation},
+	{name: "answers are complete, and plans name what is declared", run: checkResults},
+	{name: "the log is readable and holds nothing of what was asked", run: checkLogs},
 	{name: "no environment", run: environment, program: true},
 	{name: "no network", run: network, program: true},
-	{name: "memory stays within its limit", run: memory, program: true},
-	{name: "draining refuses new calls and ends", run: drain},
+	{name: "memory stays within its limit", run: checkMemory, program: true},
+	{name: "draining refuses new calls and ends", run: checkDrain},
 }
 
 // Run runs the suite as subtests.
 func Run(t *testing.T, d Driver, o Options) {
 	t.Helper()
 	t.Run(d.Name(), func(t *testing.T) {
-		err := each(context.Background(), d, o, func(c check, do func() error) {
+		err := runChecks(context.Background(), d, o, func(c check, do func() error) {
 			t.Run(c.name, func(t *testing.T) {
 				if err := do(); err != nil {
 					t.Error(err)
@@ -86,7 +86,7 @@ func Run(t *testing.T, d Driver, o Options) {
 // Check runs the suite outside of a Go test, and reports each result. Its error
 // is one of starting or stopping the plugin.
 func Check(ctx context.Context, d Driver, o Options, report func(Result)) error {
-	return each(ctx, d, o, func(c check, do func() error) {
+	return runChecks(ctx, d, o, func(c check, do func() error) {
 		result := Result{Check: c.name}
 		if err := do(); err != nil {
 			result.Error = err.Error()
@@ -98,11 +98,11 @@ func Check(ctx context.Context, d Driver, o Options, report func(Result)) error 
 // canary is what the suite asks with where a plugin must not repeat it in its log.
 const canary = "servery-canary-8f1d2c"
 
-// each starts the plugin, has every check run, stops the plugin, and looks for
+// runChecks starts the plugin, has every check run, stops the plugin, and looks for
 // what it left behind.
-func each(ctx context.Context, d Driver, o Options, run func(check, func() error)) error {
+func runChecks(ctx context.Context, d Driver, o Options, run func(check, func() error)) error {
 	before := goleak.IgnoreCurrent()
-	s, err := open(ctx, d, o)
+	s, err := openSession(ctx, d, o)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func each(ctx context.Context, d Driver, o Options, run func(check, func() error
 		}
 		run(c, func() error {
 			err := c.run(ctx, s)
-			s.took = max(s.took, resident(s.PID))
+			s.peakMemory = max(s.peakMemory, resident(s.PID))
 			if err != nil && ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -126,7 +126,7 @@ func each(ctx context.Context, d Driver, o Options, run func(check, func() error
 	return nil
 }
 
-func open(ctx context.Context, d Driver, o Options) (*session, error) {
+func openSession(ctx context.Context, d Driver, o Options) (*session, error) {
 	cases, err := Cases(o.Golden)
 	if err != nil {
 		return nil, err
@@ -139,18 +139,18 @@ func open(ctx context.Context, d Driver, o Options) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("asking for the description: %w", err), running.Stop())
 	}
-	s := &session{Running: running, driver: d, options: o, about: about, cases: cases}
+	s := &session{Running: running, driver: d, options: o, description: about, cases: cases}
 	for _, c := range cases {
-		s.ask = append(s.ask, c.Question)
+		s.requests = append(s.requests, c.Request)
 	}
-	s.ask = append(s.ask, samples(about)...)
-	s.ask = slices.DeleteFunc(s.ask, func(q Question) bool { return !s.has(q.Method) })
+	s.requests = append(s.requests, sampleRequests(about)...)
+	s.requests = slices.DeleteFunc(s.requests, func(q Request) bool { return !s.has(q.Method) })
 	return s, nil
 }
 
 // has tells whether the plugin answers a method.
 func (s *session) has(method string) bool {
-	return slices.Contains(s.about.GetCapabilities(), sdk.CapabilityOf(method))
+	return slices.Contains(s.description.GetCapabilities(), sdk.CapabilityOf(method))
 }
 
 // leftovers looks for the program, or for the goroutines of a plugin in this process.

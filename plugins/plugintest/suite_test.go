@@ -249,9 +249,9 @@ func TestTestCallsUseTheHubsDeadline(t *testing.T) {
 	running, err := plugintest.InProcess(tellsItsTime{}).Start()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, running.Stop()) }()
-	question, err := plugintest.ParseQuestion([]byte(`{"method":"Riders.PlanStatus"}`))
+	question, err := plugintest.ParseRequest([]byte(`{"method":"Riders.PlanStatus"}`))
 	require.NoError(t, err)
-	answer, err := question.Answer(t.Context(), running.Client)
+	answer, err := question.ResultJSON(t.Context(), running.Client)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), `"body": "true"`)
 }
@@ -308,7 +308,7 @@ func TestInvalidGoldenInputIsExplained(t *testing.T) {
 		`{"method":"Call.PlanStatus"}`: "is unknown, one is",
 		`{"method":"Riders.PlanStatus","request":{"stat":1}}`: `unknown field "stat"`,
 	} {
-		_, err := plugintest.ParseQuestion([]byte(text))
+		_, err := plugintest.ParseRequest([]byte(text))
 		require.ErrorContains(t, err, says, text)
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Hub is the module that plugins are written with.
-const Hub = "github.com/servery-hub/servery"
+// HubModule is the module that plugins are written with.
+const HubModule = "github.com/servery-hub/servery"
 
 //go:embed all:template
 var template embed.FS
 
-// Plan is what is to be written.
-type Plan struct {
+// Options is what is to be written.
+type Options struct {
 	Dir     string // must be empty or not be there
 	ID      string // of the plugin
 	Module  string // path of its Go module
@@ -30,7 +30,7 @@ type Plan struct {
 }
 
 // Write writes the module and returns its files, below the directory.
-func Write(p Plan) ([]string, error) {
+func Write(p Options) ([]string, error) {
 	if !sdk.IsID(p.ID) {
 		return nil, fmt.Errorf("the name %q must be lower-case letters, digits and hyphens, at most 64", p.ID)
 	}
@@ -78,13 +78,13 @@ func write(dir string, files map[string]string) (names []string, err error) {
 // goMod is the module's go.mod and go.sum. Beside a checkout they list what the
 // hub itself needs, so that nothing has to be downloaded; `go mod tidy` removes
 // what is too much.
-func (p Plan) goMod() (module, sums string, err error) {
+func (p Options) goMod() (module, sums string, err error) {
 	if p.Source == "" {
 		if p.Version == "" {
 			return "", "",
 				errors.New("no checkout of the hub was found: set --source to one, or --hub-version to a release")
 		}
-		return fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire %s %s\n", p.Module, Hub, p.Version), "", nil
+		return fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire %s %s\n", p.Module, HubModule, p.Version), "", nil
 	}
 	source, err := filepath.Abs(p.Source)
 	if err != nil {
@@ -94,9 +94,9 @@ func (p Plan) goMod() (module, sums string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	needs, ours := strings.CutPrefix(string(text), "module "+Hub+"\n")
+	needs, ours := strings.CutPrefix(string(text), "module "+HubModule+"\n")
 	if !ours {
-		return "", "", fmt.Errorf("%s is not a checkout of %s", source, Hub)
+		return "", "", fmt.Errorf("%s is not a checkout of %s", source, HubModule)
 	}
 	checksums, err := os.ReadFile(filepath.Join(source, "go.sum"))
 	if err != nil {
@@ -104,16 +104,16 @@ func (p Plan) goMod() (module, sums string, err error) {
 	}
 	const head = "module %s\n%s\nrequire %s v0.0.0\n\n// Until a version is released: the checkout that this module " +
 		"was made with.\nreplace %s => %s\n"
-	return fmt.Sprintf(head, p.Module, needs, Hub, Hub, source), string(checksums), nil
+	return fmt.Sprintf(head, p.Module, needs, HubModule, HubModule, source), string(checksums), nil
 }
 
-// Source looks for a checkout of the hub in the directories and those above them.
-func Source(dirs ...string) string {
+// FindSource looks for a checkout of the hub in the directories and those above them.
+func FindSource(dirs ...string) string {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
 		for err == nil {
 			text, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
-			if strings.HasPrefix(string(text), "module "+Hub+"\n") {
+			if strings.HasPrefix(string(text), "module "+HubModule+"\n") {
 				return dir
 			}
 			if dir == filepath.Dir(dir) {

@@ -47,8 +47,8 @@ func Number(what, decimal string) (json.Number, error) {
 	return json.Number(decimal), nil
 }
 
-// digitsApart are the currencies that have not two digits after the point (ISO 4217).
-var digitsApart = map[string]int{
+// unusualDigits are the currencies that have not two digits after the point (ISO 4217).
+var unusualDigits = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
 	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
@@ -57,7 +57,7 @@ var digitsApart = map[string]int{
 // MinorDigits is how many digits a currency has after the point, by its ISO 4217
 // code; false where none is told.
 func MinorDigits(currency string) (digits int, told bool) {
-	if digits, apart := digitsApart[currency]; apart {
+	if digits, apart := unusualDigits[currency]; apart {
 		return digits, true
 	}
 	return 2, currency != ""

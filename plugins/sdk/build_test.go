@@ -130,8 +130,8 @@ func TestInvalidPlansAreExplained(t *testing.T) {
 
 func TestOnlyActionOutcomesMayBePending(t *testing.T) {
 	const later = pb.OutcomeState_OUTCOME_STATE_PENDING
-	require.NoError(t, CheckAnswer(nil, &ActionOutcome{State: later}))
-	require.ErrorContains(t, CheckAnswer(nil, &PublishOutcome{State: later}), "nothing of it comes later")
-	require.ErrorContains(t, CheckAnswer(nil, &ItemsOOSOutcome{State: later}), "nothing of it comes later")
-	require.NoError(t, CheckAnswer(nil, &PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}))
+	require.NoError(t, CheckResult(nil, &ActionOutcome{State: later}))
+	require.ErrorContains(t, CheckResult(nil, &PublishOutcome{State: later}), "nothing of it comes later")
+	require.ErrorContains(t, CheckResult(nil, &ItemsOOSOutcome{State: later}), "nothing of it comes later")
+	require.NoError(t, CheckResult(nil, &PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}))
 }

@@ -57,28 +57,28 @@ func Capabilities(p Plugin) []string {
 			has = append(has, capability)
 		}
 	}
-	add(CapabilityActionCallback, is[CallbackInterpreter](p))
-	add(CapabilityActionPlan, is[ActionPlanner](p))
-	add(CapabilityActionResponse, is[ResponseInterpreter](p))
-	add(CapabilityAvailability, is[AvailabilityInterpreter](p))
-	add(CapabilityItemAction, is[ItemActionPlanner](p))
-	add(CapabilityMenuCheck, is[MenuChecker](p))
-	add(CapabilityMenuRender, is[MenuRenderer](p))
-	add(CapabilityMenuResult, is[PublishInterpreter](p))
-	add(CapabilityMenuUnlist, is[Unlister](p))
-	add(CapabilityOrderAcknowledge, is[OrderAcknowledger](p))
-	add(CapabilityOrderItemsOOS, is[ItemsOOSPlanner](p))
-	add(CapabilityOrderOOSResult, is[ItemsOOSInterpreter](p))
-	add(CapabilityOrderStatus, is[OrderStatusPlanner](p))
-	add(CapabilityOrderTranslate, is[OrderTranslator](p))
-	add(CapabilityRiderLocation, is[RiderLocationPlanner](p))
-	add(CapabilityRiderStatus, is[RiderStatusPlanner](p))
-	add(CapabilityStoreAction, is[StoreActionPlanner](p))
+	add(CapabilityActionCallback, implements[CallbackInterpreter](p))
+	add(CapabilityActionPlan, implements[ActionPlanner](p))
+	add(CapabilityActionResponse, implements[ResponseInterpreter](p))
+	add(CapabilityAvailability, implements[AvailabilityInterpreter](p))
+	add(CapabilityItemAction, implements[ItemActionPlanner](p))
+	add(CapabilityMenuCheck, implements[MenuChecker](p))
+	add(CapabilityMenuRender, implements[MenuRenderer](p))
+	add(CapabilityMenuResult, implements[PublishInterpreter](p))
+	add(CapabilityMenuUnlist, implements[Unlister](p))
+	add(CapabilityOrderAcknowledge, implements[OrderAcknowledger](p))
+	add(CapabilityOrderItemsOOS, implements[ItemsOOSPlanner](p))
+	add(CapabilityOrderOOSResult, implements[ItemsOOSInterpreter](p))
+	add(CapabilityOrderStatus, implements[OrderStatusPlanner](p))
+	add(CapabilityOrderTranslate, implements[OrderTranslator](p))
+	add(CapabilityRiderLocation, implements[RiderLocationPlanner](p))
+	add(CapabilityRiderStatus, implements[RiderStatusPlanner](p))
+	add(CapabilityStoreAction, implements[StoreActionPlanner](p))
 	slices.Sort(has)
 	return has
 }
 
-func is[T any](p Plugin) bool {
+func implements[T any](p Plugin) bool {
 	_, ok := p.(T)
 	return ok
 }

@@ -10,8 +10,8 @@ import (
 // never cut: one that is larger is a chunk of its own.
 const ChunkSize = 128 << 10
 
-// cut sends a list in parts of at most size bytes; nothing for an empty list.
-func cut[T proto.Message](list []T, size int, send func([]T) error) error {
+// sendChunks sends a list in parts of at most size bytes; nothing for an empty list.
+func sendChunks[T proto.Message](list []T, size int, send func([]T) error) error {
 	start, sum := 0, 0
 	for i, element := range list {
 		grown := sum + proto.Size(element)
@@ -29,10 +29,10 @@ func cut[T proto.Message](list []T, size int, send func([]T) error) error {
 	return send(list[start:])
 }
 
-// cutItems sends a call and its items; at least one chunk, for the call.
-func cutItems(call *Call, items []*Item, size int, send func(*pb.ItemsChunk) error) error {
+// sendItems sends a call and its items; at least one chunk, for the call.
+func sendItems(call *Call, items []*Item, size int, send func(*pb.ItemsChunk) error) error {
 	first := true
-	err := cut(items, size, func(part []*Item) error {
+	err := sendChunks(items, size, func(part []*Item) error {
 		chunk := &pb.ItemsChunk{Items: part}
 		if first {
 			chunk.Call, first = call, false
@@ -45,34 +45,34 @@ func cutItems(call *Call, items []*Item, size int, send func(*pb.ItemsChunk) err
 	return err
 }
 
-// cutMenu sends a menu in chunks of at most size bytes.
-func cutMenu(call *Call, menu *Menu, size int, send func(*pb.MenuChunk) error) error {
-	c := &menuCutter{size: size, send: send, chunk: &pb.MenuChunk{Call: call, Store: menu.GetStore()}}
-	add(c, menu.GetCategories(), func(m *pb.MenuChunk) *[]*pb.Category { return &m.Categories })
-	add(c, menu.GetItems(), func(m *pb.MenuChunk) *[]*pb.Item { return &m.Items })
-	add(c, menu.GetOptionGroups(), func(m *pb.MenuChunk) *[]*pb.OptionGroup { return &m.OptionGroups })
-	add(c, menu.GetOptions(), func(m *pb.MenuChunk) *[]*pb.Option { return &m.Options })
-	add(c, menu.GetTaxes(), func(m *pb.MenuChunk) *[]*pb.Tax { return &m.Taxes })
-	add(c, menu.GetCharges(), func(m *pb.MenuChunk) *[]*pb.Charge { return &m.Charges })
+// sendMenu sends a menu in chunks of at most size bytes.
+func sendMenu(call *Call, menu *Menu, size int, send func(*pb.MenuChunk) error) error {
+	c := &menuChunker{size: size, send: send, chunk: &pb.MenuChunk{Call: call, Store: menu.GetStore()}}
+	addToChunks(c, menu.GetCategories(), func(m *pb.MenuChunk) *[]*pb.Category { return &m.Categories })
+	addToChunks(c, menu.GetItems(), func(m *pb.MenuChunk) *[]*pb.Item { return &m.Items })
+	addToChunks(c, menu.GetOptionGroups(), func(m *pb.MenuChunk) *[]*pb.OptionGroup { return &m.OptionGroups })
+	addToChunks(c, menu.GetOptions(), func(m *pb.MenuChunk) *[]*pb.Option { return &m.Options })
+	addToChunks(c, menu.GetTaxes(), func(m *pb.MenuChunk) *[]*pb.Tax { return &m.Taxes })
+	addToChunks(c, menu.GetCharges(), func(m *pb.MenuChunk) *[]*pb.Charge { return &m.Charges })
 	c.flush()
 	return c.err
 }
 
-type menuCutter struct {
+type menuChunker struct {
 	chunk     *pb.MenuChunk
 	sum, size int
 	send      func(*pb.MenuChunk) error
 	err       error
 }
 
-func (c *menuCutter) flush() {
+func (c *menuChunker) flush() {
 	if c.err == nil {
 		c.err = c.send(c.chunk)
 	}
 	c.chunk, c.sum = &pb.MenuChunk{}, 0
 }
 
-func add[T proto.Message](c *menuCutter, list []T, field func(*pb.MenuChunk) *[]T) {
+func addToChunks[T proto.Message](c *menuChunker, list []T, field func(*pb.MenuChunk) *[]T) {
 	for _, element := range list {
 		size := proto.Size(element)
 		if c.sum > 0 && c.sum+size > c.size {
@@ -84,8 +84,8 @@ func add[T proto.Message](c *menuCutter, list []T, field func(*pb.MenuChunk) *[]
 	}
 }
 
-// join adds a chunk to the menu it is a piece of.
-func join(menu *Menu, chunk *pb.MenuChunk) {
+// appendChunk adds a chunk to the menu it is a piece of.
+func appendChunk(menu *Menu, chunk *pb.MenuChunk) {
 	if chunk.GetCall() != nil {
 		menu.Call = chunk.GetCall()
 	}

@@ -35,7 +35,7 @@ func TestChunkedMenuReassemblesUnchanged(t *testing.T) {
 		call := &Call{Business: 7}
 		whole := &Menu{}
 		chunks := 0
-		require.NoError(t, cutMenu(call, menu, size, func(chunk *pb.MenuChunk) error {
+		require.NoError(t, sendMenu(call, menu, size, func(chunk *pb.MenuChunk) error {
 			require.Equal(t, chunks == 0, chunk.GetCall() != nil)
 			require.Equal(t, chunks == 0, chunk.GetStore() != nil)
 			entities := len(chunk.Items) + len(chunk.Options) + len(chunk.Taxes)
@@ -43,7 +43,7 @@ func TestChunkedMenuReassemblesUnchanged(t *testing.T) {
 			bare.Call, bare.Store = nil, nil
 			require.True(t, entities <= 1 ||
 				proto.Size(bare) <= size+4*entities, "a chunk of %d bytes", proto.Size(bare))
-			join(whole, chunk)
+			appendChunk(whole, chunk)
 			chunks++
 			return nil
 		}))

@@ -20,14 +20,14 @@ const (
 // IsRefusal and IsAbsent read them, and a Fault is a plugin that answered wrongly.
 type Client struct {
 	// Chunk is how large a chunk of a menu is; ChunkSize unless it is set.
-	Chunk    int
-	conn     grpc.ClientConnInterface
-	plugin   pb.PluginClient
-	menu     pb.MenuClient
-	orders   pb.OrdersClient
-	riders   pb.RidersClient
-	actions  pb.ActionsClient
-	switches pb.AvailabilityClient
+	Chunk        int
+	conn         grpc.ClientConnInterface
+	plugin       pb.PluginClient
+	menu         pb.MenuClient
+	orders       pb.OrdersClient
+	riders       pb.RidersClient
+	actions      pb.ActionsClient
+	availability pb.AvailabilityClient
 }
 
 // NewClient speaks over a connection that was made with DialOptions.
@@ -35,7 +35,7 @@ func NewClient(conn grpc.ClientConnInterface) *Client {
 	return &Client{
 		Chunk: ChunkSize, conn: conn,
 		plugin: pb.NewPluginClient(conn), menu: pb.NewMenuClient(conn), orders: pb.NewOrdersClient(conn),
-		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn), switches: pb.NewAvailabilityClient(conn),
+		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn), availability: pb.NewAvailabilityClient(conn),
 	}
 }
 
@@ -84,18 +84,18 @@ func (c *Client) PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*De
 
 // PlanStoreAction plans the opening or closing of a store.
 func (c *Client) PlanStoreAction(ctx context.Context, request *pb.StoreActionRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.switches.PlanStore, request)
+	return call(ctx, callDeadline, c.availability.PlanStore, request)
 }
 
 // PlanItemAction plans the switching of items and options.
 func (c *Client) PlanItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error) {
-	return call(ctx, callDeadline, c.switches.PlanItems, request)
+	return call(ctx, callDeadline, c.availability.PlanItems, request)
 }
 
 // InterpretAvailability reads the aggregator's answer to a switch.
 func (c *Client) InterpretAvailability(ctx context.Context, about *Call, action string,
 	response *Response) (*PublishOutcome, error) {
-	return call(ctx, callDeadline, c.switches.InterpretAnswer,
+	return call(ctx, callDeadline, c.availability.InterpretAnswer,
 		&pb.InterpretRequest{Call: about, Action: action, Response: response})
 }
 

@@ -22,7 +22,7 @@ func IsID(id string) bool { return idPattern.MatchString(id) && len(id) <= 64 }
 
 // CheckDescription names everything that is wrong with a description.
 func CheckDescription(d *Description) error {
-	c := &faults{}
+	c := &validation{}
 	c.check(IsID(d.GetId()), "id %q: must be lower-case letters, digits and hyphens, at most 64", d.GetId())
 	c.check(versionPattern.MatchString(d.GetVersion()), "version %q: must be a semantic version, such as 1.0.0",
 		d.GetVersion())
@@ -47,18 +47,18 @@ func CheckDescription(d *Description) error {
 	return c.err()
 }
 
-// faults collects what is wrong.
-type faults struct{ list []error }
+// validation collects what is wrong.
+type validation struct{ list []error }
 
-func (c *faults) check(ok bool, format string, args ...any) {
+func (c *validation) check(ok bool, format string, args ...any) {
 	if !ok {
 		c.list = append(c.list, fmt.Errorf(format, args...))
 	}
 }
 
-func (c *faults) err() error { return errors.Join(c.list...) }
+func (c *validation) err() error { return errors.Join(c.list...) }
 
-func (c *faults) capabilities(list []string) {
+func (c *validation) capabilities(list []string) {
 	for _, name := range list {
 		c.check(knownCapability(name), "capabilities: %q is not known to protocol %d", name, Protocol)
 	}
@@ -66,7 +66,7 @@ func (c *faults) capabilities(list []string) {
 		len(slices.Compact(slices.Clone(list))) == len(list), "capabilities: must be sorted, each once")
 }
 
-func (c *faults) vocabulary(at string, group *pb.VocabularyGroup) {
+func (c *validation) vocabulary(at string, group *pb.VocabularyGroup) {
 	c.check(group.GetGroup() != "" && len(group.GetKeys()) > 0 &&
 		(group.GetOnItem() || group.GetOnOption()), "%s: needs a name, keys and a target", at)
 	for _, key := range group.GetKeys() {
@@ -78,7 +78,7 @@ func (c *faults) vocabulary(at string, group *pb.VocabularyGroup) {
 	}
 }
 
-func (c *faults) secrets(list []*pb.Secret) []string {
+func (c *validation) secrets(list []*pb.Secret) []string {
 	var names []string
 	for i, secret := range list {
 		c.check(namePattern.MatchString(secret.GetName()) &&
@@ -89,7 +89,7 @@ func (c *faults) secrets(list []*pb.Secret) []string {
 	return names
 }
 
-func (c *faults) endpoints(list []*pb.Endpoint) {
+func (c *validation) endpoints(list []*pb.Endpoint) {
 	var names []string
 	for i, endpoint := range list {
 		at := fmt.Sprintf("endpoints[%d] (name %q)", i, endpoint.GetName())
@@ -105,7 +105,7 @@ func (c *faults) endpoints(list []*pb.Endpoint) {
 	}
 }
 
-func (c *faults) inbound(at string, in *pb.Inbound, secrets, capabilities []string) {
+func (c *validation) inbound(at string, in *pb.Inbound, secrets, capabilities []string) {
 	needs := map[pb.InboundPurpose]string{pb.InboundPurpose_INBOUND_PURPOSE_ORDER: CapabilityOrderTranslate,
 		pb.InboundPurpose_INBOUND_PURPOSE_ACTION: CapabilityActionCallback}[in.GetPurpose()]
 	c.check(kindPattern.MatchString(in.GetKind()),

@@ -20,8 +20,8 @@ const Name = "servery"
 // plugin's standard input open: with the value 1, its end is the host's end.
 const StdinHeld = "SERVERY_PLUGIN_STDIN_HELD"
 
-// StartWithin is how long a program may take from its start until it serves.
-const StartWithin = 10 * time.Second
+// StartTimeout is how long a program may take from its start until it serves.
+const StartTimeout = 10 * time.Second
 
 // Handshake keeps other programs from being taken for plugins. It is no secret.
 var Handshake = plugin.HandshakeConfig{MagicCookieKey: "SERVERY_PLUGIN", MagicCookieValue: "e9d4c3f0-hub-and-plugin"}
@@ -29,7 +29,7 @@ var Handshake = plugin.HandshakeConfig{MagicCookieKey: "SERVERY_PLUGIN", MagicCo
 // VersionedPlugins is what a host accepts: one set for each protocol version.
 // The dispensed value is a *Client.
 func VersionedPlugins() map[int]plugin.PluginSet {
-	return map[int]plugin.PluginSet{Protocol: {Name: wire{}}}
+	return map[int]plugin.PluginSet{Protocol: {Name: grpcPlugin{}}}
 }
 
 // DialOptions bound what a host accepts of a plugin, and send the trace along.
@@ -53,9 +53,9 @@ func HostConfig() *plugin.ClientConfig {
 	}
 }
 
-// StartFault says in an author's words why go-plugin could not begin to speak with a
+// ExplainStartError says in an author's words why go-plugin could not begin to speak with a
 // program: the first line of its error, or what is known of that.
-func StartFault(err error) error {
+func ExplainStartError(err error) error {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	said, printed := strings.CutPrefix(line, "Unrecognized remote plugin message: ")
 	switch {
@@ -76,20 +76,20 @@ func StartFault(err error) error {
 var ErrNoTLS = errors.New(
 	"it does not speak go-plugin's TLS: set `transport: socket` in its manifest (--transport socket)")
 
-// wire joins a Server or a Client to go-plugin.
-type wire struct {
+// grpcPlugin joins a Server or a Client to go-plugin.
+type grpcPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	server *Server
 }
 
 // GRPCServer registers the services in the plugin.
-func (w wire) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+func (w grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	w.server.Register(s)
 	return nil
 }
 
 // GRPCClient makes the client in the host.
-func (w wire) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+func (w grpcPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
 	return NewClient(conn), nil
 }
 
@@ -98,7 +98,7 @@ func (w wire) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.Cli
 func (s *Server) ServeConfig(stop func(func())) *plugin.ServeConfig {
 	return &plugin.ServeConfig{
 		HandshakeConfig:  Handshake,
-		VersionedPlugins: map[int]plugin.PluginSet{Protocol: {Name: wire{server: s}}},
+		VersionedPlugins: map[int]plugin.PluginSet{Protocol: {Name: grpcPlugin{server: s}}},
 		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Error}), // why it cannot serve
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			server := grpc.NewServer(append(options, s.Options()...)...)

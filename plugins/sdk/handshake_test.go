@@ -23,7 +23,7 @@ func TestPluginStartErrorsAreExplained(t *testing.T) {
 		"fork/exec /tmp/x/noexec: permission denied": errors.New("fork/exec /tmp/x/noexec: permission denied"),
 		"timeout while waiting for plugin to start":  errors.New("timeout while waiting for plugin to start\nmore"),
 	} {
-		require.ErrorContains(t, sdk.StartFault(err), says)
-		require.NotContains(t, sdk.StartFault(err).Error(), "\n")
+		require.ErrorContains(t, sdk.ExplainStartError(err), says)
+		require.NotContains(t, sdk.ExplainStartError(err).Error(), "\n")
 	}
 }

@@ -16,13 +16,13 @@ const maxLogLine = 60 << 10
 // NewLogHandler writes the lines that go-plugin's host reads from a plugin's
 // stderr: JSON with @level, @message and @timestamp, which are always strings.
 func NewLogHandler(w io.Writer, level slog.Leveler) slog.Handler {
-	return hostHandler{slog.NewJSONHandler(lineWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: hostNames}),
+	return hostHandler{slog.NewJSONHandler(lineWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: renameAttrs}),
 		false}
 }
 
-// hostNames gives slog's own attributes the names that the host looks for.
+// renameAttrs gives slog's own attributes the names that the host looks for.
 // hostHandler has seen to it that nothing else has their names.
-func hostNames(groups []string, a slog.Attr) slog.Attr {
+func renameAttrs(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
 	}
@@ -64,7 +64,7 @@ func (h hostHandler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	cleaned := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
-		cleaned.AddAttrs(unreserved(a))
+		cleaned.AddAttrs(escapeReserved(a))
 		return true
 	})
 	return h.Handler.Handle(ctx, cleaned)
@@ -75,7 +75,7 @@ func (h hostHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if !h.grouped {
 		attrs = slices.Clone(attrs)
 		for i, a := range attrs {
-			attrs[i] = unreserved(a)
+			attrs[i] = escapeReserved(a)
 		}
 	}
 	return hostHandler{h.Handler.WithAttrs(attrs), h.grouped}
@@ -86,13 +86,13 @@ func (h hostHandler) WithGroup(name string) slog.Handler {
 	return hostHandler{h.Handler.WithGroup(name), h.grouped || name != ""}
 }
 
-func unreserved(a slog.Attr) slog.Attr {
+func escapeReserved(a slog.Attr) slog.Attr {
 	a.Value = a.Value.Resolve()
 	switch {
 	case a.Key == "" && a.Value.Kind() == slog.KindGroup: // its attributes are written in its place
 		attrs := slices.Clone(a.Value.Group())
 		for i := range attrs {
-			attrs[i] = unreserved(attrs[i])
+			attrs[i] = escapeReserved(attrs[i])
 		}
 		a.Value = slog.GroupValue(attrs...)
 	case a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey || strings.HasPrefix(a.Key, "@"):

@@ -110,7 +110,7 @@ func (m *Manifest) YAML() ([]byte, error) {
 
 // Check names everything that is wrong with the manifest, without looking at files.
 func (m *Manifest) Check() error {
-	c := &faults{}
+	c := &validation{}
 	c.check(IsID(m.ID), "id %q: must be lower-case letters, digits and hyphens, at most 64", m.ID)
 	c.check(versionPattern.MatchString(m.Version), "version %q: must be a semantic version, such as 1.0.0", m.Version)
 	c.check(m.Protocol == Protocol, "protocol %d: must be %d", m.Protocol, Protocol)
@@ -197,7 +197,7 @@ func ManifestOf(d *Description, transport string, binaries ...Binary) *Manifest 
 
 // Matches names everything in which a description differs from the manifest.
 func (m *Manifest) Matches(d *Description) error {
-	c := &faults{}
+	c := &validation{}
 	says := ManifestOf(d, m.Transport)
 	c.check(m.ID == says.ID, "id: the manifest says %q, the plugin %q", m.ID, says.ID)
 	c.check(m.Version == says.Version, "version: the manifest says %q, the plugin %q", m.Version, says.Version)

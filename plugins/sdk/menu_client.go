@@ -37,8 +37,8 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 	}
 	var findings []*Finding
 	size := 0
-	err = converse(stream, cancel,
-		func(send func(*pb.ItemsChunk) error) error { return cutItems(about, items, c.Chunk, send) },
+	err = exchange(stream, cancel,
+		func(send func(*pb.ItemsChunk) error) error { return sendItems(about, items, c.Chunk, send) },
 		func(chunk *pb.FindingsChunk) error {
 			if size += proto.Size(chunk); size > maxFindings {
 				return &Fault{fmt.Sprintf("the plugin's findings are more than %d MB", maxFindings>>20)}
@@ -68,8 +68,8 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 	}
 	var decision *Decision
 	var body []byte
-	err = converse(stream, cancel,
-		func(send func(*pb.MenuChunk) error) error { return cutMenu(about, menu, c.Chunk, send) },
+	err = exchange(stream, cancel,
+		func(send func(*pb.MenuChunk) error) error { return sendMenu(about, menu, c.Chunk, send) },
 		func(chunk *pb.RenderedChunk) error {
 			if decision == nil {
 				decision = chunk.GetDecision()
@@ -95,9 +95,9 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 	return decision, nil
 }
 
-// converse sends and receives at the same time, so that neither side waits for
+// exchange sends and receives at the same time, so that neither side waits for
 // the other, and returns when both have ended.
-func converse[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc,
+func exchange[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc,
 	send func(func(*Q) error) error, take func(*A) error) error {
 	sent := make(chan error, 1)
 	go func() {

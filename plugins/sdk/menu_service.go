@@ -25,11 +25,11 @@ type menuService struct {
 func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, pb.FindingsChunk]) error {
 	checker, ok := m.s.plugin.(MenuChecker)
 	if !ok {
-		return m.s.absent(CapabilityMenuCheck)
+		return m.s.unimplemented(CapabilityMenuCheck)
 	}
 	var call *Call
 	var items []*Item
-	err := gather(stream, func(chunk *pb.ItemsChunk) {
+	err := receiveChunks(stream, func(chunk *pb.ItemsChunk) {
 		if chunk.GetCall() != nil {
 			call = chunk.GetCall()
 		}
@@ -42,7 +42,7 @@ func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, p
 	if err != nil {
 		return err
 	}
-	return cut(findings, ChunkSize,
+	return sendChunks(findings, ChunkSize,
 		func(part []*Finding) error { return stream.Send(&pb.FindingsChunk{Findings: part}) })
 }
 
@@ -50,10 +50,10 @@ func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, p
 func (m menuService) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.RenderedChunk]) error {
 	renderer, ok := m.s.plugin.(MenuRenderer)
 	if !ok {
-		return m.s.absent(CapabilityMenuRender)
+		return m.s.unimplemented(CapabilityMenuRender)
 	}
 	menu := &Menu{}
-	if err := gather(stream, func(chunk *pb.MenuChunk) { join(menu, chunk) }); err != nil {
+	if err := receiveChunks(stream, func(chunk *pb.MenuChunk) { appendChunk(menu, chunk) }); err != nil {
 		return err
 	}
 	decision, err := renderer.Render(stream.Context(), menu.GetCall(), menu)
@@ -65,18 +65,18 @@ func (m menuService) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.Ren
 
 // InterpretPublish reads the aggregator's answer to a menu.
 func (m menuService) InterpretPublish(ctx context.Context, req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
-	return with(m.s, CapabilityMenuResult, func(p PublishInterpreter) (*pb.PublishOutcome, error) {
+	return withCapability(m.s, CapabilityMenuResult, func(p PublishInterpreter) (*pb.PublishOutcome, error) {
 		return p.InterpretPublish(ctx, req.GetCall(), req.GetResponse())
 	})
 }
 
 // PlanUnlist takes a store off the aggregator.
 func (m menuService) PlanUnlist(ctx context.Context, req *pb.UnlistRequest) (*pb.Decision, error) {
-	return with(m.s, CapabilityMenuUnlist, func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
+	return withCapability(m.s, CapabilityMenuUnlist, func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
 }
 
-// gather takes every chunk of a stream, up to MaxMenu bytes.
-func gather[C any, A any, P interface {
+// receiveChunks takes every chunk of a stream, up to MaxMenu bytes.
+func receiveChunks[C any, A any, P interface {
 	*C
 	proto.Message
 }](stream grpc.BidiStreamingServer[C, A], take func(P)) error {

@@ -12,15 +12,15 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// SecretPlace stands, in the template of a secret header, for the secret.
-const SecretPlace = "{secret}"
+// SecretPlaceholder stands, in the template of a secret header, for the secret.
+const SecretPlaceholder = "{secret}"
 
 // CheckDecision names everything in which a decision cannot be carried out: an
 // endpoint or secret that the description does not declare, a method or path
 // that is none, a header of the hub's own or with a value that HTTP forbids, a success
 // rule that cannot be held against an answer.
 func CheckDecision(d *Description, decision *Decision) error {
-	c := &faults{}
+	c := &validation{}
 	plan := decision.GetPlan()
 	if plan == nil {
 		c.check(decision.GetSkip() != "", "a decision is a plan, or a reason to skip")
@@ -48,15 +48,15 @@ func CheckDecision(d *Description, decision *Decision) error {
 		c.check(slices.ContainsFunc(d.GetSecrets(), named), "the plan's secret %q is not declared", h.GetSecret())
 		c.check(httpguts.ValidHeaderFieldValue(h.GetTemplate()),
 			"the template of header %s has a line break or another control character", h.GetHeader())
-		c.check(strings.Count(h.GetTemplate(), SecretPlace) == 1, "the template of header %s must hold %s once",
-			h.GetHeader(), SecretPlace)
+		c.check(strings.Count(h.GetTemplate(), SecretPlaceholder) == 1, "the template of header %s must hold %s once",
+			h.GetHeader(), SecretPlaceholder)
 	}
 	c.success(plan.GetSuccess())
 	return c.err()
 }
 
 // success refuses a rule by which no answer can be judged.
-func (c *faults) success(rule *pb.SuccessRule) {
+func (c *validation) success(rule *pb.SuccessRule) {
 	for _, status := range slices.Concat(rule.GetStatuses(), rule.GetFinalStatuses()) {
 		c.check(status >= 100 && status <= 599, "the plan's success rule names the status %d, which is none", status)
 	}
@@ -70,7 +70,7 @@ func (c *faults) success(rule *pb.SuccessRule) {
 }
 
 // header refuses the headers that are the hub's, and names that are none.
-func (c *faults) header(name string) {
+func (c *validation) header(name string) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	c.check(name != "" && strings.Trim(name, letters) == "", "%q is no header name", name)
 	taken := []string{"Host", "Content-Length", "Connection", "Transfer-Encoding", "Te", "Trailer", "Upgrade",

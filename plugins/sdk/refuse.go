@@ -32,10 +32,10 @@ func IsRefusal(err error) bool {
 // have the capability.
 func IsAbsent(err error) bool { return status.Code(err) == codes.Unimplemented }
 
-// answer turns what a plugin returned into what gRPC carries. That a call was
+// statusError turns what a plugin returned into what gRPC carries. That a call was
 // canceled or came too late is for its context alone to say, and that it was lost
 // for the connection: of such a status of the plugin's own only the message is left.
-func answer(ctx context.Context, err error) error {
+func statusError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil

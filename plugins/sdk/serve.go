@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
-// lastWords is how long a plugin may take to end once its host has gone.
-const lastWords = 2 * time.Second
+// exitTimeout is how long a plugin may take to end once its host has gone.
+const exitTimeout = 2 * time.Second
 
 // Serve is the main function of a plugin. It returns when the host has ended
 // the plugin, or has gone. Started by hand it says what the program is;
@@ -25,20 +25,20 @@ func Serve(p Plugin) {
 		os.Exit(1)
 	}
 	if os.Getenv(Handshake.MagicCookieKey) != Handshake.MagicCookieValue {
-		os.Exit(server.byHand(os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(server.runByHand(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	plugin.Serve(server.ServeConfig(func(stop func()) {
 		watchParent(func() {
-			time.AfterFunc(lastWords, func() { os.Exit(1) })
+			time.AfterFunc(exitTimeout, func() { os.Exit(1) })
 			stop()
 		})
 	}))
 }
 
-// byHand answers a person at a terminal, and returns the exit status.
-func (s *Server) byHand(args []string, stdout, stderr io.Writer) int {
+// runByHand answers a person at a terminal, and returns the exit status.
+func (s *Server) runByHand(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == "describe" {
-		text, err := ToJSON(s.about)
+		text, err := ToJSON(s.description)
 		if err != nil {
 			fmt.Fprintln(stderr, err)
 			return 1
@@ -53,6 +53,6 @@ It is started by the hub and does nothing by itself. What you can do with it:
   servery plugin check FILE   check it against its manifest, plugin.yaml
   servery plugin test PATH    run the conformance suite against it
   servery plugin run PATH     call it by hand with a JSON file
-`, s.about.Id, s.about.Version, s.about.DisplayName, os.Args[0])
+`, s.description.Id, s.description.Version, s.description.DisplayName, os.Args[0])
 	return 1
 }

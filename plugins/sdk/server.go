@@ -19,16 +19,16 @@ import (
 // MaxMessage bounds a message of the protocol, in bytes.
 const MaxMessage = 16 << 20
 
-// longestCall bounds a call that came without a deadline.
-const longestCall = time.Minute
+// maxCallTime bounds a call that came without a deadline.
+const maxCallTime = time.Minute
 
 // Server answers the protocol for one plugin.
 type Server struct {
-	plugin   Plugin
-	about    *Description
-	settings settingsChecker
-	log      *slog.Logger
-	calls    *flight
+	plugin      Plugin
+	description *Description
+	settings    settingsChecker
+	log         *slog.Logger
+	calls       *inFlight
 }
 
 // NewServer asks the plugin for its description and checks it. The logger gets
@@ -42,7 +42,7 @@ func NewServer(p Plugin, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{plugin: p, about: about, settings: settings, log: log, calls: newFlight()}, nil
+	return &Server{plugin: p, description: about, settings: settings, log: log, calls: newInFlight()}, nil
 }
 
 // describe is the complete description of a plugin.
@@ -82,13 +82,13 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 }
 
 const (
-	ourServices   = "/servery.plugin.v1."
-	pluginMethods = ourServices + "Plugin/"
+	servicePrefix       = "/servery.plugin.v1."
+	pluginServicePrefix = servicePrefix + "Plugin/"
 )
 
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	handle grpc.UnaryHandler) (reply any, err error) {
-	err = s.guard(ctx, info.FullMethod, func(ctx context.Context) (err error) {
+	err = s.runCall(ctx, info.FullMethod, func(ctx context.Context) (err error) {
 		reply, err = handle(ctx, req)
 		return err
 	})
@@ -97,18 +97,18 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 
 func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
 	handle grpc.StreamHandler) error {
-	return s.guard(stream.Context(), info.FullMethod, func(ctx context.Context) error {
+	return s.runCall(stream.Context(), info.FullMethod, func(ctx context.Context) error {
 		return handle(srv, contextStream{stream, ctx})
 	})
 }
 
-// guard runs one call: counted, within a deadline, with its trace and logger, a
+// runCall runs one call: counted, within a deadline, with its trace and logger, a
 // panic turned into an error. Calls of go-plugin's own services pass as they are.
-func (s *Server) guard(ctx context.Context, method string, call func(context.Context) error) (err error) {
-	if !strings.HasPrefix(method, ourServices) {
+func (s *Server) runCall(ctx context.Context, method string, call func(context.Context) error) (err error) {
+	if !strings.HasPrefix(method, servicePrefix) {
 		return call(ctx)
 	}
-	if !strings.HasPrefix(method, pluginMethods) {
+	if !strings.HasPrefix(method, pluginServicePrefix) {
 		if !s.calls.begin() {
 			return status.Error(codes.Unavailable, "the plugin is being drained")
 		}
@@ -116,11 +116,11 @@ func (s *Server) guard(ctx context.Context, method string, call func(context.Con
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, longestCall)
+		ctx, cancel = context.WithTimeout(ctx, maxCallTime)
 		defer cancel()
 	}
 	ctx = incoming(ctx)
-	log := s.log.With("call", strings.ReplaceAll(strings.TrimPrefix(method, ourServices), "/", "."))
+	log := s.log.With("call", strings.ReplaceAll(strings.TrimPrefix(method, servicePrefix), "/", "."))
 	if id := traceID(Traceparent(ctx)); id != "" {
 		log = log.With("trace_id", id)
 	}
@@ -130,7 +130,7 @@ func (s *Server) guard(ctx context.Context, method string, call func(context.Con
 			err = status.Errorf(codes.Internal, "the plugin panicked: %v", r)
 		}
 	}()
-	return answer(ctx, call(context.WithValue(ctx, loggerKey{}, log)))
+	return statusError(ctx, call(context.WithValue(ctx, loggerKey{}, log)))
 }
 
 // contextStream is a stream with another context.
@@ -142,7 +142,7 @@ type contextStream struct {
 // Context is the context of the call.
 func (c contextStream) Context() context.Context { return c.ctx }
 
-// absent is the answer to a call whose capability the plugin does not have.
-func (s *Server) absent(capability string) error {
-	return status.Errorf(codes.Unimplemented, "%s does not have the capability %s", s.about.Id, capability)
+// unimplemented is the answer to a call whose capability the plugin does not have.
+func (s *Server) unimplemented(capability string) error {
+	return status.Errorf(codes.Unimplemented, "%s does not have the capability %s", s.description.Id, capability)
 }

@@ -36,7 +36,7 @@ func (s *Simulator) mountAdmin() {
 		"POST /admin/{space}/{platform}/orders/{order}/contact": s.postContact,
 		"POST /admin/{space}/{platform}/messages/{kind}":        s.postMessage,
 	} {
-		s.admin.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.administer(w, r, handle) })
+		s.admin.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.serveAdmin(w, r, handle) })
 	}
 }
 
@@ -46,8 +46,8 @@ type badRequest string
 // Error says what is wrong.
 func (b badRequest) Error() string { return string(b) }
 
-func (s *Simulator) administer(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
-	if !s.mayLook(w, r) {
+func (s *Simulator) serveAdmin(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
+	if !s.checkToken(w, r) {
 		return
 	}
 	if r.Method == http.MethodPost { // what a page of another site can send without asking is no JSON
@@ -68,17 +68,17 @@ func (s *Simulator) administer(w http.ResponseWriter, r *http.Request, handle fu
 	case errors.Is(err, errNotSent):
 		reply(w, http.StatusConflict, map[string]string{"message": err.Error()})
 	default:
-		refuse(w, err)
+		replyError(w, err)
 	}
 }
 
-// mayLook asks for the token, where there is one.
-func (s *Simulator) mayLook(w http.ResponseWriter, r *http.Request) bool {
+// checkToken asks for the token, where there is one.
+func (s *Simulator) checkToken(w http.ResponseWriter, r *http.Request) bool {
 	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if _, password, basic := r.BasicAuth(); basic {
 		given = password // of a browser
 	}
-	if s.config.Token == "" || same(given, s.config.Token) {
+	if s.config.Token == "" || secretsEqual(given, s.config.Token) {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Basic realm="simulator"`)
@@ -97,9 +97,9 @@ func readBody[T any](r *http.Request) (T, error) {
 	return into, nil
 }
 
-// seen finds what is kept of the account in the path.
-func (s *Simulator) seen(r *http.Request) (*stand, Account, error) {
-	return s.stand(r.Context(), r.PathValue("space"), r.PathValue("platform"))
+// requestedAccount finds what is kept of the account in the path.
+func (s *Simulator) requestedAccount(r *http.Request) (*accountState, Account, error) {
+	return s.accountState(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 }
 
 // AccountView is an account in the list of those that the simulator has met.
@@ -116,10 +116,10 @@ func (s *Simulator) accounts() []AccountView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []AccountView{}
-	for key, at := range s.stands {
+	for key, at := range s.states {
 		at.mu.Lock()
 		list = append(list, AccountView{key.space, key.platform, at.account.Plugin, len(at.stores), len(at.orders),
-			at.last})
+			at.lastID})
 		at.mu.Unlock()
 	}
 	slices.SortFunc(list, func(a, b AccountView) int {
@@ -145,24 +145,24 @@ func (s *Simulator) deleteFault(r *http.Request) (any, error) {
 	if err != nil || !s.faults.remove(func(f Fault) bool { return f.ID == id }) {
 		return nil, badRequest("there is no such fault")
 	}
-	return s.faults.all(""), nil
+	return s.faults.active(""), nil
 }
 
 // getFaults lists the faults in force, of a space those that may befall it.
 func (s *Simulator) getFaults(r *http.Request) (any, error) {
-	return s.faults.all(r.URL.Query().Get("space")), nil
+	return s.faults.active(r.URL.Query().Get("space")), nil
 }
 
 // deleteFaults takes all faults away, of a space those that are meant for it alone.
 func (s *Simulator) deleteFaults(r *http.Request) (any, error) {
 	space := r.URL.Query().Get("space")
 	s.faults.remove(func(f Fault) bool { return space == "" || f.Space == space })
-	return s.faults.all(space), nil
+	return s.faults.active(space), nil
 }
 
 // getReceived lists requests and messages, the oldest first; after and call narrow it.
 func (s *Simulator) getReceived(r *http.Request) (any, error) {
-	at, _, err := s.seen(r)
+	at, _, err := s.requestedAccount(r)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (s *Simulator) getStores(r *http.Request) (any, error) {
 
 // Stores are what the aggregator knows of the stores of an account.
 func (s *Simulator) Stores(ctx context.Context, space, platform string) ([]Store, error) {
-	at, _, err := s.stand(ctx, space, platform)
+	at, _, err := s.accountState(ctx, space, platform)
 	if err != nil {
 		return nil, err
 	}
@@ -193,13 +193,13 @@ func (s *Simulator) Stores(ctx context.Context, space, platform string) ([]Store
 	defer at.mu.Unlock()
 	list := []Store{}
 	for _, code := range at.codes {
-		list = append(list, at.stores[code].copied())
+		list = append(list, at.stores[code].clone())
 	}
 	return list, nil
 }
 
 func (s *Simulator) getMenu(r *http.Request) (any, error) {
-	if _, _, err := s.seen(r); err != nil {
+	if _, _, err := s.requestedAccount(r); err != nil {
 		return nil, err
 	}
 	menu := s.menus.get(menuKey{r.PathValue("space"), r.PathValue("platform"), r.PathValue("store")})
@@ -211,7 +211,7 @@ func (s *Simulator) getMenu(r *http.Request) (any, error) {
 
 // getOrders lists the latest 500 orders, the oldest first.
 func (s *Simulator) getOrders(r *http.Request) (any, error) {
-	at, _, err := s.seen(r)
+	at, _, err := s.requestedAccount(r)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (s *Simulator) getOrders(r *http.Request) (any, error) {
 }
 
 func (s *Simulator) getOrder(r *http.Request) (any, error) {
-	at, _, err := s.seen(r)
+	at, _, err := s.requestedAccount(r)
 	if err != nil {
 		return nil, err
 	}
@@ -229,21 +229,21 @@ func (s *Simulator) getOrder(r *http.Request) (any, error) {
 	if o == nil {
 		return nil, badRequest("there is no such order")
 	}
-	return o.copied(), nil
+	return o.clone(), nil
 }
 
-// placing asks for orders: one that is given, or some from the store's latest menu.
-type placing struct {
-	Basket *Basket `json:"basket"`
-	Store  string  `json:"store"`
-	Count  int     `json:"count"` // 1 unless it is given
-	First  int     `json:"first"` // number of the first within the seed; 0
-	Seed   uint64  `json:"seed"`
-	Wish   Wish    `json:"wish"`
+// orderRequest asks for orders: one that is given, or some from the store's latest menu.
+type orderRequest struct {
+	Basket *Basket   `json:"basket"`
+	Store  string    `json:"store"`
+	Count  int       `json:"count"` // 1 unless it is given
+	First  int       `json:"first"` // number of the first within the seed; 0
+	Seed   uint64    `json:"seed"`
+	Spec   OrderSpec `json:"wish"`
 }
 
 func (s *Simulator) postOrders(r *http.Request) (any, error) {
-	p, err := readBody[placing](r)
+	p, err := readBody[orderRequest](r)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +257,7 @@ func (s *Simulator) postOrders(r *http.Request) (any, error) {
 	}
 	placed := []Sent{}
 	for n := range max(p.Count, 1) {
-		b, err := s.FromMenu(r.Context(), space, platform, p.Store, p.Wish, p.Seed, p.First+n)
+		b, err := s.BasketFromMenu(r.Context(), space, platform, p.Store, p.Spec, p.Seed, p.First+n)
 		if err != nil {
 			return nil, err
 		}
@@ -284,18 +284,18 @@ func (s *Simulator) postContact(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, account, err := s.seen(r)
+	at, account, err := s.requestedAccount(r)
 	if err != nil {
 		return nil, err
 	}
-	own, order := playedBy(account.Plugin), r.PathValue("order")
-	if own.contact == nil {
+	own, order := aggregatorOf(account.Plugin), r.PathValue("order")
+	if own.contactCallback == nil {
 		return nil, badRequest(own.Plugin + " tells no contacts")
 	}
 	if p.MaskedPhone == "" {
 		p.MaskedPhone = maskedPhone(order)
 	}
-	return s.send(r.Context(), at, account, own.contact(p.RequestID, order, p.MaskedPhone, p.Error)), nil
+	return s.send(r.Context(), at, account, own.contactCallback(p.RequestID, order, p.MaskedPhone, p.Error)), nil
 }
 
 func (s *Simulator) postMessage(r *http.Request) (any, error) {
@@ -306,26 +306,26 @@ func (s *Simulator) postMessage(r *http.Request) (any, error) {
 	return s.Message(r.Context(), r.PathValue("space"), r.PathValue("platform"), r.PathValue("kind"), body)
 }
 
-// copied is a copy that may be read without the lock.
-func (o *Order) copied() Order {
+// clone is a copy that may be read without the lock.
+func (o *Order) clone() Order {
 	c := *o
 	c.Steps = append([]Step{}, o.Steps...)
 	return c
 }
 
-func (st *Store) copied() Store {
+func (st *Store) clone() Store {
 	c := *st
 	c.OffDishes, c.OffOptions = slices.Clone(st.OffDishes), slices.Clone(st.OffOptions)
 	return c
 }
 
 // latestOrders copies the latest orders, the oldest first.
-func (s *stand) latestOrders(most int) []Order {
+func (s *accountState) latestOrders(most int) []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []Order{}
 	for _, id := range s.orderIDs[max(0, len(s.orderIDs)-most):] {
-		list = append(list, s.orders[id].copied())
+		list = append(list, s.orders[id].clone())
 	}
 	return list
 }

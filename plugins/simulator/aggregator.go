@@ -38,32 +38,32 @@ var (
 	callsOut = []Call{CallOrder, CallCancel, CallCallback}
 )
 
-// told is what a request of the hub says, whatever its format.
-type told struct {
-	store  string // of a menu or state: the aggregator's id of the store
-	ref    string // of a menu: the merchant's
-	order  string
-	what   string // what it says, in a word or two
-	point  *Point
-	id     string // of a request for a customer's contact
-	open   *bool  // whether the store takes orders
-	listed *bool  // whether customers see the store
-	toggle *toggle
-	dishes int // of a menu
+// update is what a request of the hub says, whatever its format.
+type update struct {
+	store        string // of a menu or state: the aggregator's id of the store
+	storeRef     string // of a menu: the merchant's
+	order        string
+	summary      string // what it says, in a word or two
+	location     *Point
+	requestID    string // of a request for a customer's contact
+	open         *bool  // whether the store takes orders
+	listed       *bool  // whether customers see the store
+	availability *availabilityChange
+	itemCount    int // of a menu
 }
 
-// toggle puts dishes and options on or off.
-type toggle struct {
-	on              bool
-	dishes, options []string
+// availabilityChange puts dishes and options on or off.
+type availabilityChange struct {
+	on             bool
+	items, options []string
 }
 
 // problem is a thing of a request that the aggregator did not take.
 type problem struct{ kind, id, code, detail string }
 
-// verdict is what becomes of a request.
-type verdict struct {
-	kind     verdictKind
+// result is what becomes of a request.
+type result struct {
+	kind     resultKind
 	message  string
 	problems []problem
 	phone    string // the customer's masked number, where it is known at once
@@ -71,34 +71,34 @@ type verdict struct {
 	status   int    // of failing
 }
 
-type verdictKind int
+type resultKind int
 
 const (
-	taken verdictKind = iota
-	awaited
-	malformed
-	denied
-	unknown
-	refused
-	failing // as a machine fails, not by a rule
+	resultAccepted resultKind = iota
+	resultPending
+	resultMalformed
+	resultUnauthorized
+	resultNotFound
+	resultRejected
+	resultFault // as a machine fails, not by a rule
 )
 
-// statuses are the verdicts in HTTP's words, for those who speak it.
-var statuses = map[verdictKind]int{
-	taken: http.StatusOK, awaited: http.StatusAccepted, malformed: http.StatusBadRequest,
-	denied:  http.StatusUnauthorized,
-	unknown: http.StatusNotFound, refused: http.StatusUnprocessableEntity,
+// httpStatuses are the verdicts in HTTP's words, for those who speak it.
+var httpStatuses = map[resultKind]int{
+	resultAccepted: http.StatusOK, resultPending: http.StatusAccepted, resultMalformed: http.StatusBadRequest,
+	resultUnauthorized: http.StatusUnauthorized,
+	resultNotFound:     http.StatusNotFound, resultRejected: http.StatusUnprocessableEntity,
 }
 
-// takes is a request that an aggregator takes.
-type takes struct {
+// route is a request that an aggregator takes.
+type route struct {
 	pattern string // of net/http: method and path below the account's address
 	call    Call
-	read    func(r *http.Request, body []byte) (told, error)
+	parse   func(r *http.Request, body []byte) (update, error)
 }
 
-// sent is a message to the hub.
-type sent struct {
+// message is a message to the hub.
+type message struct {
 	call Call
 	kind string // of the hub's callback route
 	id   string // of the order, as the aggregator calls it
@@ -108,14 +108,14 @@ type sent struct {
 // aggregator is one of the three: what it is called, takes, answers and sends.
 type aggregator struct {
 	Needs
-	takes   []takes
-	admits  func(r *http.Request, secrets map[string]string) bool
-	answer  func(call Call, v verdict) (status int, body any) // no body: nil
-	shelf   func(menu []byte, a Account) (Shelf, error)
-	order   func(b Basket, a Account) (sent, error)
-	cancel  func(id string) sent
-	contact func(request, order, phone, failure string) sent            // nil: it has no such action
-	sign    func(h http.Header, body []byte, secrets map[string]string) // as its README says
+	routes          []route
+	authorized      func(r *http.Request, secrets map[string]string) bool
+	response        func(call Call, v result) (status int, body any) // no body: nil
+	parseMenu       func(menu []byte, a Account) (Menu, error)
+	newOrder        func(b Basket, a Account) (message, error)
+	cancelOrder     func(id string) message
+	contactCallback func(request, order, phone, failure string) message         // nil: it has no such action
+	sign            func(h http.Header, body []byte, secrets map[string]string) // as its README says
 }
 
 // Needs are the names by which a plugin asks for what it needs to reach the
@@ -129,8 +129,8 @@ type Needs struct {
 
 var aggregators = []*aggregator{&aggregatorA, &aggregatorB, &aggregatorC}
 
-// Played lists the aggregators that are played, by their plugins.
-func Played() []Needs {
+// Aggregators lists the aggregators that are played, by their plugins.
+func Aggregators() []Needs {
 	list := make([]Needs, len(aggregators))
 	for i, a := range aggregators {
 		list[i] = a.Needs
@@ -138,15 +138,15 @@ func Played() []Needs {
 	return list
 }
 
-func playedBy(plugin string) *aggregator {
+func aggregatorOf(plugin string) *aggregator {
 	if i := slices.IndexFunc(aggregators, func(a *aggregator) bool { return a.Plugin == plugin }); i >= 0 {
 		return aggregators[i]
 	}
 	return nil
 }
 
-// same compares a credential with what is expected; an empty one is never right.
-func same(given, expected string) bool {
+// secretsEqual compares a credential with what is expected; an empty one is never right.
+func secretsEqual(given, expected string) bool {
 	return expected != "" && subtle.ConstantTimeCompare([]byte(given), []byte(expected)) == 1
 }
 
@@ -159,12 +159,12 @@ func marshal(value any) []byte {
 	return text
 }
 
-// reading is a reader of a body of type T.
-func reading[T any](say func(r *http.Request, body T) told) func(*http.Request, []byte) (told, error) {
-	return func(r *http.Request, body []byte) (told, error) {
-		read, err := strictly[T](body)
+// bodyParser is a reader of a body of type T.
+func bodyParser[T any](say func(r *http.Request, body T) update) func(*http.Request, []byte) (update, error) {
+	return func(r *http.Request, body []byte) (update, error) {
+		read, err := decodeStrict[T](body)
 		if err != nil {
-			return told{}, err
+			return update{}, err
 		}
 		return say(r, read), nil
 	}
@@ -173,8 +173,8 @@ func reading[T any](say func(r *http.Request, body T) told) func(*http.Request, 
 // cancelReason is why customers cancel.
 const cancelReason = "customer changed their mind"
 
-// shortOf says what of an order is out of stock.
-func shortOf(mayEdit bool, dishes, options []string) string {
+// outOfStockText says what of an order is out of stock.
+func outOfStockText(mayEdit bool, dishes, options []string) string {
 	what := "out of stock: " + strings.Join(slices.Concat(dishes, options), ", ")
 	if mayEdit {
 		what += "; the customer may edit the order"

@@ -34,8 +34,8 @@ type (
 		} `json:"categories"`
 		Products       []productA       `json:"products"`
 		ModifierGroups []modifierGroupA `json:"modifier_groups"`
-		Taxes          []levyA          `json:"taxes"`
-		Charges        []levyA          `json:"charges"`
+		Taxes          []adjustmentA    `json:"taxes"`
+		Charges        []adjustmentA    `json:"charges"`
 	}
 	hoursA struct {
 		Day  string `json:"day" as:"weekday"`
@@ -75,7 +75,7 @@ type (
 		Position       int64    `json:"position"`
 		ModifierGroups []string `json:"modifier_groups,omitempty"`
 	}
-	levyA struct {
+	adjustmentA struct {
 		Code     string   `json:"code" as:"id"`
 		Name     string   `json:"name"`
 		Value    string   `json:"value" as:"decimal"`
@@ -133,52 +133,52 @@ type (
 var aggregatorA = aggregator{
 	Needs: Needs{Plugin: "aggregator-a", Endpoints: []string{"partner_api"}, Outgoing: "api_key",
 		Inbound: "webhook_secret"},
-	takes: []takes{
-		{"PUT /v2/outlets/{store}/menu", CallMenu, reading(func(_ *http.Request, m menuA) told {
-			return told{store: m.Outlet.ID, ref: m.Outlet.Reference, open: &m.Outlet.Open, dishes: len(m.Products)}
+	routes: []route{
+		{"PUT /v2/outlets/{store}/menu", CallMenu, bodyParser(func(_ *http.Request, m menuA) update {
+			return update{store: m.Outlet.ID, storeRef: m.Outlet.Reference, open: &m.Outlet.Open, itemCount: len(m.Products)}
 		})},
-		{"PUT /v2/outlets/{store}/state", CallStoreState, reading(func(r *http.Request, s stateA) told {
-			return told{store: r.PathValue("store"), open: &s.Open}
+		{"PUT /v2/outlets/{store}/state", CallStoreState, bodyParser(func(r *http.Request, s stateA) update {
+			return update{store: r.PathValue("store"), open: &s.Open}
 		})},
-		{"PUT /v2/outlets/{store}/listing", CallListing, reading(func(r *http.Request, l listingA) told {
-			return told{store: r.PathValue("store"), listed: &l.Listed}
+		{"PUT /v2/outlets/{store}/listing", CallListing, bodyParser(func(r *http.Request, l listingA) update {
+			return update{store: r.PathValue("store"), listed: &l.Listed}
 		})},
-		{"POST /v2/outlets/{store}/availability", CallItemState, reading(func(r *http.Request, a availabilityA) told {
-			return told{store: r.PathValue("store"), toggle: &toggle{a.Available, a.Products, a.Modifiers}}
+		{"POST /v2/outlets/{store}/availability", CallItemState, bodyParser(func(r *http.Request, a availabilityA) update {
+			return update{store: r.PathValue("store"), availability: &availabilityChange{a.Available, a.Products, a.Modifiers}}
 		})},
 		{"POST /v2/orders/{order}/accept", CallDecision,
-			ofOrder(func(a acceptA) string { return readyIn("accepted", a.PrepMinutes) })},
+			orderParser(func(a acceptA) string { return readyIn("accepted", a.PrepMinutes) })},
 		{"POST /v2/orders/{order}/reject", CallDecision,
-			ofOrder(func(a rejectA) string { return strings.TrimSuffix("rejected: "+a.Reason, ": ") })},
-		{"POST /v2/orders/{order}/status", CallStatus, ofOrder(func(s statusA) string { return s.Status })},
+			orderParser(func(a rejectA) string { return strings.TrimSuffix("rejected: "+a.Reason, ": ") })},
+		{"POST /v2/orders/{order}/status", CallStatus, orderParser(func(s statusA) string { return s.Status })},
 		{"POST /v2/orders/{order}/out-of-stock", CallItemsOOS,
-			ofOrder(func(o outOfStockA) string { return shortOf(o.MayEdit, o.Products, o.Modifiers) })},
+			orderParser(func(o outOfStockA) string { return outOfStockText(o.MayEdit, o.Products, o.Modifiers) })},
 		{"POST /v2/orders/{order}/rider-temperature", CallAction,
-			ofOrder(func(t temperatureA) string { return fmt.Sprintf("rider_body_temp %v °F", t.Fahrenheit) })},
+			orderParser(func(t temperatureA) string { return fmt.Sprintf("rider_body_temp %v °F", t.Fahrenheit) })},
 		{"POST /v2/orders/{order}/rider-mask", CallAction,
-			ofOrder(func(m maskA) string { return fmt.Sprintf("rider_with_mask %t", m.Wearing) })},
+			orderParser(func(m maskA) string { return fmt.Sprintf("rider_with_mask %t", m.Wearing) })},
 		{"POST /v2/orders/{order}/additional-rider", CallAction,
-			ofOrder(func(additionalRiderA) string { return "request_additional_rider" })},
-		{"POST /v2/orders/{order}/customer-contact", CallAction, reading(func(r *http.Request, c contactA) told {
-			return told{order: r.PathValue("order"), what: "fetch_customer_data", id: c.RequestID}
+			orderParser(func(additionalRiderA) string { return "request_additional_rider" })},
+		{"POST /v2/orders/{order}/customer-contact", CallAction, bodyParser(func(r *http.Request, c contactA) update {
+			return update{order: r.PathValue("order"), summary: "fetch_customer_data", requestID: c.RequestID}
 		})},
 	},
-	admits: func(r *http.Request, secrets map[string]string) bool {
-		return same(r.Header.Get("X-Partner-Key"), secrets["api_key"])
+	authorized: func(r *http.Request, secrets map[string]string) bool {
+		return secretsEqual(r.Header.Get("X-Partner-Key"), secrets["api_key"])
 	},
-	answer: answerA, shelf: shelfA, order: orderA,
-	cancel: func(id string) sent {
-		return sent{CallCancel, "orders", id, marshal(map[string]any{
+	response: responseA, parseMenu: parseMenuA, newOrder: orderA,
+	cancelOrder: func(id string) message {
+		return message{CallCancel, "orders", id, marshal(map[string]any{
 			"event": "order.cancelled", "order": map[string]any{"id": id}, "reason": cancelReason})}
 	},
-	contact: func(request, order, phone, failure string) sent {
+	contactCallback: func(request, order, phone, failure string) message {
 		body := map[string]any{"request_id": request, "order_id": order}
 		if failure != "" {
 			body["error"] = failure
 		} else {
 			body["masked_phone"] = phone
 		}
-		return sent{CallCallback, "customer-data", order, marshal(body)}
+		return message{CallCallback, "customer-data", order, marshal(body)}
 	},
 	sign: func(h http.Header, body []byte, secrets map[string]string) {
 		mac := hmac.New(sha256.New, []byte(secrets["webhook_secret"]))
@@ -187,9 +187,9 @@ var aggregatorA = aggregator{
 	},
 }
 
-// ofOrder reads what says something of the order in the path.
-func ofOrder[T any](say func(T) string) func(*http.Request, []byte) (told, error) {
-	return reading(func(r *http.Request, body T) told { return told{order: r.PathValue("order"), what: say(body)} })
+// orderParser reads what says something of the order in the path.
+func orderParser[T any](say func(T) string) func(*http.Request, []byte) (update, error) {
+	return bodyParser(func(r *http.Request, body T) update { return update{order: r.PathValue("order"), summary: say(body)} })
 }
 
 // readyIn adds to a decision how long the kitchen takes, where it says so.
@@ -200,9 +200,9 @@ func readyIn(decision string, minutes int64) string {
 	return fmt.Sprintf("%s, ready in %d min", decision, minutes)
 }
 
-func answerA(call Call, v verdict) (int, any) {
-	status := statuses[v.kind]
-	if v.kind == failing {
+func responseA(call Call, v result) (int, any) {
+	status := httpStatuses[v.kind]
+	if v.kind == resultFault {
 		status = v.status
 	}
 	body := map[string]any{"message": v.message}
@@ -218,16 +218,16 @@ func answerA(call Call, v verdict) (int, any) {
 			problems = append(problems,
 				map[string]string{"kind": p.kind, "id": p.id, "code": p.code, "detail": p.detail})
 		}
-		body["accepted"], body["problems"] = v.kind == taken, problems
+		body["accepted"], body["problems"] = v.kind == resultAccepted, problems
 	}
 	return status, body
 }
 
-func shelfA(menu []byte, _ Account) (Shelf, error) {
-	m, err := strictly[menuA](menu)
-	groups := make(map[string]Choice, len(m.ModifierGroups))
+func parseMenuA(menu []byte, _ Account) (Menu, error) {
+	m, err := decodeStrict[menuA](menu)
+	groups := make(map[string]OptionGroup, len(m.ModifierGroups))
 	for _, g := range m.ModifierGroups {
-		c := Choice{Min: g.Min, Max: -1}
+		c := OptionGroup{Min: g.Min, Max: -1}
 		if g.Max != nil {
 			c.Max = *g.Max
 		}
@@ -236,13 +236,13 @@ func shelfA(menu []byte, _ Account) (Shelf, error) {
 		}
 		groups[g.ID] = c
 	}
-	shelf := Shelf{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
+	shelf := Menu{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
 	for _, p := range m.Products {
-		d := Dish{Ref: p.ID, Title: p.Name, Price: p.Price, Out: p.Stock != nil && *p.Stock == 0}
+		d := Item{Ref: p.ID, Title: p.Name, Price: p.Price, OutOfStock: p.Stock != nil && *p.Stock == 0}
 		for _, id := range p.ModifierGroups {
-			d.Choices = append(d.Choices, groups[id])
+			d.OptionGroups = append(d.OptionGroups, groups[id])
 		}
-		shelf.Dishes = append(shelf.Dishes, d)
+		shelf.Items = append(shelf.Items, d)
 	}
 	return shelf, err
 }
@@ -259,7 +259,7 @@ type lineA struct {
 
 // orderA leaves fees, taxes and totals to who reads it: A works them out of the
 // taxes and charges that its menu came with.
-func orderA(b Basket, _ Account) (sent, error) {
+func orderA(b Basket, _ Account) (message, error) {
 	lines := make([]lineA, len(b.Lines))
 	for i, l := range b.Lines {
 		lines[i] = lineA{l.Ref, l.Title, l.Quantity, json.Number(l.Price), l.Note, nil}
@@ -271,10 +271,10 @@ func orderA(b Basket, _ Account) (sent, error) {
 	c := b.Customer
 	order := map[string]any{
 		"id": json.Number(b.Number), "outlet_id": b.Code, "outlet_reference": b.Store, "fulfilment": b.Mode,
-		"delivered_by": map[string]string{BySelf: "merchant", ByPartner: "platform"}[b.Carrier], "bulk": b.Bulk,
+		"delivered_by": map[string]string{BySelf: "merchant", ByPartner: "platform"}[b.DeliveredBy], "bulk": b.Bulk,
 		"note": b.Note, "lines": lines,
 		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
 			"line1": c.Street, "city": c.City, "postcode": c.Zip, "lat": c.Point.Latitude, "lng": c.Point.Longitude}},
 	}
-	return sent{CallOrder, "orders", b.Number, marshal(map[string]any{"event": "order.created", "order": order})}, nil
+	return message{CallOrder, "orders", b.Number, marshal(map[string]any{"event": "order.created", "order": order})}, nil
 }

@@ -122,44 +122,44 @@ type (
 var aggregatorB = aggregator{
 	Needs: Needs{Plugin: "aggregator-b", Endpoints: []string{"catalogue_api", "delivery_api"}, Outgoing: "access_token",
 		Inbound: "callback_token"},
-	takes: []takes{
-		{"POST /api/restaurants/{store}/catalogue", CallMenu, reading(func(_ *http.Request, c catalogueB) told {
+	routes: []route{
+		{"POST /api/restaurants/{store}/catalogue", CallMenu, bodyParser(func(_ *http.Request, c catalogueB) update {
 			dishes := map[string]bool{}
 			c.each(func(d *dishB) { dishes[d.ID] = true })
-			return told{store: c.Restaurant.ID, ref: c.Restaurant.Ref, open: &c.Restaurant.Accepts, dishes: len(dishes)}
+			return update{store: c.Restaurant.ID, storeRef: c.Restaurant.Ref, open: &c.Restaurant.Accepts, itemCount: len(dishes)}
 		})},
-		{"PUT /api/restaurants/{store}/opening", CallStoreState, reading(func(r *http.Request, o openingB) told {
-			return told{store: r.PathValue("store"), open: &o.Accepts}
+		{"PUT /api/restaurants/{store}/opening", CallStoreState, bodyParser(func(r *http.Request, o openingB) update {
+			return update{store: r.PathValue("store"), open: &o.Accepts}
 		})},
-		{"PUT /api/restaurants/{store}/listing", CallListing, reading(func(r *http.Request, l listingB) told {
-			return told{store: r.PathValue("store"), listed: &l.Listed}
+		{"PUT /api/restaurants/{store}/listing", CallListing, bodyParser(func(r *http.Request, l listingB) update {
+			return update{store: r.PathValue("store"), listed: &l.Listed}
 		})},
-		{"POST /api/restaurants/{store}/stock", CallItemState, reading(func(r *http.Request, s stockB) told {
-			return told{store: r.PathValue("store"), toggle: &toggle{s.InStock, s.Dishes, s.AddOns}}
+		{"POST /api/restaurants/{store}/stock", CallItemState, bodyParser(func(r *http.Request, s stockB) update {
+			return update{store: r.PathValue("store"), availability: &availabilityChange{s.InStock, s.Dishes, s.AddOns}}
 		})},
-		{"POST /api/orders/{order}/decision", CallDecision, ofOrder(func(d decisionB) string {
+		{"POST /api/orders/{order}/decision", CallDecision, orderParser(func(d decisionB) string {
 			return readyIn(strings.TrimSuffix(d.Decision+": "+d.Reason, ": "), d.ReadyIn/60)
 		})},
-		{"POST /api/orders/{order}/progress", CallStatus, ofOrder(func(p progressB) string { return p.Progress })},
+		{"POST /api/orders/{order}/progress", CallStatus, orderParser(func(p progressB) string { return p.Progress })},
 		{"POST /api/orders/{order}/missing", CallItemsOOS,
-			ofOrder(func(m missingB) string { return shortOf(m.Substitute, m.Dishes, m.AddOns) })},
-		{"POST /api/orders/{order}/delivery-state", CallRiderStatus, ofOrder(func(d deliveryB) string {
+			orderParser(func(m missingB) string { return outOfStockText(m.Substitute, m.Dishes, m.AddOns) })},
+		{"POST /api/orders/{order}/delivery-state", CallRiderStatus, orderParser(func(d deliveryB) string {
 			if d.Rider == nil {
 				return d.State
 			}
 			return d.State + " " + cmp.Or(d.Rider.Name, d.Rider.Phone)
 		})},
-		{"PUT /api/orders/{order}/rider-position", CallRiderLocation, reading(func(r *http.Request, p positionB) told {
-			return told{order: r.PathValue("order"), point: &Point{p.Lat, p.Lng}}
+		{"PUT /api/orders/{order}/rider-position", CallRiderLocation, bodyParser(func(r *http.Request, p positionB) update {
+			return update{order: r.PathValue("order"), location: &Point{p.Lat, p.Lng}}
 		})},
 	},
-	admits: func(r *http.Request, secrets map[string]string) bool {
+	authorized: func(r *http.Request, secrets map[string]string) bool {
 		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		return bearer && same(given, secrets["access_token"])
+		return bearer && secretsEqual(given, secrets["access_token"])
 	},
-	answer: answerB, shelf: shelfB, order: orderB,
-	cancel: func(id string) sent {
-		return sent{CallCancel, "cancellation", id, marshal(map[string]any{"orderId": id, "reason": cancelReason})}
+	response: responseB, parseMenu: parseMenuB, newOrder: orderB,
+	cancelOrder: func(id string) message {
+		return message{CallCancel, "cancellation", id, marshal(map[string]any{"orderId": id, "reason": cancelReason})}
 	},
 	sign: func(h http.Header, _ []byte, secrets map[string]string) {
 		h.Set("Authorization", "Bearer "+secrets["callback_token"])
@@ -181,11 +181,11 @@ func (c *catalogueB) each(visit func(*dishB)) {
 	}
 }
 
-func answerB(_ Call, v verdict) (int, any) {
+func responseB(_ Call, v result) (int, any) {
 	switch {
-	case v.kind == failing:
+	case v.kind == resultFault:
 		return v.status, map[string]any{"message": v.message}
-	case v.kind == taken && len(v.problems) == 0:
+	case v.kind == resultAccepted && len(v.problems) == 0:
 		return http.StatusNoContent, nil
 	}
 	body := map[string]any{"message": v.message}
@@ -196,36 +196,36 @@ func answerB(_ Call, v verdict) (int, any) {
 		}
 		body["rejected"] = rejected
 	}
-	return statuses[v.kind], body
+	return httpStatuses[v.kind], body
 }
 
-func shelfB(menu []byte, _ Account) (Shelf, error) {
-	c, err := strictly[catalogueB](menu)
-	shelf, seen := Shelf{Store: c.Restaurant.Ref, Code: c.Restaurant.ID}, map[string]bool{}
+func parseMenuB(menu []byte, _ Account) (Menu, error) {
+	c, err := decodeStrict[catalogueB](menu)
+	shelf, seen := Menu{Store: c.Restaurant.Ref, Code: c.Restaurant.ID}, map[string]bool{}
 	c.each(func(d *dishB) {
 		if seen[d.ID] {
 			return
 		}
 		seen[d.ID] = true
-		dish := Dish{Ref: d.ID, Title: d.Title, Price: d.Price.Amount}
+		dish := Item{Ref: d.ID, Title: d.Title, Price: d.Price.Amount}
 		for _, set := range d.AddOns {
-			choice := Choice{Min: set.Min, Max: set.Max}
+			choice := OptionGroup{Min: set.Min, Max: set.Max}
 			if set.Max == 0 {
 				choice.Max = -1
 			}
 			for _, o := range set.AddOns {
 				choice.Options = append(choice.Options, Option{o.ID, o.Title, o.Price.Amount})
 			}
-			dish.Choices = append(dish.Choices, choice)
+			dish.OptionGroups = append(dish.OptionGroups, choice)
 		}
-		shelf.Dishes = append(shelf.Dishes, dish)
+		shelf.Items = append(shelf.Items, dish)
 	})
 	return shelf, err
 }
 
 // orderB leaves fees, taxes and the total to who reads it.
-func orderB(b Basket, _ Account) (sent, error) {
-	mode := map[string]string{BySelf: "SELF_DELIVERY", ByPartner: "DELIVERY"}[b.Carrier]
+func orderB(b Basket, _ Account) (message, error) {
+	mode := map[string]string{BySelf: "SELF_DELIVERY", ByPartner: "DELIVERY"}[b.DeliveredBy]
 	if b.Mode == Pickup {
 		mode = "TAKEAWAY"
 	}
@@ -240,7 +240,7 @@ func orderB(b Basket, _ Account) (sent, error) {
 			"note": l.Note, "addOns": addOns}
 	}
 	c, id := b.Customer, "B-"+b.Number
-	return sent{CallOrder, "order", id, marshal(map[string]any{
+	return message{CallOrder, "order", id, marshal(map[string]any{
 		"orderId": id, "restaurantId": b.Code, "restaurantRef": b.Store, "mode": mode, "largeOrder": b.Bulk,
 		"cart": cart, "note": b.Note,
 		"customer": map[string]any{"fullName": c.Name, "phone": c.Phone, "street": c.Street, "city": c.City,

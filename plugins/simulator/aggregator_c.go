@@ -91,43 +91,43 @@ var stagesC = map[int64]string{30: "ready", 40: "dispatched", 50: "completed", 9
 
 var aggregatorC = aggregator{
 	Needs: Needs{Plugin: "aggregator-c", Endpoints: []string{"gateway"}, Outgoing: "app_key", Inbound: "shop_token"},
-	takes: []takes{
-		{"POST /gw/menu.replace", CallMenu, func(_ *http.Request, body []byte) (told, error) {
-			m, err := strictly[menuC](body)
+	routes: []route{
+		{"POST /gw/menu.replace", CallMenu, func(_ *http.Request, body []byte) (update, error) {
+			m, err := decodeStrict[menuC](body)
 			open, err := openC(m.Shop.Status, err)
-			return told{store: m.Shop.Code, ref: m.Shop.Ref, open: open, dishes: len(m.Dishes)}, err
+			return update{store: m.Shop.Code, storeRef: m.Shop.Ref, open: open, itemCount: len(m.Dishes)}, err
 		}},
-		{"POST /gw/shop.status", CallStoreState, func(_ *http.Request, body []byte) (told, error) {
-			s, err := strictly[statusC](body)
+		{"POST /gw/shop.status", CallStoreState, func(_ *http.Request, body []byte) (update, error) {
+			s, err := decodeStrict[statusC](body)
 			open, err := openC(s.Status, err)
-			return told{store: s.Shop, open: open}, err
+			return update{store: s.Shop, open: open}, err
 		}},
 		{"POST /gw/shop.listing", CallListing,
-			reading(func(_ *http.Request, l listingC) told { return told{store: l.Shop, listed: &l.Listed} })},
-		{"POST /gw/order.soldout", CallItemsOOS, reading(func(_ *http.Request, o soldOutC) told {
-			return told{order: o.No, what: shortOf(o.Swap, o.Dishes, o.Extras)}
+			bodyParser(func(_ *http.Request, l listingC) update { return update{store: l.Shop, listed: &l.Listed} })},
+		{"POST /gw/order.soldout", CallItemsOOS, bodyParser(func(_ *http.Request, o soldOutC) update {
+			return update{order: o.No, summary: outOfStockText(o.Swap, o.Dishes, o.Extras)}
 		})},
-		{"POST /gw/dish.switch", CallItemState, reading(func(_ *http.Request, s switchC) told {
-			return told{store: s.Shop, toggle: &toggle{s.On, s.Dishes, s.Extras}}
+		{"POST /gw/dish.switch", CallItemState, bodyParser(func(_ *http.Request, s switchC) update {
+			return update{store: s.Shop, availability: &availabilityChange{s.On, s.Dishes, s.Extras}}
 		})},
-		{"POST /gw/order.reply", CallDecision, reading(func(_ *http.Request, r replyC) told {
+		{"POST /gw/order.reply", CallDecision, bodyParser(func(_ *http.Request, r replyC) update {
 			what := map[bool]string{true: "accepted", false: "refused"}[r.Accept]
-			return told{order: r.No, what: readyIn(strings.TrimSuffix(what+": "+r.Why, ": "), r.Minutes)}
+			return update{order: r.No, summary: readyIn(strings.TrimSuffix(what+": "+r.Why, ": "), r.Minutes)}
 		})},
-		{"POST /gw/order.stage", CallStatus, func(_ *http.Request, body []byte) (told, error) {
-			s, err := strictly[stageC](body)
+		{"POST /gw/order.stage", CallStatus, func(_ *http.Request, body []byte) (update, error) {
+			s, err := decodeStrict[stageC](body)
 			if err == nil && stagesC[s.Stage] == "" {
-				err = formFaults{fmt.Sprintf("stage %d must be 30, 40, 50 or 90", s.Stage)}
+				err = formatErrors{fmt.Sprintf("stage %d must be 30, 40, 50 or 90", s.Stage)}
 			}
-			return told{order: s.No, what: stagesC[s.Stage]}, err
+			return update{order: s.No, summary: stagesC[s.Stage]}, err
 		}},
 	},
-	admits: func(r *http.Request, secrets map[string]string) bool {
-		return same(r.Header.Get("X-App-Key"), secrets["app_key"])
+	authorized: func(r *http.Request, secrets map[string]string) bool {
+		return secretsEqual(r.Header.Get("X-App-Key"), secrets["app_key"])
 	},
-	answer: answerC, shelf: shelfC, order: orderC,
-	cancel: func(id string) sent {
-		return sent{CallCancel, "message", id,
+	response: responseC, parseMenu: parseMenuC, newOrder: orderC,
+	cancelOrder: func(id string) message {
+		return message{CallCancel, "message", id,
 			marshal(map[string]any{"type": "ORDER_CANCEL", "data": map[string]any{"no": id, "why": cancelReason}})}
 	},
 	sign: func(h http.Header, _ []byte, secrets map[string]string) { h.Set("X-Shop-Token", secrets["shop_token"]) },
@@ -136,18 +136,18 @@ var aggregatorC = aggregator{
 func openC(status int64, err error) (*bool, error) {
 	open := status == 1
 	if err == nil && status != 0 && status != 1 {
-		err = formFaults{fmt.Sprintf("status %d must be 0 or 1", status)}
+		err = formatErrors{fmt.Sprintf("status %d must be 0 or 1", status)}
 	}
 	return &open, err
 }
 
-// answerC answers 200 to all but a machine's failure; the code tells.
-func answerC(call Call, v verdict) (int, any) {
-	if v.kind == failing {
+// responseC answers 200 to all but a machine's failure; the code tells.
+func responseC(call Call, v result) (int, any) {
+	if v.kind == resultFault {
 		return v.status, map[string]any{"code": v.status, "msg": v.message}
 	}
-	body := map[string]any{"code": statuses[v.kind], "msg": v.message}
-	if v.kind == taken {
+	body := map[string]any{"code": httpStatuses[v.kind], "msg": v.message}
+	if v.kind == resultAccepted {
 		body["code"] = 0
 	}
 	if call == CallMenu || call == CallItemState {
@@ -160,13 +160,13 @@ func answerC(call Call, v verdict) (int, any) {
 	return http.StatusOK, body
 }
 
-func shelfC(menu []byte, a Account) (Shelf, error) {
-	m, err := strictly[menuC](menu)
+func parseMenuC(menu []byte, a Account) (Menu, error) {
+	m, err := decodeStrict[menuC](menu)
 	digits, _ := sdk.MinorDigits(a.Currency)
 	price := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
-	choices := make(map[string]*Choice, len(m.Choices))
+	choices := make(map[string]*OptionGroup, len(m.Choices))
 	for _, c := range m.Choices {
-		choices[c.Code] = &Choice{Min: c.Min, Max: c.Max}
+		choices[c.Code] = &OptionGroup{Min: c.Min, Max: c.Max}
 	}
 	for _, e := range m.Extras {
 		for _, code := range e.Choices {
@@ -175,15 +175,15 @@ func shelfC(menu []byte, a Account) (Shelf, error) {
 			}
 		}
 	}
-	shelf := Shelf{Store: m.Shop.Ref, Code: m.Shop.Code}
+	shelf := Menu{Store: m.Shop.Ref, Code: m.Shop.Code}
 	for _, d := range m.Dishes {
-		dish := Dish{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), Out: d.Left == 0}
+		dish := Item{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), OutOfStock: d.Left == 0}
 		for _, code := range d.Choices {
 			if c := choices[code]; c != nil {
-				dish.Choices = append(dish.Choices, *c)
+				dish.OptionGroups = append(dish.OptionGroups, *c)
 			}
 		}
-		shelf.Dishes = append(shelf.Dishes, dish)
+		shelf.Items = append(shelf.Items, dish)
 	}
 	return shelf, err
 }
@@ -202,7 +202,7 @@ type lineC struct {
 const taxPercentC = 5
 
 // orderC is paid by what its lines and their tax come to: the simulated C adds no fees.
-func orderC(b Basket, a Account) (sent, error) {
+func orderC(b Basket, a Account) (message, error) {
 	var total int64
 	var wrong error
 	digits, _ := sdk.MinorDigits(a.Currency)
@@ -229,9 +229,9 @@ func orderC(b Basket, a Account) (sent, error) {
 	total += tax
 	taxes := []map[string]any{{"name": "Tax", "code": "TAX", "minor": tax}}
 	c, id := b.Customer, "C"+b.Number
-	return sent{CallOrder, "message", id, marshal(map[string]any{"type": "ORDER_NEW", "data": map[string]any{
+	return message{CallOrder, "message", id, marshal(map[string]any{"type": "ORDER_NEW", "data": map[string]any{
 		"no": id, "shop_code": b.Code, "shop_ref": b.Store, "pickup": b.Mode == Pickup,
-		"own_rider": b.Carrier == BySelf, "group_order": b.Bulk,
+		"own_rider": b.DeliveredBy == BySelf, "group_order": b.Bulk,
 		"lines": lines, "taxes": taxes,
 		"total_minor": total, "paid_minor": total, "paid_by": "wallet", "remark": b.Note,
 		"recipient": map[string]any{"name": c.Name, "tel": c.Phone, "address": c.Street, "city": c.City, "zip": c.Zip},

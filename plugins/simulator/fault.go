@@ -112,25 +112,25 @@ func (f Fault) Check() error {
 // Bounds of faults: how many are in force at once, and of one space, and how long
 // one lasts that is not to be taken away.
 const (
-	maxFaultsSet     = 100
+	maxActiveFaults  = 100
 	maxFaultsOfSpace = 20
 	maxLastsMS       = 24 * 3600 * 1000
 )
 
-// faults are those in force.
-type faults struct {
+// faultSet are those in force.
+type faultSet struct {
 	now  func() time.Time
 	mu   sync.Mutex
 	last int
-	list []*setFault
+	list []*activeFault
 }
 
-type setFault struct {
+type activeFault struct {
 	Fault
-	lot *rand.Rand
+	random *rand.Rand
 }
 
-func (s *faults) add(f Fault) (Fault, error) {
+func (s *faultSet) add(f Fault) (Fault, error) {
 	if err := f.Check(); err != nil {
 		return f, err
 	}
@@ -143,7 +143,7 @@ func (s *faults) add(f Fault) (Fault, error) {
 			ofSpace++
 		}
 	}
-	if len(s.list) == maxFaultsSet || f.Space != "" && ofSpace == maxFaultsOfSpace {
+	if len(s.list) == maxActiveFaults || f.Space != "" && ofSpace == maxFaultsOfSpace {
 		return f, fmt.Errorf("fault: %d are already on, %d of them in this space: remove some first", len(s.list),
 			ofSpace)
 	}
@@ -155,18 +155,18 @@ func (s *faults) add(f Fault) (Fault, error) {
 	if f.LastsMS > 0 {
 		f.Until = s.now().Add(time.Duration(f.LastsMS) * time.Millisecond)
 	}
-	s.list = append(s.list, &setFault{f, rand.New(rand.NewPCG(f.Seed, 0))})
+	s.list = append(s.list, &activeFault{f, rand.New(rand.NewPCG(f.Seed, 0))})
 	return f, nil
 }
 
 // expire takes away the faults whose time is over. The caller holds mu.
-func (s *faults) expire() {
+func (s *faultSet) expire() {
 	now := s.now()
-	s.list = slices.DeleteFunc(s.list, func(f *setFault) bool { return !f.Until.IsZero() && !now.Before(f.Until) })
+	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return !f.Until.IsZero() && !now.Before(f.Until) })
 }
 
-// all are the faults in force that may befall a space; "" stands for any.
-func (s *faults) all(space string) []Fault {
+// active are the faults in force that may befall a space; "" stands for any.
+func (s *faultSet) active(space string) []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
@@ -180,17 +180,17 @@ func (s *faults) all(space string) []Fault {
 }
 
 // remove takes away the faults that are meant, and tells whether there was one.
-func (s *faults) remove(meant func(Fault) bool) bool {
+func (s *faultSet) remove(meant func(Fault) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(f *setFault) bool { return meant(f.Fault) })
+	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return meant(f.Fault) })
 	return len(s.list) < before
 }
 
-// strike tells the fault that befalls a call: the first in force that is meant for
+// match tells the fault that befalls a call: the first in force that is meant for
 // it and, where it has a probability, drawn.
-func (s *faults) strike(a Account, call Call) (Fault, bool) {
+func (s *faultSet) match(a Account, call Call) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
@@ -199,7 +199,7 @@ func (s *faults) strike(a Account, call Call) (Fault, bool) {
 		meant := (f.Space == "" || f.Space == a.Space) &&
 			(f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&
 			(f.Call == "" || f.Call == call) && out == (f.Kind == FaultDuplicate) && (f.Times == 0 || f.Hits < f.Times)
-		if meant && (f.Probability == 0 || f.lot.Float64() < f.Probability) {
+		if meant && (f.Probability == 0 || f.random.Float64() < f.Probability) {
 			f.Hits++
 			return f.Fault, true
 		}

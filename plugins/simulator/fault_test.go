@@ -11,12 +11,12 @@ import (
 // strikes tells what befalls n calls.
 func strikes(t *testing.T, f Fault, n int) string {
 	t.Helper()
-	set := faults{now: time.Now}
+	set := faultSet{now: time.Now}
 	_, err := set.add(f)
 	require.NoError(t, err)
 	var out strings.Builder
 	for range n {
-		_, struck := set.strike(Account{Space: "7", Platform: "tasty", Plugin: "aggregator-a"}, CallMenu)
+		_, struck := set.match(Account{Space: "7", Platform: "tasty", Plugin: "aggregator-a"}, CallMenu)
 		out.WriteString(map[bool]string{true: "x", false: "."}[struck])
 	}
 	return out.String()
@@ -113,7 +113,7 @@ func TestFaultsDelayHangAndReset(t *testing.T) {
 			ended <- err
 		}()
 		if kind == "hang" {
-			require.Eventually(t, func() bool { return b.faults.all("")[0].Hits == 1 }, 10*time.Second,
+			require.Eventually(t, func() bool { return b.faults.active("")[0].Hits == 1 }, 10*time.Second,
 				time.Millisecond)
 			require.Empty(t, ended)
 			b.end() // what hangs ends with the simulator
@@ -126,7 +126,7 @@ func TestFaultsDelayHangAndReset(t *testing.T) {
 
 // latestReceived is what the account a of space 7 keeps, also after the server's end.
 func (b *bench) latestReceived() []Received {
-	at, _, err := b.stand(b.t.Context(), "7", "a")
+	at, _, err := b.accountState(b.t.Context(), "7", "a")
 	require.NoError(b.t, err)
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -143,7 +143,7 @@ func TestFaultsAreListedAndRemoved(t *testing.T) {
 	require.Equal(t, 400, b.admin("DELETE", "faults/1", "", nil).status)
 	b.admin("DELETE", "faults", "", &list)
 	require.Empty(t, list)
-	for range maxFaultsSet {
+	for range maxActiveFaults {
 		b.admin("POST", "faults", `{"kind":"hang","call":"status"}`, new(Fault))
 	}
 	require.Equal(t, 400, b.admin("POST", "faults", `{"kind":"hang"}`, nil).status)
@@ -151,16 +151,16 @@ func TestFaultsAreListedAndRemoved(t *testing.T) {
 
 func TestFaultExpires(t *testing.T) {
 	now := time.Unix(0, 0)
-	set := faults{now: func() time.Time { return now }}
+	set := faultSet{now: func() time.Time { return now }}
 	of := func(space string) Fault { return Fault{Kind: FaultReset, Space: space, LastsMS: 1000} }
 	f, err := set.add(of("7"))
 	require.NoError(t, err)
 	require.Equal(t, now.Add(time.Second), f.Until)
 	account := Account{Space: "7", Platform: "tasty", Plugin: "aggregator-a"}
 	for _, want := range []bool{true, false} {
-		_, struck := set.strike(account, CallMenu)
+		_, struck := set.match(account, CallMenu)
 		require.Equal(t, want, struck)
-		require.Equal(t, want, len(set.all("")) == 1)
+		require.Equal(t, want, len(set.active("")) == 1)
 		now = now.Add(time.Second)
 	}
 	for range maxFaultsOfSpace {

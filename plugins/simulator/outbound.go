@@ -25,19 +25,19 @@ type Sent struct {
 	Twice    bool    `json:"twice,omitempty"` // it was sent again, by a fault
 }
 
-// maxAnswer is how much of the hub's answer is read, in bytes.
-const maxAnswer = 64 << 10
+// maxResponse is how much of the hub's answer is read, in bytes.
+const maxResponse = 64 << 10
 
 // errNotSent says that a message is none that can be sent.
 var errNotSent = errors.New("not sent")
 
 // Place places an order in the account's own format. ErrNoAccount where there is none.
 func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket) (Sent, error) {
-	at, account, err := s.stand(ctx, space, platform)
+	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
 		return Sent{}, err
 	}
-	m, err := playedBy(account.Plugin).order(b, account)
+	m, err := aggregatorOf(account.Plugin).newOrder(b, account)
 	if err != nil {
 		return Sent{}, fmt.Errorf("%w: %w", errNotSent, err)
 	}
@@ -56,28 +56,28 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 	return out, nil
 }
 
-// FromMenu makes the n-th order of a seed from the latest menu of a store, which
+// BasketFromMenu makes the n-th order of a seed from the latest menu of a store, which
 // may be named by the merchant's or the aggregator's id.
-func (s *Simulator) FromMenu(ctx context.Context, space, platform, store string, wish Wish, seed uint64,
+func (s *Simulator) BasketFromMenu(ctx context.Context, space, platform, store string, wish OrderSpec, seed uint64,
 	n int) (Basket, error) {
-	shelf, open, err := s.Shelf(ctx, space, platform, store)
+	shelf, open, err := s.Menu(ctx, space, platform, store)
 	if err == nil && !open {
 		err = fmt.Errorf("%w: store %q is closed", errNotSent, store)
 	}
 	if err != nil {
 		return Basket{}, err
 	}
-	b, err := shelf.Basket(wish, seed, n)
+	b, err := shelf.NewBasket(wish, seed, n)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	return b, err
 }
 
-// Shelf is what customers see of a store, which is named likewise, and whether it
+// Menu is what customers see of a store, which is named likewise, and whether it
 // takes orders.
-func (s *Simulator) Shelf(ctx context.Context, space, platform, store string) (shelf Shelf, open bool, err error) {
-	at, account, err := s.stand(ctx, space, platform)
+func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (shelf Menu, open bool, err error) {
+	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
 		return shelf, false, err
 	}
@@ -94,53 +94,53 @@ func (s *Simulator) Shelf(ctx context.Context, space, platform, store string) (s
 	if menu == nil {
 		return shelf, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
 	}
-	if shelf, err = playedBy(account.Plugin).shelf(menu, account); err != nil {
+	if shelf, err = aggregatorOf(account.Plugin).parseMenu(menu, account); err != nil {
 		return shelf, open, err
 	}
-	for i := range shelf.Dishes {
-		shelf.Dishes[i].Out = shelf.Dishes[i].Out || slices.Contains(off, shelf.Dishes[i].Ref)
+	for i := range shelf.Items {
+		shelf.Items[i].OutOfStock = shelf.Items[i].OutOfStock || slices.Contains(off, shelf.Items[i].Ref)
 	}
 	return shelf, open, nil
 }
 
 // Cancel tells the hub that the customer has cancelled an order.
 func (s *Simulator) Cancel(ctx context.Context, space, platform, id string) (Sent, error) {
-	at, account, err := s.stand(ctx, space, platform)
+	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
 		return Sent{}, err
 	}
-	return s.send(ctx, at, account, playedBy(account.Plugin).cancel(id)), nil
+	return s.send(ctx, at, account, aggregatorOf(account.Plugin).cancelOrder(id)), nil
 }
 
 // Message sends the hub a body as it is, with the account's credentials, to a kind
 // of its callback route.
 func (s *Simulator) Message(ctx context.Context, space, platform, kind string, body []byte) (Sent, error) {
-	at, account, err := s.stand(ctx, space, platform)
+	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
 		return Sent{}, err
 	}
-	return s.send(ctx, at, account, sent{call: CallCallback, kind: kind, body: body}), nil
+	return s.send(ctx, at, account, message{call: CallCallback, kind: kind, body: body}), nil
 }
 
-// contactLater answers a request for a customer's contact: by a callback in a while,
+// sendContactLater answers a request for a customer's contact: by a callback in a while,
 // or at once when too many wait.
-func (s *Simulator) contactLater(at *stand, account Account, t told) verdict {
-	own, phone := playedBy(account.Plugin), maskedPhone(t.order)
+func (s *Simulator) sendContactLater(at *accountState, account Account, t update) result {
+	own, phone := aggregatorOf(account.Plugin), maskedPhone(t.order)
 	select {
-	case s.room <- struct{}{}:
+	case s.callbackSlots <- struct{}{}:
 	default:
-		return verdict{kind: taken, message: "here it is", phone: phone}
+		return result{kind: resultAccepted, message: "here it is", phone: phone}
 	}
-	s.later.Go(func() {
-		defer func() { <-s.room }()
-		m, wait := own.contact(t.id, t.order, phone, ""), s.config.CallbackAfter
+	s.callbacks.Go(func() {
+		defer func() { <-s.callbackSlots }()
+		m, wait := own.contactCallback(t.requestID, t.order, phone, ""), s.config.CallbackAfter
 		for range 6 { // as real ones do, it tries again
 			select {
-			case <-s.life.Done():
+			case <-s.running.Done():
 				return
 			case <-s.config.After(wait):
 			}
-			out := s.send(s.life, at, account, m)
+			out := s.send(s.running, at, account, m)
 			if out.Status != 0 && out.Status < 500 && out.Status != http.StatusTooManyRequests &&
 				out.Status != http.StatusNotFound {
 				return // it is not found where the hub has not yet recorded our own answer
@@ -148,7 +148,7 @@ func (s *Simulator) contactLater(at *stand, account Account, t told) verdict {
 			wait = max(time.Second, 2*wait)
 		}
 	})
-	return verdict{kind: awaited, message: "it is being looked up"}
+	return result{kind: resultPending, message: "it is being looked up"}
 }
 
 // maskedPhone is the number behind which the customer of an order answers.
@@ -165,8 +165,8 @@ func pinOf(order string) string {
 }
 
 // send sends a message, or by a fault sends it twice.
-func (s *Simulator) send(ctx context.Context, at *stand, account Account, m sent) Sent {
-	fault, twice := s.faults.strike(account, m.call)
+func (s *Simulator) send(ctx context.Context, at *accountState, account Account, m message) Sent {
+	fault, twice := s.faults.match(account, m.call)
 	out := s.post(ctx, at, account, m, "")
 	if twice {
 		s.post(ctx, at, account, m, fault.Kind)
@@ -175,7 +175,7 @@ func (s *Simulator) send(ctx context.Context, at *stand, account Account, m sent
 	return out
 }
 
-func (s *Simulator) post(ctx context.Context, at *stand, account Account, m sent, fault string) Sent {
+func (s *Simulator) post(ctx context.Context, at *accountState, account Account, m message, fault string) Sent {
 	address := strings.Replace(account.Callback, "{kind}", url.PathEscape(m.kind), 1)
 	entry := Received{At: s.config.Now(), Call: m.call, Sent: true, Request: "POST " + address, Body: string(m.body),
 		Fault: fault}
@@ -187,13 +187,13 @@ func (s *Simulator) post(ctx context.Context, at *stand, account Account, m sent
 		return out
 	}
 	request.Header.Set("Content-Type", "application/json")
-	playedBy(account.Plugin).sign(request.Header, m.body, account.Secrets)
+	aggregatorOf(account.Plugin).sign(request.Header, m.body, account.Secrets)
 	begun := time.Now()
 	response, err := s.client.Do(request)
 	var answer []byte
 	if err == nil {
 		defer response.Body.Close()
-		answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxResponse))
 		out.Status, entry.Status = response.StatusCode, response.StatusCode
 	}
 	out.TookMS = float64(time.Since(begun).Microseconds()) / 1000

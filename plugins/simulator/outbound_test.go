@@ -61,9 +61,9 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 		account, err := b.config.Directory.Account(t.Context(), "7", letter)
 		require.NoError(t, err)
 		for n := range 50 {
-			basket, err := b.FromMenu(t.Context(), "7", letter, "S-1", Wish{Bulk: n%10 == 0}, 42, n)
+			basket, err := b.BasketFromMenu(t.Context(), "7", letter, "S-1", OrderSpec{Bulk: n%10 == 0}, 42, n)
 			require.NoError(t, err)
-			m, err := playedBy(account.Plugin).order(basket, account)
+			m, err := aggregatorOf(account.Plugin).newOrder(basket, account)
 			require.NoError(t, err)
 			read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
 			require.NoError(t, err, string(m.body))
@@ -79,7 +79,7 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 					o.GetCustomer().GetName(), o.GetCustomer().GetPhone(), o.GetCustomer().GetAddress().GetLine_1(),
 					o.GetCustomer().GetAddress().GetPin()})
 			if mode == Delivery {
-				require.Equal(t, basket.Carrier, o.GetDeliveryType())
+				require.Equal(t, basket.DeliveredBy, o.GetDeliveryType())
 			}
 			require.Len(t, o.GetItems(), len(basket.Lines))
 			for i, l := range basket.Lines {
@@ -88,7 +88,7 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 			require.Len(t, o.GetTaxes(), map[string]int{"c": 1}[letter], "only C taxes orders itself")
 			require.Empty(t, o.GetCharges())
 		}
-		m := playedBy(account.Plugin).cancel("42")
+		m := aggregatorOf(account.Plugin).cancelOrder("42")
 		read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
 		require.NoError(t, err)
 		require.Equal(t, []string{"42", cancelReason},
@@ -147,7 +147,7 @@ func TestCustomerContactIsSentByCallback(t *testing.T) {
 
 func TestPendingContactsAreBounded(t *testing.T) {
 	b := newBench(t, nil)
-	for range maxLater {
+	for range maxCallbacks {
 		require.Equal(t, 202, b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`).status)
 	}
 	r := b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`)
@@ -182,10 +182,10 @@ func TestMessageIsSentUnchangedAndFailuresReported(t *testing.T) {
 }
 
 func TestSameSeedProducesTheSameOrders(t *testing.T) {
-	shelf := Shelf{Store: "S-1", Dishes: []Dish{{Ref: "a", Price: "1"}, {Ref: "b", Price: "2"}, {Ref: "c", Price: "3"}}}
+	shelf := Menu{Store: "S-1", Items: []Item{{Ref: "a", Price: "1"}, {Ref: "b", Price: "2"}, {Ref: "c", Price: "3"}}}
 	make := func(seed uint64) (list []Basket) {
 		for n := range 20 {
-			b, err := shelf.Basket(Wish{}, seed, n)
+			b, err := shelf.NewBasket(OrderSpec{}, seed, n)
 			require.NoError(t, err)
 			list = append(list, b)
 		}
@@ -193,7 +193,7 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	}
 	require.Equal(t, make(7), make(7))
 	require.NotEqual(t, make(7), make(8))
-	_, err := Shelf{Dishes: []Dish{{Ref: "a", Out: true}, {Ref: "b", Choices: []Choice{{Min: 1}}}}}.Basket(Wish{}, 1, 1)
+	_, err := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}.NewBasket(OrderSpec{}, 1, 1)
 	require.ErrorContains(t, err, "nothing to order")
 }
 
@@ -201,21 +201,21 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 // each choice as many options as it asks for.
 func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shelf := Shelf{Store: "S"}
+		shelf := Menu{Store: "S"}
 		for d := range rapid.IntRange(1, 6).Draw(t, "dishes") {
-			dish := Dish{Ref: fmt.Sprint("d", d), Price: "1", Out: rapid.Bool().Draw(t, "out")}
+			dish := Item{Ref: fmt.Sprint("d", d), Price: "1", OutOfStock: rapid.Bool().Draw(t, "out")}
 			for c := range rapid.IntRange(0, 3).Draw(t, "choices") {
 				options := rapid.IntRange(0, 5).Draw(t, "options")
-				choice := Choice{Min: rapid.Int64Range(0, 3).Draw(t, "min"),
+				choice := OptionGroup{Min: rapid.Int64Range(0, 3).Draw(t, "min"),
 					Max: rapid.Int64Range(-1, 4).Draw(t, "max")}
 				for o := range options {
 					choice.Options = append(choice.Options, Option{Ref: fmt.Sprint("o", d, c, o)})
 				}
-				dish.Choices = append(dish.Choices, choice)
+				dish.OptionGroups = append(dish.OptionGroups, choice)
 			}
-			shelf.Dishes = append(shelf.Dishes, dish)
+			shelf.Items = append(shelf.Items, dish)
 		}
-		b, err := shelf.Basket(Wish{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
+		b, err := shelf.NewBasket(OrderSpec{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
 		if err != nil {
 			return
 		}
@@ -224,9 +224,9 @@ func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 			at := int(l.Ref[1] - '0')
 			require.False(t, seen[l.Ref])
 			seen[l.Ref] = true
-			require.False(t, shelf.Dishes[at].Out)
+			require.False(t, shelf.Items[at].OutOfStock)
 			require.Positive(t, l.Quantity)
-			for _, c := range shelf.Dishes[at].Choices {
+			for _, c := range shelf.Items[at].OptionGroups {
 				chosen := int64(0)
 				for _, o := range c.Options {
 					for _, taken := range l.Options {
@@ -251,19 +251,19 @@ func FuzzAggregatorFormats(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		own := aggregators[int(which)%len(aggregators)]
-		for _, takes := range own.takes {
+		for _, takes := range own.routes {
 			request, err := fuzzRequest(takes.pattern)
 			require.NoError(t, err)
-			said, err := takes.read(request, body)
+			said, err := takes.parse(request, body)
 			if err != nil {
 				require.NotEmpty(t, err.Error())
 				continue
 			}
-			newStand().note(takes.call, said, len(body), time.Time{})
+			newAccountState().apply(takes.call, said, len(body), time.Time{})
 		}
-		if shelf, err := own.shelf(body, Account{}); err == nil {
-			if b, err := shelf.Basket(Wish{}, 1, 1); err == nil {
-				_, _ = own.order(b, Account{})
+		if shelf, err := own.parseMenu(body, Account{}); err == nil {
+			if b, err := shelf.NewBasket(OrderSpec{}, 1, 1); err == nil {
+				_, _ = own.newOrder(b, Account{})
 			}
 		}
 	})

@@ -16,34 +16,34 @@ var pageText string
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"clock": func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
 	"place": func(p *Point) string { return fmt.Sprintf("%.5f, %.5f", p.Latitude, p.Longitude) },
-	"brief": func(text string) string { return cut(text, 160) },
+	"brief": func(text string) string { return truncate(text, 160) },
 }).Parse(pageText))
 
-// pageStand is an account as the page shows it, the latest first.
-type pageStand struct {
+// pageAccount is an account as the page shows it, the latest first.
+type pageAccount struct {
 	AccountView
 	Stores   []Store
 	Orders   []Order
 	Received []Received
 }
 
-// shown is how much of each account the page shows.
-const shown = 50
+// maxShown is how much of each account the page shows.
+const maxShown = 50
 
 // page shows the accounts, or what came for those of one space.
 func (s *Simulator) page(w http.ResponseWriter, r *http.Request) {
-	if !s.mayLook(w, r) {
+	if !s.checkToken(w, r) {
 		return
 	}
 	data := struct {
 		Space    string
 		Accounts []AccountView
-		Stands   []pageStand
+		Stands   []pageAccount
 		Faults   []Fault
-	}{r.PathValue("space"), s.accounts(), nil, s.faults.all(r.PathValue("space"))}
+	}{r.PathValue("space"), s.accounts(), nil, s.faults.active(r.PathValue("space"))}
 	for _, a := range data.Accounts {
 		if a.Space == data.Space {
-			data.Stands = append(data.Stands, s.pageStand(a))
+			data.Stands = append(data.Stands, s.pageAccount(a))
 		}
 	}
 	var out bytes.Buffer
@@ -59,21 +59,21 @@ func (s *Simulator) page(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.Bytes())
 }
 
-func (s *Simulator) pageStand(a AccountView) pageStand {
+func (s *Simulator) pageAccount(a AccountView) pageAccount {
 	s.mu.Lock()
-	at := s.stands[standKey{a.Space, a.Platform}]
+	at := s.states[accountKey{a.Space, a.Platform}]
 	s.mu.Unlock()
-	p := pageStand{AccountView: a}
+	p := pageAccount{AccountView: a}
 	if at == nil {
 		return p
 	}
-	p.Orders = at.latestOrders(shown)
+	p.Orders = at.latestOrders(maxShown)
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	for _, code := range at.codes[max(0, len(at.codes)-shown):] {
-		p.Stores = append(p.Stores, at.stores[code].copied())
+	for _, code := range at.codes[max(0, len(at.codes)-maxShown):] {
+		p.Stores = append(p.Stores, at.stores[code].clone())
 	}
-	p.Received = slices.Clone(at.received[max(0, len(at.received)-shown):])
+	p.Received = slices.Clone(at.received[max(0, len(at.received)-maxShown):])
 	slices.Reverse(p.Orders)
 	slices.Reverse(p.Received)
 	return p

@@ -29,10 +29,10 @@ type Config struct {
 
 // Bounds of the server.
 const (
-	maxBody   = 32 << 20
-	maxMenus  = 64 << 20 // bytes of all the menus that are kept
-	maxStands = 64
-	maxLater  = 256 // callbacks that wait for their time
+	maxBody      = 32 << 20
+	maxMenus     = 64 << 20 // bytes of all the menus that are kept
+	maxAccounts  = 64
+	maxCallbacks = 256 // callbacks that wait for their time
 )
 
 // Simulator is the aggregators. It is an http.Handler; Close ends what it has
@@ -41,20 +41,20 @@ type Simulator struct {
 	config Config
 	routes *http.ServeMux
 	admin  *http.ServeMux
-	faults faults
-	menus  *menus
+	faults faultSet
+	menus  *menuCache
 	client *http.Client
 
-	life  context.Context // ends with Close
-	end   context.CancelFunc
-	later sync.WaitGroup
-	room  chan struct{} // a place for each callback that waits
+	running       context.Context // ends with Close
+	end           context.CancelFunc
+	callbacks     sync.WaitGroup
+	callbackSlots chan struct{} // a place for each callback that waits
 
 	mu     sync.Mutex
-	stands map[standKey]*stand
+	states map[accountKey]*accountState
 }
 
-type standKey struct{ space, platform string }
+type accountKey struct{ space, platform string }
 
 // New makes a simulator. An error names a fault that is none.
 func New(config Config) (*Simulator, error) {
@@ -68,8 +68,8 @@ func New(config Config) (*Simulator, error) {
 		config.After = time.After
 	}
 	s := &Simulator{
-		config: config, menus: newMenus(maxMenus), stands: map[standKey]*stand{}, room: make(chan struct{}, maxLater),
-		faults: faults{now: config.Now},
+		config: config, menus: newMenuCache(maxMenus), states: map[accountKey]*accountState{}, callbackSlots: make(chan struct{}, maxCallbacks),
+		faults: faultSet{now: config.Now},
 		client: &http.Client{
 			Timeout:       15 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -82,7 +82,7 @@ func New(config Config) (*Simulator, error) {
 			return nil, err
 		}
 	}
-	s.life, s.end = context.WithCancel(context.Background())
+	s.running, s.end = context.WithCancel(context.Background())
 	s.mount()
 	return s, nil
 }
@@ -113,7 +113,7 @@ func (s *Simulator) Serve(ctx context.Context, listener net.Listener) error {
 // under way.
 func (s *Simulator) Close() {
 	s.end()
-	s.later.Wait()
+	s.callbacks.Wait()
 	s.client.CloseIdleConnections()
 }
 
@@ -121,14 +121,14 @@ func (s *Simulator) Close() {
 func (s *Simulator) mount() {
 	s.routes, s.admin = http.NewServeMux(), http.NewServeMux()
 	for _, played := range aggregators {
-		for _, t := range played.takes {
+		for _, t := range played.routes {
 			method, path, _ := strings.Cut(t.pattern, " ")
 			s.routes.HandleFunc(method+" /{space}/{platform}"+path,
-				func(w http.ResponseWriter, r *http.Request) { s.take(w, r, played, &t) })
+				func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, played, &t) })
 		}
 	}
 	s.routes.HandleFunc("/{space}/{platform}/{rest...}",
-		func(w http.ResponseWriter, r *http.Request) { s.take(w, r, nil, nil) })
+		func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, nil, nil) })
 	s.routes.HandleFunc("GET /{$}", s.page)
 	s.routes.HandleFunc("GET /{space}/{$}", s.page)
 	s.mountAdmin()
@@ -143,10 +143,10 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.ServeHTTP(w, r)
 }
 
-// stand finds what is kept of an account, as long as the directory knows it.
-func (s *Simulator) stand(ctx context.Context, space, platform string) (*stand, Account, error) {
+// accountState finds what is kept of an account, as long as the directory knows it.
+func (s *Simulator) accountState(ctx context.Context, space, platform string) (*accountState, Account, error) {
 	account, err := s.config.Directory.Account(ctx, space, platform)
-	if err == nil && playedBy(account.Plugin) == nil {
+	if err == nil && aggregatorOf(account.Plugin) == nil {
 		err = ErrNoAccount
 	}
 	if err != nil {
@@ -154,36 +154,36 @@ func (s *Simulator) stand(ctx context.Context, space, platform string) (*stand, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := standKey{space, platform}
-	at := s.stands[key]
+	key := accountKey{space, platform}
+	at := s.states[key]
 	if at == nil {
-		if len(s.stands) == maxStands {
-			s.forgetOne()
+		if len(s.states) == maxAccounts {
+			s.evictOldest()
 		}
-		at = newStand()
-		s.stands[key] = at
+		at = newAccountState()
+		s.states[key] = at
 	}
-	at.used, at.account = s.config.Now(), account
+	at.usedAt, at.account = s.config.Now(), account
 	return at, account, nil
 }
 
-// forgetOne forgets the account that was used longest ago. The caller holds mu.
-func (s *Simulator) forgetOne() {
-	var oldest standKey
-	for key, at := range s.stands {
-		if o := s.stands[oldest]; o == nil || at.used.Before(o.used) {
+// evictOldest forgets the account that was used longest ago. The caller holds mu.
+func (s *Simulator) evictOldest() {
+	var oldest accountKey
+	for key, at := range s.states {
+		if o := s.states[oldest]; o == nil || at.usedAt.Before(o.usedAt) {
 			oldest = key
 		}
 	}
-	delete(s.stands, oldest)
+	delete(s.states, oldest)
 }
 
-// take answers a request of the hub. played is whose request it is by its path;
+// handle answers a request of the hub. played is whose request it is by its path;
 // nil: nobody's.
-func (s *Simulator) take(w http.ResponseWriter, r *http.Request, played *aggregator, t *takes) {
-	at, account, err := s.stand(r.Context(), r.PathValue("space"), r.PathValue("platform"))
+func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggregator, t *route) {
+	at, account, err := s.accountState(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 	if err != nil {
-		refuse(w, err)
+		replyError(w, err)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -192,9 +192,9 @@ func (s *Simulator) take(w http.ResponseWriter, r *http.Request, played *aggrega
 			map[string]any{"message": "the body is larger than 32 MiB, or broke off"})
 		return
 	}
-	own := playedBy(account.Plugin)
+	own := aggregatorOf(account.Plugin)
 	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(),
-		Body: string(body[:min(len(body), keptText+1)])}
+		Body: string(body[:min(len(body), maxRecordedText+1)])}
 	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"),
 		r.URL.Query().Get("nonce")} {
 		entry.Key += key
@@ -208,28 +208,28 @@ func (s *Simulator) take(w http.ResponseWriter, r *http.Request, played *aggrega
 		call = t.call
 	}
 	entry.Call = call
-	fault, struck := s.faults.strike(account, call)
+	fault, struck := s.faults.match(account, call)
 	if struck {
 		entry.Fault = fault.Kind
-		if !s.suffer(w, r, fault) {
+		if !s.injectFault(w, r, fault) {
 			return
 		}
 	}
-	v, told := s.judge(r, own, t, account, body)
-	if struck && v.kind == taken {
+	v, told := s.validate(r, own, t, account, body)
+	if struck && v.kind == resultAccepted {
 		switch fault.Kind {
 		case FaultFail:
-			v = verdict{kind: failing, status: fault.Status, message: "told to fail"}
+			v = result{kind: resultFault, status: fault.Status, message: "told to fail"}
 		case FaultRefuse:
-			v = verdict{kind: refused, message: "told to refuse"}
+			v = result{kind: resultRejected, message: "told to refuse"}
 		}
 	}
-	if v.kind == taken {
-		v = s.heed(at, account, call, told, body)
+	if v.kind == resultAccepted {
+		v = s.apply(at, account, call, told, body)
 	} else {
 		entry.Problem = v.message
 	}
-	status, answer := own.answer(call, v)
+	status, answer := own.response(call, v)
 	entry.Status = status
 	if answer != nil {
 		entry.Answer = string(marshal(answer))
@@ -237,46 +237,46 @@ func (s *Simulator) take(w http.ResponseWriter, r *http.Request, played *aggrega
 	reply(w, status, answer)
 }
 
-// heed does what a request says that was taken.
-func (s *Simulator) heed(at *stand, account Account, call Call, t told, body []byte) verdict {
-	at.note(call, t, len(body), s.config.Now())
+// apply does what a request says that was taken.
+func (s *Simulator) apply(at *accountState, account Account, call Call, t update, body []byte) result {
+	at.apply(call, t, len(body), s.config.Now())
 	switch {
 	case call == CallMenu:
 		s.menus.put(menuKey{account.Space, account.Platform, t.store}, bytes.Clone(body))
 	case call == CallItemState:
-		return verdict{kind: taken, message: "taken", problems: s.missing(playedBy(account.Plugin), account, t)}
+		return result{kind: resultAccepted, message: "taken", problems: s.unknownRefs(aggregatorOf(account.Plugin), account, t)}
 	case call == CallItemsOOS:
-		return verdict{kind: taken, message: "the customer was told", phone: maskedPhone(t.order), pin: pinOf(t.order)}
-	case t.id != "":
-		return s.contactLater(at, account, t)
+		return result{kind: resultAccepted, message: "the customer was told", phone: maskedPhone(t.order), pin: pinOf(t.order)}
+	case t.requestID != "":
+		return s.sendContactLater(at, account, t)
 	}
-	return verdict{kind: taken, message: "taken"}
+	return result{kind: resultAccepted, message: "taken"}
 }
 
-// judge holds a request against the account's credentials and the format.
-func (s *Simulator) judge(r *http.Request, own *aggregator, t *takes, account Account, body []byte) (verdict, told) {
-	if !own.admits(r, account.Secrets) {
-		return verdict{kind: denied, message: "the credentials are wrong"}, told{}
+// validate holds a request against the account's credentials and the format.
+func (s *Simulator) validate(r *http.Request, own *aggregator, t *route, account Account, body []byte) (result, update) {
+	if !own.authorized(r, account.Secrets) {
+		return result{kind: resultUnauthorized, message: "the credentials are wrong"}, update{}
 	}
 	if t == nil {
-		return verdict{kind: unknown, message: own.Plugin + " has no " + r.Method + " " + r.URL.Path}, told{}
+		return result{kind: resultNotFound, message: own.Plugin + " has no " + r.Method + " " + r.URL.Path}, update{}
 	}
-	said, err := t.read(r, body)
+	said, err := t.parse(r, body)
 	if err != nil {
-		return verdict{kind: malformed, message: err.Error()}, told{}
+		return result{kind: resultMalformed, message: err.Error()}, update{}
 	}
 	if named := r.PathValue("store"); named != "" && named != said.store {
-		return verdict{kind: malformed, message: "the store in the body is not the one in the path"}, told{}
+		return result{kind: resultMalformed, message: "the store in the body is not the one in the path"}, update{}
 	}
-	return verdict{kind: taken, message: "taken"}, said
+	return result{kind: resultAccepted, message: "taken"}, said
 }
 
-// suffer lets a fault befall a request; false: there is no answer any more.
-func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault) bool {
+// injectFault lets a fault befall a request; false: there is no answer any more.
+func (s *Simulator) injectFault(w http.ResponseWriter, r *http.Request, f Fault) bool {
 	wait := (<-chan time.Time)(nil)
 	switch f.Kind {
 	case FaultReset:
-		cutOff(w)
+		resetConnection(w)
 		return false
 	case FaultDelay:
 		wait = s.config.After(time.Duration(f.DelayMS) * time.Millisecond)
@@ -288,14 +288,14 @@ func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault) bool
 	case <-wait:
 		return true
 	case <-r.Context().Done():
-	case <-s.life.Done():
+	case <-s.running.Done():
 	}
-	cutOff(w)
+	resetConnection(w)
 	return false
 }
 
-// cutOff resets the connection.
-func cutOff(w http.ResponseWriter) {
+// resetConnection resets the connection.
+func resetConnection(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -306,26 +306,26 @@ func cutOff(w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-// missing names what a toggle is about and the store's menu does not have.
-func (s *Simulator) missing(own *aggregator, account Account, t told) (problems []problem) {
+// unknownRefs names what a toggle is about and the store's menu does not have.
+func (s *Simulator) unknownRefs(own *aggregator, account Account, t update) (problems []problem) {
 	menu := s.menus.get(menuKey{account.Space, account.Platform, t.store})
 	if menu == nil {
 		return nil
 	}
-	shelf, err := own.shelf(menu, account)
+	shelf, err := own.parseMenu(menu, account)
 	if err != nil {
 		return nil
 	}
 	known := map[string]bool{}
-	for _, d := range shelf.Dishes {
+	for _, d := range shelf.Items {
 		known["product "+d.Ref] = true
-		for _, c := range d.Choices {
+		for _, c := range d.OptionGroups {
 			for _, o := range c.Options {
 				known["modifier "+o.Ref] = true
 			}
 		}
 	}
-	for kind, refs := range map[string][]string{"product": t.toggle.dishes, "modifier": t.toggle.options} {
+	for kind, refs := range map[string][]string{"product": t.availability.items, "modifier": t.availability.options} {
 		for _, ref := range refs {
 			if !known[kind+" "+ref] {
 				problems = append(problems, problem{kind, ref, "unknown", "the menu has none of that id"})
@@ -335,8 +335,8 @@ func (s *Simulator) missing(own *aggregator, account Account, t told) (problems 
 	return problems
 }
 
-// refuse answers a request that finds no account.
-func refuse(w http.ResponseWriter, err error) {
+// replyError answers a request that finds no account.
+func replyError(w http.ResponseWriter, err error) {
 	if errors.Is(err, ErrNoAccount) {
 		reply(w, http.StatusNotFound, map[string]any{"message": err.Error()})
 		return

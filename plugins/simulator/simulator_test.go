@@ -164,7 +164,7 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].OffDishes,
 				stores[0].OffOptions})
 		for n := range 20 {
-			basket, err := b.FromMenu(t.Context(), "7", letter, "S-1", Wish{}, 1, n)
+			basket, err := b.BasketFromMenu(t.Context(), "7", letter, "S-1", OrderSpec{}, 1, n)
 			require.NoError(t, err)
 			for _, l := range basket.Lines {
 				require.NotEqual(t, "dal", l.Ref, "what is off is not ordered")
@@ -256,43 +256,43 @@ func TestAdminAPIRequiresItsToken(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		list := c.Directory.(merchants)
-		for n := range maxStands {
+		for n := range maxAccounts {
 			list = append(list, Account{Space: fmt.Sprint("s", n), Platform: "a", Plugin: "aggregator-a",
 				Secrets: list[0].Secrets})
 		}
 		c.Directory = list
 	})
-	b.menus = newMenus(2000)
-	at, account, err := b.stand(t.Context(), "7", "a")
+	b.menus = newMenuCache(2000)
+	at, account, err := b.accountState(t.Context(), "7", "a")
 	require.NoError(t, err)
 	long := strings.Repeat("x", 1<<20)
-	for n := range keptReceived + 50 {
+	for n := range maxReceived + 50 {
 		at.record(Received{Body: long, Answer: long, Request: long})
-		at.note(CallStatus, told{order: "1", what: long}, 0, time.Time{})
+		at.apply(CallStatus, update{order: "1", summary: long}, 0, time.Time{})
 		b.menus.put(menuKey{"7", "a", fmt.Sprint(n)}, bytes.Repeat([]byte("x"), 300))
 	}
-	require.Len(t, at.received, keptReceived)
-	require.Less(t, len(at.received[0].Body), keptText+10)
+	require.Len(t, at.received, maxReceived)
+	require.Less(t, len(at.received[0].Body), maxRecordedText+10)
 	require.Equal(t, int64(51), at.received[0].ID)
-	require.Len(t, at.orders["1"].Steps, keptSteps)
+	require.Len(t, at.orders["1"].Steps, maxSteps)
 	require.Equal(t, 6, b.menus.order.Len())
-	require.Len(t, b.menus.by, 6)
+	require.Len(t, b.menus.entries, 6)
 	require.Nil(t, b.menus.get(menuKey{"7", "a", "0"}))
 	b.menus.put(menuKey{"7", "a", "big"}, bytes.Repeat([]byte("x"), 3000))
 	require.Zero(t, b.menus.bytes, "a menu that is larger than all of it is not kept")
-	for n := range keptOrders + 1 {
-		at.note(CallStatus, told{order: fmt.Sprint("o", n)}, 0, time.Time{})
+	for n := range maxOrders + 1 {
+		at.apply(CallStatus, update{order: fmt.Sprint("o", n)}, 0, time.Time{})
 	}
-	require.Len(t, at.orders, keptOrders)
+	require.Len(t, at.orders, maxOrders)
 	require.Nil(t, at.orders["1"])
-	for n := range keptStores + 1 {
-		at.note(CallStoreState, told{store: fmt.Sprint(n)}, 0, time.Time{})
+	for n := range maxStores + 1 {
+		at.apply(CallStoreState, update{store: fmt.Sprint(n)}, 0, time.Time{})
 	}
-	require.Len(t, at.stores, keptStores)
-	for n := range maxStands {
-		_, _, err := b.stand(t.Context(), fmt.Sprint("s", n), "a")
+	require.Len(t, at.stores, maxStores)
+	for n := range maxAccounts {
+		_, _, err := b.accountState(t.Context(), fmt.Sprint("s", n), "a")
 		require.NoError(t, err)
 	}
-	require.Len(t, b.stands, maxStands)
-	require.Nil(t, b.stands[standKey{account.Space, account.Platform}], "the one that was used longest ago went")
+	require.Len(t, b.states, maxAccounts)
+	require.Nil(t, b.states[accountKey{account.Space, account.Platform}], "the one that was used longest ago went")
 }

@@ -23,12 +23,12 @@ func (c pluginRun) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	question, err := plugintest.ParseQuestion(text)
+	question, err := plugintest.ParseRequest(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	return c.with(func(_ string, running *plugintest.Running) error {
-		answer, err := question.Answer(ctx, running.Client)
+		answer, err := question.ResultJSON(ctx, running.Client)
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (c pluginCheck) Run(ctx context.Context, out output) error {
 	if _, other := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && other == nil &&
 		filepath.Base(file) == sdk.ManifestName {
 		starts = ", and it starts with the same description"
-		err = aggregator.TryOut(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
+		err = aggregator.RunFromDirectory(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
 	}
 	if err != nil {
 		return err

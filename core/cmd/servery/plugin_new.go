@@ -22,7 +22,7 @@ type pluginNew struct {
 
 // Run writes the module.
 func (c pluginNew) Run(out output) error {
-	plan := scaffold.Plan{ID: c.Name, Dir: cmp.Or(c.Dir, c.Name), Module: cmp.Or(c.Module, "example.com/"+c.Name),
+	plan := scaffold.Options{ID: c.Name, Dir: cmp.Or(c.Dir, c.Name), Module: cmp.Or(c.Module, "example.com/"+c.Name),
 		Source: c.Source, Version: c.HubVersion}
 	if plan.Source == "" && plan.Version == "" {
 		plan.Source, plan.Version = hubSource(), releasedVersion()
@@ -45,7 +45,7 @@ func (c pluginNew) Run(out output) error {
 // hubSource returns a checkout of the hub above this directory or the program, or "" if there is none.
 func hubSource() string {
 	program, _ := os.Executable() // without it, only the directory counts
-	return scaffold.Source(".", filepath.Dir(program))
+	return scaffold.FindSource(".", filepath.Dir(program))
 }
 
 // releasedVersion returns the version of this program's module, or "" if it was built from a checkout.

@@ -48,7 +48,7 @@ type simulateOrder struct {
 // Run places orders.
 func (c simulateOrder) Run(ctx context.Context, out output) error {
 	return c.play(ctx, out, func(s *sandbox.Scenario) {
-		s.Place(ctx, simulator.Wish{Bulk: c.Bulk}, c.Count, c.Rate)
+		s.Place(ctx, simulator.OrderSpec{Bulk: c.Bulk}, c.Count, c.Rate)
 	})
 }
 
@@ -67,7 +67,7 @@ func (c simulateRush) Run(ctx context.Context, out output) error {
 	if c.Count == 0 {
 		c.Count = max(1, int(c.Rate*c.For.Seconds()))
 	}
-	return c.play(ctx, out, func(s *sandbox.Scenario) { s.Place(ctx, simulator.Wish{}, c.Count, c.Rate) })
+	return c.play(ctx, out, func(s *sandbox.Scenario) { s.Place(ctx, simulator.OrderSpec{}, c.Count, c.Rate) })
 }
 
 type simulateRider struct {
@@ -83,7 +83,7 @@ func (c simulateRider) Run(ctx context.Context, out output) error {
 	return c.play(ctx, out, func(s *sandbox.Scenario) {
 		orders := existing(c.Order)
 		if len(orders) == 0 {
-			orders = s.Place(ctx, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}, c.Count,
+			orders = s.Place(ctx, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}, c.Count,
 				c.Rate)
 		}
 		s.MoveRiders(ctx, orders, c.Places, c.Step)
@@ -107,7 +107,7 @@ func (c simulateCancel) Run(ctx context.Context, out output) error {
 			s.Cancel(ctx, o)
 		}
 		if len(c.Order) == 0 {
-			s.CancelSome(ctx, s.Place(ctx, simulator.Wish{}, c.Count, c.Rate), c.Share)
+			s.CancelSome(ctx, s.Place(ctx, simulator.OrderSpec{}, c.Count, c.Rate), c.Share)
 		}
 	})
 }
@@ -120,6 +120,6 @@ type simulateEdit struct {
 // Run places orders and changes them.
 func (c simulateEdit) Run(ctx context.Context, out output) error {
 	return c.play(ctx, out, func(s *sandbox.Scenario) {
-		s.Edit(ctx, s.Place(ctx, simulator.Wish{}, c.Count, c.Rate))
+		s.Edit(ctx, s.Place(ctx, simulator.OrderSpec{}, c.Count, c.Rate))
 	})
 }

@@ -44,7 +44,7 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 		}
 	}
 	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Hidden: dirs.Hidden, Clock: db.Clock(),
-		Observer: aggregator.Unobserved{}, Log: d.Log})
+		Observer: aggregator.NoopObserver{}, Log: d.Log})
 	if err != nil {
 		d.Add("plugins", Fail, err.Error(), "set TMPDIR to a directory that is not mounted with noexec")
 		return
@@ -61,7 +61,7 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 			host.Start(id)
 		}
 	}
-	aggregator.AwaitSettled(ctx, host, aggregator.ReadyWithin)
+	aggregator.AwaitSettled(ctx, host, aggregator.ReadyTimeout)
 	for _, status := range host.Status() {
 		switch {
 		case status.State == pluginhost.Ready:
@@ -74,7 +74,7 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 			d.Add("plugin "+status.ID, Fail, "it does not start: "+status.Faults[0].Text,
 				"see `servery plugin logs "+status.ID+"`, and run `servery plugin test`")
 		default:
-			d.Add("plugin "+status.ID, Warn, fmt.Sprintf("it is not ready within %v", aggregator.ReadyWithin),
+			d.Add("plugin "+status.ID, Warn, fmt.Sprintf("it is not ready within %v", aggregator.ReadyTimeout),
 				"see `servery plugin logs "+status.ID+"`")
 		}
 	}

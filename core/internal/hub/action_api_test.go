@@ -53,7 +53,7 @@ func TestActionRequestCountsAsPOSHeartbeat(t *testing.T) {
 	f := newFleetWith(t, func(c *Config) { c.SilentAfter = 30 * time.Minute }, nil)
 	id := f.order("a", "A-1", "")
 	silent := func() int {
-		require.NoError(t, f.hub.watch.presence.Store(t.Context()))
+		require.NoError(t, f.hub.watch.presence.Flush(t.Context()))
 		require.NoError(t, f.hub.watch.lookAtStores(t.Context()))
 		list, err := availability.NewPresence(f.hub.db).Silent(t.Context(), f.tenant.ID, 10)
 		require.NoError(t, err)

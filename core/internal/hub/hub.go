@@ -149,7 +149,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Intake:        h.intake,
 		Orders:        orders.New(db),
 		Riders:        h.riders,
-		ActionDesk:    action.Desk{Records: orders.NewActions(db), Offers: config.Plugins, Clock: clock},
+		ActionDesk:    action.Service{Repository: orders.NewActions(db), Actions: config.Plugins, Clock: clock},
 		Actions:       orders.NewActions(db),
 		Callers: relay.Callers{Keys: platforms.NewCallers(db), Directory: platforms.New(db),
 			Verifications: config.Plugins, Clock: clock},

@@ -227,7 +227,7 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 	s.await(3)
 	ctx := context.Background()
 	look := func() (silent []string) {
-		require.NoError(t, s.hub.watch.presence.Store(ctx))
+		require.NoError(t, s.hub.watch.presence.Flush(ctx))
 		require.NoError(t, s.hub.watch.lookAtStores(ctx))
 		list, err := availability.NewPresence(s.hub.db).Silent(ctx, s.tenant.ID, 10)
 		require.NoError(t, err)

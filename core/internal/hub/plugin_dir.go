@@ -80,8 +80,8 @@ func (d PluginDir) About(ctx context.Context, id string) (*sdk.Description, erro
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = aggregator.Standalone(ctx, d.Dir, id, func(plugin pluginhost.Plugin) error {
-		about = plugin.About()
+	err = aggregator.RunStandalone(ctx, d.Dir, id, func(plugin pluginhost.Plugin) error {
+		about = plugin.Description()
 		return nil
 	})
 	return about, err
@@ -183,7 +183,7 @@ func (d PluginDir) try(ctx context.Context, from, id string) (unfit []string, er
 	if err != nil {
 		return nil, err
 	}
-	return unfit, aggregator.TryOut(ctx, from, id, func(plugin pluginhost.Plugin) error {
+	return unfit, aggregator.RunFromDirectory(ctx, from, id, func(plugin pluginhost.Plugin) error {
 		unfit, err = aggregator.SettingsErrors(ctx, plugin, bound)
 		return err
 	})

@@ -29,7 +29,7 @@ func TestHubStartWaitsOnlyForUnknownPlugins(t *testing.T) {
 		require.NoError(t, err, "the hub knows the plugin's description")
 		return host
 	}
-	require.Nil(t, next().Status()[0].About, "the program is the same: nothing waits for it")
+	require.Nil(t, next().Status()[0].Description, "the program is the same: nothing waits for it")
 	manifest := filepath.Join(dir, "aggregator-b", sdk.ManifestName)
 	text, err := os.ReadFile(manifest)
 	require.NoError(t, err)

@@ -121,7 +121,7 @@ func (r registry) CheckSettings(ctx context.Context, id string, business core.Bu
 	if err != nil {
 		return err
 	}
-	return aggregator.InvalidSettings(platform, r.host.Plugin(id).About(), problems)
+	return aggregator.InvalidSettings(platform, r.host.Plugin(id).Description(), problems)
 }
 
 // CheckAddress returns Invalid if the plugin's manifest does not allow the URL of an endpoint.
@@ -136,7 +136,7 @@ func (r registry) CheckAddress(ctx context.Context, id, endpoint, address string
 			if err := proto.Unmarshal(p.Description, about); err != nil {
 				return err
 			}
-			return pluginhost.CheckAddress(about, endpoint, address)
+			return pluginhost.CheckEndpointURL(about, endpoint, address)
 		}
 	}
 	return core.Errorf(core.NotFound, "there is no plugin %q", id)

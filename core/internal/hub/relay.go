@@ -21,7 +21,7 @@ type Plugins interface {
 	relay.Plugins
 	relay.Reader
 	relay.Verifications
-	action.Offers
+	action.ActionLister
 }
 
 // keptForPlugins bounds the part of a response that plugins receive, in bytes.

@@ -66,16 +66,16 @@ func newStage(t *testing.T) *stage {
 }
 
 // shelf is what customers of a platform can order.
-func (s *stage) shelf() simulator.Shelf {
-	return simulator.Shelf{Store: "s1", Dishes: []simulator.Dish{{Ref: "dal", Title: "Dal", Price: "9.5",
-		Choices: []simulator.Choice{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
+func (s *stage) shelf() simulator.Menu {
+	return simulator.Menu{Store: "s1", Items: []simulator.Item{{Ref: "dal", Title: "Dal", Price: "9.5",
+		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
 }
 
 // places places the n-th order of a platform, and returns what it is to the hub
 // and to the aggregator.
-func (s *stage) places(platform string, n int, wish simulator.Wish) (id int64, its string) {
+func (s *stage) places(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
 	s.t.Helper()
-	basket, err := s.shelf().Basket(wish, 1, n)
+	basket, err := s.shelf().NewBasket(wish, 1, n)
 	require.NoError(s.t, err)
 	sent, err := s.sim.Place(s.t.Context(), s.space, platform, basket)
 	require.NoError(s.t, err)
@@ -113,14 +113,14 @@ func (s *stage) fails(f simulator.Fault) {
 	require.Equal(s.t, 200, hubtest.Call(s.t, "POST", s.plays+"/admin/faults", "", f).Status)
 }
 
-var toTheDoor = simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}
+var toTheDoor = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}
 
 func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	s := newStage(t)
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		id, its := s.places(platform, n, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.ByPartner})
+		id, its := s.places(platform, n, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner})
 		placed := s.awaitOrderEvents(n + 1)[n]
-		basket, err := s.shelf().Basket(simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.ByPartner}, 1, n)
+		basket, err := s.shelf().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
 		require.NoError(t, err)
 		details := hubtest.At(placed, "order.details").(map[string]any)
 		channel := details["ext_platforms"].([]any)[0]
@@ -138,7 +138,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	s.fails(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
 	s.places("aggregator-b", 7, toTheDoor)
 	s.places("aggregator-b", 8, toTheDoor)
-	basket, err := s.shelf().Basket(toTheDoor, 1, 8)
+	basket, err := s.shelf().NewBasket(toTheDoor, 1, 8)
 	require.NoError(t, err)
 	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
 	require.NoError(t, err)

@@ -104,11 +104,11 @@ func (s *switchboard) at(platform string) simulator.Store {
 // onSaleAt lists what customers of an aggregator can order at s1.
 func (s *switchboard) onSaleAt(platform string) []string {
 	s.t.Helper()
-	shelf, _, err := s.sim.Shelf(s.t.Context(), s.space, platform, "s1")
+	shelf, _, err := s.sim.Menu(s.t.Context(), s.space, platform, "s1")
 	require.NoError(s.t, err)
 	dishes := []string{}
-	for _, dish := range shelf.Dishes {
-		if !dish.Out {
+	for _, dish := range shelf.Items {
+		if !dish.OutOfStock {
 			dishes = append(dishes, dish.Ref)
 		}
 	}

@@ -24,7 +24,7 @@ type monitor struct {
 	actionWithin time.Duration // 0: an outcome may be pending forever
 	orders       orders.Store
 	ackWithin    time.Duration // for businesses without their own limit; 0: orders may wait forever
-	presence     presence.Watch
+	presence     presence.Monitor
 	escalated    prometheus.Counter
 	silenced     prometheus.Counter
 	log          *slog.Logger
@@ -34,8 +34,8 @@ func newMonitor(config Config, db *postgres.DB, registry prometheus.Registerer, 
 	w := &monitor{
 		actions: orders.NewActions(db), actionWithin: config.ActionWithin,
 		orders: orders.New(db), ackWithin: config.AckWithin,
-		presence: presence.Watch{Tally: &presence.Tally{}, Records: availability.NewPresence(db), Hours: storeHours,
-			After: config.SilentAfter, Clock: db.Clock()},
+		presence: presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db), Hours: storeHours,
+			SilenceLimit: config.SilentAfter, Clock: db.Clock()},
 		escalated: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_orders_escalated_total",
 			Help: "Orders that waited too long for their acknowledgement, found by this process."}),
 		silenced: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_pos_silence_detected_total",
@@ -74,7 +74,7 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := w.presence.Store(last); err != nil {
+			if err := w.presence.Flush(last); err != nil {
 				w.log.Warn("storing store heartbeats failed at shutdown", "error", err)
 			}
 			return
@@ -83,7 +83,7 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 				err = errors.Join(w.lookAtOrders(ctx), w.orders.ApplyPendingCancellations(ctx), w.lookAtActions(ctx))
 			}
 		case <-hear.C:
-			if err = w.presence.Store(ctx); err == nil && looks {
+			if err = w.presence.Flush(ctx); err == nil && looks {
 				err = w.lookAtStores(ctx)
 			}
 		}
@@ -114,7 +114,7 @@ func (w *monitor) lookAtActions(ctx context.Context) error {
 }
 
 func (w *monitor) lookAtStores(ctx context.Context) error {
-	changes, err := w.presence.Look(ctx)
+	changes, err := w.presence.Check(ctx)
 	for _, c := range changes {
 		if !c.Silent {
 			w.log.Info("POS of a store is active again", "business", c.Business, "store", c.RefID)
@@ -134,6 +134,6 @@ func (w *monitor) hearDelivery(r webhook.Result) {
 		return
 	}
 	if id := presence.StoreOf(d.Body); id != 0 {
-		w.presence.Hear(presence.Sign{Business: d.Business, StoreID: id}, r.Attempt.StartedAt)
+		w.presence.Record(presence.Heartbeat{Business: d.Business, StoreID: id}, r.Attempt.StartedAt)
 	}
 }

@@ -27,7 +27,7 @@ func (d *depot) submit(id int64, name string) core.ID {
 	return reference
 }
 
-func (d *depot) action(reference core.ID) action.Reading {
+func (d *depot) action(reference core.ID) action.Record {
 	d.t.Helper()
 	r, err := ordersdb.NewActions(d.db).Get(context.Background(), d.business, reference)
 	require.NoError(d.t, err)

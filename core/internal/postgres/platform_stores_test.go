@@ -71,7 +71,7 @@ func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 	onSale := func(ref string) string {
 		s, err := source.Read(t.Context(), p.business, p.storeID(ref), "a")
 		require.NoError(t, err)
-		return s.OnSale
+		return s.PublishedStoreID
 	}
 	settle := func(state publishing.State) {
 		p.clock.Advance(2 * time.Second)
@@ -114,7 +114,7 @@ func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
 	onSale := func() string {
 		s, err := menus.NewMenuSource(p.db).Read(t.Context(), p.business, p.storeID("s1"), "a")
 		require.NoError(t, err)
-		return s.OnSale
+		return s.PublishedStoreID
 	}
 	served("aggregator-a")
 	p.clock.Advance(2 * time.Second)

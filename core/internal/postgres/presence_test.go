@@ -36,8 +36,8 @@ func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, sil
 }
 
 // watchOf returns a watch for stores that are always open and silent after half an hour.
-func watchOf(db *postgres.DB) presence.Watch {
-	return presence.Watch{Tally: &presence.Tally{}, Records: availability.NewPresence(db), After: 30 * time.Minute,
+func watchOf(db *postgres.DB) presence.Monitor {
+	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db), SilenceLimit: 30 * time.Minute,
 		Clock: db.Clock(),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
 }
@@ -48,16 +48,16 @@ func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 	w, ctx := watchOf(s.db), context.Background()
 	everywhere := []string{"a", "app", "b", "web"}
 	fallsSilent := func() {
-		w.Hear(presence.Sign{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
-		require.NoError(t, w.Store(ctx))
-		_, err := w.Look(ctx)
+		w.Record(presence.Heartbeat{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
+		require.NoError(t, w.Flush(ctx))
+		_, err := w.Check(ctx)
 		require.NoError(t, err)
 		require.Empty(t, s.closed("s1"))
 		s.clock.Advance(31 * time.Minute)
 	}
 	fallsSilent()
 	count := pgtest.Statements(s.db)
-	_, err := w.Look(ctx)
+	_, err := w.Check(ctx)
 	require.NoError(t, err)
 	statements := count()
 	require.Equal(t, everywhere, s.closed("s1"))
@@ -65,14 +65,14 @@ func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 	for n := range statements {
 		fallsSilent()
 		crashed := pgtest.BreakAt(s.db, n+1)
-		_, _ = w.Look(ctx)
+		_, _ = w.Check(ctx)
 		for !crashed() { // workers are not always notified: some runs have one statement less
-			_, _ = w.Look(ctx)
+			_, _ = w.Check(ctx)
 		}
 		var noted bool
 		pgtest.Row(t, s.db, &noted, `SELECT closed_for_silence FROM pos_presence WHERE business_id = ?`, s.business)
 		require.Equal(t, noted, slices.Equal(everywhere, s.closed("s1")), "all or nothing, at statement %d", n)
-		_, err := w.Look(ctx)
+		_, err := w.Check(ctx)
 		require.NoError(t, err)
 		require.Equal(t, everywhere, s.closed("s1"), "at statement %d", n)
 	}
@@ -87,13 +87,13 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	other := hubtest.Business(t, s.db)
 	w, ctx := watchOf(s.db), context.Background()
 	look := func() []string {
-		_, err := w.Look(ctx)
+		_, err := w.Check(ctx)
 		require.NoError(t, err)
 		return s.closed("s1")
 	}
 	hear := func() {
-		w.Hear(presence.Sign{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
-		require.NoError(t, w.Store(ctx))
+		w.Record(presence.Heartbeat{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
+		require.NoError(t, w.Flush(ctx))
 	}
 	hear()
 	s.clock.Advance(10 * time.Minute)

@@ -258,7 +258,7 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 	s := newSwitches(t)
 	settle := func(closed bool) {
-		require.NoError(t, availability.NewPresence(s.db).Settle(context.Background(),
+		require.NoError(t, availability.NewPresence(s.db).SetClosed(context.Background(),
 			presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
 	}
 	pgtest.Exec(t, s.db,

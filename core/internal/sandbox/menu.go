@@ -26,7 +26,7 @@ func (s *Scenario) readMenus(ctx context.Context) error {
 				shelf.Code = data.PlatformStoreID
 			}
 		}
-		if _, err := shelf.Basket(simulator.Wish{}, s.Seed, 0); err != nil {
+		if _, err := shelf.NewBasket(simulator.OrderSpec{}, s.Seed, 0); err != nil {
 			return err // before any order is placed
 		}
 		s.shelves[platform] = shelf
@@ -35,7 +35,7 @@ func (s *Scenario) readMenus(ctx context.Context) error {
 }
 
 // shelfOf returns the part of a menu that can be ordered.
-func shelfOf(m menu.EffectiveMenu) simulator.Shelf {
+func shelfOf(m menu.EffectiveMenu) simulator.Menu {
 	options := map[string][]simulator.Option{}
 	for _, o := range m.Options {
 		for _, group := range o.OptGrpRefIDs {
@@ -43,20 +43,20 @@ func shelfOf(m menu.EffectiveMenu) simulator.Shelf {
 				simulator.Option{Ref: o.RefID, Title: o.Title, Price: o.Price.String()})
 		}
 	}
-	choices := map[string]simulator.Choice{}
+	choices := map[string]simulator.OptionGroup{}
 	for _, g := range m.OptionGroups {
-		choices[g.RefID] = simulator.Choice{Min: g.MinSelectable, Max: g.MaxSelectable, Options: options[g.RefID]}
+		choices[g.RefID] = simulator.OptionGroup{Min: g.MinSelectable, Max: g.MaxSelectable, Options: options[g.RefID]}
 	}
-	shelf := simulator.Shelf{Store: m.StoreRefID}
+	shelf := simulator.Menu{Store: m.StoreRefID}
 	for _, item := range m.Items {
-		dish := simulator.Dish{Ref: item.RefID, Title: item.Title, Price: item.Price.String(),
-			Out: item.CurrentStock == 0}
+		dish := simulator.Item{Ref: item.RefID, Title: item.Title, Price: item.Price.String(),
+			OutOfStock: item.CurrentStock == 0}
 		for _, ref := range item.OptionGroupRefIDs {
 			if choice, seen := choices[ref]; seen {
-				dish.Choices = append(dish.Choices, choice)
+				dish.OptionGroups = append(dish.OptionGroups, choice)
 			}
 		}
-		shelf.Dishes = append(shelf.Dishes, dish)
+		shelf.Items = append(shelf.Items, dish)
 	}
 	return shelf
 }
@@ -76,7 +76,7 @@ func normalForm(platform string, b simulator.Basket) map[string]any {
 	c := b.Customer
 	return map[string]any{
 		"platform": platform, "platform_order_id": "W-" + b.Number, "store_ref_id": b.Store, "order_type": b.Mode,
-		"delivery_type": b.Carrier,
+		"delivery_type": b.DeliveredBy,
 		"is_bulk_order": b.Bulk, "instructions": b.Note, "items": items,
 		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
 			"line_1": c.Street, "city": c.City, "pin": c.Zip, "latitude": c.Point.Latitude,

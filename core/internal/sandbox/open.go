@@ -41,7 +41,7 @@ type Scenario struct {
 	channel   string
 	store     store.Effective
 	platforms []string
-	shelves   map[string]simulator.Shelf
+	shelves   map[string]simulator.Menu
 	accounts  map[string]string // platform to its account's URL in the simulator's admin API; own channels have none
 }
 
@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options, a access.Access, db *postgres.DB) (*Sc
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	s := &Scenario{
 		Options: o, Report: &Report{calls: map[string]*callTimes{}},
-		shelves: map[string]simulator.Shelf{}, accounts: map[string]string{},
+		shelves: map[string]simulator.Menu{}, accounts: map[string]string{},
 		client: &http.Client{Timeout: 30 * time.Second,
 			Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute}},
 	}

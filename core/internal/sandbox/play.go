@@ -38,7 +38,7 @@ type PlacedOrder struct {
 }
 
 // Place places orders, at a rate or one at a time, and returns those that were accepted.
-func (s *Scenario) Place(ctx context.Context, wish simulator.Wish, count int, rate float64) (taken []PlacedOrder) {
+func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count int, rate float64) (taken []PlacedOrder) {
 	orders := make([]PlacedOrder, count)
 	atOnce := maxAtOnce
 	if rate <= 0 {
@@ -103,9 +103,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // place places the n-th order.
-func (s *Scenario) place(ctx context.Context, wish simulator.Wish, n int) PlacedOrder {
+func (s *Scenario) place(ctx context.Context, wish simulator.OrderSpec, n int) PlacedOrder {
 	platform := s.platforms[n%len(s.platforms)]
-	basket, err := s.shelves[platform].Basket(wish, s.Seed, n)
+	basket, err := s.shelves[platform].NewBasket(wish, s.Seed, n)
 	if err != nil {
 		s.Report.called("order", 0, 0)
 		return PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
@@ -183,7 +183,7 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places i
 func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
 	shelf := s.shelves[s.platforms[0]]
 	if o.basket.Number == "" {
-		o.basket, _ = shelf.Basket(simulator.Wish{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
+		o.basket, _ = shelf.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
 	}
 	if to = o.basket.Customer.Point; shelf.Point != nil {
 		return *shelf.Point, to

@@ -149,9 +149,9 @@ func (p *Runner) open(ctx context.Context, business core.BusinessID, g *run) (*S
 // play runs a scenario as `servery simulate` does.
 func (s *Scenario) play(ctx context.Context, scenario console.Scenario) error {
 	defer s.client.CloseIdleConnections()
-	wish := simulator.Wish{}
+	wish := simulator.OrderSpec{}
 	if scenario.Kind == "rider" {
-		wish = simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}
+		wish = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}
 	}
 	taken := s.Place(ctx, wish, scenario.Count, scenario.Rate)
 	switch scenario.Kind {

@@ -56,17 +56,17 @@ func heard(t *testing.T, scenario console.Scenario) []string {
 	s := &scribe{}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	shelf := simulator.Shelf{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
+	shelf := simulator.Menu{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
 	for n := range 12 {
-		shelf.Dishes = append(shelf.Dishes,
-			simulator.Dish{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5", Choices: []simulator.Choice{
+		shelf.Items = append(shelf.Items,
+			simulator.Item{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5", OptionGroups: []simulator.OptionGroup{
 				{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"},
 					{Ref: "mild", Title: "Mild", Price: "0"}}}}})
 	}
 	played := &Scenario{
 		Options: Options{BaseURL: server.URL, Store: "s1", Seed: scenario.Seed}, client: server.Client(),
 		Report: &Report{calls: map[string]*callTimes{}}, platforms: []string{"web", "aggregator-b"},
-		shelves:  map[string]simulator.Shelf{"web": shelf, "aggregator-b": shelf},
+		shelves:  map[string]simulator.Menu{"web": shelf, "aggregator-b": shelf},
 		accounts: map[string]string{"web": "", "aggregator-b": server.URL + "/admin/7/aggregator-b"},
 	}
 	require.NoError(t, played.play(t.Context(), scenario))

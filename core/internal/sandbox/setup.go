@@ -31,7 +31,7 @@ func platformPath(business core.BusinessID, platform string) string {
 // the plugin's id, URLs and secrets. It keeps existing secrets, and platforms with other URLs.
 func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugins []string, address string) error {
 	platforms := platformsdb.New(db)
-	for _, needs := range simulator.Played() {
+	for _, needs := range simulator.Aggregators() {
 		if !slices.Contains(plugins, needs.Plugin) {
 			continue
 		}

@@ -27,7 +27,7 @@ func generate(program, manifest, messages string) error {
 	if err != nil {
 		return err
 	}
-	text, err := packed(descriptor)
+	text, err := compress(descriptor)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func generate(program, manifest, messages string) error {
 	return replace(manifest, regexp.MustCompile(`sha256: \w+`), "sha256: "+digest)
 }
 
-// packed is zlib's form of some bytes in lines of base64.
-func packed(plain []byte) (string, error) {
+// compress is zlib's form of some bytes in lines of base64.
+func compress(plain []byte) (string, error) {
 	var small bytes.Buffer
 	writer, err := zlib.NewWriterLevel(&small, zlib.BestCompression)
 	if err != nil {

@@ -24,8 +24,8 @@ func NewPresence(db *postgres.DB) Presence { return Presence{db} }
 // heartbeats of one store.
 const minHeartbeatStep = 30 * time.Second
 
-// Keep stores heartbeats in one statement, in key order.
-func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) error {
+// SaveHeartbeats stores heartbeats in one statement, in key order.
+func (p Presence) SaveHeartbeats(ctx context.Context, signs map[presence.Heartbeat]time.Time) error {
 	n := len(signs)
 	businesses, stores, orders := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	refs, at := make([]string, 0, n), make([]string, 0, n)
@@ -98,17 +98,17 @@ func (p Presence) Silent(ctx context.Context, business core.BusinessID, limit in
 			ORDER BY presence.silent_since, presence.store_id LIMIT ?1`, business, limit)
 }
 
-// Unsettled returns the stores whose closed state does not match their silence.
-func (p Presence) Unsettled(ctx context.Context) ([]presence.Store, error) {
+// PendingStores returns the stores whose closed state does not match their silence.
+func (p Presence) PendingStores(ctx context.Context) ([]presence.Store, error) {
 	return p.stores(ctx, p.db.Bun(), 0,
 		`presence.closed_for_silence <> (presence.silent_since IS NOT NULL
 			AND coalesce(rule.close_silent_stores, false))
 			ORDER BY presence.business_id, presence.store_id`)
 }
 
-// Settle closes or opens an unsettled store. The same transaction records it, so that a
+// SetClosed closes or opens an unsettled store. The same transaction records it, so that a
 // crash leaves both done or both undone.
-func (p Presence) Settle(ctx context.Context, s presence.Store, closed bool, reason string) error {
+func (p Presence) SetClosed(ctx context.Context, s presence.Store, closed bool, reason string) error {
 	t := New(p.db)
 	return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		result, err := tx.ExecContext(ctx,
@@ -142,14 +142,14 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, w
 		var zone string
 		var seconds int
 		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.TakesOrder, &zone,
-			&seconds, &s.Closes); err != nil {
+			&seconds, &s.CloseWhenSilent); err != nil {
 			return nil, fmt.Errorf("reading store heartbeats: %w", err)
 		}
 		place, err := time.LoadLocation(zone)
 		if err != nil {
 			return nil, err
 		}
-		s.SilentSince, s.Local, s.After = silent.Time, now.In(place), time.Duration(seconds)*time.Second
+		s.SilentSince, s.LocalTime, s.SilenceLimit = silent.Time, now.In(place), time.Duration(seconds)*time.Second
 		list = append(list, s)
 	}
 	return list, rows.Err()

@@ -234,7 +234,7 @@ func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 	return nil
 }
 
-// Keep stores an attempt at a call outside the queue.
-func (q Store) Keep(ctx context.Context, result relay.Result) error {
+// RecordCall stores an attempt at a call outside the queue.
+func (q Store) RecordCall(ctx context.Context, result relay.Result) error {
 	return q.db.InTx(ctx, func(tx bun.Conn) error { return writeCallAttempts(ctx, tx, []relay.Result{result}) })
 }

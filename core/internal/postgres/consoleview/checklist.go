@@ -18,11 +18,13 @@ import (
 // Checklist determines the progress of a first integration.
 type Checklist struct {
 	db     *postgres.DB
-	Offers action.Offers
+	Offers action.ActionLister
 }
 
 // NewChecklist returns a Checklist that uses db; offers returns the actions of plugins.
-func NewChecklist(db *postgres.DB, offers action.Offers) Checklist { return Checklist{db, offers} }
+func NewChecklist(db *postgres.DB, offers action.ActionLister) Checklist {
+	return Checklist{db, offers}
+}
 
 // latestLooked bounds how many of a webhook's deliveries, and how many orders, are read.
 const latestLooked = 100

@@ -108,21 +108,21 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 		`SELECT pending_references, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN ''
 			ELSE coalesce(platform_store_id, ?) END
 		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID,
-		s.Platform.Name).Scan(pgdialect.Array(&s.Waiting), &s.OnSale)
+		s.Platform.Name).Scan(pgdialect.Array(&s.Waiting), &s.PublishedStoreID)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("reading a publication: %w", err)
 	}
-	if s.OnSale == "" || s.Listed && s.OnSale == now {
+	if s.PublishedStoreID == "" || s.Listed && s.PublishedStoreID == now {
 		return nil
 	}
 	var others bool
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM (?) platform_store WHERE platform = ? AND listed AND store_id <> ?)`,
-		platforms.PlatformStores(business, []string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
+		platforms.PlatformStores(business, []string{s.PublishedStoreID}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
 		return fmt.Errorf("reading platform stores: %w", err)
 	}
 	if others {
-		s.OnSale = ""
+		s.PublishedStoreID = ""
 	}
 	return nil
 }

@@ -83,8 +83,8 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 }
 
 // Get returns an action with its attempts, or NotFound.
-func (a Actions) Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Reading, error) {
-	r := action.Reading{Reference: reference, Attempts: []action.Attempt{}}
+func (a Actions) Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Record, error) {
+	r := action.Record{Reference: reference, Attempts: []action.Attempt{}}
 	var payload string
 	var created time.Time
 	var finished sql.NullTime
@@ -214,7 +214,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 		if c.Kind != relay.Action || c.State == string(relay.Pending) {
 			continue
 		}
-		r := action.Reading{Reference: c.ID, OrderID: c.Order, Platform: c.SentAs, State: c.State, Message: c.Message,
+		r := action.Record{Reference: c.ID, OrderID: c.Order, Platform: c.SentAs, State: c.State, Message: c.Message,
 			CustomerPhone: c.Result}
 		var err error
 		if r.Action, err = actionOf(c.Payload); err != nil {
@@ -227,7 +227,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls
 			c.Business, c.Order).Scan(&r.PlatformOrderID); err != nil {
 			return nil, fmt.Errorf("reading the order of an action: %w", err)
 		}
-		body, err := action.Ended(r)
+		body, err := action.EventBody(r)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the event: %w", err)
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// decideItemsOOS plans the report that items of an order are out of stock. If the plugin does not support it, people
+// planItemsOOS plans the report that items of an order are out of stock. If the plugin does not support it, people
 // must call the platform.
-func (h *Host) decideItemsOOS(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+func (h *Host) planItemsOOS(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	subject pluginhost.Subject, order *pb.Order) (*sdk.Decision, error) {
-	if h.about(call.Plugin) != nil && !h.can(call.Plugin, sdk.CapabilityOrderItemsOOS) {
+	if h.description(call.Plugin) != nil && !h.hasCapability(call.Plugin, sdk.CapabilityOrderItemsOOS) {
 		return nil, core.Errorf(core.NotFound,
 			"%s cannot be notified of out-of-stock items through the hub: call the platform", call.Platform)
 	}
@@ -30,7 +30,7 @@ func (h *Host) decideItemsOOS(ctx context.Context, plugin pluginhost.Plugin, cal
 // interpretItemsOOS interprets the response to that report.
 func (h *Host) interpretItemsOOS(ctx context.Context, call relay.Call, settings []byte,
 	response relay.Response) (relay.Outcome, error) {
-	if !h.can(call.Plugin, sdk.CapabilityOrderOOSResult) {
+	if !h.hasCapability(call.Plugin, sdk.CapabilityOrderOOSResult) {
 		return relay.Outcome{}, nil
 	}
 	read, err := h.Plugin(call.Plugin).InterpretItemsOOS(ctx, subjectOf(call, settings),

@@ -7,8 +7,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Reading is an action as read back. Times are epoch milliseconds.
-type Reading struct {
+// Record is an action as read back. Times are epoch milliseconds.
+type Record struct {
 	Reference       core.ID   `json:"reference"`
 	Action          string    `json:"action"`
 	OrderID         int64     `json:"order_id"`
@@ -32,17 +32,17 @@ type Attempt struct {
 
 // The outcomes that a feature_action event tells.
 const (
-	done   = "done"
-	failed = "failed"
+	statusDone   = "done"
+	statusFailed = "failed"
 )
 
-// Ended is the body of a feature_action event: what an action that asks for the
+// EventBody is the body of a feature_action event: what an action that asks for the
 // customer's contact has brought, or why it brought none (spec, Callbacks tied to
 // operations).
-func Ended(r Reading) ([]byte, error) {
-	status := failed
-	if r.State == done {
-		status = done
+func EventBody(r Record) ([]byte, error) {
+	status := statusFailed
+	if r.State == statusDone {
+		status = statusDone
 	}
 	return json.Marshal(struct {
 		Reference       core.ID        `json:"reference"`
@@ -53,15 +53,15 @@ func Ended(r Reading) ([]byte, error) {
 		PlatformOrderID jsontext.Value `json:"platform_order_id"`
 		Status          string         `json:"status"`
 		Message         string         `json:"message"`
-	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifier(r.PlatformOrderID), status, r.Message})
+	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifierJSON(r.PlatformOrderID), status, r.Message})
 }
 
-// maxNumber is how many digits an identifier may have as a number: those of a 64-bit one.
-const maxNumber = 18
+// maxNumberDigits is how many digits an identifier may have as a number: those of a 64-bit one.
+const maxNumberDigits = 18
 
-// identifier is a number where the text is one, else the text.
-func identifier(text string) jsontext.Value {
-	number := len(text) > 0 && len(text) <= maxNumber && (text[0] != '0' || len(text) == 1)
+// identifierJSON is a number where the text is one, else the text.
+func identifierJSON(text string) jsontext.Value {
+	number := len(text) > 0 && len(text) <= maxNumberDigits && (text[0] != '0' || len(text) == 1)
 	for _, digit := range text {
 		number = number && digit >= '0' && digit <= '9'
 	}

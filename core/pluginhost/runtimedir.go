@@ -12,35 +12,35 @@ import (
 	"sync/atomic"
 )
 
-// den is the host's private directory. It contains verified programs and sockets, and only this user can enter it.
-type den struct {
-	dir    string
-	locked *os.File // its lock shows other hubs that the owner is alive
-	rooms  atomic.Int64
+// runtimeDir is the host's private directory. It contains verified programs and sockets, and only this user can enter it.
+type runtimeDir struct {
+	dir      string
+	lockFile *os.File // its lock shows other hubs that the owner is alive
+	created  atomic.Int64
 }
 
 const (
-	denPrefix = "servery-p"
-	denLock   = "lock"
+	runtimeDirPrefix = "servery-p"
+	lockFileName     = "lock"
 
-	longestSocket = 103 // bytes of a socket's path on macOS; Linux allows 107
-	longestRoom   = len("/999999")
+	maxSocketPath = 103 // bytes of a socket's path on macOS; Linux allows 107
+	maxSubdirName = len("/999999")
 	// go-plugin adds two names with random numbers of 32 bits.
-	longestDen = longestSocket - longestRoom - len("/plugin-dir4294967295") - len("/plugin4294967295")
+	maxRuntimeDirPath = maxSocketPath - maxSubdirName - len("/plugin-dir4294967295") - len("/plugin4294967295")
 )
 
-// newDen creates a private directory below another. It first removes those of dead hubs, and kills the processes that
+// newRuntimeDir creates a private directory below another. It first removes those of dead hubs, and kills the processes that
 // ran there.
-func newDen(below string) (*den, error) {
-	stale, _ := filepath.Glob(filepath.Join(below, denPrefix+"*"))
+func newRuntimeDir(below string) (*runtimeDir, error) {
+	stale, _ := filepath.Glob(filepath.Join(below, runtimeDirPrefix+"*"))
 	for _, dir := range stale {
-		sweep(dir)
+		removeStale(dir)
 	}
-	dir, err := os.MkdirTemp(below, denPrefix)
+	dir, err := os.MkdirTemp(below, runtimeDirPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("creating the runtime directory of plugins: %w", err)
 	}
-	if len(dir) > longestDen {
+	if len(dir) > maxRuntimeDirPath {
 		_ = os.RemoveAll(dir)
 		return nil,
 			fmt.Errorf("the path of %s is too long for sockets: set TMPDIR to a shorter directory",
@@ -51,18 +51,18 @@ func newDen(below string) (*den, error) {
 		err = fmt.Errorf("%s cannot be locked", locked.Name())
 	}
 	if err == nil { // other hubs must see the lock file only after it is locked
-		err = os.Rename(locked.Name(), filepath.Join(dir, denLock))
+		err = os.Rename(locked.Name(), filepath.Join(dir, lockFileName))
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
-	return &den{dir: dir, locked: locked}, nil
+	return &runtimeDir{dir: dir, lockFile: locked}, nil
 }
 
-// sweep removes a private directory without an owner. One that is just being created has no lock file yet, and stays.
-func sweep(dir string) {
-	file, err := os.OpenFile(filepath.Join(dir, denLock), os.O_RDWR, 0)
+// removeStale removes a private directory without an owner. One that is just being created has no lock file yet, and stays.
+func removeStale(dir string) {
+	file, err := os.OpenFile(filepath.Join(dir, lockFileName), os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
@@ -74,14 +74,14 @@ func sweep(dir string) {
 }
 
 // close removes the directory.
-func (d *den) close() {
+func (d *runtimeDir) close() {
 	_ = os.RemoveAll(d.dir)
-	_ = d.locked.Close()
+	_ = d.lockFile.Close()
 }
 
-// room creates a subdirectory. Its name is a number, so that the paths of sockets stay short.
-func (d *den) room() (string, error) {
-	dir := filepath.Join(d.dir, strconv.FormatInt(d.rooms.Add(1), 10))
+// newSubdir creates a subdirectory. Its name is a number, so that the paths of sockets stay short.
+func (d *runtimeDir) newSubdir() (string, error) {
+	dir := filepath.Join(d.dir, strconv.FormatInt(d.created.Add(1), 10))
 	return dir, os.Mkdir(dir, 0o700)
 }
 

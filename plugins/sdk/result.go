@@ -12,11 +12,11 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// CheckAnswer names what makes an answer of a plugin of no use to the hub: a decision
+// CheckResult names what makes an answer of a plugin of no use to the hub: a decision
 // that cannot be carried out (CheckDecision), a translation that says nothing, a finding
 // that does not say what is wrong, an outcome without a state.
-func CheckAnswer(d *Description, answer proto.Message) error {
-	c := &faults{}
+func CheckResult(d *Description, answer proto.Message) error {
+	c := &validation{}
 	switch a := answer.(type) {
 	case *Decision:
 		return CheckDecision(d, a)
@@ -59,7 +59,7 @@ const maxQuantity = 100_000
 // a quantity of 0, a decimal number such as 12,50, a text with a NUL character. A plugin
 // whose aggregator sends such an order refuses it (Refusef).
 func CheckOrder(o *NewOrder) error {
-	c := &faults{}
+	c := &validation{}
 	if o == nil {
 		return nil
 	}
@@ -71,23 +71,23 @@ func CheckOrder(o *NewOrder) error {
 		"delivery_type: %q must be self or partner", o.GetDeliveryType())
 	c.check(len(o.GetItems()) > 0, "items: at least one is required")
 	for i, item := range o.GetItems() {
-		c.ordered(fmt.Sprintf("items[%d]", i), item.GetRefId(), item.GetQuantity(), 1)
+		c.orderedItem(fmt.Sprintf("items[%d]", i), item.GetRefId(), item.GetQuantity(), 1)
 		for n, option := range item.GetOptions() {
 			// 0 was not sent: 1
-			c.ordered(fmt.Sprintf("items[%d].options[%d]", i, n), option.GetRefId(), option.GetQuantity(), 0)
+			c.orderedItem(fmt.Sprintf("items[%d].options[%d]", i, n), option.GetRefId(), option.GetQuantity(), 0)
 		}
 	}
 	c.fields("", o.ProtoReflect())
 	return c.err()
 }
 
-func (c *faults) ordered(at, refID string, quantity, least int64) {
+func (c *validation) orderedItem(at, refID string, quantity, least int64) {
 	c.check(refID != "", "%s.ref_id: is required", at)
 	c.check(quantity >= least &&
 		quantity <= maxQuantity, "%s.quantity: %d must be from 1 to %d", at, quantity, maxQuantity)
 }
 
-func (c *faults) fields(path string, m protoreflect.Message) {
+func (c *validation) fields(path string, m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		field := fields.Get(i)

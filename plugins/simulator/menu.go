@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// Shelf is what a customer can order at a store of a platform.
-type Shelf struct {
-	Store  string `json:"store"`           // the merchant's ref_id
-	Code   string `json:"code,omitempty"`  // the platform's own id of the store
-	City   string `json:"city,omitempty"`  // of the customers' addresses
-	Point  *Point `json:"point,omitempty"` // around which the customers live
-	Dishes []Dish `json:"dishes"`
+// Menu is what a customer can order at a store of a platform.
+type Menu struct {
+	Store string `json:"store"`           // the merchant's ref_id
+	Code  string `json:"code,omitempty"`  // the platform's own id of the store
+	City  string `json:"city,omitempty"`  // of the customers' addresses
+	Point *Point `json:"point,omitempty"` // around which the customers live
+	Items []Item `json:"dishes"`
 }
 
 // Point is a place on the map, in decimal degrees.
@@ -23,17 +23,17 @@ type Point struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// Dish is an item that can be ordered. Prices are decimals.
-type Dish struct {
-	Ref     string   `json:"ref"`
-	Title   string   `json:"title"`
-	Price   string   `json:"price"`
-	Out     bool     `json:"out,omitempty"` // not to be had just now
-	Choices []Choice `json:"choices,omitempty"`
+// Item is an item that can be ordered. Prices are decimals.
+type Item struct {
+	Ref          string        `json:"ref"`
+	Title        string        `json:"title"`
+	Price        string        `json:"price"`
+	OutOfStock   bool          `json:"out,omitempty"` // not to be had just now
+	OptionGroups []OptionGroup `json:"choices,omitempty"`
 }
 
-// Choice is an option group of a dish.
-type Choice struct {
+// OptionGroup is an option group of a dish.
+type OptionGroup struct {
 	Min     int64    `json:"min"`
 	Max     int64    `json:"max"` // -1: any number
 	Options []Option `json:"options"`
@@ -54,24 +54,24 @@ const (
 	Pickup    = "pickup"
 )
 
-// Wish is what an order must be like; what it leaves open is drawn by lot.
-type Wish struct {
-	Mode    string `json:"mode,omitempty"`    // Delivery or Pickup
-	Carrier string `json:"carrier,omitempty"` // BySelf or ByPartner
-	Bulk    bool   `json:"bulk,omitempty"`
+// OrderSpec is what an order must be like; what it leaves open is drawn by lot.
+type OrderSpec struct {
+	Mode        string `json:"mode,omitempty"`    // Delivery or Pickup
+	DeliveredBy string `json:"carrier,omitempty"` // BySelf or ByPartner
+	Bulk        bool   `json:"bulk,omitempty"`
 }
 
 // Basket is an order before it takes a platform's format.
 type Basket struct {
-	Number   string   `json:"number"` // of digits; each platform makes its order's id of it
-	Store    string   `json:"store"`
-	Code     string   `json:"code,omitempty"`
-	Mode     string   `json:"mode"`
-	Carrier  string   `json:"carrier"`
-	Bulk     bool     `json:"bulk,omitempty"`
-	Note     string   `json:"note,omitempty"`
-	Customer Customer `json:"customer"`
-	Lines    []Line   `json:"lines"`
+	Number      string   `json:"number"` // of digits; each platform makes its order's id of it
+	Store       string   `json:"store"`
+	Code        string   `json:"code,omitempty"`
+	Mode        string   `json:"mode"`
+	DeliveredBy string   `json:"carrier"`
+	Bulk        bool     `json:"bulk,omitempty"`
+	Note        string   `json:"note,omitempty"`
+	Customer    Customer `json:"customer"`
+	Lines       []Line   `json:"lines"`
 }
 
 // Customer is who orders.
@@ -97,30 +97,30 @@ type Line struct {
 var (
 	names = []string{"Maya Ortiz", "Liam Chen", "Aisha Khan", "Noah Weber", "Priya Nair", "Sofia Rossi",
 		"Omar Haddad", "Emma Larsen", "Kenji Mori", "Chloé Martin"}
-	streets = []string{"Pier Road", "Orchard Lane", "Mill Street", "Station Avenue", "Hill Crescent", "Lake View"}
-	notes   = []string{"Ring twice", "Leave it at the door", "No cutlery, please", "Call when you are downstairs"}
-	wishes  = []string{"mild", "extra hot", "no onions", "sauce on the side"}
-	// harbour is where customers live whose store is nowhere.
-	harbour = Point{37.8044, -122.2712}
+	streets   = []string{"Pier Road", "Orchard Lane", "Mill Street", "Station Avenue", "Hill Crescent", "Lake View"}
+	notes     = []string{"Ring twice", "Leave it at the door", "No cutlery, please", "Call when you are downstairs"}
+	lineNotes = []string{"mild", "extra hot", "no onions", "sauce on the side"}
+	// defaultLocation is where customers live whose store is nowhere.
+	defaultLocation = Point{37.8044, -122.2712}
 )
 
-// Basket makes the n-th order of a seed: of one to four dishes, with what their
+// NewBasket makes the n-th order of a seed: of one to four dishes, with what their
 // choices require. The same shelf, wish, seed and n make the same order. An error
 // says that nothing can be ordered.
-func (s Shelf) Basket(wish Wish, seed uint64, n int) (Basket, error) {
+func (s Menu) NewBasket(wish OrderSpec, seed uint64, n int) (Basket, error) {
 	lot := rand.New(rand.NewPCG(seed, uint64(n)))
-	dishes := make([]*Dish, 0, len(s.Dishes))
-	for i := range s.Dishes {
-		if s.Dishes[i].orderable() {
-			dishes = append(dishes, &s.Dishes[i])
+	dishes := make([]*Item, 0, len(s.Items))
+	for i := range s.Items {
+		if s.Items[i].orderable() {
+			dishes = append(dishes, &s.Items[i])
 		}
 	}
 	if len(dishes) == 0 {
 		return Basket{}, fmt.Errorf("store %q has nothing to order", s.Store)
 	}
 	b := Basket{
-		Number: s.number(seed, n), Store: s.Store, Code: s.Code, Bulk: wish.Bulk,
-		Mode: drawn(lot, wish.Mode, Pickup, Delivery, 0.15), Carrier: drawn(lot, wish.Carrier, BySelf, ByPartner, 0.4),
+		Number: s.orderNumber(seed, n), Store: s.Store, Code: s.Code, Bulk: wish.Bulk,
+		Mode: choose(lot, wish.Mode, Pickup, Delivery, 0.15), DeliveredBy: choose(lot, wish.DeliveredBy, BySelf, ByPartner, 0.4),
 		Customer: s.customer(lot),
 	}
 	if lot.Float64() < 0.3 {
@@ -136,8 +136,8 @@ func (s Shelf) Basket(wish Wish, seed uint64, n int) (Basket, error) {
 	return b, nil
 }
 
-// number names an order by what it was made of.
-func (s Shelf) number(seed uint64, n int) string {
+// orderNumber names an order by what it was made of.
+func (s Menu) orderNumber(seed uint64, n int) string {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%d/%d/%s", seed, n, s.Store)
 	return strconv.FormatUint(100_000_000_000+sum.Sum64()%900_000_000_000, 10)
@@ -154,7 +154,7 @@ func (b Basket) Edited() Basket {
 // EditedNumber is the number of the order that takes an edited one's place.
 func EditedNumber(number string) string { return "1" + number }
 
-func drawn(lot *rand.Rand, wished, rare, common string, share float64) string {
+func choose(lot *rand.Rand, wished, rare, common string, share float64) string {
 	if chosen := lot.Float64() < share; wished == "" && chosen {
 		return rare
 	}
@@ -164,8 +164,8 @@ func drawn(lot *rand.Rand, wished, rare, common string, share float64) string {
 	return common
 }
 
-func (s Shelf) customer(lot *rand.Rand) Customer {
-	home, city := harbour, "Oakland"
+func (s Menu) customer(lot *rand.Rand) Customer {
+	home, city := defaultLocation, "Oakland"
 	if s.Point != nil {
 		home = *s.Point
 	}
@@ -183,11 +183,11 @@ func (s Shelf) customer(lot *rand.Rand) Customer {
 }
 
 // orderable tells whether it is to be had, with as many options as its choices require.
-func (d *Dish) orderable() bool {
-	if d.Out {
+func (d *Item) orderable() bool {
+	if d.OutOfStock {
 		return false
 	}
-	for _, c := range d.Choices {
+	for _, c := range d.OptionGroups {
 		if int64(len(c.Options)) < c.Min {
 			return false
 		}
@@ -195,7 +195,7 @@ func (d *Dish) orderable() bool {
 	return true
 }
 
-func (d *Dish) line(lot *rand.Rand, bulk bool) Line {
+func (d *Item) line(lot *rand.Rand, bulk bool) Line {
 	l := Line{Ref: d.Ref, Title: d.Title, Price: d.Price, Quantity: 1}
 	switch {
 	case bulk:
@@ -204,10 +204,10 @@ func (d *Dish) line(lot *rand.Rand, bulk bool) Line {
 		l.Quantity = 2 + lot.Int64N(2)
 	}
 	if lot.Float64() < 0.15 {
-		l.Note = wishes[lot.IntN(len(wishes))]
+		l.Note = lineNotes[lot.IntN(len(lineNotes))]
 	}
 	taken := map[string]bool{} // an option of two groups is chosen in one
-	for _, c := range d.Choices {
+	for _, c := range d.OptionGroups {
 		most := min(int64(len(c.Options)), c.Min+2)
 		if c.Max >= 0 {
 			most = max(min(most, c.Max), c.Min)

@@ -12,32 +12,32 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// parcel is an installed plugin: its manifest, and its program for this system.
-type parcel struct {
-	manifest *sdk.Manifest
-	program  string // path
-	digest   string // required SHA-256 of the program
-	text     string // digest of the manifest
-	memory   uint64 // bytes
-	inFlight int
+// installedPlugin is an installed plugin: its manifest, and its program for this system.
+type installedPlugin struct {
+	manifest       *sdk.Manifest
+	program        string // path
+	digest         string // required SHA-256 of the program
+	manifestDigest string // digest of the manifest
+	memory         uint64 // bytes
+	inFlight       int
 }
 
 const defaultInFlight = 16
 
-// readParcel reads the manifest in the plugin's directory.
-func readParcel(dir, id string) (parcel, error) {
+// readInstalled reads the manifest in the plugin's directory.
+func readInstalled(dir, id string) (installedPlugin, error) {
 	path := filepath.Join(dir, id, sdk.ManifestName)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return parcel{}, fmt.Errorf("it has no manifest: %w", err)
+		return installedPlugin{}, fmt.Errorf("it has no manifest: %w", err)
 	}
 	digest, err := sdk.Digest(strings.NewReader(string(text)))
 	if err != nil {
-		return parcel{}, err
+		return installedPlugin{}, err
 	}
-	p := parcel{text: digest}
+	p := installedPlugin{manifestDigest: digest}
 	if p.manifest, err = sdk.ParseManifest(text); err != nil {
-		return p, fmt.Errorf("its manifest %s is invalid: %s", path, inOneLine(err))
+		return p, fmt.Errorf("its manifest %s is invalid: %s", path, oneLine(err))
 	}
 	if p.manifest.ID != id {
 		return p, fmt.Errorf("its manifest %s is for plugin %q", path, p.manifest.ID)
@@ -80,7 +80,7 @@ func Installed(dir string) ([]string, error) {
 // Digest returns the SHA-256 digest of an installed plugin's program, from its manifest, or "" if that cannot be
 // read.
 func Digest(dir, id string) string {
-	p, err := readParcel(dir, id)
+	p, err := readInstalled(dir, id)
 	if err != nil {
 		return ""
 	}

@@ -8,12 +8,12 @@ import (
 
 // Bounds of what is kept of one account.
 const (
-	keptReceived = 200
-	keptText     = 4 << 10 // of a body, in bytes
-	keptOrders   = 20_000
-	keptSteps    = 100 // of one order
-	keptStores   = 5_000
-	keptOff      = 5_000 // dishes and options of a store that are off
+	maxReceived     = 200
+	maxRecordedText = 4 << 10 // of a body, in bytes
+	maxOrders       = 20_000
+	maxSteps        = 100 // of one order
+	maxStores       = 5_000
+	maxDisabled     = 5_000 // dishes and options of a store that are off
 )
 
 // Received is a request of the hub, or a message to it, as it went.
@@ -69,12 +69,12 @@ type Store struct {
 	OffOptions []string  `json:"off_options,omitempty"`
 }
 
-// stand is what is kept of one account, within bounds: the oldest goes first.
-type stand struct {
+// accountState is what is kept of one account, within bounds: the oldest goes first.
+type accountState struct {
 	mu       sync.Mutex
 	account  Account
-	used     time.Time
-	last     int64
+	usedAt   time.Time
+	lastID   int64
 	received []Received
 	orders   map[string]*Order
 	orderIDs []string // oldest first
@@ -82,28 +82,28 @@ type stand struct {
 	codes    []string // of the stores, the longest known first
 }
 
-func newStand() *stand {
-	return &stand{orders: map[string]*Order{}, stores: map[string]*Store{}}
+func newAccountState() *accountState {
+	return &accountState{orders: map[string]*Order{}, stores: map[string]*Store{}}
 }
 
 // record keeps a request or message.
-func (s *stand) record(r Received) {
+func (s *accountState) record(r Received) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last++
-	r.ID, r.Body, r.Answer, r.Problem = s.last, cut(r.Body, keptText), cut(r.Answer, keptText), cut(r.Problem, keptText)
-	r.Request = cut(r.Request, keptText)
-	if len(s.received) == keptReceived {
+	s.lastID++
+	r.ID, r.Body, r.Answer, r.Problem = s.lastID, truncate(r.Body, maxRecordedText), truncate(r.Answer, maxRecordedText), truncate(r.Problem, maxRecordedText)
+	r.Request = truncate(r.Request, maxRecordedText)
+	if len(s.received) == maxReceived {
 		s.received = slices.Delete(s.received, 0, 1)
 	}
 	s.received = append(s.received, r)
 }
 
 // order finds an order, or takes note of one that is unknown. The caller holds mu.
-func (s *stand) order(id string, now time.Time) *Order {
+func (s *accountState) order(id string, now time.Time) *Order {
 	o := s.orders[id]
 	if o == nil {
-		if len(s.orderIDs) == keptOrders {
+		if len(s.orderIDs) == maxOrders {
 			delete(s.orders, s.orderIDs[0])
 			s.orderIDs = s.orderIDs[1:]
 		}
@@ -114,10 +114,10 @@ func (s *stand) order(id string, now time.Time) *Order {
 }
 
 // store likewise.
-func (s *stand) store(code string) *Store {
+func (s *accountState) store(code string) *Store {
 	st := s.stores[code]
 	if st == nil {
-		if len(s.codes) == keptStores {
+		if len(s.codes) == maxStores {
 			delete(s.stores, s.codes[0])
 			s.codes = s.codes[1:]
 		}
@@ -128,18 +128,18 @@ func (s *stand) store(code string) *Store {
 }
 
 func (o *Order) step(now time.Time, call Call, what string) {
-	if len(o.Steps) == keptSteps {
+	if len(o.Steps) == maxSteps {
 		o.Steps = slices.Delete(o.Steps, 0, 1)
 	}
-	o.Steps = append(o.Steps, Step{now, call, cut(what, 200)})
+	o.Steps = append(o.Steps, Step{now, call, truncate(what, 200)})
 }
 
-// note takes in what a request says. size is that of a menu.
-func (s *stand) note(call Call, t told, size int, now time.Time) {
+// apply takes in what a request says. size is that of a menu.
+func (s *accountState) apply(call Call, t update, size int, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.order != "" {
-		s.noteOrder(call, t, now)
+		s.applyToOrder(call, t, now)
 		return
 	}
 	st := s.store(t.store)
@@ -150,18 +150,18 @@ func (s *stand) note(call Call, t told, size int, now time.Time) {
 		st.Unlisted = !*t.listed
 	}
 	if call == CallMenu {
-		st.Unlisted, st.Ref, st.MenuAt, st.Menus, st.Dishes, st.Bytes = false, t.ref, now, st.Menus+1, t.dishes, size
+		st.Unlisted, st.Ref, st.MenuAt, st.Menus, st.Dishes, st.Bytes = false, t.storeRef, now, st.Menus+1, t.itemCount, size
 		st.OffDishes, st.OffOptions = nil, nil // a menu replaces what was there
 	}
-	if t.toggle != nil {
-		st.OffDishes = switched(st.OffDishes, t.toggle.dishes, t.toggle.on)
-		st.OffOptions = switched(st.OffOptions, t.toggle.options, t.toggle.on)
+	if t.availability != nil {
+		st.OffDishes = setAvailability(st.OffDishes, t.availability.items, t.availability.on)
+		st.OffOptions = setAvailability(st.OffOptions, t.availability.options, t.availability.on)
 	}
 }
 
-func (s *stand) noteOrder(call Call, t told, now time.Time) {
+func (s *accountState) applyToOrder(call Call, t update, now time.Time) {
 	o := s.order(t.order, now)
-	what := t.what
+	what := t.summary
 	switch call {
 	case CallDecision:
 		o.Decision = what
@@ -172,18 +172,18 @@ func (s *stand) noteOrder(call Call, t told, now time.Time) {
 	case CallRiderStatus:
 		o.Rider = what
 	case CallRiderLocation:
-		o.Place, o.Places = t.point, o.Places+1
+		o.Place, o.Places = t.location, o.Places+1
 		return // there may be thousands: the last is enough
 	}
 	o.step(now, call, what)
 }
 
-// switched takes refs out of those that are off, or puts them there.
-func switched(off, refs []string, on bool) []string {
+// setAvailability takes refs out of those that are off, or puts them there.
+func setAvailability(off, refs []string, on bool) []string {
 	for _, ref := range refs {
 		if at := slices.Index(off, ref); on && at >= 0 {
 			off = slices.Delete(off, at, at+1)
-		} else if !on && at < 0 && len(off) < keptOff {
+		} else if !on && at < 0 && len(off) < maxDisabled {
 			off = append(off, ref)
 		}
 	}

@@ -17,24 +17,24 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func description(ctx context.Context, s *session) error {
-	if err := sdk.CheckDescription(s.about); err != nil {
+func checkDescription(ctx context.Context, s *session) error {
+	if err := sdk.CheckDescription(s.description); err != nil {
 		return err
 	}
 	again, err := s.Client.Describe(ctx)
 	if err != nil {
 		return err
 	}
-	if !proto.Equal(again, s.about) {
+	if !proto.Equal(again, s.description) {
 		return errors.New("the second description differs from the first")
 	}
 	if s.options.Manifest != nil {
-		return s.options.Manifest.Matches(s.about)
+		return s.options.Manifest.Matches(s.description)
 	}
 	return nil
 }
 
-func settings(ctx context.Context, s *session) error {
+func checkSettings(ctx context.Context, s *session) error {
 	var schema struct {
 		Examples   []json.RawMessage `json:"examples"`
 		Properties map[string]struct {
@@ -42,8 +42,8 @@ func settings(ctx context.Context, s *session) error {
 			Enum []any  `json:"enum"`
 		} `json:"properties"`
 	}
-	if len(s.about.GetSettingsSchema()) > 0 {
-		if err := json.Unmarshal(s.about.GetSettingsSchema(), &schema); err != nil {
+	if len(s.description.GetSettingsSchema()) > 0 {
+		if err := json.Unmarshal(s.description.GetSettingsSchema(), &schema); err != nil {
 			return fmt.Errorf("settings_schema: %w", err)
 		}
 		if len(schema.Examples) == 0 {
@@ -67,13 +67,13 @@ func settings(ctx context.Context, s *session) error {
 	}
 	for _, text := range wrong {
 		if problems, err := configure(ctx, s, []byte(text)); err != nil || len(problems) == 0 {
-			return fmt.Errorf("settings %s return an error instead of problems: %w", text, orNone(err))
+			return fmt.Errorf("settings %s return an error instead of problems: %w", text, orNoError(err))
 		}
 	}
 	return nil
 }
 
-func orNone(err error) error {
+func orNoError(err error) error {
 	if err == nil {
 		return errors.New("no error")
 	}
@@ -86,16 +86,16 @@ func configure(ctx context.Context, s *session, settings []byte) ([]*sdk.Problem
 	return s.Client.Configure(ctx, call)
 }
 
-func capabilities(ctx context.Context, s *session) error {
-	for _, q := range samples(s.about) {
-		_, err := q.Ask(ctx, s.Client)
+func checkCapabilities(ctx context.Context, s *session) error {
+	for _, q := range sampleRequests(s.description) {
+		_, err := q.Send(ctx, s.Client)
 		switch absent := sdk.IsAbsent(err); {
 		case absent && s.has(q.Method):
 			return fmt.Errorf("%s returns Unimplemented, but the capability %s is declared", q.Method,
 				sdk.CapabilityOf(q.Method))
 		case !absent && !s.has(q.Method):
 			return fmt.Errorf("%s returns a result, but the capability %s is not declared: %w", q.Method,
-				sdk.CapabilityOf(q.Method), orNone(err))
+				sdk.CapabilityOf(q.Method), orNoError(err))
 		case err != nil && !absent && !sdk.IsRefusal(err):
 			return fmt.Errorf("%s: %w: an invalid request must return InvalidArgument", q.Method, err)
 		}
@@ -103,11 +103,11 @@ func capabilities(ctx context.Context, s *session) error {
 	return nil
 }
 
-func golden(ctx context.Context, s *session) error {
+func checkGolden(ctx context.Context, s *session) error {
 	var wrong []error
 	for _, c := range s.cases {
-		if !s.has(c.Question.Method) {
-			wrong = append(wrong, c.unasked())
+		if !s.has(c.Request.Method) {
+			wrong = append(wrong, c.missingCapability())
 			continue
 		}
 		wrong = append(wrong, c.check(ctx, s.Running, s.options.Update))
@@ -115,9 +115,9 @@ func golden(ctx context.Context, s *session) error {
 	return errors.Join(wrong...)
 }
 
-// exact is an answer, byte for byte, or the error in its place.
-func exact(ctx context.Context, s *session, q Question) ([]byte, error) {
-	message, err := q.Ask(ctx, s.Client)
+// encodedResult is an answer, byte for byte, or the error in its place.
+func encodedResult(ctx context.Context, s *session, q Request) ([]byte, error) {
+	message, err := q.Send(ctx, s.Client)
 	if sdk.IsRefusal(err) {
 		return []byte(status.Convert(err).Message()), nil
 	}
@@ -127,44 +127,44 @@ func exact(ctx context.Context, s *session, q Question) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(message)
 }
 
-func sameAnswers(ctx context.Context, s *session) error {
-	first := make([][]byte, len(s.ask))
-	for i, q := range s.ask {
+func checkDeterminism(ctx context.Context, s *session) error {
+	first := make([][]byte, len(s.requests))
+	for i, q := range s.requests {
 		var err error
-		if first[i], err = exact(ctx, s, q); err != nil {
+		if first[i], err = encodedResult(ctx, s, q); err != nil {
 			return err
 		}
 	}
 	again := func(ctx context.Context, i int) error {
-		answer, err := exact(ctx, s, s.ask[i])
+		answer, err := encodedResult(ctx, s, s.requests[i])
 		if err == nil && !bytes.Equal(answer, first[i]) {
-			err = fmt.Errorf("%s returns another response to the same request", s.ask[i].Method)
+			err = fmt.Errorf("%s returns another response to the same request", s.requests[i].Method)
 		}
 		return err
 	}
-	for i := range slices.Backward(s.ask) {
+	for i := range slices.Backward(s.requests) {
 		if err := again(ctx, i); err != nil {
 			return err
 		}
 	}
 	at, ctx := errgroup.WithContext(ctx)
 	at.SetLimit(8)
-	for i := range s.ask {
+	for i := range s.requests {
 		at.Go(func() error { return again(ctx, i) })
 	}
 	return at.Wait()
 }
 
-// settingsApart asks with each example of the settings alone, then with all of
+// checkSettingsIsolation asks with each example of the settings alone, then with all of
 // them mixed: a plugin that keeps settings gives one business what another set.
-func settingsApart(ctx context.Context, s *session) error {
+func checkSettingsIsolation(ctx context.Context, s *session) error {
 	var schema struct {
 		Examples []json.RawMessage `json:"examples"`
 	}
-	_ = json.Unmarshal(s.about.GetSettingsSchema(), &schema) // checked by settings
-	var mixed []Question
+	_ = json.Unmarshal(s.description.GetSettingsSchema(), &schema) // checked by settings
+	var mixed []Request
 	for business, example := range schema.Examples {
-		for _, q := range s.ask {
+		for _, q := range s.requests {
 			q.Message = proto.CloneOf(q.Message)
 			if call := callOf(q.Message); call != nil {
 				call.Business, call.Settings = int64(business+1), example
@@ -172,8 +172,8 @@ func settingsApart(ctx context.Context, s *session) error {
 			}
 		}
 	}
-	alone := &session{Running: s.Running, ask: mixed}
-	return sameAnswers(ctx, alone)
+	alone := &session{Running: s.Running, requests: mixed}
+	return checkDeterminism(ctx, alone)
 }
 
 // callOf is the call of a question.
@@ -185,16 +185,16 @@ func callOf(m proto.Message) *pb.Call {
 	return asked.GetCall()
 }
 
-func answers(ctx context.Context, s *session) error {
-	for _, q := range s.ask {
-		answer, err := q.Ask(ctx, s.Client)
+func checkResults(ctx context.Context, s *session) error {
+	for _, q := range s.requests {
+		answer, err := q.Send(ctx, s.Client)
 		if sdk.IsRefusal(err) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Method, err)
 		}
-		err = sdk.CheckAnswer(s.about, answer)
+		err = sdk.CheckResult(s.description, answer)
 		if translation, ok := answer.(*pb.Translation); ok && err == nil {
 			err = sdk.CheckOrder(translation.GetOrder())
 		}
@@ -205,26 +205,26 @@ func answers(ctx context.Context, s *session) error {
 	return nil
 }
 
-func drain(ctx context.Context, s *session) error {
+func checkDrain(ctx context.Context, s *session) error {
 	other, err := s.driver.Start()
 	if err != nil {
 		return err
 	}
-	err = drained(ctx, s, other)
+	err = checkDrained(ctx, s, other)
 	return errors.Join(err, other.Stop())
 }
 
-func drained(ctx context.Context, s *session, other *Running) error {
+func checkDrained(ctx context.Context, s *session, other *Running) error {
 	if err := other.Client.Drain(ctx); err != nil {
 		return fmt.Errorf("draining: %w", err)
 	}
 	health, err := other.Client.CheckHealth(ctx)
 	if err != nil || health.GetState() != pb.HealthState_HEALTH_STATE_DRAINING {
-		return fmt.Errorf("after Drain the health is %v %w", health.GetState(), orNone(err))
+		return fmt.Errorf("after Drain the health is %v %w", health.GetState(), orNoError(err))
 	}
-	for _, q := range s.ask {
-		if _, err := q.Ask(ctx, other.Client); status.Code(err) != codes.Unavailable {
-			return fmt.Errorf("%s after Drain: expected Unavailable, got %w", q.Method, orNone(err))
+	for _, q := range s.requests {
+		if _, err := q.Send(ctx, other.Client); status.Code(err) != codes.Unavailable {
+			return fmt.Errorf("%s after Drain: expected Unavailable, got %w", q.Method, orNoError(err))
 		}
 	}
 	_, err = other.Client.Describe(ctx)

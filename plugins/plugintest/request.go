@@ -17,15 +17,15 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Question is a call of the protocol and what it asks. The streams of menus are
+// Request is a call of the protocol and what it asks. The streams of menus are
 // asked as one message: a whole menu, or all items.
-type Question struct {
+type Request struct {
 	Method  string // such as Riders.PlanStatus
 	Message proto.Message
 }
 
-// within is how long a hub waits for the answer to a question, at most.
-func within(method string) time.Duration {
+// hubTimeout is how long a hub waits for the answer to a question, at most.
+func hubTimeout(method string) time.Duration {
 	switch method {
 	case "Menu.Render", "Menu.PlanUnlist":
 		return 20 * time.Second
@@ -35,30 +35,30 @@ func within(method string) time.Duration {
 	return 4 * time.Second
 }
 
-// ParseQuestion reads {"method": …, "request": {…}}; the request is in the form
+// ParseRequest reads {"method": …, "request": {…}}; the request is in the form
 // of sdk.FromJSON.
-func ParseQuestion(text []byte) (Question, error) {
+func ParseRequest(text []byte) (Request, error) {
 	var file struct {
 		Method  string          `json:"method"`
 		Request json.RawMessage `json:"request"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
-		return Question{}, err
+		return Request{}, err
 	}
 	method, err := describeMethod(file.Method)
 	if err != nil {
-		return Question{}, err
+		return Request{}, err
 	}
 	message, err := newMessage(method.Input())
 	if err != nil {
-		return Question{}, err
+		return Request{}, err
 	}
 	if len(file.Request) > 0 {
 		if err := sdk.FromJSON(file.Request, message); err != nil {
-			return Question{}, fmt.Errorf("request of %s: %w", file.Method, err)
+			return Request{}, fmt.Errorf("request of %s: %w", file.Method, err)
 		}
 	}
-	return Question{file.Method, message}, nil
+	return Request{file.Method, message}, nil
 }
 
 func describeMethod(name string) (protoreflect.MethodDescriptor, error) {
@@ -82,20 +82,20 @@ func newMessage(d protoreflect.MessageDescriptor) (proto.Message, error) {
 	return kind.New().Interface(), nil
 }
 
-// Ask asks the question. The answer to Menu.CheckItems is a pb.FindingsChunk
+// Send asks the question. The answer to Menu.CheckItems is a pb.FindingsChunk
 // with all findings, to Menu.Render a pb.Decision. It has the time that a hub gives it.
-func (q Question) Ask(ctx context.Context, client *sdk.Client) (proto.Message, error) {
-	within := within(q.Method)
+func (q Request) Send(ctx context.Context, client *sdk.Client) (proto.Message, error) {
+	within := hubTimeout(q.Method)
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	answer, err := q.ask(bounded, client)
+	answer, err := q.send(bounded, client)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("no response in %v, the timeout of a hub: %w", within, err)
 	}
 	return answer, err
 }
 
-func (q Question) ask(ctx context.Context, client *sdk.Client) (proto.Message, error) {
+func (q Request) send(ctx context.Context, client *sdk.Client) (proto.Message, error) {
 	switch message := q.Message.(type) {
 	case *pb.ItemsChunk:
 		findings, err := client.CheckItems(ctx, message.GetCall(), message.GetItems())
@@ -115,10 +115,10 @@ func (q Question) ask(ctx context.Context, client *sdk.Client) (proto.Message, e
 	return answer, client.Conn().Invoke(ctx, path, q.Message, answer)
 }
 
-// Answer asks the question and writes the answer as JSON: {"answer": …}, or
+// ResultJSON asks the question and writes the answer as JSON: {"answer": …}, or
 // {"error": {"code", "message"}} where the plugin refuses it.
-func (q Question) Answer(ctx context.Context, client *sdk.Client) ([]byte, error) {
-	message, err := q.Ask(ctx, client)
+func (q Request) ResultJSON(ctx context.Context, client *sdk.Client) ([]byte, error) {
+	message, err := q.Send(ctx, client)
 	var out any
 	if err != nil {
 		said, isStatus := status.FromError(err)

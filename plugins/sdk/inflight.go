@@ -2,18 +2,18 @@ package sdk
 
 import "sync"
 
-// flight counts the calls under way and ends their acceptance.
-type flight struct {
+// inFlight counts the calls under way and ends their acceptance.
+type inFlight struct {
 	mu       sync.Mutex
 	calls    int
 	draining bool
 	idle     chan struct{} // closed once it is draining and no call is under way
 }
 
-func newFlight() *flight { return &flight{idle: make(chan struct{})} }
+func newInFlight() *inFlight { return &inFlight{idle: make(chan struct{})} }
 
 // begin counts a call; false while draining.
-func (f *flight) begin() bool {
+func (f *inFlight) begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.draining {
@@ -23,7 +23,7 @@ func (f *flight) begin() bool {
 	return true
 }
 
-func (f *flight) end() {
+func (f *inFlight) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.calls--; f.draining && f.calls == 0 {
@@ -32,7 +32,7 @@ func (f *flight) end() {
 }
 
 // drain accepts no more calls; the channel is closed when those under way have ended.
-func (f *flight) drain() <-chan struct{} {
+func (f *inFlight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.draining {
@@ -44,7 +44,7 @@ func (f *flight) drain() <-chan struct{} {
 	return f.idle
 }
 
-func (f *flight) now() (calls int, draining bool) {
+func (f *inFlight) state() (calls int, draining bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls, f.draining

@@ -12,50 +12,50 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// maxFaults bounds the faults that are told of one body.
-const maxFaults = 20
+// maxFormatErrors bounds the faults that are told of one body.
+const maxFormatErrors = 20
 
-// formFaults says in what a body departs from the documented format.
-type formFaults []string
+// formatErrors says in what a body departs from the documented format.
+type formatErrors []string
 
 // Error names all of them.
-func (f formFaults) Error() string { return strings.Join(f, "; ") }
+func (f formatErrors) Error() string { return strings.Join(f, "; ") }
 
-// strictly reads a body by the type that describes its format, a struct. Every
+// decodeStrict reads a body by the type that describes its format, a struct. Every
 // member must be one of the type's; one without omitempty must be there; null
 // stands for nothing; the tag `as` says what a text must be: id (not empty),
 // decimal, count (a whole number), instant (RFC 3339), time (HH:MM:SS), span (two of
 // these), weekday, or one of the words after "one of".
-func strictly[T any](body []byte) (T, error) {
+func decodeStrict[T any](body []byte) (T, error) {
 	var into T
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {
-		return into, formFaults{"the body is no JSON: " + err.Error()}
+		return into, formatErrors{"the body is no JSON: " + err.Error()}
 	}
-	c := checker{}
+	c := formatChecker{}
 	c.value("", value, reflect.TypeOf(into), "")
-	if len(c.faults) > 0 {
-		return into, c.faults
+	if len(c.problems) > 0 {
+		return into, c.problems
 	}
 	if err := json.Unmarshal(body, &into); err != nil {
-		return into, formFaults{err.Error()}
+		return into, formatErrors{err.Error()}
 	}
 	return into, nil
 }
 
-// checker holds a value against a type.
-type checker struct{ faults formFaults }
+// formatChecker holds a value against a type.
+type formatChecker struct{ problems formatErrors }
 
-func (c *checker) fail(path, format string, values ...any) {
-	if len(c.faults) < maxFaults {
+func (c *formatChecker) fail(path, format string, values ...any) {
+	if len(c.problems) < maxFormatErrors {
 		if path == "" {
 			path = "the body"
 		}
-		c.faults = append(c.faults, path+" "+fmt.Sprintf(format, values...))
+		c.problems = append(c.problems, path+" "+fmt.Sprintf(format, values...))
 	}
 }
 
-func (c *checker) value(path string, value any, t reflect.Type, as string) {
+func (c *formatChecker) value(path string, value any, t reflect.Type, as string) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -82,7 +82,7 @@ func (c *checker) value(path string, value any, t reflect.Type, as string) {
 		if text, ok := value.(string); !ok {
 			c.fail(path, "must be a string")
 		} else if rule := mismatch(text, as); rule != "" {
-			c.fail(path, "%q %s", cut(text, 100), rule)
+			c.fail(path, "%q %s", truncate(text, 100), rule)
 		}
 	case reflect.Bool:
 		if _, ok := value.(bool); !ok {
@@ -98,7 +98,7 @@ func (c *checker) value(path string, value any, t reflect.Type, as string) {
 	}
 }
 
-func (c *checker) object(path string, value any, t reflect.Type) {
+func (c *formatChecker) object(path string, value any, t reflect.Type) {
 	members, ok := value.(map[string]any)
 	if !ok {
 		c.fail(path, "must be an object")
@@ -118,7 +118,7 @@ func (c *checker) object(path string, value any, t reflect.Type) {
 	}
 	for name := range members {
 		if !known[name] {
-			c.fail(strings.TrimPrefix(path+"."+cut(name, 100), "."), "is unknown")
+			c.fail(strings.TrimPrefix(path+"."+truncate(name, 100), "."), "is unknown")
 		}
 	}
 }
@@ -161,8 +161,8 @@ func mismatch(text, as string) string {
 	return ""
 }
 
-// cut shortens a text to at most so many bytes, at a letter's end.
-func cut(text string, most int) string {
+// truncate shortens a text to at most so many bytes, at a letter's end.
+func truncate(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

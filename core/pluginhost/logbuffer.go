@@ -1,0 +1,116 @@
+package pluginhost
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+const (
+	maxBufferedLines  = 200 // of a plugin's log, for people
+	maxBufferedBytes  = 64 << 10
+	maxLinesPerSecond = 100 // further lines are dropped and counted
+	maxLoggedLine     = 4 << 10
+	messageKey        = "@message"
+)
+
+// logBuffer writes the lines of a plugin's log to the hub's log, and keeps the last ones. A plugin that logs endlessly
+// takes a bounded share of the log.
+type logBuffer struct {
+	log   *slog.Logger // names the plugin
+	clock core.Clock
+
+	mu     sync.Mutex
+	recent []string
+	size   int // bytes of last
+	total  int // lines, including those dropped
+	second time.Time
+	count  int
+}
+
+// Write takes one line.
+func (b *logBuffer) Write(line []byte) (int, error) {
+	text := strings.ToValidUTF8(string(line[:min(len(line), maxLoggedLine)]), "�")
+	if len(line) > maxLoggedLine {
+		text += fmt.Sprintf("… (%d bytes)", len(line))
+	}
+	write, dropped := b.add(text)
+	if dropped > 0 {
+		b.log.Warn("plugin log lines dropped", "lines", dropped)
+	}
+	if write {
+		level, message, attrs := parseLogLine(text, line)
+		b.log.LogAttrs(context.Background(), level, message, attrs...)
+	}
+	return len(line), nil
+}
+
+// add stores a line. It reports whether the line may be written, and how many were dropped in the second before.
+func (b *logBuffer) add(text string) (write bool, dropped int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.recent, b.size, b.total = append(b.recent, text), b.size+len(text), b.total+1
+	gone := 0
+	for ; len(b.recent)-gone > maxBufferedLines || b.size > maxBufferedBytes; gone++ {
+		b.size -= len(b.recent[gone])
+	}
+	b.recent = slices.Delete(b.recent, 0, gone)
+	if now := b.clock.Now().Truncate(time.Second); !now.Equal(b.second) {
+		dropped = max(0, b.count-maxLinesPerSecond)
+		b.second, b.count = now, 0
+	}
+	b.count++
+	return b.count <= maxLinesPerSecond, dropped
+}
+
+// lines returns the last lines, oldest first.
+func (b *logBuffer) lines() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.recent)
+}
+
+// written returns the number of lines so far.
+func (b *logBuffer) written() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total
+}
+
+// after returns the kept lines that follow the first written lines.
+func (b *logBuffer) after(written int) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
+}
+
+// parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose message
+// is not a string, is a message as it is.
+func parseLogLine(text string, line []byte) (level slog.Level, message string, attrs []slog.Attr) {
+	var members map[string]any
+	if len(line) > maxLoggedLine || json.Unmarshal(line, &members) != nil {
+		return slog.LevelInfo, text, nil
+	}
+	message, ok := members[messageKey].(string)
+	if !ok {
+		return slog.LevelInfo, text, nil
+	}
+	named, _ := members["@level"].(string)
+	if level.UnmarshalText([]byte(named)) != nil {
+		level = slog.LevelInfo
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !strings.HasPrefix(name, "@") {
+			attrs = append(attrs, slog.Any(name, members[name]))
+		}
+	}
+	return level, message, []slog.Attr{{Key: "of_plugin", Value: slog.GroupValue(attrs...)}}
+}

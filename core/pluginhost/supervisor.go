@@ -1,0 +1,324 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// supervisor supervises one plugin. One goroutine starts, monitors, replaces and restarts it.
+type supervisor struct {
+	host  *Host
+	id    string
+	log   *logBuffer
+	slots chan struct{} // the concurrency limit; replaced by an upgrade that changes it
+
+	requests chan desiredState // buffered; the last one counts
+	pending  desiredState      // what an operator requested for the next start
+
+	fallback       *installedPlugin // replaces a rejected version; nil: none
+	rejectedDigest string           // manifest digest of the rejected version
+	draining       sync.WaitGroup
+
+	mu            sync.Mutex
+	state         State
+	since         time.Time
+	current       *instance // serves calls; nil: none
+	lastReady     *instance // the last one that was ready, for its description
+	changed       chan struct{}
+	version       string
+	starts        int
+	health        string      // the problem while it is degraded
+	faults        []Fault     // newest first
+	recentCrashes []time.Time // recent faults that ended the process
+}
+
+// desiredState is the desired state of a plugin.
+type desiredState struct {
+	run    bool
+	result chan error // of an upgrade: receives its result
+}
+
+func newSupervisor(h *Host, id string) *supervisor {
+	log := &logBuffer{log: h.config.Log.With("plugin", id), clock: h.config.Clock}
+	k := &supervisor{host: h, id: id, log: log, requests: make(chan desiredState, 16), changed: make(chan struct{})}
+	k.setState(Discovered)
+	return k
+}
+
+// request sends a desired state to the supervisor. If the buffer is full, it waits; no request is lost.
+func (k *supervisor) request(w desiredState) {
+	select {
+	case k.requests <- w:
+	case <-k.host.running.Done():
+	}
+}
+
+// run supervises the plugin until the context ends.
+func (k *supervisor) run(ctx context.Context) {
+	run := true
+	for ctx.Err() == nil {
+		if !run {
+			run = k.awaitStart(ctx)
+			continue
+		}
+		i, installed, err := k.startInstalledOrFallback(ctx)
+		if err == nil {
+			run, err = k.monitor(ctx, i)
+		}
+		if ctx.Err() != nil || err == nil {
+			continue
+		}
+		run = k.awaitRestart(ctx, installed, err)
+	}
+	k.draining.Wait()
+	k.setState(Stopped)
+}
+
+// awaitStart waits, stopped, until an operator starts the plugin.
+func (k *supervisor) awaitStart(ctx context.Context) (run bool) {
+	k.setState(Stopped)
+	select {
+	case <-ctx.Done():
+		return false
+	case k.pending = <-k.requests:
+		return k.pending.run
+	}
+}
+
+// reply sends the result of an upgrade to its caller.
+func (w desiredState) reply(err error) {
+	if w.result != nil {
+		w.result <- err
+	}
+}
+
+// replyPending sends the result of a start to the caller of an upgrade of a stopped plugin.
+func (k *supervisor) replyPending(err error) {
+	if err != nil {
+		err = fmt.Errorf("the installed version does not get ready: %w", err)
+	}
+	k.pending.reply(err)
+	k.pending = desiredState{}
+}
+
+// startInstalledOrFallback starts the installed version, or the fallback if that version was rejected, and serves calls from it. It also
+// returns the digest of the installed manifest.
+func (k *supervisor) startInstalledOrFallback(ctx context.Context) (*instance, string, error) {
+	p, err := readInstalled(k.host.config.Dir, k.id)
+	if k.fallback == nil || k.pending.run || p.manifestDigest != k.rejectedDigest {
+		var i *instance
+		if err == nil {
+			i, err = k.start(ctx, p, k.setState)
+		}
+		if err == nil {
+			k.dropFallback()
+			k.serve(i)
+			k.replyPending(nil)
+			return i, p.manifestDigest, nil
+		}
+		k.replyPending(err)
+		if k.fallback == nil || ctx.Err() != nil {
+			return nil, p.manifestDigest, err
+		}
+		_ = k.rejectUpgrade(p.manifestDigest, k.fallback.manifest.Version, err)
+	}
+	i, err := k.start(ctx, *k.fallback, k.setState)
+	if err == nil {
+		k.serve(i)
+	}
+	return i, p.manifestDigest, err
+}
+
+// start starts one version until it is ready for calls.
+func (k *supervisor) start(ctx context.Context, p installedPlugin, enter func(State)) (*instance, error) {
+	ctx, cancel := withTimeout(ctx, k.host.config.Clock, k.host.config.StartTimeout)
+	defer cancel()
+	k.mu.Lock()
+	k.version = p.manifest.Version
+	k.starts++
+	k.mu.Unlock()
+	i, err := k.host.launch(ctx, p, k.log, enter)
+	if err != nil {
+		return nil, err
+	}
+	enter(Configuring)
+	examined := make(chan error, 1)
+	go func() { examined <- i.checkStarted(ctx) }()
+	select {
+	case err = <-examined:
+	case <-i.process.ended:
+		err = fmt.Errorf("it exited while it started (%s)", i.process.exitReason())
+		_ = i.conn.Close()
+		<-examined
+	}
+	if errors.As(err, new(degradedError)) {
+		err = nil
+	}
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = errors.New("it did not get ready in time")
+	}
+	if err != nil {
+		i.terminate()
+		return nil, err
+	}
+	return i, nil
+}
+
+// serve directs calls to an instance.
+func (k *supervisor) serve(i *instance) {
+	k.mu.Lock()
+	k.current, k.lastReady = i, i
+	if k.slots == nil || cap(k.slots) != i.installed.inFlight {
+		k.slots = make(chan struct{}, i.installed.inFlight)
+	}
+	k.signalChange()
+	k.mu.Unlock()
+	k.setState(Ready)
+}
+
+// signalChange wakes the waiting calls. The caller holds k.mu.
+func (k *supervisor) signalChange() {
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// monitor monitors a ready plugin until it is stopped (run is false) or has a fault.
+func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault error) {
+	misses := 0
+	for {
+		due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthInterval))
+		select {
+		case <-ctx.Done():
+			giveUp()
+			k.drain(i, true)
+			return false, nil
+		case <-i.process.ended:
+			giveUp()
+			k.terminate(i)
+			return true, fmt.Errorf("its process exited (%s)", i.process.exitReason())
+		case fault := <-i.hung:
+			giveUp()
+			k.terminate(i)
+			return true, fault
+		case w := <-k.requests:
+			giveUp()
+			if !w.run {
+				k.drain(i, true)
+				w.reply(nil)
+				return false, nil
+			}
+			i = k.upgrade(ctx, i, w)
+		case <-due:
+			if fault := k.checkHealth(ctx, i, &misses); fault != nil {
+				k.terminate(i)
+				return true, fault
+			}
+		}
+	}
+}
+
+// checkHealth checks the health of a plugin. It fails after too many consecutive misses, or if the plugin exceeds its
+// memory limit.
+func (k *supervisor) checkHealth(ctx context.Context, i *instance, misses *int) error {
+	ctx, cancel := withTimeout(ctx, k.host.config.Clock, healthTimeout)
+	defer cancel()
+	err := i.checkHealth(ctx)
+	if used := i.measureMemory(); used > i.installed.memory {
+		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", used>>20, i.installed.memory>>20)
+	}
+	if *misses++; err == nil || errors.As(err, new(degradedError)) {
+		*misses = 0
+	}
+	k.setHealth(err)
+	if *misses >= maxHealthMisses {
+		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err, condition(i.process.pid()))
+	}
+	return nil
+}
+
+// setHealth enters the state that matches a plugin's health, and records the problem.
+func (k *supervisor) setHealth(wrong error) {
+	if wrong == nil {
+		k.setState(Ready)
+		return
+	}
+	k.mu.Lock()
+	k.health = truncate(oneLine(wrong), maxFaultText)
+	k.mu.Unlock()
+	k.setState(Degraded)
+}
+
+// terminate ends an instance at once.
+func (k *supervisor) terminate(i *instance) {
+	k.clearCurrent(i)
+	i.startDraining()
+	i.terminate()
+}
+
+func (k *supervisor) clearCurrent(i *instance) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.current == i {
+		k.current = nil
+	}
+}
+
+// setState changes the state and wakes the calls that wait for it.
+func (k *supervisor) setState(state State) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state == state {
+		return
+	}
+	k.state, k.since = state, k.host.config.Clock.Now()
+	k.signalChange()
+	k.host.config.Observer.PluginEntered(k.id, state)
+	level := slog.LevelInfo
+	if state == Discovered || state == Verified || state == Starting || state == Configuring {
+		level = slog.LevelDebug
+	}
+	k.log.log.Log(context.Background(), level, "plugin state changed", "state", string(state), "version",
+		k.version)
+}
+
+func (k *supervisor) status() Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := Status{ID: k.id, Version: k.version, State: k.state, Since: k.since, Starts: k.starts,
+		Faults: slices.Clone(k.faults)}
+	if k.lastReady != nil {
+		s.Description = k.lastReady.description
+	}
+	if k.state == Degraded {
+		s.Health = k.health
+	}
+	if k.current != nil {
+		s.PID, s.InFlight = k.current.process.pid(), k.current.inFlight()
+		s.Memory = k.current.memory.Load()
+		s.Digest, s.Manifest = k.current.installed.digest, k.current.installed.manifestDigest
+	}
+	return s
+}
+
+// withTimeout bounds a context by the host's clock.
+func withTimeout(ctx context.Context, clock interface {
+	Now() time.Time
+	At(time.Time) (<-chan time.Time, func())
+}, within time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	due, giveUp := clock.At(clock.Now().Add(within))
+	go func() {
+		defer giveUp()
+		select {
+		case <-due:
+			cancel(context.DeadlineExceeded)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
