@@ -94,7 +94,7 @@ func (p past) ResolveLocation(_ context.Context, _ core.BusinessID, location str
 	return core.Business{}, menu.Scope{LocationRefID: location, StoreID: 1040}, nil
 }
 
-func (p past) ItemThen(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
+func (p past) ItemAsOf(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
 	at time.Time) (menu.ItemAsOf, error) {
 	price, err := core.ParseAmount("10.25")
 	return menu.ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),

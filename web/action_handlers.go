@@ -20,19 +20,19 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	}
 	request, err := action.Decode(body)
 	if err != nil {
-		return ofOrder(orderIn(body), err)
+		return withOrder(bodyOrderID(body), err)
 	}
 	names, err := s.Platforms.Names(c.UserContext(), caller.Business)
 	if err != nil {
 		return err
 	}
-	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, names.Resolve(param(c, "platform")),
+	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, names.Resolve(pathParam(c, "platform")),
 		caller.Actor(), request)
 	if err != nil {
-		return ofOrder(request.OrderID, err)
+		return withOrder(request.OrderID, err)
 	}
-	s.heard(caller, presence.Heartbeat{OrderID: request.OrderID})
-	return answer(c, http.StatusOK,
+	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: request.OrderID})
+	return respond(c, http.StatusOK,
 		envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
 }
 
@@ -51,5 +51,5 @@ func (s *Server) getAction(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	reading.Platform = names.EventName(reading.Platform)
-	return answer(c, http.StatusOK, reading)
+	return respond(c, http.StatusOK, reading)
 }

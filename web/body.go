@@ -21,7 +21,7 @@ var simpleTypes = []string{"text/plain", "application/x-www-form-urlencoded"}
 // jsonBody returns the request's body. The media type must be JSON or not given, or one of the simple types for a body
 // that is a JSON object.
 func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
-	sent := received(c)
+	sent := readBody(c)
 	if given := c.Get(fiber.HeaderContentType); given != "" {
 		media, parameters, err := mime.ParseMediaType(given)
 		object := bytes.HasPrefix(bytes.TrimLeft(sent.bytes, " \t\r\n"), []byte("{"))
@@ -48,8 +48,8 @@ func (s *Server) bulkBody(c *fiber.Ctx, excess func(body []byte) error) ([]byte,
 	return body, err
 }
 
-// param is a path parameter, percent-decoded.
-func param(c *fiber.Ctx, name string) string {
+// pathParam is a path parameter, percent-decoded.
+func pathParam(c *fiber.Ctx, name string) string {
 	value, err := url.PathUnescape(c.Params(name))
 	if err != nil {
 		return ""
@@ -57,13 +57,13 @@ func param(c *fiber.Ctx, name string) string {
 	return strings.Clone(value)
 }
 
-// unlisted records that a parameter of the query string is not one of those allowed.
-func unlisted[S ~string](c *fiber.Ctx, name string, allowed []S, v *core.Violations) {
+// addUnlisted records that a parameter of the query string is not one of those allowed.
+func addUnlisted[S ~string](c *fiber.Ctx, name string, allowed []S, v *core.Violations) {
 	v.AddBody(name, "value", core.OneOf(allowed, S(c.Query(name))))
 }
 
-// number is a whole number of the query string from least to most.
-func number(c *fiber.Ctx, name string, or, least, most int, v *core.Violations) int {
+// intParam is a whole number of the query string from least to most.
+func intParam(c *fiber.Ctx, name string, or, least, most int, v *core.Violations) int {
 	text := c.Query(name)
 	if text == "" {
 		return or

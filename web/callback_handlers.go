@@ -26,13 +26,13 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	if err != nil || business < 0 {
 		return core.Errorf(core.Invalid, "business must be the id of a business")
 	}
-	sent := received(c)
+	sent := readBody(c)
 	if sent.err != nil {
 		return sent.err
 	}
 	body := sent.bytes
 	knock := relay.InboundCallback{
-		Platform: param(c, "platform"), Kind: param(c, "kind"), Key: callbackKey(c),
+		Platform: pathParam(c, "platform"), Kind: pathParam(c, "kind"), Key: callbackKey(c),
 		Business: core.BusinessID(business), Headers: headers(c), Body: body,
 	}
 	caller, err := s.Callers.Authenticate(c.UserContext(), knock)
@@ -46,7 +46,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	inbound.MarkAuthenticated(c.Context().Conn())
 	c.Locals(localBusiness, caller.Business)
-	if err := s.count(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
+	if err := s.throttle(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
 		return err
 	}
 	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret),
@@ -54,12 +54,12 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		delete(knock.Headers, credential)
 	}
 	message, err := s.Callbacks.Read(c.UserContext(), relay.InboundRequest{
-		Caller: caller, Kind: knock.Kind, Query: cloned(c.Queries()), Headers: knock.Headers, Body: body,
+		Caller: caller, Kind: knock.Kind, Query: cloneStrings(c.Queries()), Headers: knock.Headers, Body: body,
 		ReceivedAt: s.Clock.Now(),
 	})
 	if err != nil {
 		if message.Order != nil {
-			s.keepRefused(c, caller.Business, caller.Platform, message.Order, err)
+			s.recordRejected(c, caller.Business, caller.Platform, message.Order, err)
 		}
 		return err
 	}
@@ -74,9 +74,9 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		if err := s.Actions.Settle(c.UserContext(), caller.Business, caller.Platform, *message.Outcome); err != nil {
 			return err
 		}
-		return answer(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
+		return respond(c, http.StatusOK, envelope{Status: "success", Message: "outcome recorded"})
 	default:
-		return answer(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
+		return respond(c, http.StatusOK, envelope{Status: "success", Message: "nothing to do: " + message.Ignored})
 	}
 }
 
@@ -87,28 +87,28 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 	case err != nil:
 		return err
 	case id == 0:
-		return answer(c, http.StatusOK,
+		return respond(c, http.StatusOK,
 			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
 	}
-	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, order.Change{To: order.Cancelled}), id})
+	return respond(c, http.StatusOK, orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
 }
 
 func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte) error {
-	receipt, err := s.takeOrder(c, caller, normal)
+	receipt, err := s.placeCallbackOrder(c, caller, normal)
 	if err != nil {
-		s.keepRefused(c, caller.Business, caller.Platform, normal, err)
+		s.recordRejected(c, caller.Business, caller.Platform, normal, err)
 	}
 	if core.CodeOf(err) == core.NotFound {
-		err = errors.Join(err, s.refuse(c, caller, normal, err))
+		err = errors.Join(err, s.rejectOrder(c, caller, normal, err))
 	}
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
+	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(receipt), receipt.OrderID})
 }
 
-func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.PlaceResult, error) {
-	normal, err := s.nameStore(c, caller, normal)
+func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.PlaceResult, error) {
+	normal, err := s.resolveStore(c, caller, normal)
 	if err != nil {
 		return order.PlaceResult{}, err
 	}
@@ -121,9 +121,9 @@ func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (or
 		order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
 }
 
-// refuse has the aggregator told, in its own form, of an order for a store that
+// rejectOrder has the aggregator told, in its own form, of an order for a store that
 // nobody knows.
-func (s *Server) refuse(c *fiber.Ctx, caller relay.Caller, normal []byte, reason error) error {
+func (s *Server) rejectOrder(c *fiber.Ctx, caller relay.Caller, normal []byte, reason error) error {
 	refusal := relay.OrderAcknowledgePayload{Reason: reason.Error()}
 	var named struct {
 		OrderID string `json:"platform_order_id"`
@@ -135,12 +135,12 @@ func (s *Server) refuse(c *fiber.Ctx, caller relay.Caller, normal []byte, reason
 	refusal.PlatformOrderID, refusal.PlatformStoreID = named.OrderID, named.StoreID
 	s.Log.Warn("order rejected", "request", requestID(c), "business", caller.Business, "platform",
 		caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
-	return s.Refusals.Refuse(c.UserContext(), caller, refusal)
+	return s.Rejections.Reject(c.UserContext(), caller, refusal)
 }
 
-// nameStore gives an order the ref_id of its store where the aggregator names the
+// resolveStore gives an order the ref_id of its store where the aggregator names the
 // store by an id of its own.
-func (s *Server) nameStore(c *fiber.Ctx, caller relay.Caller, normal []byte) ([]byte, error) {
+func (s *Server) resolveStore(c *fiber.Ctx, caller relay.Caller, normal []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	var named struct {
 		RefID      string `json:"store_ref_id"`
@@ -181,7 +181,7 @@ func headers(c *fiber.Ctx) map[string]string {
 	return list
 }
 
-func cloned(m map[string]string) map[string]string {
+func cloneStrings(m map[string]string) map[string]string {
 	copied := make(map[string]string, len(m))
 	for name, value := range m {
 		copied[strings.Clone(name)] = strings.Clone(value)

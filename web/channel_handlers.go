@@ -16,11 +16,11 @@ const maxZip = 255
 
 // listChannelStores tells what a channel is to show of the stores.
 func (s *Server) listChannelStores(c *fiber.Ctx, caller core.Caller) error {
-	list, meta, _, err := s.storesFor(c, caller, "")
+	list, meta, _, err := s.channelStores(c, caller, "")
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, struct {
+	return respondTagged(c, struct {
 		Stores []store.Effective `json:"stores"`
 		Meta   pageMeta          `json:"meta"`
 	}{list, meta})
@@ -32,11 +32,11 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	list, meta, byZipCodes, err := s.storesFor(c, caller, zip)
+	list, meta, byZipCodes, err := s.channelStores(c, caller, zip)
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, struct {
+	return respondTagged(c, struct {
 		ZipCode    string            `json:"zip_code"`
 		ByZipCodes bool              `json:"by_zip_codes"`
 		Stores     []store.Effective `json:"stores"`
@@ -44,15 +44,15 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 	}{zip, byZipCodes, list, meta})
 }
 
-// storesFor reads a page of effective stores.
-func (s *Server) storesFor(c *fiber.Ctx, caller core.Caller,
+// channelStores reads a page of effective stores.
+func (s *Server) channelStores(c *fiber.Ctx, caller core.Caller,
 	zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
 	var v core.Violations
-	meta.Limit = number(c, "limit", 50, 1, 1000, &v)
+	meta.Limit = intParam(c, "limit", 50, 1, 1000, &v)
 	if err := v.Err(); err != nil {
 		return nil, meta, false, err
 	}
-	list, byZipCodes, err = s.Window.List(c.UserContext(), caller.Business, store.Query{
+	list, byZipCodes, err = s.ChannelStores.List(c.UserContext(), caller.Business, store.Query{
 		Platform: strings.Clone(c.Query("platform")), ZipCode: zip, After: strings.Clone(c.Query("after")),
 		Limit: meta.Limit + 1,
 	})
@@ -69,13 +69,13 @@ func (s *Server) getDeliverable(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	refID := param(c, "ref_id")
-	deliverable, byZipCodes, err := s.Window.Deliverable(c.UserContext(), caller.Business, refID, zip,
+	refID := pathParam(c, "ref_id")
+	deliverable, byZipCodes, err := s.ChannelStores.Deliverable(c.UserContext(), caller.Business, refID, zip,
 		strings.Clone(c.Query("platform")))
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		StoreRefID  string `json:"store_ref_id"`
 		ZipCode     string `json:"zip_code"`
 		Deliverable bool   `json:"deliverable"`

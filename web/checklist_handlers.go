@@ -38,7 +38,7 @@ func (s *Server) getChecklist(c *fiber.Ctx, caller core.Caller) error {
 			bodies[i].Reference = step.Reference.String()
 		}
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Steps []stepBody `json:"steps"`
 		Done  int        `json:"done"`
 		Total int        `json:"total"`

@@ -22,10 +22,10 @@ import (
 
 const patience = 20 * time.Second
 
-type nobody struct{}
+type noopObserver struct{}
 
-func (nobody) Answered(string, string, int, time.Duration) {}
-func (nobody) CallbackUnverified()                         {}
+func (noopObserver) RequestHandled(string, string, int, time.Duration) {}
+func (noopObserver) CallbackUnverified()                               {}
 
 // socketServer is a server on a socket of this machine, whose clients may stall so long.
 type socketServer struct {
@@ -43,7 +43,7 @@ const stall = 300 * time.Millisecond
 func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 	t.Helper()
 	config := Config{SystemOnly: true, MaxBody: 1 << 20, HeaderTimeout: stall, IdleTimeout: patience,
-		Observer: nobody{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}
+		Observer: noopObserver{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&config)
 	}
@@ -189,7 +189,7 @@ func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
 
 func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {
 	b := serveOnSocket(t, nil)
-	b.Authenticator = doorman{}
+	b.Authenticator = fakeAuthenticator{}
 	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(c *fiber.Ctx, _ core.Caller) error { return nil }}))
 	for path, authenticated := range map[string]int{"/healthz": 0, "/key/": 1} {
 		conn, answer := b.send(t, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")

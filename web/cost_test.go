@@ -26,8 +26,8 @@ func allocated(do func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// fewElements is what the elements of a request may need besides: their number is limited.
-const fewElements = 4 << 20
+// smallBodyElements is what the elements of a request may need besides: their number is limited.
+const smallBodyElements = 4 << 20
 
 // TestDecodedBodiesStayWithinTheirEstimatedMemory measures what bodies are decoded into, those made to be
 // large in memory too.
@@ -78,6 +78,6 @@ func TestDecodedBodiesStayWithinTheirEstimatedMemory(t *testing.T) {
 		text := []byte(c.body)
 		took, cost := allocated(func() { c.decode(text) }), c.cost.Of(text)
 		t.Logf("%-22s %8d bytes, %6d KiB allocated, %6d KiB reserved", name, len(text), took>>10, cost>>10)
-		require.LessOrEqual(t, took, 2*cost+fewElements, name)
+		require.LessOrEqual(t, took, 2*cost+smallBodyElements, name)
 	}
 }

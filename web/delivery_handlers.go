@@ -92,18 +92,18 @@ var deliveryStates = map[string]webhook.State{
 func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := webhook.Filter{Reference: strings.Clone(c.Query("reference"))}
-	filter.Limit = number(c, "limit", 50, 1, 200, &v)
-	filter.WebhookID = int64(number(c, "webhook_id", 0, 1, 1<<53, &v))
-	filter.OrderID = int64(number(c, "order_id", 0, 1, 1<<53, &v))
-	filter.From, filter.To = moment(c, "from", &v), moment(c, "to", &v)
+	filter.Limit = intParam(c, "limit", 50, 1, 200, &v)
+	filter.WebhookID = int64(intParam(c, "webhook_id", 0, 1, 1<<53, &v))
+	filter.OrderID = int64(intParam(c, "order_id", 0, 1, 1<<53, &v))
+	filter.From, filter.To = timeParam(c, "from", &v), timeParam(c, "to", &v)
 	state, known := deliveryStates[c.Query("state")]
 	if !known {
-		unlisted(c, "state", []string{"pending", "held", "delivered", "failed"}, &v)
+		addUnlisted(c, "state", []string{"pending", "held", "delivered", "failed"}, &v)
 	}
 	filter.State = state
 	if name := strings.Clone(c.Query("event_type")); name != "" {
 		if filter.EventType, known = core.ParseEventType(name); !known {
-			unlisted(c, "event_type", core.EventTypes(), &v)
+			addUnlisted(c, "event_type", core.EventTypes(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
@@ -131,7 +131,7 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	for i, record := range records {
 		list[i] = deliveryOf(record)
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Deliveries []deliveryBody `json:"deliveries"`
 		Meta       pageMeta       `json:"meta"`
 	}{list, meta})
@@ -147,7 +147,7 @@ func (s *Server) getDelivery(c *fiber.Ctx, caller core.Caller) error {
 	for i, attempt := range attempts {
 		list[i] = attemptOf(attempt)
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		deliveryBody
 		Body jsontext.Value `json:"body,omitzero"`
 		List []attemptBody  `json:"attempt_list"`
@@ -159,13 +159,13 @@ func (s *Server) retryDelivery(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Deliveries.Retry(c.UserContext(), caller.Business, deliveryID(c)); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK,
+	return respond(c, http.StatusOK,
 		envelope{Status: "success", Message: "the delivery is due now; read it to see the attempt"})
 }
 
 // deliveryID reads the path; what is no id is the id of no delivery.
 func deliveryID(c *fiber.Ctx) core.ID {
-	id, err := uuid.Parse(param(c, "id"))
+	id, err := uuid.Parse(pathParam(c, "id"))
 	if err != nil {
 		return core.ID{}
 	}

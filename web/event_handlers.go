@@ -14,24 +14,24 @@ import (
 
 // listEventTypes reads the catalogue of event types.
 func (s *Server) listEventTypes(c *fiber.Ctx, _ core.Caller) error {
-	return answerTagged(c, struct {
+	return respondTagged(c, struct {
 		EventTypes []catalogue.Entry `json:"event_types"`
 	}{catalogue.All()})
 }
 
 // getEventType reads one entry of the catalogue, by its name or number.
 func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
-	event, _ := core.ParseEventType(param(c, "event_type"))
+	event, _ := core.ParseEventType(pathParam(c, "event_type"))
 	entry, known := catalogue.Lookup(event)
 	if !known {
 		return core.Errorf(core.NotFound, "there is no event type with this name or number")
 	}
-	return answerTagged(c, entry)
+	return respondTagged(c, entry)
 }
 
-// answerTagged sends a value with an entity tag, and nothing but that to who has
+// respondTagged sends a value with an entity tag, and nothing but that to who has
 // the value already.
-func answerTagged(c *fiber.Ctx, value any) error {
+func respondTagged(c *fiber.Ctx, value any) error {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type jobBody struct {
 
 // getJob tells where the job of a request stands.
 func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
-	reference, err := uuid.Parse(param(c, "reference"))
+	reference, err := uuid.Parse(pathParam(c, "reference"))
 	if err != nil {
 		return core.Errorf(core.NotFound, "there is no job with this reference")
 	}
@@ -44,7 +44,7 @@ func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
 		Attempts: status.Attempts, Done: status.Done, Total: status.Total, Error: jobError(status),
 		Result: status.Result,
 	}
-	return answer(c, http.StatusOK, body)
+	return respond(c, http.StatusOK, body)
 }
 
 // jobError tells that a job failed, or its last attempt. What went wrong inside is for the log; the callback says it of

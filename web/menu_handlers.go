@@ -19,12 +19,12 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	location := param(c, "location_ref_id")
+	location := pathParam(c, "location_ref_id")
 	business, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, location)
 	if err != nil {
 		return err
 	}
-	request, err := menu.Decode(body, scope, s.Rulebook.RulesFor(business))
+	request, err := menu.Decode(body, scope, s.IngestPolicy.RulesFor(business))
 	if err != nil {
 		return err
 	}
@@ -39,24 +39,24 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{StoreRef: location})
-	message := counted(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
+	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: location})
+	message := pluralize(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
 	if dryRun {
-		message = "dry run of " + counted(request.Objects(), "object") +
+		message = "dry run of " + pluralize(request.Objects(), "object") +
 			" queued; nothing will change, and the job reports what would"
 	}
-	return answerQueued(c, job, envelope{Message: message})
+	return respondQueued(c, job, envelope{Message: message})
 }
 
-// flag is a query parameter that is true, false or absent.
-func flag(c *fiber.Ctx, name string, v *core.Violations) bool {
+// boolParam is a query parameter that is true, false or absent.
+func boolParam(c *fiber.Ctx, name string, v *core.Violations) bool {
 	switch c.Query(name) {
 	case "", "false":
 		return false
 	case "true":
 		return true
 	}
-	unlisted(c, name, []string{"true", "false"}, v)
+	addUnlisted(c, name, []string{"true", "false"}, v)
 	return false
 }
 
@@ -67,7 +67,7 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	_, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, param(c, "location_ref_id"))
+	_, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, pathParam(c, "location_ref_id"))
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{StoreRef: scope.LocationRefID})
-	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view).WithEventNames(names))
+	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: scope.LocationRefID})
+	return respond(c, http.StatusOK, menu.ReadBack(scope, whole, view).WithEventNames(names))
 }
 
 // getEffectiveMenu tells what a customer of a platform sees at a store. Who
@@ -93,7 +93,7 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 		v.AddBody("platform", "required", "is required, as the name of a platform of the business")
 		return v.Err()
 	}
-	storeRef := param(c, "ref_id")
+	storeRef := pathParam(c, "ref_id")
 	versions, err := s.Menus.Versions(c.UserContext(), caller.Business, storeRef, platform)
 	if err != nil {
 		return err

@@ -23,13 +23,13 @@ const (
 	localWaiting   = "waiting" // true until the handler has the request
 )
 
-var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // identify gives the request an id, the caller's own where it sent a decent
 // one, and a deadline.
 func (s *Server) identify(c *fiber.Ctx) error {
 	id := strings.Clone(c.Get(fiber.HeaderXRequestID))
-	if !requestIDForm.MatchString(id) {
+	if !requestIDPattern.MatchString(id) {
 		id = core.NewID(s.Clock.Now()).String()
 	}
 	c.Locals(localRequestID, id)
@@ -48,22 +48,22 @@ func requestID(c *fiber.Ctx) string {
 	return id
 }
 
-// probes are asked every few seconds: among so many answers the others would be lost,
+// probePaths are asked every few seconds: among so many answers the others would be lost,
 // in figures, spans and in the log.
-var probes = []string{"/healthz", "/readyz", "/metrics"}
+var probePaths = []string{"/healthz", "/readyz", "/metrics"}
 
 // observe logs and counts every answer. It renders the error itself, so that
 // the status it sees is the one that is sent.
 func (s *Server) observe(c *fiber.Ctx) error {
 	began := time.Now()
-	tracer, observer, level := s.Tracer, s.Observer.Answered, slog.LevelInfo
-	if slices.Contains(probes, c.Path()) {
+	tracer, observer, level := s.Tracer, s.Observer.RequestHandled, slog.LevelInfo
+	if slices.Contains(probePaths, c.Path()) {
 		tracer, observer, level = nil, func(string, string, int, time.Duration) {}, slog.LevelDebug
 	}
 	ctx, span := tracer.Start(c.UserContext(), core.ServerSpan, c.Method(), "")
 	c.SetUserContext(ctx)
 	if err := c.Next(); err != nil {
-		if err := s.answerError(c, err); err != nil {
+		if err := s.respondError(c, err); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	log := s.Log
 	if id := core.TraceFromContext(ctx).ID(); id != "" {
 		log = log.With("trace_id", id)
-		s.tell(c, span, path, status)
+		s.endSpan(c, span, path, status)
 	}
 	if waited > 0 {
 		log = log.With("waited", waited)
@@ -89,8 +89,8 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	return nil
 }
 
-// tell says in the request's span what it was.
-func (s *Server) tell(c *fiber.Ctx, span core.Span, path string, status int) {
+// endSpan says in the request's span what it was.
+func (s *Server) endSpan(c *fiber.Ctx, span core.Span, path string, status int) {
 	span.SetName(strings.Clone(c.Method()) + " " + path)
 	span.SetString("servery.request", requestID(c))
 	span.SetInt64("http.response.status_code", int64(status))
@@ -101,7 +101,7 @@ func (s *Server) tell(c *fiber.Ctx, span core.Span, path string, status int) {
 	span.End(wrong)
 }
 
-func (s *Server) refuseWhileDraining(c *fiber.Ctx) error {
+func (s *Server) rejectWhileDraining(c *fiber.Ctx) error {
 	if s.draining.Load() && c.Path() != "/healthz" {
 		c.Set(fiber.HeaderConnection, "close")
 		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down: resend the request",
@@ -119,9 +119,9 @@ func (s *Server) recoverPanic(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// count takes the request from the business's allowance, or from that of one of
+// throttle takes the request from the business's allowance, or from that of one of
 // its platforms, and tells what is left.
-func (s *Server) count(c *fiber.Ctx, business core.BusinessID, name Limit, platform string) error {
+func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, platform string) error {
 	rule := s.Limits[name]
 	if name == "" || rule.Off() {
 		return nil

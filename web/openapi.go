@@ -22,7 +22,7 @@ var OpenAPI = sync.OnceValue(func() []byte {
 	if err := yaml.Unmarshal(openAPIYAML, &document); err != nil {
 		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err)) // a test reads it too
 	}
-	if err := tellEvents(&document); err != nil {
+	if err := expandEvents(&document); err != nil {
 		panic(fmt.Sprintf("web: the catalogue of event types: %v", err))
 	}
 	if err := writeNode(jsontext.NewEncoder(&out), &document); err != nil {

@@ -11,27 +11,27 @@ import (
 	"github.com/servery-hub/servery/core/webhook/catalogue"
 )
 
-// tellEvents makes the one webhook of openapi.yaml, in which names in angle
+// expandEvents makes the one webhook of openapi.yaml, in which names in angle
 // brackets stand for what differs, into one for each event type of the catalogue.
-func tellEvents(document *yaml.Node) error {
+func expandEvents(document *yaml.Node) error {
 	root := document.Content[0]
-	webhooks, schemas := member(root, "webhooks"), member(member(root, "components"), "schemas")
+	webhooks, schemas := mappingValue(root, "webhooks"), mappingValue(mappingValue(root, "components"), "schemas")
 	pattern := *webhooks
 	webhooks.Content = nil
 	for _, entry := range catalogue.All() {
-		values, definitions, err := valuesOf(entry)
+		values, definitions, err := templateValues(entry)
 		if err != nil {
 			return fmt.Errorf("%s: %w", entry.Type, err)
 		}
-		webhooks.Content = append(webhooks.Content, filled(&pattern, values).Content...)
+		webhooks.Content = append(webhooks.Content, substitute(&pattern, values).Content...)
 		schemas.Content = append(schemas.Content, definitions...)
 	}
 	return nil
 }
 
-// valuesOf is what an entry puts in the place of each name, and what its schema
+// templateValues is what an entry puts in the place of each name, and what its schema
 // defines for itself, as components under the name of the event type.
-func valuesOf(entry catalogue.Entry) (values map[string]*yaml.Node, definitions []*yaml.Node, err error) {
+func templateValues(entry catalogue.Entry) (values map[string]*yaml.Node, definitions []*yaml.Node, err error) {
 	var schema struct {
 		Dialect     string         `json:"$schema"`
 		Title       string         `json:"title"`
@@ -50,7 +50,7 @@ func valuesOf(entry catalogue.Entry) (values map[string]*yaml.Node, definitions 
 	}
 	values = map[string]*yaml.Node{}
 	for name, value := range map[string]any{
-		"<event_type>": entry.Type, "<operation>": camel(string(entry.Type)), "<number>": number,
+		"<event_type>": entry.Type, "<operation>": camelCase(string(entry.Type)), "<number>": number,
 		"<title>":       schema.Title,
 		"<description>": schema.Description, "<schema>": schema.Body, "<sample>": entry.Sample,
 		"<definitions>": schema.Definitions,
@@ -72,21 +72,21 @@ func valuesOf(entry catalogue.Entry) (values map[string]*yaml.Node, definitions 
 	return values, definitions, nil
 }
 
-// filled is a copy of a node with values in the place of their names.
-func filled(n *yaml.Node, values map[string]*yaml.Node) *yaml.Node {
+// substitute is a copy of a node with values in the place of their names.
+func substitute(n *yaml.Node, values map[string]*yaml.Node) *yaml.Node {
 	if value, named := values[n.Value]; named {
 		return value
 	}
 	copied := *n
 	copied.Content = make([]*yaml.Node, len(n.Content))
 	for i, child := range n.Content {
-		copied.Content[i] = filled(child, values)
+		copied.Content[i] = substitute(child, values)
 	}
 	return &copied
 }
 
-// member is the value of a name in a mapping, an empty node where it is not there.
-func member(mapping *yaml.Node, name string) *yaml.Node {
+// mappingValue is the value of a name in a mapping, an empty node where it is not there.
+func mappingValue(mapping *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
 			return mapping.Content[i+1]
@@ -95,12 +95,12 @@ func member(mapping *yaml.Node, name string) *yaml.Node {
 	return new(yaml.Node)
 }
 
-// camel writes order_placed as orderPlaced.
-func camel(name string) string {
+// camelCase writes order_placed as orderPlaced.
+func camelCase(name string) string {
 	first, rest, more := strings.Cut(name, "_")
 	if !more {
 		return first
 	}
-	rest = camel(rest)
+	rest = camelCase(rest)
 	return first + strings.ToUpper(rest[:1]) + rest[1:]
 }

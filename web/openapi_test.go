@@ -16,8 +16,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// described loads the document and checks it, every example included.
-func described(t *testing.T) *openapi3.T {
+// openAPIDocument loads the document and checks it, every example included.
+func openAPIDocument(t *testing.T) *openapi3.T {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(OpenAPI())
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func described(t *testing.T) *openapi3.T {
 }
 
 func TestOpenAPIIsValid(t *testing.T) {
-	document := described(t)
+	document := openAPIDocument(t)
 	assert.True(t, document.IsOpenAPI31OrLater())
 	for _, event := range core.EventTypes() {
 		assert.Contains(t, document.Webhooks, string(event))
@@ -36,15 +36,15 @@ func TestOpenAPIIsValid(t *testing.T) {
 	assert.NotRegexp(t, `"<[a-z_]+>"`, string(OpenAPI()), "every name in angle brackets is filled in")
 }
 
-var parameterForm = regexp.MustCompile(`:([a-z_]+)`)
+var parameterPattern = regexp.MustCompile(`:([a-z_]+)`)
 
 func TestOpenAPIDescribesTheRouteTable(t *testing.T) {
 	served := map[string]route{}
 	for _, r := range new(Server).routes() {
-		served[r.method+" "+parameterForm.ReplaceAllString(r.path, "{$1}")] = r
+		served[r.method+" "+parameterPattern.ReplaceAllString(r.path, "{$1}")] = r
 	}
 	found := map[string]*openapi3.Operation{}
-	for path, item := range described(t).Paths.Map() {
+	for path, item := range openAPIDocument(t).Paths.Map() {
 		for method, operation := range item.Operations() {
 			found[method+" "+path] = operation
 		}
@@ -78,7 +78,7 @@ func checkGuards(t *testing.T, name string, r route, operation *openapi3.Operati
 	tries := operation.Parameters.GetByInAndName("query", "dry_run") != nil
 	assert.Equal(t, r.method != "GET" && slices.Contains(dryRuns, r.path), tries, "%s can be tried", name)
 	waits := operation.Parameters.GetByInAndName("query", "wait") != nil
-	assert.Equal(t, r.method != "GET" && slices.Contains(queues, r.path), waits, "%s can be waited for", name)
+	assert.Equal(t, r.method != "GET" && slices.Contains(waitablePaths, r.path), waits, "%s can be waited for", name)
 	if r.method != "GET" && r.scope != platformKey {
 		assert.Contains(t, responses, "400", name)
 	}
@@ -109,7 +109,7 @@ func visit(t *testing.T, schema *openapi3.Schema, value any) error {
 }
 
 func TestOpenAPIExamplesMatchTheirSchemas(t *testing.T) {
-	document := described(t)
+	document := openAPIDocument(t)
 	checked := 0
 	check := func(name string, schema *openapi3.SchemaRef, example any, examples openapi3.Examples) {
 		values := map[string]any{}
@@ -159,7 +159,7 @@ func everyOperation(document *openapi3.T) map[string]*openapi3.Operation {
 }
 
 func TestOpenAPISchemasRejectInvalidResponses(t *testing.T) {
-	schemas := described(t).Components.Schemas
+	schemas := openAPIDocument(t).Components.Schemas
 	type object = map[string]any
 	const reference = "01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7aa"
 	for _, c := range []struct {

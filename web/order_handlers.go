@@ -17,8 +17,8 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// orderAnswer is the answer to whoever brings or moves an order.
-type orderAnswer struct {
+// orderResponse is the answer to whoever brings or moves an order.
+type orderResponse struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 	OrderID int64  `json:"order_id"`
@@ -32,23 +32,23 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 		err = core.Errorf(core.TooLarge, "the order is larger than %d bytes", min(s.MaxBody, order.MaxBody))
 	}
 	if err != nil {
-		s.keepRefused(c, caller.Business, caller.Platform, received(c).bytes, err)
+		s.recordRejected(c, caller.Business, caller.Platform, readBody(c).bytes, err)
 		return err
 	}
-	receipt, err := s.bringOrder(c, caller, body)
+	receipt, err := s.placeChannelOrder(c, caller, body)
 	if err != nil {
-		s.keepRefused(c, caller.Business, caller.Platform, body, err)
+		s.recordRejected(c, caller.Business, caller.Platform, body, err)
 		return err
 	}
-	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
+	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(receipt), receipt.OrderID})
 }
 
-func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.PlaceResult, err error) {
+func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.PlaceResult, err error) {
 	draft, err := order.Decode(body)
 	if err != nil {
 		return none, err
 	}
-	own, err := s.isOwn(c, caller, draft.Platform)
+	own, err := s.mayPlaceFor(c, caller, draft.Platform)
 	if err != nil {
 		return none, err
 	}
@@ -59,8 +59,8 @@ func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none
 		order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
 }
 
-// isOwn tells whether the caller may bring orders of a platform, by its name or an alias.
-func (s *Server) isOwn(c *fiber.Ctx, caller core.Caller, platform string) (bool, error) {
+// mayPlaceFor tells whether the caller may bring orders of a platform, by its name or an alias.
+func (s *Server) mayPlaceFor(c *fiber.Ctx, caller core.Caller, platform string) (bool, error) {
 	if caller.Platform == "" || caller.Platform == platform {
 		return true, nil
 	}
@@ -68,10 +68,10 @@ func (s *Server) isOwn(c *fiber.Ctx, caller core.Caller, platform string) (bool,
 	return caller.Platform == names.Resolve(platform), err
 }
 
-// keepRefused keeps what the merchant's support is to find of an order that was not
+// recordRejected keeps what the merchant's support is to find of an order that was not
 // taken, on the platform, where that is known, or else as the body names it. The answer
 // does not depend on it.
-func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform string, body []byte, reason error) {
+func (s *Server) recordRejected(c *fiber.Ctx, business core.BusinessID, platform string, body []byte, reason error) {
 	refused, is := order.NewRejection(reason, body)
 	if !is {
 		return
@@ -82,15 +82,15 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 	} else if names, err := s.Platforms.Names(c.UserContext(), business); err == nil {
 		refused.Platform = names.Resolve(refused.Platform)
 	}
-	if err := s.Orders.KeepRefused(c.UserContext(), refused); err != nil {
+	if err := s.Orders.RecordRejected(c.UserContext(), refused); err != nil {
 		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", business,
 			"platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
 	}
 }
 
-// taken says what became of an order that was brought. A channel that sends an order
+// placedMessage says what became of an order that was brought. A channel that sends an order
 // anew because its customer changed it is told that this is not how it is done.
-func taken(r order.PlaceResult) string {
+func placedMessage(r order.PlaceResult) string {
 	if r.Duplicate {
 		return "the order already exists and was not changed"
 	}
@@ -115,7 +115,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	id := orderID(c)
 	change, err := order.DecodeChange(body)
 	if err != nil {
-		return ofOrder(id, err)
+		return withOrder(id, err)
 	}
 	if !slices.Contains(may, change.To) {
 		return core.Errorf(core.Forbidden, "a channel may only complete or cancel an order")
@@ -123,20 +123,20 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	change.Actor, change.Platform = caller.Actor(), caller.Platform
 	from, err := s.Orders.Change(c.UserContext(), caller.Business, id, change)
 	if err != nil {
-		return ofOrder(id, err)
+		return withOrder(id, err)
 	}
-	s.heard(caller, presence.Heartbeat{OrderID: id})
-	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, change), id})
+	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: id})
+	return respond(c, http.StatusOK, orderResponse{"success", changedMessage(from, change), id})
 }
 
-// moved says what became of a wish to move an order.
-func moved(from order.State, change order.Change) string {
+// changedMessage says what became of a wish to move an order.
+func changedMessage(from order.State, change order.Change) string {
 	switch {
 	case from != change.To:
 		return "the order was " + string(from) + " and is " + string(change.To)
 	case from == order.Acknowledged && change.PrepMinutes != nil:
 		return "the order is already Acknowledged, " +
-			"with a preparation time of " + counted(int(*change.PrepMinutes), "minute")
+			"with a preparation time of " + pluralize(int(*change.PrepMinutes), "minute")
 	}
 	return "the order is " + string(from) + " already, nothing changed"
 }
@@ -154,7 +154,7 @@ func (s *Server) getOrder(c *fiber.Ctx, caller core.Caller) error {
 	if caller.Scope == core.ScopeChannel { // which knows the platform by its own name
 		reading = reading.WithPlatform(record.Platform)
 	}
-	return answer(c, http.StatusOK, reading)
+	return respond(c, http.StatusOK, reading)
 }
 
 // listOrders reads orders, the newest first, a page at a time.
@@ -162,13 +162,13 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := order.Filter{
 		Platform: strings.Clone(c.Query("platform")), StoreRefID: strings.Clone(c.Query("store_ref_id")),
-		From: moment(c, "from", &v), To: moment(c, "to", &v), Limit: number(c, "limit", 50, 1, 200, &v),
-		Reference: strings.Clone(c.Query("order_ref_id")), Escalated: flag(c, "escalated", &v),
+		From: timeParam(c, "from", &v), To: timeParam(c, "to", &v), Limit: intParam(c, "limit", 50, 1, 200, &v),
+		Reference: strings.Clone(c.Query("order_ref_id")), Escalated: boolParam(c, "escalated", &v),
 	}
 	if name := c.Query("state"); name != "" {
 		known := false
 		if filter.State, known = order.ParseState(name); !known {
-			unlisted(c, "state", order.States(), &v)
+			addUnlisted(c, "state", order.States(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
@@ -196,14 +196,14 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	if next.ID != 0 {
 		meta.Next = next.String()
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Orders []order.Summary `json:"orders"`
 		Meta   pageMeta        `json:"meta"`
 	}{list, meta})
 }
 
-// moment is a time of the query string, in epoch milliseconds.
-func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
+// timeParam is a time of the query string, in epoch milliseconds.
+func timeParam(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 	text := c.Query(name)
 	if text == "" {
 		return time.Time{}
@@ -216,8 +216,8 @@ func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// ofOrder says of a refusal which order it is about; 0 is none that is known.
-func ofOrder(id int64, err error) error {
+// withOrder says of a refusal which order it is about; 0 is none that is known.
+func withOrder(id int64, err error) error {
 	var known *core.Error
 	if id == 0 || !errors.As(err, &known) || known.Code != core.Invalid && known.Code != core.Conflict {
 		return err
@@ -227,8 +227,8 @@ func ofOrder(id int64, err error) error {
 	return &about
 }
 
-// orderIn is the order that a body which is refused names, 0 where it is not known.
-func orderIn(body []byte) int64 {
+// bodyOrderID is the order that a body which is refused names, 0 where it is not known.
+func bodyOrderID(body []byte) int64 {
 	var sent struct {
 		OrderID core.PositiveInt `json:"order_id"`
 	}

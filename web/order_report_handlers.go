@@ -19,13 +19,13 @@ func (s *Server) putOrder(c *fiber.Ctx, caller core.Caller) error {
 	id := orderID(c)
 	reference, err := order.DecodeReference(body)
 	if err != nil {
-		return ofOrder(id, err)
+		return withOrder(id, err)
 	}
-	if err := s.Orders.Refer(c.UserContext(), caller.Business, id, reference); err != nil {
+	if err := s.Orders.SetReference(c.UserContext(), caller.Business, id, reference); err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{OrderID: id})
-	return answer(c, http.StatusOK, orderAnswer{"success", "the order has the reference " + reference, id})
+	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: id})
+	return respond(c, http.StatusOK, orderResponse{"success", "the order has the reference " + reference, id})
 }
 
 // reportItemsOOS takes a report that items of an order are out of stock. It is
@@ -44,10 +44,10 @@ func (s *Server) reportItemsOOS(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{OrderID: id})
-	return answer(c, http.StatusOK, envelope{
+	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: id})
+	return respond(c, http.StatusOK, envelope{
 		Status: "success", Reference: reference.String(), ReferenceID: reference.String(),
-		Message: counted(len(shortage.Items), "item") +
+		Message: pluralize(len(shortage.Items), "item") +
 			" reported out of stock; the result follows as an order_items_oos_processed callback",
 	})
 }

@@ -41,5 +41,5 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 		message += "; the window was clipped: only orders of the current day, since " +
 			request.From.In(zone).Format(time.RFC3339) + ", are resent"
 	}
-	return answerQueued(c, job, envelope{Message: message, ReferenceID: job.ID.String()})
+	return respondQueued(c, job, envelope{Message: message, ReferenceID: job.ID.String()})
 }

@@ -12,8 +12,8 @@ type Presence interface {
 	Record(sign presence.Heartbeat, at time.Time)
 }
 
-// heard takes a call that succeeded for a sign of life of the store that it names.
-func (s *Server) heard(caller core.Caller, sign presence.Heartbeat) {
+// recordHeartbeat takes a call that succeeded for a sign of life of the store that it names.
+func (s *Server) recordHeartbeat(caller core.Caller, sign presence.Heartbeat) {
 	if caller.Scope == core.ScopePOS {
 		sign.Business = caller.Business
 		s.Presence.Record(sign, s.Clock.Now())

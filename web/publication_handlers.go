@@ -44,11 +44,11 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := publish.Filter{StoreRef: strings.Clone(c.Query("location_ref_id")),
 		Platform: strings.Clone(c.Query("platform"))}
-	filter.Limit = number(c, "limit", 50, 1, 200, &v)
+	filter.Limit = intParam(c, "limit", 50, 1, 200, &v)
 	if status := strings.Clone(c.Query("status")); status != "" {
 		state, known := publish.ParseState(status)
 		if !known {
-			unlisted(c, "status", []string{"waiting", "published", "failed", "unlisted", "skipped"}, &v)
+			addUnlisted(c, "status", []string{"waiting", "published", "failed", "unlisted", "skipped"}, &v)
 		}
 		filter.State = state
 	}
@@ -83,7 +83,7 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 		bodies[i] = publicationOf(one)
 		bodies[i].Platform = names.EventName(one.Platform)
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Publications []publicationBody `json:"publications"`
 		Meta         pageMeta          `json:"meta"`
 	}{bodies, meta})

@@ -42,15 +42,15 @@ const (
 // known, so that the connection can serve the next request.
 const maxUnread = 64 << 10
 
-// sent is the body of a request, or why it could not be read.
-type sent struct {
+// requestBody is the body of a request, or why it could not be read.
+type requestBody struct {
 	bytes []byte
 	err   error
 }
 
-// received is the body that receive has read.
-func received(c *fiber.Ctx) sent {
-	s, _ := c.Locals(localBody).(sent)
+// readBody is the body that receive has read.
+func readBody(c *fiber.Ctx) requestBody {
+	s, _ := c.Locals(localBody).(requestBody)
 	return s
 }
 
@@ -65,7 +65,7 @@ func (s *Server) streamBodies() {
 		if !known {
 			most = maxUnread
 		}
-		body.Finish(c, most)
+		body.DrainRest(c, most)
 	}
 	server.FormValueFunc = func(*fasthttp.RequestCtx, string) []byte { return nil } // it would unpack without a bound
 }
@@ -76,14 +76,14 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	if r.body.Bytes == 0 {
 		c.Locals(localWaiting, false)
 		if err := r.handle(c, caller); err != nil {
-			return named(c, err)
+			return describeNotFound(c, err)
 		}
-		return s.await(c)
+		return s.awaitJob(c)
 	}
 	share := s.Memory.NewReservation(r.body.Class)
 	defer share.Release()
 	bytes, err := body.Read(c.UserContext(), c.Context(), r.body, &share)
-	c.Locals(localBody, sent{bytes, err})
+	c.Locals(localBody, requestBody{bytes, err})
 	if n := c.Request().Header.ContentLength(); n < 0 || n > body.Prefetched {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), handlerDeadline)
 		defer cancel()
@@ -91,9 +91,9 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	}
 	c.Locals(localWaiting, err != nil)
 	if err := r.handle(c, caller); err != nil {
-		return named(c, err)
+		return describeNotFound(c, err)
 	}
 	c.Locals(localBody, nil) // a request that waits for its job holds no memory
 	share.Release()
-	return s.await(c)
+	return s.awaitJob(c)
 }

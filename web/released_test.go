@@ -16,22 +16,22 @@ import (
 //	RELEASE=1 go test -run OnlyGrows ./web
 const releasedFile = "testdata/released.txt"
 
-// surface is the interface in lines, each something that a client may build on:
+// apiSurface is the interface in lines, each something that a client may build on:
 //
 //	takes GET /orders/ ?limit string           a parameter, field or value that may be sent
 //	requires Store .ref_id                     a field that must be sent
 //	gives GET /orders/ 200 -> OrderPage        an answer
 //	gives OrderPage .orders[] -> OrderSummary  a field of answers and events
 //	always OrderPage .orders                   a field that they never lack
-type surface struct {
+type apiSurface struct {
 	lines map[string]bool
 	seen  map[string]bool // named schemas, by direction
 }
 
-func (s *surface) add(words ...string) { s.lines[strings.Join(words, " ")] = true }
+func (s *apiSurface) add(words ...string) { s.lines[strings.Join(words, " ")] = true }
 
 // schema adds what lies at a place of a named schema or operation.
-func (s *surface) schema(out bool, owner, at string, ref *openapi3.SchemaRef) {
+func (s *apiSurface) schema(out bool, owner, at string, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (s *surface) schema(out bool, owner, at string, ref *openapi3.SchemaRef) {
 	}
 }
 
-func (s *surface) operation(name string, o *openapi3.Operation) {
+func (s *apiSurface) operation(name string, o *openapi3.Operation) {
 	for _, parameter := range o.Parameters {
 		p := parameter.Value
 		s.schema(false, name, "?"+p.Name, p.Schema)
@@ -97,8 +97,8 @@ func (s *surface) operation(name string, o *openapi3.Operation) {
 	}
 }
 
-func surfaceOf(document *openapi3.T) *surface {
-	s := &surface{map[string]bool{}, map[string]bool{}}
+func surfaceOf(document *openapi3.T) *apiSurface {
+	s := &apiSurface{map[string]bool{}, map[string]bool{}}
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
 			s.operation(method+" "+path, operation)
@@ -112,8 +112,8 @@ func surfaceOf(document *openapi3.T) *surface {
 	return s
 }
 
-// broken tells what clients of the released interface would trip over now.
-func broken(released, now map[string]bool) (lines []string) {
+// brokenLines tells what clients of the released interface would trip over now.
+func brokenLines(released, now map[string]bool) (lines []string) {
 	for line := range released {
 		if !now[line] && !strings.HasPrefix(line, "requires ") {
 			lines = append(lines, "gone: "+line)
@@ -139,7 +139,7 @@ func broken(released, now map[string]bool) (lines []string) {
 }
 
 func TestAPIOnlyGrows(t *testing.T) {
-	now := surfaceOf(described(t)).lines
+	now := surfaceOf(openAPIDocument(t)).lines
 	if os.Getenv("RELEASE") != "" {
 		var lines []string
 		for line := range now {
@@ -154,7 +154,7 @@ func TestAPIOnlyGrows(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		released[strings.TrimSpace(line)] = true
 	}
-	require.Empty(t, broken(released, now),
+	require.Empty(t, brokenLines(released, now),
 		"what integrators build on must stay: see adminui/reference/guides/changes.md")
 }
 
@@ -183,6 +183,6 @@ func TestBreakingAPIChangesAreDetected(t *testing.T) {
 		} else {
 			now[line] = true
 		}
-		require.Equal(t, want, strings.Join(broken(released, now), "; "), line)
+		require.Equal(t, want, strings.Join(brokenLines(released, now), "; "), line)
 	}
 }

@@ -19,9 +19,9 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	filter := menu.RevisionFilter{
 		Entity: strings.Clone(c.Query("entity")), RefID: strings.Clone(c.Query("ref_id")),
 		Location: strings.Clone(c.Query("location_ref_id")),
-		From:     moment(c, "from", &v), To: moment(c, "to", &v),
+		From:     timeParam(c, "from", &v), To: timeParam(c, "to", &v),
 	}
-	limit := number(c, "limit", 50, 1, 200, &v)
+	limit := intParam(c, "limit", 50, 1, 200, &v)
 	filter.Limit = limit + 1
 	if filter.Entity != "" && !slices.Contains(menu.RevisionEntities(), filter.Entity) {
 		v.AddBody("entity", "value", core.OneOf(menu.RevisionEntities(), filter.Entity))
@@ -47,7 +47,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 		list = list[:limit]
 		meta.Next = list[limit-1].ID.String()
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Revisions []menu.Revision `json:"revisions"`
 		Meta      pageMeta        `json:"meta"`
 	}{list, meta})
@@ -72,7 +72,7 @@ func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	var v core.Violations
-	limit, offset := number(c, "limit", 50, 1, 200, &v), number(c, "offset", 0, 0, 10_000_000, &v)
+	limit, offset := intParam(c, "limit", 50, 1, 200, &v), intParam(c, "offset", 0, 0, 10_000_000, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		menu.Revision
 		Differences []menu.Difference `json:"differences"`
 	}{revision, list})
@@ -103,14 +103,14 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	return answerQueued(c, job,
+	return respondQueued(c, job,
 		envelope{Message: "rollback queued; the result follows as an inventory_update callback"})
 }
 
-// getItemThen tells what an item at a store was like on a platform at a moment.
-func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
+// getItemAsOf tells what an item at a store was like on a platform at a moment.
+func (s *Server) getItemAsOf(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	at, platform := moment(c, "time", &v), strings.Clone(c.Query("platform"))
+	at, platform := timeParam(c, "time", &v), strings.Clone(c.Query("platform"))
 	if platform == "" {
 		v.AddBody("platform", "required", "is required, as the name of a platform of the business")
 	}
@@ -120,7 +120,7 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	if now := s.Clock.Now(); at.IsZero() || at.After(now) {
 		at = now.Truncate(time.Millisecond)
 	}
-	_, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, param(c, "location_ref_id"))
+	_, scope, err := s.Menus.ResolveLocation(c.UserContext(), caller.Business, pathParam(c, "location_ref_id"))
 	if err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	then, err := s.Menus.ItemThen(c.UserContext(), caller.Business, scope, names.Resolve(platform),
-		param(c, "item_ref_id"), at)
+	then, err := s.Menus.ItemAsOf(c.UserContext(), caller.Business, scope, names.Resolve(platform),
+		pathParam(c, "item_ref_id"), at)
 	if err != nil {
 		return err
 	}
@@ -137,5 +137,5 @@ func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
 	if then.Record != nil {
 		then.Record.RenamePlatforms(names.EventName)
 	}
-	return answer(c, http.StatusOK, then)
+	return respond(c, http.StatusOK, then)
 }

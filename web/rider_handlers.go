@@ -19,19 +19,19 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	}
 	update, err := order.DecodeRiderUpdate(body)
 	if err != nil {
-		return ofOrder(orderIn(body), err)
+		return withOrder(bodyOrderID(body), err)
 	}
 	update.Business, update.Actor = caller.Business, caller.Actor()
 	changed, err := s.Riders.Update(c.UserContext(), update)
 	if err != nil {
-		return ofOrder(update.OrderID, err)
+		return withOrder(update.OrderID, err)
 	}
-	s.heard(caller, presence.Heartbeat{OrderID: update.OrderID})
+	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: update.OrderID})
 	message := "rider status " + string(update.Status) + " enqueued"
 	if !changed {
 		message = "the rider's status is " + string(update.Status) + " already, nothing changed"
 	}
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: message})
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: message})
 }
 
 // postRiderLocation takes the place of an order's rider (spec, Endpoint 5).
@@ -42,12 +42,12 @@ func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
 	}
 	location, err := order.DecodeRiderLocation(body)
 	if err != nil {
-		return ofOrder(orderIn(body), err)
+		return withOrder(bodyOrderID(body), err)
 	}
 	location.Business, location.SeenAt = caller.Business, s.Clock.Now()
-	if err := s.Riders.Locate(c.UserContext(), location); err != nil {
-		return ofOrder(location.OrderID, err)
+	if err := s.Riders.UpdateLocation(c.UserContext(), location); err != nil {
+		return withOrder(location.OrderID, err)
 	}
-	s.heard(caller, presence.Heartbeat{OrderID: location.OrderID})
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: "rider location enqueued"})
+	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: location.OrderID})
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: "rider location enqueued"})
 }

@@ -49,7 +49,7 @@ func (s *Server) routes() []route {
 		{"GET", "/hub/api/v1/switches/:reference/", core.ScopePOS, LimitRead, noBody, s.getSwitch},
 		{"GET", "/external/api/v1/publications/", core.ScopePOS, LimitRead, noBody, s.listPublications},
 		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS,
-			LimitRead, noBody, s.getItemThen},
+			LimitRead, noBody, s.getItemAsOf},
 		{"GET", "/external/api/v1/revisions/", core.ScopePOS, LimitRead, noBody, s.listRevisions},
 		{"GET", "/external/api/v1/revisions/:id/", core.ScopePOS, LimitRead, noBody, s.getRevision},
 		{"POST", "/external/api/v1/revisions/:id/rollback/", core.ScopePOS, LimitOperations, noBody, s.postRollback},
@@ -101,8 +101,8 @@ func (s *Server) routes() []route {
 	}
 }
 
-// namesakes are addresses that other methods would read as the id of something.
-var namesakes = []string{"/external/api/v1/webhooks/bulk/", "/external/api/v1/webhooks/retry/",
+// fixedPaths are addresses that other methods would read as the id of something.
+var fixedPaths = []string{"/external/api/v1/webhooks/bulk/", "/external/api/v1/webhooks/retry/",
 	"/external/api/v1/deliveries/retry/"}
 
 // dryRuns are the calls that ?dry_run=true tries and does not carry out.
@@ -116,7 +116,7 @@ func (r route) checkDryRun(c *fiber.Ctx) error {
 	var v core.Violations
 	switch sent := c.Query("dry_run"); {
 	case sent != "true" && sent != "false":
-		unlisted(c, "dry_run", []string{"true", "false"}, &v)
+		addUnlisted(c, "dry_run", []string{"true", "false"}, &v)
 	case sent == "true" && !slices.Contains(dryRuns, r.path):
 		v.AddBody("dry_run", "unknown", "is not supported by this call")
 	}
@@ -131,7 +131,7 @@ func (s *Server) mount() {
 		}
 		r.body.Bytes = min(r.body.Bytes, s.MaxBody)
 		s.App.Add(r.method, r.path, s.guard(r))
-		if slices.Contains(namesakes, r.path) {
+		if slices.Contains(fixedPaths, r.path) {
 			s.App.All(r.path, func(c *fiber.Ctx) error {
 				c.Set(fiber.HeaderAllow, r.method)
 				return fiber.ErrMethodNotAllowed
@@ -166,20 +166,20 @@ func (s *Server) guard(r route) fiber.Handler {
 		if err := r.checkWait(c); err != nil {
 			return err
 		}
-		if err := s.count(c, caller.Business, r.limit, ""); err != nil {
+		if err := s.throttle(c, caller.Business, r.limit, ""); err != nil {
 			return err
 		}
 		return s.receive(c, r, caller)
 	}
 }
 
-// named says which parameter of the path names what is not there, where the error does
+// describeNotFound says which parameter of the path names what is not there, where the error does
 // not say what it is about.
-func named(c *fiber.Ctx, err error) error {
+func describeNotFound(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	parameters := c.Route().Params
 	if len(parameters) != 1 || !errors.As(err, &known) || known.Code != core.NotFound || known.Violations != nil {
 		return err
 	}
-	return core.NoSuch(parameters[0], fmt.Sprintf("%.255q", param(c, parameters[0])), known.Message)
+	return core.NoSuch(parameters[0], fmt.Sprintf("%.255q", pathParam(c, parameters[0])), known.Message)
 }

@@ -32,14 +32,14 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	return answerQueued(c, job, envelope{
-		Message: counted(len(request.Stores), "store") + " queued; the result follows as a store_creation callback",
+	return respondQueued(c, job, envelope{
+		Message: pluralize(len(request.Stores), "store") + " queued; the result follows as a store_creation callback",
 	})
 }
 
 // getStore reads one store back.
 func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
-	stored, err := s.Stores.Get(c.UserContext(), caller.Business, param(c, "ref_id"))
+	stored, err := s.Stores.Get(c.UserContext(), caller.Business, pathParam(c, "ref_id"))
 	if err != nil {
 		return err
 	}
@@ -47,14 +47,14 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{StoreID: stored.ID})
-	return answer(c, http.StatusOK, stored.WithEventNames(names))
+	s.recordHeartbeat(caller, presence.Heartbeat{StoreID: stored.ID})
+	return respond(c, http.StatusOK, stored.WithEventNames(names))
 }
 
 // listStores reads stores back, a page at a time in the order of ref_id.
 func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	limit := number(c, "limit", 50, 1, 1000, &v)
+	limit := intParam(c, "limit", 50, 1, 1000, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	for i := range page {
 		page[i] = page[i].WithEventNames(names)
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Stores []store.Stored `json:"stores"`
 		Meta   pageMeta       `json:"meta"`
 	}{page, meta})

@@ -21,7 +21,7 @@ type healthBody struct {
 
 // health tells that the process lives.
 func (s *Server) health(c *fiber.Ctx, _ core.Caller) error {
-	return answer(c, http.StatusOK, healthBody{"ok"})
+	return respond(c, http.StatusOK, healthBody{"ok"})
 }
 
 // ready tells whether requests may be sent here: the database answers and takes
@@ -31,5 +31,5 @@ func (s *Server) ready(c *fiber.Ctx, _ core.Caller) error {
 		s.Log.Warn("not ready", "error", err)
 		return core.Errorf(core.Unavailable, "the database does not respond or is read-only")
 	}
-	return answer(c, http.StatusOK, healthBody{"ready"})
+	return respond(c, http.StatusOK, healthBody{"ready"})
 }

@@ -30,12 +30,12 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	message := counted(len(request.Groups), "timing group") +
+	message := pluralize(len(request.Groups), "timing group") +
 		" queued; the result follows as a catalogue_timing_grp callback"
 	for _, warning := range request.Warnings {
 		message += ", warning: " + warning.Path + ": " + warning.Message
 	}
-	return answerQueued(c, job, envelope{ReferenceID: job.ID.String(), Message: message})
+	return respondQueued(c, job, envelope{ReferenceID: job.ID.String(), Message: message})
 }
 
 // listTimingGroups reads the category timings back.
@@ -44,7 +44,7 @@ func (s *Server) listTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Groups []menu.TimingGroup `json:"timing_groups"`
 	}{groups})
 }

@@ -31,7 +31,7 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	var accepted toggle.Accepted
 	if request.Action == toggle.Publish {
 		callback = core.HubMenuPublish
-		accepted.Platforms, err = s.Publications.Ask(c.UserContext(), caller.Business, request.LocationRefID,
+		accepted.Platforms, err = s.Publications.Request(c.UserContext(), caller.Business, request.LocationRefID,
 			request.Platforms, reference)
 	} else {
 		accepted, err = s.Toggles.SwitchStore(c.UserContext(), caller.Business, request, reference, caller.Actor())
@@ -39,8 +39,8 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{StoreRef: request.LocationRefID})
-	return answerSwitch(c, reference, string(request.Action), string(callback), accepted)
+	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: request.LocationRefID})
+	return respondToggle(c, reference, string(request.Action), string(callback), accepted)
 }
 
 // postItems makes items and options of a store available or unavailable. It is so
@@ -60,7 +60,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	s.heard(caller, presence.Heartbeat{StoreRef: request.LocationRefID})
+	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: request.LocationRefID})
 	callbacks := []string{string(core.ItemStateToggle), string(core.OptionStateToggle)}
 	switch {
 	case len(request.Options) == 0:
@@ -68,7 +68,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	case len(request.Items) == 0:
 		callbacks = callbacks[1:]
 	}
-	return answerSwitch(c, reference, string(request.Action), strings.Join(callbacks, " and "), accepted)
+	return respondToggle(c, reference, string(request.Action), strings.Join(callbacks, " and "), accepted)
 }
 
 // outcomeBody is an outcome as it is posted to webhooks.
@@ -85,12 +85,12 @@ type waitingBody struct {
 
 // getSwitch tells what became of a request of postLocation or postItems.
 func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
-	reference, err := uuid.Parse(param(c, "reference"))
+	reference, err := uuid.Parse(pathParam(c, "reference"))
 	if err != nil {
-		return core.NoSuch("reference", strconv.Quote(param(c, "reference")),
+		return core.NoSuch("reference", strconv.Quote(pathParam(c, "reference")),
 			"there is no availability change with this reference")
 	}
-	standing, err := s.Toggles.Standing(c.UserContext(), caller.Business, reference)
+	standing, err := s.Toggles.Status(c.UserContext(), caller.Business, reference)
 	if err != nil {
 		return err
 	}
@@ -109,12 +109,12 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	for _, w := range standing.Pending {
 		body.Waiting = append(body.Waiting, waitingBody{names.EventName(w.Platform), w.LastError})
 	}
-	return answer(c, http.StatusOK, body)
+	return respond(c, http.StatusOK, body)
 }
 
-func answerSwitch(c *fiber.Ctx, reference core.ID, action, callback string, accepted toggle.Accepted) error {
+func respondToggle(c *fiber.Ctx, reference core.ID, action, callback string, accepted toggle.Accepted) error {
 	platforms, undone, warnings := accepted.Platforms, accepted.Failed, accepted.Warnings
-	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback +
+	message := action + " accepted; the result on " + pluralize(platforms, "platform") + " follows as " + callback +
 		" callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
 		message = action + " accepted; the store is listed on no platform that receives menus"
@@ -129,7 +129,7 @@ func answerSwitch(c *fiber.Ctx, reference core.ID, action, callback string, acce
 	if len(undone) > 1 {
 		message += fmt.Sprintf(" (and %d more)", len(undone)-1)
 	}
-	return answer(c, http.StatusOK,
+	return respond(c, http.StatusOK,
 		envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message,
 			Warnings: warnings})
 }

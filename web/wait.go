@@ -20,8 +20,8 @@ type Waits interface {
 	Wait(job job.Ref, until time.Time, gone func() bool) job.WaitResult
 }
 
-// queues are the calls that queue a job: ?wait=SECONDS holds their response until it has ended.
-var queues = []string{"/external/api/v1/stores/", "/external/api/v1/inventory/locations/:location_ref_id/",
+// waitablePaths are the calls that queue a job: ?wait=SECONDS holds their response until it has ended.
+var waitablePaths = []string{"/external/api/v1/stores/", "/external/api/v1/inventory/locations/:location_ref_id/",
 	"/external/api/v1/inventory/categories/timing-groups/", "/external/api/v1/revisions/:id/rollback/",
 	"/external/api/v1/webhooks/retry/", "/external/api/v1/deliveries/retry/"}
 
@@ -43,7 +43,7 @@ type queued struct {
 
 // checkWait reads the parameter wait of the calls that offer it.
 func (r route) checkWait(c *fiber.Ctx) error {
-	if r.method == fiber.MethodGet || !slices.Contains(queues, r.path) || !c.Context().QueryArgs().Has("wait") {
+	if r.method == fiber.MethodGet || !slices.Contains(waitablePaths, r.path) || !c.Context().QueryArgs().Has("wait") {
 		return nil
 	}
 	seconds, err := strconv.Atoi(c.Query("wait"))
@@ -56,11 +56,11 @@ func (r route) checkWait(c *fiber.Ctx) error {
 	return nil
 }
 
-// answerQueued answers a request that has queued a job: at once, or through await.
-func answerQueued(c *fiber.Ctx, work core.Job, reply envelope) error {
+// respondQueued answers a request that has queued a job: at once, or through await.
+func respondQueued(c *fiber.Ctx, work core.Job, reply envelope) error {
 	reply.Status, reply.Reference = "success", work.ID.String()
 	if c.Locals(localWait) == nil {
-		return answer(c, http.StatusOK, reply)
+		return respond(c, http.StatusOK, reply)
 	}
 	c.Locals(localQueued, queued{job.Ref{Business: work.Business, ID: work.ID}, reply})
 	return nil
@@ -84,8 +84,8 @@ const (
 	waitUnavailable waitOutcome = "unavailable" // the hub could not wait
 )
 
-// await waits for the job that a request has queued, and answers. The memory of the request is released by then.
-func (s *Server) await(c *fiber.Ctx) error {
+// awaitJob waits for the job that a request has queued, and answers. The memory of the request is released by then.
+func (s *Server) awaitJob(c *fiber.Ctx) error {
 	q, waits := c.Locals(localQueued).(queued)
 	if !waits {
 		return nil
@@ -103,17 +103,17 @@ func (s *Server) await(c *fiber.Ctx) error {
 	case job.WaitStopping:
 		body.Message += "; the hub did not wait longer, because it is shutting down"
 	case job.WaitEnded, job.WaitTimedOut:
-		s.describe(c, q.job, asked, &body)
+		s.addJobState(c, q.job, asked, &body)
 	}
-	return answer(c, http.StatusOK, body)
+	return respond(c, http.StatusOK, body)
 }
 
-// statusTime bounds reading the state of a job after a wait.
-const statusTime = 5 * time.Second
+// statusTimeout bounds reading the state of a job after a wait.
+const statusTimeout = 5 * time.Second
 
-// describe adds the state of a job to the response. The request is accepted, whether or not it can be read.
-func (s *Server) describe(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *waitedBody) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), statusTime)
+// addJobState adds the state of a job to the response. The request is accepted, whether or not it can be read.
+func (s *Server) addJobState(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *waitedBody) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), statusTimeout)
 	defer cancel()
 	status, err := s.Jobs.Status(ctx, ref.Business, ref.ID)
 	if err != nil {
@@ -127,11 +127,11 @@ func (s *Server) describe(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *
 	switch failed := job.FailedObjects(status.Result); {
 	case status.FinishedAt.IsZero():
 		body.WaitOutcome = waitTimeUp
-		body.Message += "; the job had not ended after " + counted(int(asked/time.Second), "second")
+		body.Message += "; the job had not ended after " + pluralize(int(asked/time.Second), "second")
 	case status.State == job.Failed:
 		body.Message += "; the job has failed"
 	case failed > 0:
-		body.Message += "; the job has ended, but " + counted(failed, "object") + " failed"
+		body.Message += "; the job has ended, but " + pluralize(failed, "object") + " failed"
 	default:
 		body.Message += "; the job has ended"
 	}

@@ -57,7 +57,7 @@ type Menus interface {
 	Revisions(ctx context.Context, business core.BusinessID, filter menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
 	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
-	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
+	ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
 		at time.Time) (menu.ItemAsOf, error)
 }
 
@@ -71,8 +71,8 @@ type Platforms interface {
 	Names(ctx context.Context, business core.BusinessID) (core.PlatformNames, error)
 }
 
-// Window shows stores to channels.
-type Window interface {
+// ChannelStoreView shows stores to channels.
+type ChannelStoreView interface {
 	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool,
 		err error)
 	Deliverable(ctx context.Context, business core.BusinessID, refID, zip, platform string) (deliverable,
@@ -90,8 +90,8 @@ type Orders interface {
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
-	KeepRefused(ctx context.Context, refused order.Rejection) error
-	Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error
+	RecordRejected(ctx context.Context, refused order.Rejection) error
+	SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report, which is
 	// an earlier one's where that says the same and has not failed.
 	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.OutOfStockReport) (id int64,
@@ -101,7 +101,7 @@ type Orders interface {
 // Riders takes statuses and places of riders; both are durable when it returns.
 type Riders interface {
 	Update(ctx context.Context, update order.RiderUpdate) (changed bool, err error)
-	Locate(ctx context.Context, location order.RiderLocation) error
+	UpdateLocation(ctx context.Context, location order.RiderLocation) error
 }
 
 // ActionDesk takes feature actions; an action is durable when Submit returns.
@@ -127,19 +127,19 @@ type Toggles interface {
 		actor string) (toggle.Accepted, error)
 	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
 		actor string) (toggle.Accepted, error)
-	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Status, error)
+	Status(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Status, error)
 }
 
 // Publications reads what is published of menus, and has them published.
 type Publications interface {
-	Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int,
+	Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int,
 		err error)
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
-// Refusals has platforms told of orders that were not taken.
-type Refusals interface {
-	Refuse(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error
+// Rejections has platforms told of orders that were not taken.
+type Rejections interface {
+	Reject(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error
 }
 
 // PlatformStores finds stores by the ids that platforms have for them.
@@ -184,7 +184,7 @@ type Tester interface {
 
 // Observer is told of every answer, for metrics.
 type Observer interface {
-	Answered(route, method string, status int, took time.Duration)
+	RequestHandled(route, method string, status int, took time.Duration)
 	CallbackUnverified()
 }
 
@@ -205,8 +205,8 @@ type Config struct {
 	Waits               Waits
 	Stores              Stores
 	Menus               Menus
-	Rulebook            menu.IngestPolicy
-	Window              Window
+	IngestPolicy        menu.IngestPolicy
+	ChannelStores       ChannelStoreView
 	Intake              Intake
 	Orders              Orders
 	Riders              Riders
@@ -215,7 +215,7 @@ type Config struct {
 	Callers             Callers
 	Callbacks           relay.Reader
 	PlatformStores      PlatformStores
-	Refusals            Refusals
+	Rejections          Rejections
 	Publications        Publications
 	Toggles             Toggles
 	Subscriptions       Subscriptions
@@ -271,7 +271,7 @@ func New(config Config) *Server {
 		CaseSensitive:                true,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true,
-		ErrorHandler:                 s.answerError,
+		ErrorHandler:                 s.respondError,
 		IdleTimeout:                  config.IdleTimeout,
 		ReadTimeout:                  config.HeaderTimeout, // headerReceived replaces it once the header is there
 		ReadBufferSize:               16 << 10,
@@ -279,8 +279,8 @@ func New(config Config) *Server {
 	})
 	s.streamBodies()
 	s.App.Server().HeaderReceived = s.headerReceived
-	s.App.Server().ConnState = stateChanged
-	s.App.Use(s.identify, s.observe, s.allowOrigins, s.refuseWhileDraining, s.recoverPanic, s.refuseMalformed)
+	s.App.Server().ConnState = connStateChanged
+	s.App.Use(s.identify, s.observe, s.allowOrigins, s.rejectWhileDraining, s.recoverPanic, s.rejectMalformed)
 	s.mount()
 	return s
 }

@@ -23,7 +23,7 @@ type webhookBody struct {
 	DisabledReason   string             `json:"disabled_reason,omitzero"`
 }
 
-func bodyOf(sub webhook.Subscription) webhookBody {
+func webhookBodyOf(sub webhook.Subscription) webhookBody {
 	return webhookBody{sub.Active, sub.EventType, sub.Headers, sub.EventHeader.Name, sub.EventHeader.Value, sub.Units,
 		sub.URL, sub.ID, sub.DisabledReason}
 }
@@ -44,7 +44,7 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	message, secret := createdMessage(made)
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: message, WebhookID: made.ID,
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: message, WebhookID: made.ID,
 		Active: &made.Active, Secret: secret})
 }
 
@@ -96,11 +96,11 @@ func (s *Server) postWebhooks(c *fiber.Ctx, caller core.Caller) error {
 		}
 		list[i] = createdBody{i, one.ID, one.EventType, one.URL, one.Active, message, secret}
 	}
-	message := counted(created, "webhook") + " created, " + strconv.Itoa(len(made)-created) + " updated"
+	message := pluralize(created, "webhook") + " created, " + strconv.Itoa(len(made)-created) + " updated"
 	if created > 0 {
 		message += "; keep the secrets, each verifies the signature of its webhook's deliveries"
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Status   string        `json:"status"`
 		Message  string        `json:"message"`
 		Webhooks []createdBody `json:"webhooks"`
@@ -120,7 +120,7 @@ func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Subscriptions.Update(c.UserContext(), caller.Business, caller.Actor(), id, input); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})
 }
 
 // checkCallback refuses the callback_url of a request where no delivery may go, as the
@@ -139,7 +139,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, envelope{
+	return respond(c, http.StatusOK, envelope{
 		Status:    "success",
 		Message:   "test event queued; list the deliveries of this reference to see its result",
 		Reference: reference.String(), WebhookID: id,
@@ -152,7 +152,7 @@ func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, envelope{
+	return respond(c, http.StatusOK, envelope{
 		Status:    "success",
 		Message:   "secret rotated; until old_secret_until the earlier secret signs each delivery too",
 		WebhookID: sub.ID, Secret: sub.Secret, OldUntil: sub.OldSecretUntil.UnixMilli(),
@@ -164,13 +164,13 @@ func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, bodyOf(sub))
+	return respond(c, http.StatusOK, webhookBodyOf(sub))
 }
 
 func (s *Server) listWebhooks(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	limit := number(c, "limit", 50, 1, 200, &v)
-	offset := number(c, "offset", 0, 0, 1<<30, &v)
+	limit := intParam(c, "limit", 50, 1, 200, &v)
+	offset := intParam(c, "offset", 0, 0, 1<<30, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -180,9 +180,9 @@ func (s *Server) listWebhooks(c *fiber.Ctx, caller core.Caller) error {
 	}
 	list := make([]webhookBody, len(subs))
 	for i, sub := range subs {
-		list[i] = bodyOf(sub)
+		list[i] = webhookBodyOf(sub)
 	}
-	return answer(c, http.StatusOK, struct {
+	return respond(c, http.StatusOK, struct {
 		Webhooks []webhookBody `json:"webhooks"`
 		Meta     listMeta      `json:"meta"`
 	}{list, listMeta{limit, offset, total}})

@@ -10,12 +10,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// refuseMalformed refuses what other programs would read otherwise than the hub:
+// rejectMalformed refuses what other programs would read otherwise than the hub:
 // an address with what is no text, which the database would leave out (so that a
 // name counted for another), and a request that tells its length or its host
 // twice, which a proxy before the hub may end elsewhere (RFC 9112, 6.3).
-func (s *Server) refuseMalformed(c *fiber.Ctx) error {
-	if framedTwice(c.Request().Header.RawHeaders()) {
+func (s *Server) rejectMalformed(c *fiber.Ctx) error {
+	if hasDuplicateFraming(c.Request().Header.RawHeaders()) {
 		c.Set(fiber.HeaderConnection, "close")
 		return core.Errorf(core.Invalid,
 			"the request has more than one Content-Length, Transfer-Encoding or Host")
@@ -41,8 +41,8 @@ func (s *Server) refuseMalformed(c *fiber.Ctx) error {
 
 func isText(part []byte) bool { return utf8.Valid(part) && bytes.IndexByte(part, 0) < 0 }
 
-// framedTwice tells whether the headers, as they came, say twice where the body ends or whose it is.
-func framedTwice(headers []byte) bool {
+// hasDuplicateFraming tells whether the headers, as they came, say twice where the body ends or whose it is.
+func hasDuplicateFraming(headers []byte) bool {
 	lengths, hosts := 0, 0
 	for line := range bytes.Lines(headers) {
 		name, _, _ := bytes.Cut(line, []byte{':'})

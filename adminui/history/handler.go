@@ -33,7 +33,7 @@ type Revisions interface {
 // Past tells what things were like.
 type Past interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
-	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
+	ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
 		at time.Time) (menu.ItemAsOf, error)
 	Undoing(ctx context.Context, business core.BusinessID, to core.ID) (menu.RollbackPreview, error)
 }

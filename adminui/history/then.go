@@ -74,7 +74,7 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.PageContext, view *thenView) (ui.Caus
 	if err != nil {
 		return ui.Cause{}, err
 	}
-	then, err := p.Menus.ItemThen(c.UserContext(), v.Business.ID, scope, view.platform.Value, view.item.Value, at)
+	then, err := p.Menus.ItemAsOf(c.UserContext(), v.Business.ID, scope, view.platform.Value, view.item.Value, at)
 	if err != nil {
 		return ui.Cause{}, err
 	}

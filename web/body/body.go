@@ -49,10 +49,10 @@ func TooLarge(most int) error {
 }
 
 var (
-	errLonger   = errors.New("longer than the limit")
-	errNotWhole = core.Errorf(core.Invalid, "the request body is incomplete")
-	errTooSlow  = core.Errorf(core.TooSlow, "the request body did not arrive in time")
-	errNotGzip  = core.Errorf(core.Invalid, "the body is not valid gzip")
+	errTooLong    = errors.New("longer than the limit")
+	errIncomplete = core.Errorf(core.Invalid, "the request body is incomplete")
+	errTooSlow    = core.Errorf(core.TooSlow, "the request body did not arrive in time")
+	errNotGzip    = core.Errorf(core.Invalid, "the body is not valid gzip")
 )
 
 // Read returns the body of a request, unpacked where it was packed with gzip. It
@@ -69,17 +69,17 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 	case packed:
 		length = -1 // unpacked, it is not known
 	}
-	raw := newCounter(&c.Request, most.Bytes)
-	read := buffer{most: most.Bytes, share: share}
+	raw := newBodyReader(&c.Request, most.Bytes)
+	read := buffer{limit: most.Bytes, share: share}
 	var body []byte
-	err := read.begin(ctx, length)
+	err := read.allocate(ctx, length)
 	if err == nil && packed {
 		var unpacked *gzip.Reader
 		if unpacked, err = gzip.NewReader(raw); err == nil {
-			body, err = read.from(ctx, unpacked)
+			body, err = read.readAll(ctx, unpacked)
 		}
 	} else if err == nil {
-		body, err = read.from(ctx, raw)
+		body, err = read.readAll(ctx, raw)
 	}
 	if raw.err != nil { // at its end the next request begins; after an error nobody knows where
 		_ = c.Request.CloseBodyStream()
@@ -93,68 +93,68 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 	return body, share.GrowDecoded(ctx, most.Cost.Of(body))
 }
 
-// counter reads the body as it was sent, to its limit and never past its end: what
+// bodyReader reads the body as it was sent, to its limit and never past its end: what
 // follows belongs to the next request.
-type counter struct {
-	from io.Reader
-	left int
-	err  error
+type bodyReader struct {
+	source    io.Reader
+	remaining int
+	err       error
 }
 
-func newCounter(request *fasthttp.Request, most int) *counter {
+func newBodyReader(request *fasthttp.Request, most int) *bodyReader {
 	if stream := request.BodyStream(); stream != nil {
-		return &counter{from: stream, left: most}
+		return &bodyReader{source: stream, remaining: most}
 	}
-	return &counter{from: bytes.NewReader(request.Body()), left: most} // there is none, or it is read already
+	return &bodyReader{source: bytes.NewReader(request.Body()), remaining: most} // there is none, or it is read already
 }
 
 // Read reads on until the limit, the end or an error.
-func (r *counter) Read(p []byte) (int, error) {
+func (r *bodyReader) Read(p []byte) (int, error) {
 	switch {
 	case r.err != nil:
 		return 0, r.err
-	case r.left < 0:
-		return 0, errLonger
+	case r.remaining < 0:
+		return 0, errTooLong
 	}
-	n, err := r.from.Read(p)
+	n, err := r.source.Read(p)
 	r.err = err
-	if r.left -= n; r.left < 0 {
-		return 0, errLonger
+	if r.remaining -= n; r.remaining < 0 {
+		return 0, errTooLong
 	}
 	return n, err
 }
 
 // explain tells the sender why a body could not be read.
-func (r *counter) explain(err error, most int) error {
+func (r *bodyReader) explain(err error, most int) error {
 	switch {
-	case errors.Is(err, errLonger):
+	case errors.Is(err, errTooLong):
 		return TooLarge(most)
 	case core.CodeOf(err) != core.Internal:
 		return err
 	case errors.Is(r.err, os.ErrDeadlineExceeded):
 		return errTooSlow
 	case r.err != nil && !errors.Is(r.err, io.EOF):
-		return errNotWhole
+		return errIncomplete
 	}
 	return errNotGzip
 }
 
 // buffer collects a body, and reserves its memory before it takes it.
 type buffer struct {
-	most  int
+	limit int
 	share *limit.Reservation
 	bytes []byte
 }
 
-// unknown is the size of a buffer for a body whose length is not known.
-const unknown = 16 << 10
+// unknownSize is the size of a buffer for a body whose length is not known.
+const unknownSize = 16 << 10
 
-// begin makes a buffer for a body of the given length, -1 if it is not known. What
+// allocate makes a buffer for a body of the given length, -1 if it is not known. What
 // fasthttp has read already waits for no sender, and is not worth a reservation.
-func (b *buffer) begin(ctx context.Context, length int) error {
+func (b *buffer) allocate(ctx context.Context, length int) error {
 	size := length + 1 // one more shows the end
 	if length < 0 {
-		size = min(unknown, b.most) + 1
+		size = min(unknownSize, b.limit) + 1
 	}
 	if length > Prefetched {
 		if err := b.share.GrowBytes(ctx, int64(size)); err != nil {
@@ -165,7 +165,7 @@ func (b *buffer) begin(ctx context.Context, length int) error {
 	return nil
 }
 
-func (b *buffer) from(ctx context.Context, r io.Reader) ([]byte, error) {
+func (b *buffer) readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 	for {
 		if len(b.bytes) == cap(b.bytes) {
 			if err := b.grow(ctx); err != nil {
@@ -175,8 +175,8 @@ func (b *buffer) from(ctx context.Context, r io.Reader) ([]byte, error) {
 		n, err := r.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
 		switch {
-		case len(b.bytes) > b.most:
-			return nil, errLonger
+		case len(b.bytes) > b.limit:
+			return nil, errTooLong
 		case errors.Is(err, io.EOF):
 			return b.bytes, nil
 		case err != nil:
@@ -187,7 +187,7 @@ func (b *buffer) from(ctx context.Context, r io.Reader) ([]byte, error) {
 
 // grow doubles the buffer. While it is copied, both halves are there.
 func (b *buffer) grow(ctx context.Context) error {
-	size := min(2*cap(b.bytes), b.most+1)
+	size := min(2*cap(b.bytes), b.limit+1)
 	if err := b.share.GrowBytes(ctx, int64(size+cap(b.bytes))); err != nil {
 		return err
 	}
@@ -195,16 +195,16 @@ func (b *buffer) grow(ctx context.Context) error {
 	return nil
 }
 
-// Finish makes sure that what follows a request on its connection is the next one: it
+// DrainRest makes sure that what follows a request on its connection is the next one: it
 // reads what is left of the body, at most so many bytes, or has the connection closed
 // after the response.
-func Finish(c *fasthttp.RequestCtx, most int) {
+func DrainRest(c *fasthttp.RequestCtx, most int) {
 	stream := c.Request.BodyStream()
 	if stream == nil {
 		return
 	}
 	if c.Request.Header.ContentLength() <= most {
-		rest := &counter{from: stream, left: most}
+		rest := &bodyReader{source: stream, remaining: most}
 		_, _ = io.Copy(io.Discard, rest)
 		if errors.Is(rest.err, io.EOF) {
 			_ = c.Request.CloseBodyStream()

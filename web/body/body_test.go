@@ -38,16 +38,16 @@ func deflated(text string) string {
 	return packed.String()
 }
 
-// served is what a server that streams bodies was asked, in order.
-type served struct {
+// testServer is what a server that streams bodies was asked, in order.
+type testServer struct {
 	listener *fasthttputil.InmemoryListener
-	asked    []string // method, path and what the handler read
+	requests []string // method, path and what the handler read
 }
 
 // serve reads the bodies of paths below /read/ and leaves the others.
-func serve(t *testing.T, most body.Limit, memory *limit.Memory) *served {
+func serve(t *testing.T, most body.Limit, memory *limit.Memory) *testServer {
 	t.Helper()
-	s := &served{listener: fasthttputil.NewInmemoryListener()}
+	s := &testServer{listener: fasthttputil.NewInmemoryListener()}
 	server := &fasthttp.Server{
 		StreamRequestBody: true, MaxRequestBodySize: math.MaxInt, DisablePreParseMultipartForm: true,
 		Handler: func(c *fasthttp.RequestCtx) {
@@ -63,8 +63,8 @@ func serve(t *testing.T, most body.Limit, memory *limit.Memory) *served {
 				}
 				line += fmt.Sprintf(" %d", len(text))
 			}
-			s.asked = append(s.asked, line)
-			body.Finish(c, 64<<10)
+			s.requests = append(s.requests, line)
+			body.DrainRest(c, 64<<10)
 		},
 	}
 	ended := make(chan error, 1)
@@ -78,7 +78,7 @@ func serve(t *testing.T, most body.Limit, memory *limit.Memory) *served {
 
 // send sends bytes on one connection and returns the statuses of all responses until
 // the server closes it, or as many as are wanted.
-func (s *served) send(t *testing.T, raw string, wanted int) (statuses []int, closed bool) {
+func (s *testServer) send(t *testing.T, raw string, wanted int) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := s.listener.Dial()
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func chunked(path, headers, content string) string {
 		headers, len(content), content)
 }
 
-const after = "GET /after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+const nextRequest = "GET /after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
 func TestCompressedAndPlainBodiesShareTheLimit(t *testing.T) {
 	const most = 100 << 10
@@ -138,10 +138,10 @@ func TestCompressedAndPlainBodiesShareTheLimit(t *testing.T) {
 		"stored, not smaller": {request("/read/", packed,
 			"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"+strings.Repeat("\x00\x00\x00\xff\xff", most/4)), 413, 0},
 	} {
-		s.asked = nil
+		s.requests = nil
 		statuses, _ := s.send(t, c.raw, 1)
 		require.Equal(t, []int{c.status}, statuses, name)
-		require.Equal(t, []string{fmt.Sprintf("POST /read/ %d", c.read)}, s.asked, name)
+		require.Equal(t, []string{fmt.Sprintf("POST /read/ %d", c.read)}, s.requests, name)
 	}
 }
 
@@ -181,17 +181,17 @@ func TestUnreadBodyIsNotParsedAsARequest(t *testing.T) {
 		"chunks with an extension": {strings.Replace(chunked("/read/", "", smuggled(16)), "10\r\n", "10;a=b\r\n", 1),
 			false},
 		"nothing, and no type":      {request("/left", "", ""), false},
-		"length of the next inside": {request("/left", "", strings.ReplaceAll(after, "after", "hidden")), false},
+		"length of the next inside": {request("/left", "", strings.ReplaceAll(nextRequest, "after", "hidden")), false},
 	} {
-		s.asked = nil
-		s.send(t, c.raw+after, 3)
-		require.NotContains(t, strings.Join(s.asked, "\n"), "/hidden", name)
+		s.requests = nil
+		s.send(t, c.raw+nextRequest, 3)
+		require.NotContains(t, strings.Join(s.requests, "\n"), "/hidden", name)
 		if c.end {
-			require.Len(t, s.asked, 1, name)
+			require.Len(t, s.requests, 1, name)
 			continue
 		}
-		require.Len(t, s.asked, 2, name)
-		require.Equal(t, "GET /after", s.asked[1], name)
+		require.Len(t, s.requests, 2, name)
+		require.Equal(t, "GET /after", s.requests[1], name)
 	}
 }
 

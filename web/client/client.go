@@ -31,8 +31,8 @@ func New(base, username, apiKey string, hc *http.Client) *Client {
 	return &Client{strings.TrimSuffix(base, "/"), "apikey " + username + ":" + apiKey, hc}
 }
 
-// Refusal is an answer other than 200.
-type Refusal struct {
+// APIError is an answer other than 200.
+type APIError struct {
 	Status     int           // of HTTP
 	Message    string        // what is wrong, for people
 	Errors     []Problem     // of a request that is wrong in several places
@@ -48,7 +48,7 @@ type Problem struct {
 }
 
 // Error is what the hub says.
-func (r *Refusal) Error() string { return fmt.Sprintf("the hub answered %d: %s", r.Status, r.Message) }
+func (r *APIError) Error() string { return fmt.Sprintf("the hub answered %d: %s", r.Status, r.Message) }
 
 // do sends a request and reads the answer; a nil body is none.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
@@ -81,7 +81,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return fmt.Errorf("reading the response: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return refusal(response, answer)
+		return newAPIError(response, answer)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return fmt.Errorf("reading the response: %w", err)
@@ -89,8 +89,8 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	return nil
 }
 
-func refusal(response *http.Response, answer []byte) error {
-	r := &Refusal{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
+func newAPIError(response *http.Response, answer []byte) error {
+	r := &APIError{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
 	var said struct {
 		Message string    `json:"message"`
 		Errors  []Problem `json:"errors"`

@@ -19,34 +19,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// relayed is a rider's status that aggregator B was told of.
-type relayed struct {
+// relayedStatus is a rider's status that aggregator B was told of.
+type relayedStatus struct {
 	order, state, key string
 	accepted          bool
 }
 
 // aggregators are the simulator's process and, before it, who writes down what it is told.
 type aggregators struct {
-	url     string // as the hubs know it
-	own     string // of the simulator itself
-	program string
-	env     environment
-	process *exec.Cmd
-	exited  chan struct{}
+	url          string // as the hubs know it
+	simulatorURL string // of the simulator itself
+	program      string
+	env          environment
+	process      *exec.Cmd
+	exited       chan struct{}
 
 	mu      sync.Mutex
-	relayed []relayed
+	relayed []relayedStatus
 }
 
 // newAggregators listens; play has the simulator answer.
 func newAggregators(t *testing.T) *aggregators {
 	t.Helper()
-	a := &aggregators{own: "http://" + freeAddress(t)}
-	there, err := url.Parse(a.own)
+	a := &aggregators{simulatorURL: "http://" + freeAddress(t)}
+	there, err := url.Parse(a.simulatorURL)
 	require.NoError(t, err)
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(there) },
-		ModifyResponse: a.remember,
+		ModifyResponse: a.record,
 		// it was cut off on purpose
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
@@ -64,8 +64,8 @@ func newAggregators(t *testing.T) *aggregators {
 	return a
 }
 
-// play starts the simulator for good.
-func (a *aggregators) play(t *testing.T, program string, env environment) {
+// run starts the simulator for good.
+func (a *aggregators) run(t *testing.T, program string, env environment) {
 	t.Helper()
 	a.program, a.env = program, env
 	t.Cleanup(a.kill)
@@ -75,7 +75,7 @@ func (a *aggregators) play(t *testing.T, program string, env environment) {
 // start begins a process of the simulator; it knows nothing of an earlier one.
 func (a *aggregators) start(t *testing.T) {
 	t.Helper()
-	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.own, "http://")),
+	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.simulatorURL, "http://")),
 		make(chan struct{})
 	process.Env = a.env.list()
 	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -85,7 +85,7 @@ func (a *aggregators) start(t *testing.T) {
 		defer close(exited)
 		_ = process.Wait()
 	}()
-	eventually(t, patience, func() error { return a.ask("GET", "", nil) })
+	eventually(t, waitTimeout, func() error { return a.callAdmin("GET", "", nil) })
 }
 
 func (a *aggregators) kill() {
@@ -95,8 +95,8 @@ func (a *aggregators) kill() {
 	}
 }
 
-// remember writes down the statuses of riders.
-func (a *aggregators) remember(answer *http.Response) error {
+// record writes down the statuses of riders.
+func (a *aggregators) record(answer *http.Response) error {
 	_, order, found := strings.Cut(answer.Request.URL.Path, "/aggregator-b/api/orders/")
 	order, found2 := strings.CutSuffix(order, "/delivery-state")
 	if !found || !found2 {
@@ -113,22 +113,22 @@ func (a *aggregators) remember(answer *http.Response) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.relayed = append(a.relayed,
-		relayed{order, told.State, answer.Request.Header.Get("X-Request-Id"), answer.StatusCode < 300})
+		relayedStatus{order, told.State, answer.Request.Header.Get("X-Request-Id"), answer.StatusCode < 300})
 	return nil
 }
 
-// ask calls the simulator's admin API.
-func (a *aggregators) ask(method, path string, content any) error {
+// callAdmin calls the simulator's admin API.
+func (a *aggregators) callAdmin(method, path string, content any) error {
 	encoded, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequest(method, a.own+"/admin/"+path, bytes.NewReader(encoded))
+	request, err := http.NewRequest(method, a.simulatorURL+"/admin/"+path, bytes.NewReader(encoded))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := probing.Do(request)
+	answer, err := probeClient.Do(request)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *aggregators) stop() error {
 	select {
 	case <-a.exited:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		return fmt.Errorf("the simulator does not stop")
 	}
 }

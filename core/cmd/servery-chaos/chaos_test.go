@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	length = flag.Duration("for", usualLength(), "for how long things go wrong")
+	length = flag.Duration("for", defaultLength(), "for how long things go wrong")
 	seed   = flag.Uint64("seed", 0, "which of the faults, in what order; 0 draws one")
 	strict = flag.Bool("strict", false, "fail also when a figure is missed")
 	keep   = flag.Bool("keep", false, "keep logs and data")
@@ -31,8 +31,8 @@ var (
 // that needs a program of its own, which takes a while to build.
 const skewedFrom = time.Minute
 
-// usualLength suits a look while one works; in CI it suffices for most faults.
-func usualLength() time.Duration {
+// defaultLength suits a look while one works; in CI it suffices for most faults.
+func defaultLength() time.Duration {
 	if os.Getenv("CI") != "" {
 		return 2 * time.Minute
 	}
@@ -52,14 +52,14 @@ func TestChaos(t *testing.T) {
 		*seed = rand.Uint64N(1_000_000) + 1
 	}
 	t.Logf("seed %d, for %v", *seed, *length)
-	s := newStage(t)
-	s.load = startLoad(t, "http://"+s.balancer.address, s.who)
-	s.refuseSome()
-	s.breakThings(interrupted, rand.New(rand.NewPCG(*seed, 0)))
+	s := newChaosRun(t)
+	s.load = startLoad(t, "http://"+s.balancer.address, s.tenant)
+	s.placeRejectedOrders()
+	s.injectFaults(interrupted, rand.New(rand.NewPCG(*seed, 0)))
 	s.load.stop()
-	s.tell("the work is over")
+	s.log("the work is over")
 	s.drain()
-	s.tell("everything is done")
+	s.log("everything is done")
 	s.checkRetries()
 	s.checkArrivals()
 	s.checkState()
@@ -71,8 +71,8 @@ func TestChaos(t *testing.T) {
 	s.report()
 }
 
-// scratch makes the directory of a run, which the user of PostgreSQL can pass through.
-func scratch(t *testing.T) string {
+// makeRunDir makes the directory of a run, which the user of PostgreSQL can pass through.
+func makeRunDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "c") // short: names of sockets are made of it
 	require.NoError(t, err)

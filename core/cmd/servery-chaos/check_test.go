@@ -15,15 +15,15 @@ import (
 )
 
 // checkArrivals holds what arrived against what was accepted.
-func (s *stage) checkArrivals() {
-	for _, wrong := range slices.Concat(s.load.wrong, s.pos.misread(), s.second.misread(), s.picky.misread()) {
+func (s *chaosRun) checkArrivals() {
+	for _, wrong := range slices.Concat(s.load.problems, s.pos.problems(), s.second.problems(), s.rejecting.problems()) {
 		s.t.Errorf("wrong: %s", wrong)
 	}
-	got := s.pos.got()
+	got := s.pos.allArrivals()
 	accepted := map[string]bool{}
 	for _, a := range got {
 		if a.order == 0 && a.accepted {
-			accepted[a.what] = true
+			accepted[a.content] = true
 		}
 	}
 	for reference, path := range s.load.references {
@@ -31,24 +31,24 @@ func (s *stage) checkArrivals() {
 			s.t.Errorf("lost: %s, accepted at %s", reference, path)
 		}
 	}
-	s.checkOrders("the POS", got, func(o *taken) int { return 1 + o.steps })
-	s.checkOrders("the second endpoint", s.second.got(), func(*taken) int { return 1 })
-	s.checkKeys()
+	s.checkOrders("the POS", got, func(o *acceptedOrder) int { return 1 + o.steps })
+	s.checkOrders("the second endpoint", s.second.allArrivals(), func(*acceptedOrder) int { return 1 })
+	s.checkOrderIDs()
 	s.checkIDs("the POS", got)
-	s.checkIDs("the second endpoint", s.second.got())
-	s.checkIDs("the endpoint that refuses", s.picky.got())
+	s.checkIDs("the second endpoint", s.second.allArrivals())
+	s.checkIDs("the endpoint that refuses", s.rejecting.allArrivals())
 }
 
 // checkOrders makes sure that an endpoint was told of every order, as far as it
 // must be at least, and in order.
-func (s *stage) checkOrders(where string, got []arrival, atLeast func(*taken) int) {
+func (s *chaosRun) checkOrders(where string, got []arrival, atLeast func(*acceptedOrder) int) {
 	firsts, accepted := map[int64][]string{}, map[string]bool{}
 	for _, a := range got {
-		if a.order != 0 && !slices.Contains(firsts[a.order], a.what) {
-			firsts[a.order] = append(firsts[a.order], a.what)
+		if a.order != 0 && !slices.Contains(firsts[a.order], a.content) {
+			firsts[a.order] = append(firsts[a.order], a.content)
 		}
 		if a.accepted {
-			accepted[fmt.Sprint(a.order, a.what)] = true
+			accepted[fmt.Sprint(a.order, a.content)] = true
 		}
 	}
 	for id, order := range s.load.orders {
@@ -68,14 +68,14 @@ func (s *stage) checkOrders(where string, got []arrival, atLeast func(*taken) in
 	}
 }
 
-// checkKeys makes sure that what a platform calls an order has one id, and each id one such name.
-func (s *stage) checkKeys() {
+// checkOrderIDs makes sure that what a platform calls an order has one id, and each id one such name.
+func (s *chaosRun) checkOrderIDs() {
 	idOf, keyOf := map[string]int64{}, map[int64]string{}
 	for id, order := range s.load.orders {
 		idOf[order.key], keyOf[id] = id, order.key
 	}
-	for _, a := range slices.Concat(s.pos.got(), s.second.got()) {
-		if a.what != "Placed" {
+	for _, a := range slices.Concat(s.pos.allArrivals(), s.second.allArrivals()) {
+		if a.content != "Placed" {
 			continue
 		}
 		if id, known := idOf[a.key]; known && id != a.order || a.key == "" {
@@ -90,8 +90,8 @@ func (s *stage) checkKeys() {
 
 // checkState makes sure that stores and menus are in the end what the last accepted request
 // made of them, or one without an answer after it.
-func (s *stage) checkState() {
-	for path, allowed := range s.load.left {
+func (s *chaosRun) checkState() {
+	for path, allowed := range s.load.possibleNumbers {
 		var got struct {
 			Name  string
 			Items []struct {
@@ -99,7 +99,7 @@ func (s *stage) checkState() {
 				Price float64
 			}
 		}
-		status, err := s.load.send("GET", path, s.who.pos, "", &got)
+		status, err := s.load.send("GET", path, s.tenant.pos, "", &got)
 		if err != nil || status != http.StatusOK {
 			s.t.Errorf("lost: %s answers %d %v", path, status, err)
 			continue
@@ -117,13 +117,13 @@ func (s *stage) checkState() {
 }
 
 // checkIDs makes sure that every event has one webhook-id, and every id one event.
-func (s *stage) checkIDs(where string, got []arrival) {
+func (s *chaosRun) checkIDs(where string, got []arrival) {
 	idOf, eventOf := map[string]string{}, map[string]string{}
 	for _, a := range got {
-		event := fmt.Sprint(a.order, " ", a.what)
+		event := fmt.Sprint(a.order, " ", a.content)
 		if id, known := idOf[event]; known && id != a.webhookID {
 			s.t.Errorf("doubled: %s was told %s under %s and %s; of the order it was told %v", where, event, id,
-				a.webhookID, toldOf(a.order, got))
+				a.webhookID, eventsOf(a.order, got))
 		}
 		if other, known := eventOf[a.webhookID]; known && other != event {
 			s.t.Errorf("confused: %s was told %s and %s under %s", where, event, other, a.webhookID)
@@ -132,11 +132,11 @@ func (s *stage) checkIDs(where string, got []arrival) {
 	}
 }
 
-// toldOf is all that arrived of an order, in its order.
-func toldOf(order int64, got []arrival) (list []string) {
+// eventsOf is all that arrived of an order, in its order.
+func eventsOf(order int64, got []arrival) (list []string) {
 	for _, a := range got {
 		if a.order == order {
-			list = append(list, a.what+" "+a.webhookID)
+			list = append(list, a.content+" "+a.webhookID)
 		}
 	}
 	return list
@@ -144,7 +144,7 @@ func toldOf(order int64, got []arrival) (list []string) {
 
 // checkRelays makes sure that aggregator B was told of every accepted status of a
 // rider, in order, each by one call.
-func (s *stage) checkRelays() {
+func (s *chaosRun) checkRelays() {
 	s.aggregators.mu.Lock()
 	defer s.aggregators.mu.Unlock()
 	firsts, accepted, keys := map[string][]string{}, map[string]bool{}, map[string]string{}
@@ -168,7 +168,7 @@ func (s *stage) checkRelays() {
 			s.t.Errorf("lost: aggregator B was told %v of order %d (%s), %d statuses of which were accepted", came, id,
 				order.key, order.steps)
 		}
-		if len(came) > len(ridesB) || !slices.Equal(came, ridesB[:len(came)]) {
+		if len(came) > len(riderStatusesB) || !slices.Equal(came, riderStatusesB[:len(came)]) {
 			s.t.Errorf("out of order: aggregator B was told %v of order %d (%s)", came, id, order.key)
 		}
 		for _, state := range came {
@@ -181,7 +181,7 @@ func (s *stage) checkRelays() {
 
 // checkRetries makes sure that deliveries were tried as often as they should be,
 // that every attempt is on record once, and that an order retry counts right.
-func (s *stage) checkRetries() {
+func (s *chaosRun) checkRetries() {
 	s.t.Helper()
 	none := func(what, query string) {
 		s.t.Helper()
@@ -190,7 +190,7 @@ func (s *stage) checkRetries() {
 		}
 	}
 	none("deliveries of the business that refuses nothing have failed",
-		fmt.Sprintf(`SELECT count(*) FROM deliveries WHERE business_id = %d AND state = 'failed'`, s.who.id))
+		fmt.Sprintf(`SELECT count(*) FROM deliveries WHERE business_id = %d AND state = 'failed'`, s.tenant.id))
 	none("deliveries have failed after another number of attempts than six",
 		`SELECT count(*) FROM deliveries WHERE state = 'failed' AND attempts <> 6`)
 	none("attempts are on record more than once",
@@ -204,25 +204,25 @@ func (s *stage) checkRetries() {
 		FROM attempts GROUP BY delivery_id) a ON a.delivery_id = d.id
 			WHERE coalesce(a.kept < d.attempts OR a.last > d.attempts, true)`)
 	refused := s.cluster.number(fmt.Sprintf(`SELECT count(*) FROM orders WHERE business_id = %d AND id %% 2 = 1`,
-		s.refuser.id))
+		s.rejectingTenant.id))
 	if failed := s.cluster.number(`SELECT count(*) FROM deliveries WHERE state = 'failed'`); failed != refused ||
 		refused == 0 {
 		s.t.Errorf("retries: %d deliveries have failed of %d that were refused", failed, refused)
 	}
-	s.picky.refusing.Store(false)
-	asking := &load{base: s.load.base, client: &http.Client{Timeout: patience}, who: s.refuser,
+	s.rejecting.rejecting.Store(false)
+	asking := &load{base: s.load.base, client: &http.Client{Timeout: waitTimeout}, tenant: s.rejectingTenant,
 		references: map[string]string{}}
 	now := time.Now()
 	outcome := "webhook_retry " +
-		asking.ask("webhook_retry", webhooksPath+"retry/",
+		asking.sendOnce("webhook_retry", webhooksPath+"retry/",
 			fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`,
 				s.began.UnixMilli(), now.Add(time.Second).UnixMilli()))
 	asking.client.CloseIdleConnections()
 	var told []arrival
-	eventually(s.t, patience, func() error {
-		told = slices.DeleteFunc(s.picky.got(), func(a arrival) bool { return a.what != outcome })
+	eventually(s.t, waitTimeout, func() error {
+		told = slices.DeleteFunc(s.rejecting.allArrivals(), func(a arrival) bool { return a.content != outcome })
 		if len(told) == 0 {
-			return fmt.Errorf("the order retry is not answered: %v", asking.wrong)
+			return fmt.Errorf("the order retry is not answered: %v", asking.problems)
 		}
 		return nil
 	})
@@ -230,9 +230,9 @@ func (s *stage) checkRetries() {
 		s.t.Errorf("retries: an order retry sent %d again of %d, and %d were refused", told[0].retried, refused,
 			told[0].failed)
 	}
-	for _, a := range s.pos.got() {
-		if strings.HasPrefix(a.what, "webhook_retry") && (a.failed > a.retried || a.retried < 0) {
-			s.t.Errorf("retries: %s failed %d times of %d", a.what, a.failed, a.retried)
+	for _, a := range s.pos.allArrivals() {
+		if strings.HasPrefix(a.content, "webhook_retry") && (a.failed > a.retried || a.retried < 0) {
+			s.t.Errorf("retries: %s failed %d times of %d", a.content, a.failed, a.retried)
 		}
 	}
 	s.drain()
@@ -245,14 +245,14 @@ const (
 )
 
 // checkIdle makes sure that hubs with nothing to do hold no more than before the work.
-func (s *stage) checkIdle() {
-	for _, w := range []*wire{s.balancer, s.pos.wire, s.second.wire, s.picky.wire} {
-		w.cut()
+func (s *chaosRun) checkIdle() {
+	for _, w := range []*proxy{s.balancer, s.pos.proxy, s.second.proxy, s.rejecting.proxy} {
+		w.closeSome()
 	}
 	for _, h := range s.hubs {
-		if err := await(patience, func() error {
+		if err := await(waitTimeout, func() error {
 			n, err := h.goroutines()
-			now := level{n, sockets(h.process.Process.Pid)}
+			now := idleUsage{n, sockets(h.process.Process.Pid)}
 			if err == nil && (now.goroutines > s.idle[h].goroutines+moreGoroutines ||
 				now.sockets > s.idle[h].sockets+moreSockets) {
 				err = fmt.Errorf("left over: %s holds %+v, before the work %+v", h.name, now, s.idle[h])
@@ -271,7 +271,7 @@ func (s *stage) checkIdle() {
 
 // checkLeftovers makes sure that hubs that were stopped leave nothing in the
 // database or on the machine.
-func (s *stage) checkLeftovers() {
+func (s *chaosRun) checkLeftovers() {
 	for what, query := range map[string]string{
 		"connections": `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'servery'`,
 		"locks":       `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'`,

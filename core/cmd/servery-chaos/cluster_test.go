@@ -25,12 +25,12 @@ import (
 // cluster is a primary and its synchronous standby. Hubs reach the primary by
 // the wire, which follows a promotion.
 type cluster struct {
-	t       *testing.T
-	dir     string
-	wire    *wire
-	primary atomic.Pointer[node]
-	standby *node // nil while there is none
-	made    int
+	t           *testing.T
+	dir         string
+	proxy       *proxy
+	primary     atomic.Pointer[node]
+	standby     *node // nil while there is none
+	directories int
 }
 
 // node is a PostgreSQL server.
@@ -45,7 +45,7 @@ func startCluster(t *testing.T, dir string) *cluster {
 	c := &cluster{t: t, dir: dir}
 	c.primary.Store(c.startNode(c.nextDir()))
 	c.addStandby()
-	c.wire = newWire(t, func() (net.Conn, error) {
+	c.proxy = newProxy(t, func() (net.Conn, error) {
 		return net.DialTimeout("unix", c.primary.Load().server.Socket(), time.Second)
 	})
 	return c
@@ -56,13 +56,13 @@ func (c *cluster) url() string {
 	server := c.primary.Load().server
 	own, err := url.Parse(server.DSN())
 	require.NoError(c.t, err)
-	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", own.User, c.wire.address, server.Database())
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", own.User, c.proxy.address, server.Database())
 }
 
 func (c *cluster) nextDir() string {
 	c.t.Helper()
-	c.made++
-	dir := filepath.Join(c.dir, fmt.Sprintf("pg-%d", c.made))
+	c.directories++
+	dir := filepath.Join(c.dir, fmt.Sprintf("pg-%d", c.directories))
 	require.NoError(c.t, os.Mkdir(dir, 0o755))
 	return dir
 }
@@ -83,20 +83,20 @@ func (c *cluster) startNode(dir string) *node {
 // close ends our use of a server, which ends it where it still runs.
 func (n *node) close() error {
 	_ = n.db.Close()
-	return n.server.Close(context30())
+	return n.server.Close(queryContext())
 }
 
-func (n *node) ask(into any, query string) error {
-	return n.db.QueryRowContext(context30(), query).Scan(into)
+func (n *node) query(into any, query string) error {
+	return n.db.QueryRowContext(queryContext(), query).Scan(into)
 }
 
 func (c *cluster) number(query string) (n int) {
 	c.t.Helper()
-	eventually(c.t, patience, func() error { return c.primary.Load().ask(&n, query) })
+	eventually(c.t, waitTimeout, func() error { return c.primary.Load().query(&n, query) })
 	return n
 }
 
-func (n *node) do(t *testing.T, statement string) {
+func (n *node) exec(t *testing.T, statement string) {
 	t.Helper()
 	_, err := n.db.ExecContext(t.Context(), statement)
 	require.NoError(t, err, statement)
@@ -137,17 +137,17 @@ func (c *cluster) addStandby() {
 	require.NoError(c.t, err, "%s", out)
 	c.standby = c.startNode(dir)
 	c.awaitStandby(1, `state = 'streaming'`)
-	primary.do(c.t, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
-	primary.do(c.t, `SELECT pg_reload_conf()`)
+	primary.exec(c.t, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
+	primary.exec(c.t, `SELECT pg_reload_conf()`)
 	c.awaitStandby(1, `sync_state = 'sync'`)
 }
 
 // awaitStandby waits until so many follow the primary as said.
 func (c *cluster) awaitStandby(wanted int, condition string) {
 	c.t.Helper()
-	eventually(c.t, patience, func() error {
+	eventually(c.t, waitTimeout, func() error {
 		var there int
-		if err := c.primary.Load().ask(&there,
+		if err := c.primary.Load().query(&there,
 			`SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil ||
 			there == wanted {
 			return err
@@ -180,15 +180,15 @@ func (c *cluster) failOver(immediate bool) time.Time {
 	}
 	for misses := 0; misses < 3; misses++ { // half a second without an answer, looked at three times
 		<-time.After(150 * time.Millisecond)
-		if connection, err := to("unix", old.server.Socket())(); err == nil {
+		if connection, err := dialTo("unix", old.server.Socket())(); err == nil {
 			_ = connection.Close()
 			misses = -1
 		}
 	}
-	c.standby.do(c.t, `SELECT pg_promote(true, 60)`)
+	c.standby.exec(c.t, `SELECT pg_promote(true, 60)`)
 	c.primary.Store(c.standby)
 	c.standby = nil
-	c.wire.cut()
+	c.proxy.closeSome()
 	_ = old.close()
 	require.NoError(c.t, os.RemoveAll(old.dir))
 	return began
@@ -209,8 +209,8 @@ func (c *cluster) returnStandby() {
 	c.awaitStandby(1, `sync_state = 'sync' AND state = 'streaming'`)
 }
 
-// stopped stops the primary as it is until the time comes.
-func (c *cluster) stopped(until <-chan time.Time) {
+// freezePrimary stops the primary as it is until the time comes.
+func (c *cluster) freezePrimary(until <-chan time.Time) {
 	c.t.Helper()
 	pid := c.primary.Load().pid(c.t)
 	require.NoError(c.t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children

@@ -24,7 +24,7 @@ type arrival struct {
 	webhookID string
 	order     int64  // 0: it is about none
 	key       string // the platform's id of the order, of one that was placed
-	what      string // of an order: its state; else the event type and the reference
+	content   string // of an order: its state; else the event type and the reference
 	accepted  bool   // answered with 200, whether the hub heard it or not
 	retried   int    // of an order retry: how many deliveries were sent again
 	failed    int    // of them, how many were refused again
@@ -32,8 +32,8 @@ type arrival struct {
 
 // endpoint is a server of the integrator's. Hubs reach it by a wire.
 type endpoint struct {
-	wire     *wire
-	refusing atomic.Bool // orders of odd ids
+	proxy     *proxy
+	rejecting atomic.Bool // orders of odd ids
 
 	mu       sync.Mutex
 	secrets  []string // by which deliveries here are signed
@@ -46,12 +46,12 @@ func newEndpoint(t *testing.T) *endpoint {
 	e := &endpoint{}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
-	e.wire = newWire(t, to("tcp", server.Listener.Addr().String()))
+	e.proxy = newProxy(t, dialTo("tcp", server.Listener.Addr().String()))
 	return e
 }
 
-// body is what is looked at in deliveries of all event types.
-type body struct {
+// webhookBody is what is looked at in deliveries of all event types.
+type webhookBody struct {
 	Reference string          `json:"reference"`
 	Stats     json.RawMessage `json:"stats"`
 	Retry     string          `json:"reference_id"`
@@ -79,26 +79,26 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // it broke off on the way
 	}
 	event := r.Header.Get("X-Event-Type")
-	var told body
-	_, unsigned := webhook.Verify(e.known(), webhook.SignatureOf(r.Header), content, time.Now())
+	var told webhookBody
+	_, unsigned := webhook.Verify(e.knownSecrets(), webhook.SignatureOf(r.Header), content, time.Now())
 	err = errors.Join(json.Unmarshal(content, &told), eventtest.Validate(core.EventType(event), content),
-		rightTime(r.Header.Get("webhook-timestamp")), unsigned, allWell(told.Stats))
+		checkTimestamp(r.Header.Get("webhook-timestamp")), unsigned, checkStats(told.Stats))
 	a := arrival{webhookID: r.Header.Get("webhook-id"), order: told.OrderID, accepted: true}
 	switch event {
 	case "order_placed":
-		a.order, a.what = told.Order.Details.ID, "Placed"
+		a.order, a.content = told.Order.Details.ID, "Placed"
 		for _, platform := range told.Order.Details.Platforms {
 			a.key = platform.ID
 		}
-		a.accepted = !e.refusing.Load() || a.order%2 == 0
+		a.accepted = !e.rejecting.Load() || a.order%2 == 0
 	case "order_status_update":
-		a.what = told.NewState
+		a.content = told.NewState
 	case "rider_status_update":
-		a.what = "rider " + told.Rider.State
+		a.content = "rider " + told.Rider.State
 	case "webhook_retry":
-		a.what, a.retried, a.failed = event+" "+told.Retry, told.Retried, told.Failed
+		a.content, a.retried, a.failed = event+" "+told.Retry, told.Retried, told.Failed
 	default:
-		a.what = event + " " + told.Reference
+		a.content = event + " " + told.Reference
 	}
 	e.mu.Lock()
 	e.arrivals = append(e.arrivals, a)
@@ -114,16 +114,16 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // countedErrors finds errors that are counted, at any depth.
 var countedErrors = regexp.MustCompile(`"errors": *[1-9]`)
 
-// allWell tells whether everything of a request was carried out: nothing that is
+// checkStats tells whether everything of a request was carried out: nothing that is
 // sent here is wrong.
-func allWell(stats json.RawMessage) error {
+func checkStats(stats json.RawMessage) error {
 	if countedErrors.Match(stats) {
 		return fmt.Errorf("something failed that was right: %s", stats)
 	}
 	return nil
 }
 
-func (e *endpoint) known() []string {
+func (e *endpoint) knownSecrets() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.secrets
@@ -136,9 +136,9 @@ func (e *endpoint) count() int {
 	return len(e.arrivals)
 }
 
-// rightTime tells whether the hub sent it at the time that it says, whatever its
+// checkTimestamp tells whether the hub sent it at the time that it says, whatever its
 // machine's clock shows. It may have been stopped meanwhile.
-func rightTime(stamp string) error {
+func checkTimestamp(stamp string) error {
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if late := time.Since(time.Unix(seconds, 0)); err == nil && (late < -3*time.Second || late > 40*time.Second) {
 		return fmt.Errorf("webhook-timestamp %s is %v before its arrival", stamp, late)
@@ -146,14 +146,14 @@ func rightTime(stamp string) error {
 	return err
 }
 
-func (e *endpoint) got() []arrival {
+func (e *endpoint) allArrivals() []arrival {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]arrival(nil), e.arrivals...)
 }
 
-// misread are deliveries that are not as the catalogue describes them.
-func (e *endpoint) misread() []string {
+// problems are deliveries that are not as the catalogue describes them.
+func (e *endpoint) problems() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]string(nil), e.wrong...)

@@ -14,35 +14,35 @@ import (
 // fault is a way to go wrong; strike does it and mends it.
 type fault struct {
 	name   string
-	strike func(s *stage, lot *rand.Rand)
+	inject func(s *chaosRun, lot *rand.Rand)
 }
 
 func allFaults() []fault {
 	list := []fault{
-		{"hub killed", (*stage).killHub},
-		{"hub stopped for a while", (*stage).freezeHub},
-		{"rolling restart", (*stage).restartAll},
-		{"plugin killed", (*stage).killPlugin},
-		{"primary lost", (*stage).losePrimary},
-		{"primary stopped for a while", (*stage).freezePrimary},
-		{"standby lost, then the primary", (*stage).loseStandby},
-		{"connections to the database cut", (*stage).cutDatabase},
-		{"endpoints slow", (*stage).slowDown},
-		{"endpoints reset connections", (*stage).loseConnections},
-		{"endpoints lose and stall data", (*stage).losePackets},
-		{"aggregators fail", (*stage).failAggregators},
-		{"aggregators restarted", (*stage).restartAggregators},
-		{"log disk full", (*stage).fillLogDisk},
+		{"hub killed", (*chaosRun).killHub},
+		{"hub stopped for a while", (*chaosRun).freezeHub},
+		{"rolling restart", (*chaosRun).restartAll},
+		{"plugin killed", (*chaosRun).killPlugin},
+		{"primary lost", (*chaosRun).losePrimary},
+		{"primary stopped for a while", (*chaosRun).freezePrimary},
+		{"standby lost, then the primary", (*chaosRun).loseStandby},
+		{"connections to the database cut", (*chaosRun).cutDatabase},
+		{"endpoints slow", (*chaosRun).slowDown},
+		{"endpoints reset connections", (*chaosRun).loseConnections},
+		{"endpoints lose and stall data", (*chaosRun).losePackets},
+		{"aggregators fail", (*chaosRun).failAggregators},
+		{"aggregators restarted", (*chaosRun).restartAggregators},
+		{"log disk full", (*chaosRun).fillLogDisk},
 	}
 	if *length >= skewedFrom {
-		list = append(list, fault{"clock wrong", (*stage).setClock})
+		list = append(list, fault{"clock wrong", (*chaosRun).setClock})
 	}
 	return list
 }
 
-// breakThings lets faults strike one after the other, in a drawn order, each
+// injectFaults lets faults strike one after the other, in a drawn order, each
 // kind once before any comes again, and waits in between until work goes on.
-func (s *stage) breakThings(interrupted context.Context, lot *rand.Rand) {
+func (s *chaosRun) injectFaults(interrupted context.Context, lot *rand.Rand) {
 	s.t.Helper()
 	var deck []fault
 	for end := time.Now().Add(*length); time.Now().Before(end); {
@@ -52,20 +52,20 @@ func (s *stage) breakThings(interrupted context.Context, lot *rand.Rand) {
 		}
 		require.NoError(s.t, interrupted.Err(), "interrupted")
 		began := time.Now()
-		deck[0].strike(s, lot)
-		s.goesOn()
-		s.tell("%s, %.1f s", deck[0].name, time.Since(began).Seconds())
+		deck[0].inject(s, lot)
+		s.awaitProgress()
+		s.log("%s, %.1f s", deck[0].name, time.Since(began).Seconds())
 		s.faults[deck[0].name]++
 		deck = deck[1:]
 	}
 }
 
-// goesOn waits until further requests are accepted and further deliveries arrive, and looks
+// awaitProgress waits until further requests are accepted and further deliveries arrive, and looks
 // whether a hub ended by itself.
-func (s *stage) goesOn() {
+func (s *chaosRun) awaitProgress() {
 	s.t.Helper()
 	began, before := time.Now(), s.load.accepted.Load()
-	eventually(s.t, patience, func() error {
+	eventually(s.t, waitTimeout, func() error {
 		if more := s.load.accepted.Load() - before; more < 20 {
 			return fmt.Errorf("only %d requests were accepted after a fault", more)
 		}
@@ -73,7 +73,7 @@ func (s *stage) goesOn() {
 	})
 	s.recovery = append(s.recovery, time.Since(began))
 	arrived := s.pos.count()
-	eventually(s.t, patience, func() error {
+	eventually(s.t, waitTimeout, func() error {
 		if more := s.pos.count() - arrived; more < 20 {
 			return fmt.Errorf("only %d deliveries arrived after a fault", more)
 		}
@@ -81,44 +81,44 @@ func (s *stage) goesOn() {
 	})
 	for _, h := range s.hubs {
 		if !h.running() {
-			s.t.Fatalf("%s ended by itself: %s\n%s", h.name, tail(h.stderr), tail(h.log))
+			s.t.Fatalf("%s ended by itself: %s\n%s", h.name, lastErrors(h.stderr), lastErrors(h.log))
 		}
 	}
 }
 
-func (s *stage) drawn(lot *rand.Rand) *hub { return s.hubs[lot.IntN(len(s.hubs))] }
+func (s *chaosRun) randomHub(lot *rand.Rand) *hub { return s.hubs[lot.IntN(len(s.hubs))] }
 
-// between draws a time. How long a fault lasts is the test's input.
-func between(lot *rand.Rand, least, most time.Duration) <-chan time.Time {
+// randomDelay draws a time. How long a fault lasts is the test's input.
+func randomDelay(lot *rand.Rand, least, most time.Duration) <-chan time.Time {
 	return time.After(least + time.Duration(lot.Int64N(int64(most-least))))
 }
 
-func (s *stage) killHub(lot *rand.Rand) {
-	h := s.drawn(lot)
+func (s *chaosRun) killHub(lot *rand.Rand) {
+	h := s.randomHub(lot)
 	h.kill()
 	h.start()
 	h.awaitReady()
 }
 
 // freezeHub stops a hub, now and then for longer than its leases.
-func (s *stage) freezeHub(lot *rand.Rand) {
-	h := s.drawn(lot)
+func (s *chaosRun) freezeHub(lot *rand.Rand) {
+	h := s.randomHub(lot)
 	least, most := time.Second, 5*time.Second
 	if lot.IntN(3) == 0 {
 		least, most = 11*time.Second, 13*time.Second
 	}
 	_ = h.process.Process.Signal(syscall.SIGSTOP)
-	<-between(lot, least, most)
+	<-randomDelay(lot, least, most)
 	_ = h.process.Process.Signal(syscall.SIGCONT)
 }
 
-func (s *stage) restartAll(*rand.Rand) {
+func (s *chaosRun) restartAll(*rand.Rand) {
 	for _, h := range s.hubs {
 		s.restart(h)
 	}
 }
 
-func (s *stage) restart(h *hub, settings ...string) {
+func (s *chaosRun) restart(h *hub, settings ...string) {
 	s.t.Helper()
 	if err := h.terminate(); err != nil {
 		s.t.Error(err)
@@ -129,11 +129,11 @@ func (s *stage) restart(h *hub, settings ...string) {
 
 // killPlugin takes a plugin of a hub, each in its turn: one that ends too often is
 // left alone by the hub, as it should be.
-func (s *stage) killPlugin(*rand.Rand) {
+func (s *chaosRun) killPlugin(*rand.Rand) {
 	h, id := s.hubs[s.plugin%3], []string{"aggregator-b", "aggregator-a", "aggregator-c"}[s.plugin/3%3]
 	s.plugin++
 	var pid int
-	eventually(s.t, patience, func() error {
+	eventually(s.t, waitTimeout, func() error {
 		if pid = h.plugins()[id]; pid == 0 {
 			return fmt.Errorf("%s does not run %s: %v", h.name, id, h.plugins())
 		}
@@ -144,11 +144,11 @@ func (s *stage) killPlugin(*rand.Rand) {
 
 // fillLogDisk has a hub log to a disk that is full: /dev/full answers every write
 // as such a disk does, also where nothing may be mounted.
-func (s *stage) fillLogDisk(lot *rand.Rand) {
-	h := s.drawn(lot)
+func (s *chaosRun) fillLogDisk(lot *rand.Rand) {
+	h := s.randomHub(lot)
 	s.restart(h, "SERVERY_LOG_FILE=/dev/full", "SERVERY_LOG_LEVEL=debug")
 	before := s.load.accepted.Load()
-	eventually(s.t, patience, func() error {
+	eventually(s.t, waitTimeout, func() error {
 		if s.load.accepted.Load() < before+50 {
 			return fmt.Errorf("work does not go on with a full disk of logs")
 		}
@@ -158,14 +158,14 @@ func (s *stage) fillLogDisk(lot *rand.Rand) {
 }
 
 // setClock gives a hub's machine another wrong clock.
-func (s *stage) setClock(lot *rand.Rand) {
-	h := s.drawn(lot)
+func (s *chaosRun) setClock(lot *rand.Rand) {
+	h := s.randomHub(lot)
 	h.clock = (time.Duration(lot.IntN(1200)-600) * time.Second).String()
 	s.restart(h)
 }
 
-// spread tells the middle and the most of some times.
-func spread(times []time.Duration) (median, most time.Duration) {
+// medianAndMax tells the middle and the most of some times.
+func medianAndMax(times []time.Duration) (median, most time.Duration) {
 	if len(times) == 0 {
 		return 0, 0
 	}

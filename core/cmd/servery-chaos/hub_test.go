@@ -78,19 +78,19 @@ func (h *hub) start(settings ...string) {
 // awaitReady waits until the present process answers that it is ready.
 func (h *hub) awaitReady() {
 	h.t.Helper()
-	eventually(h.t, patience, func() error {
+	eventually(h.t, waitTimeout, func() error {
 		if !h.running() {
-			require.FailNow(h.t, h.name+" ended instead of serving", "%s\n%s", tail(h.stderr), tail(h.log))
+			require.FailNow(h.t, h.name+" ended instead of serving", "%s\n%s", lastErrors(h.stderr), lastErrors(h.log))
 		}
 		return h.probe()
 	})
 	h.starts = append(h.starts, time.Since(h.began))
 }
 
-var probing = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+var probeClient = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (h *hub) probe() error {
-	answer, err := probing.Get("http://" + h.address + "/readyz")
+	answer, err := probeClient.Get("http://" + h.address + "/readyz")
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (h *hub) terminate() error {
 	_ = h.process.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-h.exited:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		return fmt.Errorf("%s does not stop", h.name)
 	}
 	if status := h.process.ProcessState.ExitCode(); status != 0 {
@@ -147,7 +147,7 @@ var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
 // goroutines is how many the hub has.
 func (h *hub) goroutines() (int, error) {
-	answer, err := probing.Get("http://" + h.address + "/metrics")
+	answer, err := probeClient.Get("http://" + h.address + "/metrics")
 	if err != nil {
 		return 0, err
 	}
@@ -160,16 +160,16 @@ func (h *hub) goroutines() (int, error) {
 	return strconv.Atoi(string(match[1]))
 }
 
-// tail is what a hub complained of last.
-func tail(file string) string {
+// lastErrors is what a hub complained of last.
+func lastErrors(file string) string {
 	content, _ := os.ReadFile(file)
 	lines := slices.DeleteFunc(strings.Split(string(content), "\n"),
 		func(line string) bool { return strings.Contains(line, `"level":"INFO"`) })
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// balance is the way to the hubs, one after the other, first those that are ready.
-func balance(hubs []*hub) func() (net.Conn, error) {
+// newBalancer is the way to the hubs, one after the other, first those that are ready.
+func newBalancer(hubs []*hub) func() (net.Conn, error) {
 	var turn atomic.Int64
 	return func() (connection net.Conn, err error) {
 		first := int(turn.Add(1))
@@ -179,7 +179,7 @@ func balance(hubs []*hub) func() (net.Conn, error) {
 				if h.ready.Load() != ready {
 					continue
 				}
-				if connection, err = to("tcp", h.address)(); err == nil {
+				if connection, err = dialTo("tcp", h.address)(); err == nil {
 					return connection, nil
 				}
 			}
@@ -188,8 +188,8 @@ func balance(hubs []*hub) func() (net.Conn, error) {
 	}
 }
 
-// watch keeps what the balancer knows of the hubs, until done is closed.
-func watch(h *hub, done chan struct{}) {
+// watchReadiness keeps what the balancer knows of the hubs, until done is closed.
+func watchReadiness(h *hub, done chan struct{}) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

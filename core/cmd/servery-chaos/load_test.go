@@ -24,9 +24,9 @@ const (
 
 // What a POS does with every order, and what aggregator B calls a rider's statuses.
 var (
-	moves  = []string{"Acknowledged", "Food Ready", "Completed"}
-	rides  = []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED"}
-	ridesB = []string{"rider_assigned", "rider_at_store", "picked_up", "rider_at_customer", "delivered"}
+	orderStates    = []string{"Acknowledged", "Food Ready", "Completed"}
+	riderStatuses  = []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED"}
+	riderStatusesB = []string{"rider_assigned", "rider_at_store", "picked_up", "rider_at_customer", "delivered"}
 )
 
 // tenant is a business, its POS and its channel.
@@ -35,20 +35,20 @@ type tenant struct {
 	pos, channel string // values of the header
 }
 
-// taken is an order that a hub accepted, and how many of its steps it accepted.
-type taken struct {
+// acceptedOrder is an order that a hub accepted, and how many of its steps it accepted.
+type acceptedOrder struct {
 	key   string // platform_order_id
 	rider bool   // its steps are those of a rider
 	steps int
 }
 
 // expected is what an endpoint is told of the order, in this order.
-func (o taken) expected() []string {
+func (o acceptedOrder) expected() []string {
 	all := []string{"Placed"}
 	if !o.rider {
-		return append(all, moves...)
+		return append(all, orderStates...)
 	}
-	for _, status := range rides {
+	for _, status := range riderStatuses {
 		all = append(all, "rider "+status)
 	}
 	return all
@@ -56,23 +56,23 @@ func (o taken) expected() []string {
 
 // load is integrators at work. What was accepted is written down apart from the hubs.
 type load struct {
-	base    string
-	client  *http.Client
-	patient *http.Client // for statuses of riders
-	who     tenant
-	done    chan struct{}
-	stop    func()
+	base       string
+	client     *http.Client
+	slowClient *http.Client // for statuses of riders
+	tenant     tenant
+	done       chan struct{}
+	stop       func()
 
 	accepted atomic.Int64 // requests
 	failures atomic.Int64 // requests without an answer, or one that says to try again
 
-	mu         sync.Mutex
-	orders     map[int64]*taken
-	references map[string]string // what answers each accepted request, such as store_creation REFERENCE
-	left       map[string][]int  // the numbers that each store, and the price at each place, may have in the end
+	mu              sync.Mutex
+	orders          map[int64]*acceptedOrder
+	references      map[string]string // what answers each accepted request, such as store_creation REFERENCE
+	possibleNumbers map[string][]int  // the numbers that each store, and the price at each place, may have in the end
 	// when that of the accepted requests was sent which was sent last; what was repeated does not count
-	latest time.Time
-	wrong  []string
+	latest   time.Time
+	problems []string
 }
 
 // startLoad has everybody begin.
@@ -80,12 +80,12 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 	t.Helper()
 	way := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
 	l := &load{
-		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{},
-		left:   map[string][]int{},
-		client: &http.Client{Timeout: 8 * time.Second, Transport: way},
+		base: base, tenant: who, done: make(chan struct{}), orders: map[int64]*acceptedOrder{}, references: map[string]string{},
+		possibleNumbers: map[string][]int{},
+		client:          &http.Client{Timeout: 8 * time.Second, Transport: way},
 		// Statuses of riders may come in any order: one that was given up and sent again
 		// could be taken once more, from where it waits, after the next one.
-		patient: &http.Client{Timeout: patience, Transport: way},
+		slowClient: &http.Client{Timeout: waitTimeout, Transport: way},
 	}
 	var working sync.WaitGroup
 	every := func(pause time.Duration, do func(n int)) {
@@ -103,25 +103,25 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 		})
 	}
 	for till := range 3 {
-		every(150*time.Millisecond, func(n int) { l.serve(fmt.Sprintf("W-%d-%d", till, n), "web", false) })
+		every(150*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("W-%d-%d", till, n), "web", false) })
 	}
 	for till := range 2 {
-		every(300*time.Millisecond, func(n int) { l.serve(fmt.Sprintf("B-%d-%d", till, n), "aggregator-b", true) })
+		every(300*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("B-%d-%d", till, n), "aggregator-b", true) })
 	}
 	every(250*time.Millisecond, func(n int) {
 		ref := fmt.Sprintf("T-%d", n%40)
-		reference := l.ask("store_creation", storesPath,
+		reference := l.sendOnce("store_creation", storesPath,
 			fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"Till %d","city":"Oakland","included_platforms":["web"]}]}`,
 				ref, n))
-		l.leaves(storesPath+ref+"/", n, reference != "")
+		l.recordNumber(storesPath+ref+"/", n, reference != "")
 	})
 	every(700*time.Millisecond, func(n int) {
 		place := menusPath + []string{"S-1/", "-1/"}[n%2]
-		l.leaves(place, 5+n%7, l.ask("inventory_update", place, menu(n)) != "")
+		l.recordNumber(place, 5+n%7, l.sendOnce("inventory_update", place, menu(n)) != "")
 	})
 	every(4*time.Second, func(int) {
 		now := time.Now()
-		l.ask("webhook_retry", webhooksPath+"retry/",
+		l.sendOnce("webhook_retry", webhooksPath+"retry/",
 			fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, now.Add(-time.Minute).UnixMilli(),
 				now.UnixMilli()))
 	})
@@ -140,23 +140,23 @@ func menu(n int) string {
 		{"ref_id":"tea","title":"Tea","price":2.25,"category_ref_ids":["mains"]}]}`, 5+n%7)
 }
 
-// serve brings an order and takes it through its steps, each again and again
+// processOrder brings an order and takes it through its steps, each again and again
 // until it is answered, as a channel and a POS would.
-func (l *load) serve(key, platform string, rider bool) {
-	id, placed := l.place(l.who, key, platform)
+func (l *load) processOrder(key, platform string, rider bool) {
+	id, placed := l.place(l.tenant, key, platform)
 	if !placed {
 		return
 	}
-	order := &taken{key: key, rider: rider}
+	order := &acceptedOrder{key: key, rider: rider}
 	l.mu.Lock()
 	if other := l.orders[id]; other != nil || id == 0 {
-		l.wrong = append(l.wrong, fmt.Sprintf("order %d for %s and for %s", id, other.key, key))
+		l.problems = append(l.problems, fmt.Sprintf("order %d for %s and for %s", id, other.key, key))
 	}
 	l.orders[id] = order
 	l.mu.Unlock()
-	steps := moves
+	steps := orderStates
 	if rider {
-		steps = rides
+		steps = riderStatuses
 	}
 	for _, step := range steps {
 		method, path, content := "PUT", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/status/",
@@ -167,7 +167,7 @@ func (l *load) serve(key, platform string, rider bool) {
 				fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":{"rider_name":"Asha",`+
 					`"rider_phone_number":"5550100"}}`, id, step)
 		}
-		if !l.insist(method, path, l.who.pos, content, &struct{}{}) {
+		if !l.retryUntilAccepted(method, path, l.tenant.pos, content, &struct{}{}) {
 			return
 		}
 		l.mu.Lock()
@@ -181,14 +181,14 @@ func (l *load) place(who tenant, key, platform string) (id int64, placed bool) {
 	var answer struct {
 		OrderID int64 `json:"order_id"`
 	}
-	placed = l.insist("POST", ordersPath, who.channel, fmt.Sprintf(
+	placed = l.retryUntilAccepted("POST", ordersPath, who.channel, fmt.Sprintf(
 		`{"platform":%q,"platform_order_id":%q,"store_ref_id":"S-1","delivery_type":"self","items":[{"ref_id":"dal",`+
 			`"quantity":1,"price":9.5}]}`, platform, key), &answer)
 	return answer.OrderID, placed
 }
 
-// insist sends a request until it is answered with 200, or the work is over.
-func (l *load) insist(method, path, authorization, content string, into any) bool {
+// retryUntilAccepted sends a request until it is answered with 200, or the work is over.
+func (l *load) retryUntilAccepted(method, path, authorization, content string, into any) bool {
 	for again := false; ; again = true {
 		sent := time.Now()
 		status, err := l.send(method, path, authorization, content, into)
@@ -196,11 +196,11 @@ func (l *load) insist(method, path, authorization, content string, into any) boo
 		case err == nil && status == http.StatusOK:
 			l.accepted.Add(1)
 			if !again {
-				l.wasAccepted(sent)
+				l.recordAccepted(sent)
 			}
 			return true
 		case err == nil && status < 500:
-			l.isWrong("%s %s %s: answered %d", method, path, content, status)
+			l.addProblem("%s %s %s: answered %d", method, path, content, status)
 			return false
 		}
 		l.failures.Add(1)
@@ -212,19 +212,19 @@ func (l *load) insist(method, path, authorization, content string, into any) boo
 	}
 }
 
-// ask sends a request once, and writes down what is to answer it where it was accepted.
-func (l *load) ask(answeredBy, path, content string) (reference string) {
+// sendOnce sends a request once, and writes down what is to answer it where it was accepted.
+func (l *load) sendOnce(answeredBy, path, content string) (reference string) {
 	var answer struct{ Reference string }
 	sent := time.Now()
-	status, err := l.send("POST", path, l.who.pos, content, &answer)
+	status, err := l.send("POST", path, l.tenant.pos, content, &answer)
 	switch {
 	case err != nil || status >= 500:
 		l.failures.Add(1)
 	case status != http.StatusOK || answer.Reference == "":
-		l.isWrong("POST %s: answered %d, reference %q", path, status, answer.Reference)
+		l.addProblem("POST %s: answered %d, reference %q", path, status, answer.Reference)
 	default:
 		l.accepted.Add(1)
-		l.wasAccepted(sent)
+		l.recordAccepted(sent)
 		l.mu.Lock()
 		l.references[answeredBy+" "+answer.Reference] = path
 		l.mu.Unlock()
@@ -232,19 +232,19 @@ func (l *load) ask(answeredBy, path, content string) (reference string) {
 	return answer.Reference
 }
 
-// leaves writes down what a request leaves behind where it is the last one; without an
+// recordNumber writes down what a request leaves behind where it is the last one; without an
 // answer it may have been carried out or not.
-func (l *load) leaves(path string, number int, accepted bool) {
+func (l *load) recordNumber(path string, number int, accepted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if accepted {
-		l.left[path] = []int{number}
-	} else if l.left[path] != nil { // else nothing need be there
-		l.left[path] = append(l.left[path], number)
+		l.possibleNumbers[path] = []int{number}
+	} else if l.possibleNumbers[path] != nil { // else nothing need be there
+		l.possibleNumbers[path] = append(l.possibleNumbers[path], number)
 	}
 }
 
-func (l *load) wasAccepted(sent time.Time) {
+func (l *load) recordAccepted(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if sent.After(l.latest) {
@@ -260,10 +260,10 @@ func (l *load) acceptedAfter(then time.Time) bool {
 	return l.latest.After(then)
 }
 
-func (l *load) isWrong(format string, args ...any) {
+func (l *load) addProblem(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
 func (l *load) send(method, path, authorization, content string, into any) (int, error) {
@@ -275,7 +275,7 @@ func (l *load) send(method, path, authorization, content string, into any) (int,
 	request.Header.Set("Authorization", authorization)
 	client := l.client
 	if path == riderPath {
-		client = l.patient
+		client = l.slowClient
 	}
 	response, err := client.Do(request)
 	if err != nil {

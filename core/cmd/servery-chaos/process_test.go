@@ -17,11 +17,11 @@ import (
 	"github.com/servery-hub/servery/deploy/check/buildtest"
 )
 
-// patience is how long what must happen may take on a machine with much else to do.
-const patience = 90 * time.Second
+// waitTimeout is how long what must happen may take on a machine with much else to do.
+const waitTimeout = 90 * time.Second
 
-// context30 bounds what is asked beside the installation.
-func context30() context.Context {
+// queryContext bounds what is asked beside the installation.
+func queryContext() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	context.AfterFunc(ctx, cancel)
 	return ctx
@@ -82,7 +82,7 @@ func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
 	program, plugins = filepath.Join(dir, "servery"), filepath.Join(dir, "plugins")
 	var flags []string
 	if skewed {
-		flags = append(flags, "-overlay", wrongClock(t, root, dir))
+		flags = append(flags, "-overlay", clockOverlay(t, root, dir))
 	}
 	require.NoError(t, buildtest.Program(program, filepath.Join(root, "core/cmd/servery"), flags...))
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
@@ -95,9 +95,9 @@ func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
 	return program, plugins
 }
 
-// wrongClock has the compiler see a machine's clock that is wrong: a static
+// clockOverlay has the compiler see a machine's clock that is wrong: a static
 // program cannot be lied to about the time from outside.
-func wrongClock(t *testing.T, root, dir string) string {
+func clockOverlay(t *testing.T, root, dir string) string {
 	t.Helper()
 	file := filepath.Join(root, "core", "clock.go")
 	source, err := os.ReadFile(file)

@@ -14,16 +14,16 @@ import (
 const (
 	failoverWithin = 10 * time.Second
 	readyWithin    = time.Second
-	allFrom        = 5 * time.Minute // the length from which every kind of fault must have been played
+	minMeasured    = 5 * time.Minute // the length from which every kind of fault must have been played
 )
 
 // report prints what went wrong on purpose, the figures and the verdict.
-func (s *stage) report() {
+func (s *chaosRun) report() {
 	var text strings.Builder
 	fmt.Fprintf(&text, "seed %d, %.0f s\n\n  faults\n", *seed, time.Since(s.began).Seconds())
 	for _, f := range allFaults() {
 		fmt.Fprintf(&text, "  %4d  %s\n", s.faults[f.name], f.name)
-		if s.faults[f.name] == 0 && *length >= allFrom {
+		if s.faults[f.name] == 0 && *length >= minMeasured {
 			s.t.Errorf("%s: never played", f.name)
 		}
 	}
@@ -32,14 +32,14 @@ func (s *stage) report() {
 		s.load.accepted.Load(),
 		len(s.load.orders), len(s.load.references), s.load.failures.Load())
 	fmt.Fprintf(&text, "  arrived: %d deliveries, %d relays of riders\n\n",
-		len(s.pos.got())+len(s.second.got())+len(s.picky.got()), len(s.aggregators.relayed))
+		len(s.pos.allArrivals())+len(s.second.allArrivals())+len(s.rejecting.allArrivals()), len(s.aggregators.relayed))
 	var starts []time.Duration
 	for _, h := range s.hubs {
 		starts = append(starts, h.starts...)
 	}
-	s.figure(&text, "loss of the primary to the first accepted request", s.failovers, failoverWithin)
-	s.figure(&text, "start of a hub to ready", starts, readyWithin)
-	s.figure(&text, "end of a fault to the 20th accepted request", s.recovery, patience)
+	s.addTimes(&text, "loss of the primary to the first accepted request", s.failovers, failoverWithin)
+	s.addTimes(&text, "start of a hub to ready", starts, readyWithin)
+	s.addTimes(&text, "end of a fault to the 20th accepted request", s.recovery, waitTimeout)
 	verdict := "nothing lost, doubled, disordered or left over"
 	if s.t.Failed() {
 		verdict = "VIOLATED, see above"
@@ -47,12 +47,12 @@ func (s *stage) report() {
 	s.t.Logf("%s\n  verdict: %s", text.String(), verdict)
 }
 
-// whileAway are the errors that hubs log while the database, or its standby, is away.
-var whileAway = regexp.MustCompile(`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
+// expectedErrors are the errors that hubs log while the database, or its standby, is away.
+var expectedErrors = regexp.MustCompile(`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
 	`timed availability changes failed|console page failed without database)$`)
 
 // checkLogs counts what hubs logged as errors; whatever is no fault's doing is one of ours.
-func (s *stage) checkLogs() {
+func (s *chaosRun) checkLogs() {
 	counts := map[string]int{}
 	for _, h := range s.hubs {
 		text, _ := os.ReadFile(h.log)
@@ -62,22 +62,22 @@ func (s *stage) checkLogs() {
 			if json.Unmarshal(line, &logged) != nil || logged.Level != "ERROR" {
 				continue
 			}
-			if counts[logged.Msg]++; !whileAway.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
+			if counts[logged.Msg]++; !expectedErrors.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
 				s.t.Errorf("%s logged: %s", h.name, line)
 			}
 		}
 	}
 	for msg, n := range counts {
-		s.tell("%d errors logged: %s", n, msg)
+		s.log("%d errors logged: %s", n, msg)
 	}
 }
 
-// figure is judged by its median: the machine may have other things to do.
-func (s *stage) figure(text *strings.Builder, name string, times []time.Duration, within time.Duration) {
+// addTimes is judged by its median: the machine may have other things to do.
+func (s *chaosRun) addTimes(text *strings.Builder, name string, times []time.Duration, within time.Duration) {
 	if len(times) == 0 {
 		return
 	}
-	median, most := spread(times)
+	median, most := medianAndMax(times)
 	judgement := "met"
 	if median >= within {
 		judgement = "MISSED"

@@ -22,9 +22,9 @@ const module = "github.com/servery-hub/servery"
 // root is the repository, seen from this package.
 const root = "../../.."
 
-// arrows says what a room may import of this module; what is not listed is
+// allowedImports says what a room may import of this module; what is not listed is
 // forbidden. The first that matches counts, so special rooms come first; a trailing /… takes in what lies below.
-var arrows = []struct {
+var allowedImports = []struct {
 	room    string
 	imports []string
 }{
@@ -72,12 +72,12 @@ var storage = []string{"outbox", "jobs", "access", "publications", "platforms", 
 	"stores", "menus", "aliases",
 	"availability", "orders", "consoleview", "schema"}
 
-// above tells whether a capability or a storage package may import another one: it stands before it in its list.
-func above(room, imported string) bool {
-	return before("core/internal/postgres/", storage, room, imported) || before("core/", capabilities, room, imported)
+// listedBefore tells whether a capability or a storage package may import another one: it stands before it in its list.
+func listedBefore(room, imported string) bool {
+	return listedUpTo("core/internal/postgres/", storage, room, imported) || listedUpTo("core/", capabilities, room, imported)
 }
 
-func before(folder string, list []string, room, imported string) bool {
+func listedUpTo(folder string, list []string, room, imported string) bool {
 	own, ours := strings.CutPrefix(room, folder)
 	other, theirs := strings.CutPrefix(imported, folder)
 	return ours && theirs && slices.Contains(list, other) && slices.Index(list, other) < slices.Index(list, own)
@@ -172,7 +172,7 @@ func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
 		if strings.HasSuffix(file, "_test.go") {
 			return
 		}
-		matched := slices.IndexFunc(arrows, func(a struct {
+		matched := slices.IndexFunc(allowedImports, func(a struct {
 			room    string
 			imports []string
 		}) bool {
@@ -186,7 +186,7 @@ func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			require.NoError(t, err)
 			if inside, ours := strings.CutPrefix(imported, module+"/"); ours && inside != room &&
-				!allowed(arrows[matched].imports, inside) && !above(room, inside) {
+				!allowed(allowedImports[matched].imports, inside) && !listedBefore(room, inside) {
 				t.Errorf("%s: %s must not import %s", file, room, inside)
 			}
 			for library, rooms := range libraries {

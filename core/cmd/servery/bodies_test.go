@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// unbounded are the methods of fiber and fasthttp that read or unpack a body whatever
+// unboundedReads are the methods of fiber and fasthttp that read or unpack a body whatever
 // its size.
-var unbounded = []string{
+var unboundedReads = []string{
 	"FormValue", "FormFile", "MultipartForm", "BodyParser", "BodyRaw", "PostArgs", "SaveFile", "RequestBodyStream",
 	"BodyStream",
 	"BodyGunzip", "BodyInflate", "BodyUnbrotli", "BodyUncompressed", "BodyWriteTo",
@@ -25,7 +25,7 @@ func TestOnlyTheBodyPackageReadsRequestBodies(t *testing.T) {
 			return
 		}
 		ast.Inspect(parsed, func(node ast.Node) bool {
-			if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains(unbounded, selector.Sel.Name) {
+			if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains(unboundedReads, selector.Sel.Name) {
 				t.Errorf("%s: %s reads a body without a bound; package web/body reads bodies",
 					set.Position(selector.Pos()), selector.Sel.Name)
 			}

@@ -34,9 +34,9 @@ type businessCreate struct {
 
 // Run creates a business and prints its id.
 func (c businessCreate) Run(ctx context.Context, out output) error {
-	c.creates = true
+	c.mayCreate = true
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		plugins, err := c.in(db).Running(ctx)
+		plugins, err := c.pluginDir(db).Running(ctx)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ type businessList struct {
 // Run lists the businesses.
 func (c businessList) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		list, err := consoleview.New(db).Businesses(ctx, nil, listed)
+		list, err := consoleview.New(db).Businesses(ctx, nil, maxListed)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
 		"--currency", "USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
-	set := func(flags ...string) ended {
+	set := func(flags ...string) commandResult {
 		return servery(t, env, append([]string{"business", "set", "--business", "1"}, flags...)...)
 	}
 	told := func(flags ...string) string {
@@ -54,7 +54,7 @@ func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
 		"--currency", "USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
-	replace := func(flags ...string) ended {
+	replace := func(flags ...string) commandResult {
 		return servery(t, env, append([]string{"business", "callback-secret"}, flags...)...)
 	}
 	plain := replace("--business", "1")
@@ -77,12 +77,12 @@ func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
 		"--currency", "USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
-	create := func(business, scope, platform string) ended {
+	create := func(business, scope, platform string) commandResult {
 		return servery(t, env, "key", "create", "--business", business, "--username", "shop", "--scope", scope,
 			"--platform", platform)
 	}
 	require.Equal(t, 0, create("1", "channel", "web").status)
-	for problem, refused := range map[string]ended{
+	for problem, refused := range map[string]commandResult{
 		`there is no platform "nope"`:                   create("1", "channel", "nope"),
 		"there is no business 9":                        create("9", "channel", "web"),
 		"platform is only for a key with scope channel": create("1", "pos", "web"),

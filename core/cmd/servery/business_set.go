@@ -34,7 +34,7 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
 			change := access.Change{Business: c.Business, Actor: "cli", Action: "business.watch",
 				Why: "servery business set"}
-			if err := records.SetWatching(ctx, c.Business, c.set, change); err != nil {
+			if err := records.SetWatching(ctx, c.Business, c.applyTo, change); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing s
 	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, change)
 }
 
-func (c businessSet) set(w *console.Watching) (err error) {
+func (c businessSet) applyTo(w *console.Watching) (err error) {
 	if c.AcknowledgeWithin != "" {
 		err = w.SetAckWithin(c.AcknowledgeWithin)
 	}

@@ -43,7 +43,7 @@ func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
 			}
 		case *ast.CompositeLit:
 			if is, ok := node.Type.(*ast.SelectorExpr); ok &&
-				(isOf(is, "exec", "Cmd") || isOf(is, "syscall", "ProcAttr") || isOf(is, "os", "ProcAttr")) {
+				(isCallTo(is, "exec", "Cmd") || isCallTo(is, "syscall", "ProcAttr") || isCallTo(is, "os", "ProcAttr")) {
 				made = append(made, node.Pos())
 				for _, field := range node.Elts {
 					if pair, ok := field.(*ast.KeyValueExpr); ok && pair.Key.(*ast.Ident).Name == "Env" {
@@ -54,7 +54,7 @@ func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
 		case *ast.AssignStmt:
 			for i, to := range node.Lhs {
 				field, ok := to.(*ast.SelectorExpr)
-				if ok && field.Sel.Name == "Env" && (i >= len(node.Rhs) || !addsTo(field, node.Rhs[i])) {
+				if ok && field.Sel.Name == "Env" && (i >= len(node.Rhs) || !appendsTo(field, node.Rhs[i])) {
 					given++
 				}
 			}
@@ -65,16 +65,16 @@ func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
 }
 
 func startsProcess(called *ast.SelectorExpr) bool {
-	return isOf(called, "exec", "Command") || isOf(called, "exec", "CommandContext")
+	return isCallTo(called, "exec", "Command") || isCallTo(called, "exec", "CommandContext")
 }
 
-func isOf(selector *ast.SelectorExpr, pkg, name string) bool {
+func isCallTo(selector *ast.SelectorExpr, pkg, name string) bool {
 	from, ok := selector.X.(*ast.Ident)
 	return ok && from.Name == pkg && selector.Sel.Name == name
 }
 
-// addsTo tells whether a value is append(field, …): it adds to what was given before.
-func addsTo(field *ast.SelectorExpr, value ast.Expr) bool {
+// appendsTo tells whether a value is append(field, …): it adds to what was given before.
+func appendsTo(field *ast.SelectorExpr, value ast.Expr) bool {
 	call, ok := value.(*ast.CallExpr)
 	return ok && len(call.Args) > 0 && types.ExprString(call.Fun) == "append" &&
 		types.ExprString(call.Args[0]) == types.ExprString(field)

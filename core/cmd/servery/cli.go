@@ -50,8 +50,8 @@ func (o output) show(asJSON bool, value any, format string, args ...any) error {
 	return err
 }
 
-// listed bounds the lists that commands print.
-const listed = 10_000
+// maxListed bounds the lists that commands print.
+const maxListed = 10_000
 
 // newParser returns the parser of the command line.
 func newParser(commands *cli, options ...kong.Option) (*kong.Kong, error) {

@@ -15,8 +15,8 @@ import (
 func TestGoClientCallsTheAPI(t *testing.T) {
 	ctx := context.Background()
 	hub, env := useSharedHub(t)
-	pos := newIntegrator(t, env)
-	of := func(who integrator) *client.Client {
+	pos := newAPIClient(t, env)
+	of := func(who apiClient) *client.Client {
 		username, key, _ := strings.Cut(strings.TrimPrefix(who.authorization, "apikey "), ":")
 		return client.New(hub.url+"/", username, key, nil)
 	}
@@ -52,7 +52,7 @@ func TestGoClientCallsTheAPI(t *testing.T) {
 
 	_, err = c.PostStores(ctx,
 		client.StoresRequest{Stores: []client.Store{{RefID: "S-2", GeoLatitude: new(json.Number("137"))}}})
-	var refused *client.Refusal
+	var refused *client.APIError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, 400, refused.Status)
 	require.Contains(t, refused.Message, "geo_latitude")

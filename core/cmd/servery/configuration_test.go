@@ -8,8 +8,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/hub"
 )
 
-// asShipped is the configuration of a hub whose operator sets nothing.
-func asShipped(t *testing.T) hub.Config {
+// shippedValue is the configuration of a hub whose operator sets nothing.
+func shippedValue(t *testing.T) hub.Config {
 	t.Helper()
 	var commands cli
 	parser, err := newParser(&commands)
@@ -22,7 +22,7 @@ func asShipped(t *testing.T) hub.Config {
 }
 
 func TestFlagsHaveTheDefaultsOfAHub(t *testing.T) {
-	shipped := asShipped(t)
+	shipped := shippedValue(t)
 	shipped.Version = ""
 	require.Equal(t, hub.Defaults(), shipped)
 }

@@ -20,7 +20,7 @@ type databaseFlags struct {
 	SecretKey           string   `env:"*" group:"Database:" help:"Key of stored secrets, 32 bytes in hex or base64."`
 	SecretKeyPrevious   []string `env:"*" group:"Database:" help:"Earlier keys, during a rotation."`
 
-	creates bool // the command may create a hub
+	mayCreate bool // the command may create a hub
 }
 
 // businessFlag selects a business.
@@ -41,7 +41,7 @@ func (f databaseFlags) Check() error {
 // config converts the flags.
 func (f databaseFlags) config() hub.DatabaseConfig {
 	return hub.DatabaseConfig{URL: f.DatabaseURL, DataDir: f.DataDir, SecretKey: f.SecretKey,
-		PreviousKeys: f.SecretKeyPrevious, Connections: f.DatabaseConnections, Create: f.creates}
+		PreviousKeys: f.SecretKeyPrevious, Connections: f.DatabaseConnections, Create: f.mayCreate}
 }
 
 // with opens the database for one command and closes it again.

@@ -27,8 +27,8 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// deployed are the files of deploy/ with one of the endings, by their paths.
-func deployed(t *testing.T, endings ...string) map[string]string {
+// readDeployFile are the files of deploy/ with one of the endings, by their paths.
+func readDeployFile(t *testing.T, endings ...string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(filepath.Join(root, "deploy"),
@@ -45,7 +45,7 @@ func deployed(t *testing.T, endings ...string) map[string]string {
 }
 
 func TestEveryDeployYAMLFileParses(t *testing.T) {
-	for path, text := range deployed(t, ".yaml", ".yml") {
+	for path, text := range readDeployFile(t, ".yaml", ".yml") {
 		decoder := yaml.NewDecoder(strings.NewReader(text))
 		decoder.KnownFields(true)
 		for n := 0; ; n++ {
@@ -75,7 +75,7 @@ func TestDeployFilesNameOnlyKnownVariables(t *testing.T) {
 	}))
 	require.True(t, known["SERVERY_DATABASE_URL"])
 	known["SERVERY_HOST"] = true // of the Caddyfile itself
-	files := deployed(t)
+	files := readDeployFile(t)
 	guides, err := filepath.Glob(filepath.Join(root, "adminui/reference/guides/*.md"))
 	require.NoError(t, err)
 	for _, path := range append(guides, filepath.Join(root, "README.md"), filepath.Join(root, ".github/SECURITY.md")) {
@@ -119,7 +119,7 @@ func TestComposeHubMayReachTheSimulator(t *testing.T) {
 	var compose struct {
 		Services map[string]struct{ Environment map[string]string }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(deployed(t)[filepath.Join(root, "deploy/compose.try.yaml")]), &compose))
+	require.NoError(t, yaml.Unmarshal([]byte(readDeployFile(t)[filepath.Join(root, "deploy/compose.try.yaml")]), &compose))
 	simulator, err := url.Parse(compose.Services["simulator"].Environment["SERVERY_SIMULATOR"])
 	require.NoError(t, err)
 	allowed, err := netip.ParsePrefix(compose.Services["hub"].Environment["SERVERY_WEBHOOK_ALLOW"])
@@ -132,7 +132,7 @@ func TestIngressRoutesEveryAPIPath(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(web.OpenAPI(), &described))
 	var prefixes []string
 	for _, match := range regexp.MustCompile(`\{path: (/[a-z.]*), `).
-		FindAllStringSubmatch(deployed(t)[filepath.Join(root, "deploy/kubernetes/network.yaml")], -1) {
+		FindAllStringSubmatch(readDeployFile(t)[filepath.Join(root, "deploy/kubernetes/network.yaml")], -1) {
 		prefixes = append(prefixes, match[1])
 	}
 	require.Subset(t, prefixes, []string{"/", "/docs", "/console", "/assets"})
@@ -146,7 +146,7 @@ func TestIngressRoutesEveryAPIPath(t *testing.T) {
 }
 
 func TestDeployScriptsAreValidShell(t *testing.T) {
-	for path, text := range deployed(t, ".sh") {
+	for path, text := range readDeployFile(t, ".sh") {
 		var stderr bytes.Buffer
 		check := exec.CommandContext(t.Context(), "sh", "-n")
 		check.Stdin, check.Stderr = strings.NewReader(text), &stderr

@@ -17,8 +17,8 @@ type doctorCommand struct {
 	mistakes error
 }
 
-// Examine receives the mistakes in the environment.
-func (c *doctorCommand) Examine(mistakes error) { c.mistakes = mistakes }
+// SetMistakes receives the mistakes in the environment.
+func (c *doctorCommand) SetMistakes(mistakes error) { c.mistakes = mistakes }
 
 var errFailed = errors.New("some checks failed")
 
@@ -46,7 +46,7 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 		d.Add("database", doctor.Fail, "not checked", "correct its configuration first")
 		return
 	}
-	db, err := c.openSoon(ctx, d.Log)
+	db, err := c.openWithTimeout(ctx, d.Log)
 	if err != nil {
 		d.Add("database", doctor.Fail, err.Error(), doctor.ConnectionRemedy(err))
 		return
@@ -62,14 +62,14 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 	d.Endpoints(ctx, db.DB, options.Allow)
 }
 
-// databaseWithin bounds the wait for a database server.
-const databaseWithin = 5 * time.Second
+// connectTimeout bounds the wait for a database server.
+const connectTimeout = 5 * time.Second
 
-// openSoon connects to the database, with a shorter timeout than a hub.
-func (f databaseFlags) openSoon(ctx context.Context, log *slog.Logger) (*hub.Database, error) {
+// openWithTimeout connects to the database, with a shorter timeout than a hub.
+func (f databaseFlags) openWithTimeout(ctx context.Context, log *slog.Logger) (*hub.Database, error) {
 	if f.DatabaseURL != "" { // a private one may have to be started first
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, databaseWithin)
+		ctx, cancel = context.WithTimeout(ctx, connectTimeout)
 		defer cancel()
 	}
 	return hub.OpenDatabase(ctx, f.config(), log)

@@ -20,22 +20,22 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// diagnoses runs the doctor and returns what it found, by check.
-func diagnoses(t *testing.T, env environment) (int, map[string][]doctor.Result) {
+// runDoctor runs the doctor and returns what it found, by check.
+func runDoctor(t *testing.T, env environment) (int, map[string][]doctor.Result) {
 	t.Helper()
 	e := servery(t, env, "doctor", "--json")
 	var list []doctor.Result
 	require.NoError(t, json.Unmarshal([]byte(e.stdout), &list), e.stdout+e.stderr)
 	found := map[string][]doctor.Result{}
 	for _, one := range list {
-		require.True(t, one.Verdict == doctor.OK || one.Do != "", "%v says what to do", one)
+		require.True(t, one.Verdict == doctor.OK || one.Remedy != "", "%v says what to do", one)
 		found[one.Check] = append(found[one.Check], one)
 	}
 	return e.status, found
 }
 
-// says tells whether a check came to a verdict in these words.
-func says(found map[string][]doctor.Result, check string, v doctor.Verdict, words string) bool {
+// requireResult tells whether a check came to a verdict in these words.
+func requireResult(found map[string][]doctor.Result, check string, v doctor.Verdict, words string) bool {
 	for _, one := range found[check] {
 		if one.Verdict == v && strings.Contains(one.Found, words) {
 			return true
@@ -53,35 +53,35 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	hubtest.Subscribe(t, db, tenant.ID, "store_creation", sink.URL, webhook.Minutes)
 	hubtest.Subscribe(t, db, tenant.ID, "inventory_update", "http://127.0.0.1:1/hook", webhook.Minutes)
 
-	status, found := diagnoses(t, env)
+	status, found := runDoctor(t, env)
 	for check, words := range map[string]string{
 		"configuration": "every variable is valid", "clock": "from the clock of the database", "migrations": "all are applied",
 		"partitions": "6 days ahead", "row-level security": "sees only its rows", "secret key": "decrypts all 5 secrets",
 		"plugins": "none are installed", "webhooks": "1 of 2 servers",
 	} {
-		require.True(t, says(found, check, doctor.OK, words), "%s: %v", check, found[check])
+		require.True(t, requireResult(found, check, doctor.OK, words), "%s: %v", check, found[check])
 	}
-	require.True(t, says(found, "webhooks", doctor.Warn, "http://127.0.0.1:1: connection refused"),
+	require.True(t, requireResult(found, "webhooks", doctor.Warn, "http://127.0.0.1:1: connection refused"),
 		found["webhooks"])
-	require.True(t, says(found, "database", doctor.Fail, "fsync is off"), "tests do without it")
+	require.True(t, requireResult(found, "database", doctor.Fail, "fsync is off"), "tests do without it")
 	require.Equal(t, 1, status)
 
-	_, found = diagnoses(t, env.with("SERVERY_WEBHOOK_ALLOW", ""))
-	require.True(t, says(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
+	_, found = runDoctor(t, env.with("SERVERY_WEBHOOK_ALLOW", ""))
+	require.True(t, requireResult(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
 
-	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
-	require.True(t, says(found, "secret key", doctor.Fail, "has the key of this database"), found["secret key"])
+	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
+	require.True(t, requireResult(found, "secret key", doctor.Fail, "has the key of this database"), found["secret key"])
 
-	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
+	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
 		hubtest.SecretKey))
-	require.True(t, says(found, "secret key", doctor.Warn, "5 of 5 secrets"), found["secret key"])
+	require.True(t, requireResult(found, "secret key", doctor.Warn, "5 of 5 secrets"), found["secret key"])
 
 	require.Len(t, found["plugin isolation"], 1)
 
 	_, err := schema.MigrateDown(t.Context(), db)
 	require.NoError(t, err)
-	_, found = diagnoses(t, env)
-	require.True(t, says(found, "migrations", doctor.Fail, "are missing"), found["migrations"])
+	_, found = runDoctor(t, env)
+	require.True(t, requireResult(found, "migrations", doctor.Fail, "are missing"), found["migrations"])
 }
 
 func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
@@ -90,11 +90,11 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 	role, database, latin, frozen := *there, *there, *there, *there
 	role.User, database.Host = url.User("nobody"), "nothing"
 	latin.Host, frozen.Host = there.Host+"_latin", there.Host+"_frozen"
-	server := openLedger(t, hubtest.AdminURL(t, there.String()))
-	server.do(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+	server := openTestDatabase(t, hubtest.AdminURL(t, there.String()))
+	server.exec(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
 		`DROP DATABASE `+latin.Host)
-	server.do(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
-	server.do(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")
+	server.exec(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
+	server.exec(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")
 	for name, c := range map[string]struct{ url, found, do string }{
 		"nothing listens": {"postgres://servery@127.0.0.1:1/servery", "connection refused", "start PostgreSQL"},
 		"no such host":    {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
@@ -108,10 +108,10 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			status, found := diagnoses(t, onDatabase(c.url).with("SERVERY_DATA_DIR", openDir(t)))
+			status, found := runDoctor(t, onDatabase(c.url).with("SERVERY_DATA_DIR", openDir(t)))
 			require.Equal(t, 1, status)
-			require.True(t, says(found, "database", doctor.Fail, c.found), found["database"])
-			require.Contains(t, found["database"][0].Do, c.do)
+			require.True(t, requireResult(found, "database", doctor.Fail, c.found), found["database"])
+			require.Contains(t, found["database"][0].Remedy, c.do)
 		})
 	}
 }
@@ -120,35 +120,35 @@ func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
 	there, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
 	role := there.Host + "_role"
-	server := openLedger(t, hubtest.AdminURL(t, there.String()))
-	server.do(t, `CREATE ROLE `+role+` LOGIN PASSWORD 'own'`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
-	server.do(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
+	server := openTestDatabase(t, hubtest.AdminURL(t, there.String()))
+	server.exec(t, `CREATE ROLE `+role+` LOGIN PASSWORD 'own'`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	server.exec(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
 	there.User = url.UserPassword(role, "own")
 	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
-	_, found := diagnoses(t, env)
-	require.False(t, says(found, "database", doctor.Fail, "may not create temporary tables"), "every role may: %v",
+	_, found := runDoctor(t, env)
+	require.False(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"), "every role may: %v",
 		found["database"])
 
-	server.do(t, `REVOKE TEMPORARY ON DATABASE `+there.Host+` FROM public`, "")
-	_, found = diagnoses(t, env)
-	require.True(t, says(found, "database", doctor.Fail, "may not create temporary tables"), found["database"])
+	server.exec(t, `REVOKE TEMPORARY ON DATABASE `+there.Host+` FROM public`, "")
+	_, found = runDoctor(t, env)
+	require.True(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"), found["database"])
 }
 
 func TestDoctorWarnsOfASuperuserRole(t *testing.T) {
 	own := hubtest.DatabaseURL(t)
 	for address, warned := range map[string]bool{own: false, hubtest.AdminURL(t, own): true} {
-		_, found := diagnoses(t,
+		_, found := runDoctor(t,
 			onDatabase(address).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
-		require.Equal(t, warned, says(found, "database", doctor.Warn, "is a superuser"), found["database"])
+		require.Equal(t, warned, requireResult(found, "database", doctor.Warn, "is a superuser"), found["database"])
 	}
 }
 
 func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	file := filepath.Join(openDir(t), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, found := diagnoses(t,
+	_, found := runDoctor(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
-	require.True(t, says(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
+	require.True(t, requireResult(found, "data directory", doctor.Fail, "is not a directory"), found["data directory"])
 }
 
 func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
@@ -157,9 +157,9 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	program := filepath.Join(dir, "aggregator-a", "aggregator-a")
 	require.NoError(t, os.Remove(program)) // other tests have it too
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
-	_, found := diagnoses(t,
+	_, found := runDoctor(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
-	require.True(t, says(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"), found["plugin aggregator-a"])
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"), found["plugin aggregator-a"])
 }
 
 func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
@@ -172,8 +172,8 @@ func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
 			a.Settings = []byte(`{"brand":7}`)
 			return nil
 		}))
-	_, found := diagnoses(t, onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
-	require.True(t, says(found, "plugin aggregator-a", doctor.Fail,
+	_, found := runDoctor(t, onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail,
 		`it rejects the settings of platform "tasty"`),
 		found["plugin aggregator-a"])
 }
@@ -187,7 +187,7 @@ func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 		"SERVERY_PLUGIN_DIR": "/nowhere/plugins", "OTEL_EXPORTER_OTLP_ENDPOINT": "garbage",
 		"SERVERY_DATABASE_CONNECTIONS": "3",
 	}
-	status, found := diagnoses(t, env)
+	status, found := runDoctor(t, env)
 	require.Equal(t, 1, status)
 	for _, variable := range []string{
 		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL",
@@ -195,9 +195,9 @@ func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 		"SERVERY_RETENTON: there is no such variable, did you mean SERVERY_RETENTION?", "SERVERY_PLUGIN_DIR:",
 		"OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
 	} {
-		require.True(t, says(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)
+		require.True(t, requireResult(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)
 	}
-	require.True(t, says(found, "database", doctor.Fail, "not checked"), found)
+	require.True(t, requireResult(found, "database", doctor.Fail, "not checked"), found)
 }
 
 func TestUnreadableFlagsAreReportedWithAllOtherErrors(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 const checklistPath = "/external/api/v1/checklist/"
 
 // step reads a step of the checklist; "" is the first that is not done, nil none.
-func (w *town) step(name string) map[string]any {
+func (w *scenarioHub) step(name string) map[string]any {
 	w.t.Helper()
-	for _, one := range w.ask("GET", checklistPath, nil)["steps"].([]any) {
+	for _, one := range w.callSimulator("GET", checklistPath, nil)["steps"].([]any) {
 		if step := one.(map[string]any); step["name"] == name || name == "" && step["done"] == false {
 			return step
 		}
@@ -25,9 +25,9 @@ func (w *town) step(name string) map[string]any {
 	return nil
 }
 
-func (w *town) awaitStep(name string, done bool) map[string]any {
+func (w *scenarioHub) awaitStep(name string, done bool) map[string]any {
 	w.t.Helper()
-	eventually(w.t, patience, func() error {
+	eventually(w.t, waitTimeout, func() error {
 		if step := w.step(name); step["done"] != done {
 			return fmt.Errorf("%v", step)
 		}
@@ -40,7 +40,7 @@ func (w *town) awaitStep(name string, done bool) map[string]any {
 // integration by the command that the checklist names.
 func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	needsPrograms(t, "curl")
-	w := newTown(t)
+	w := newScenarioHub(t)
 	placeholders := []string{checklist.ChannelKey,
 		strings.TrimPrefix(newKey(t, w.env, w.who.business, "channel").authorization, "apikey "),
 		checklist.Key, strings.TrimPrefix(w.who.authorization, "apikey "), checklist.Hook, w.events.URL}
@@ -48,7 +48,7 @@ func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	for step := w.step(""); step != nil; step = w.step("") {
 		name := step["name"].(string)
 		if name == "action_used" {
-			w.play("order", "aggregator-a")
+			w.runScenario("order", "aggregator-a")
 			step = w.step(name)
 		}
 		out, err := exec.CommandContext(t.Context(), "sh", "-euc",
@@ -68,12 +68,12 @@ func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	require.Equal(t, []string{"stores_synced", "menu_synced", "webhook_configured", "webhook_verified",
 		"order_accepted", "orders_retried", "rider_sent", "action_used"}, taken)
 
-	wrong := w.ask("POST", "/external/api/v1/inventory/locations/-1/",
+	wrong := w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/",
 		`{"items":[{"ref_id":"pie","price":3}]}`)
 	step := w.awaitStep("menu_synced", false)
 	require.Equal(t, wrong["reference"], step["reference"])
 	require.Contains(t, step["command"], "/external/api/v1/jobs/")
-	w.ask("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
+	w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
 	require.NotContains(t, w.awaitStep("menu_synced", true), "reference")
 	require.Zero(t, w.hub.terminate(t))
 }

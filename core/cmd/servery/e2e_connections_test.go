@@ -17,11 +17,11 @@ import (
 // connect opens a connection to a hub from an address of this machine and sends a text.
 func connect(t *testing.T, hub, from, text string) net.Conn {
 	t.Helper()
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: waitTimeout}
 	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(hub, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(waitTimeout)))
 	_, err = conn.Write([]byte(text))
 	require.NoError(t, err)
 	return conn
@@ -32,7 +32,7 @@ func TestHubBoundsItsConnections(t *testing.T) {
 		"::1/128",
 		"SERVERY_MAX_CONNECTIONS_PER_ADDRESS", "4", "SERVERY_STALL_TIMEOUT", "500ms")
 	hub := startHub(t, env)
-	who := newIntegrator(t, env)
+	who := newAPIClient(t, env)
 
 	const half = "POST /channel/api/v1/aggregator-a/callback/order/ HTTP/1.1\r\nHost: hub\r\n" +
 		"Content-Length: 1048576\r\n\r\n"

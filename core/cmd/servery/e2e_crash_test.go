@@ -33,7 +33,7 @@ func TestKilledHubLosesNothing(t *testing.T) {
 		load.awaitAccepted(t, rand.IntN(60)) // the instant of the crash is the test's input
 		hub.kill()
 		hub = startHub(t, env)
-		load.aim(hub.url)
+		load.setHubs(hub.url)
 	}
 	load.awaitAccepted(t, 10)
 	load.stop()
@@ -125,10 +125,10 @@ func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
 	env, sink := onDatabase(database), newCallbackSink(t, 20*time.Millisecond)
 	first, second := startHub(t, env), startHub(t, env)
 	load := startLoad(t, env, first.url, sink, 3)
-	load.aim(first.url, second.url)
+	load.setHubs(first.url, second.url)
 	for _, hub := range []*hubProcess{first, second} {
-		eventually(t, patience, func() error {
-			jobs, deliveries := finished(t, hub.url)
+		eventually(t, waitTimeout, func() error {
+			jobs, deliveries := countRows(t, hub.url)
 			if jobs < 20 || deliveries < 20 {
 				return fmt.Errorf("%s has done %d jobs and %d deliveries", hub.url, jobs, deliveries)
 			}
@@ -136,7 +136,7 @@ func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
 		})
 	}
 	first.kill()
-	load.aim(second.url)
+	load.setHubs(second.url)
 	load.awaitAccepted(t, 50)
 	load.stop()
 	load.requireNothingLost(t, sink, database, second.url)
@@ -147,8 +147,8 @@ var (
 	deliveriesDone = regexp.MustCompile(`(?m)^servery_deliveries_total\{event_type="store_creation",state="delivered"\} (\d+)$`)
 )
 
-// finished is how many jobs and deliveries a hub has ended well.
-func finished(t *testing.T, hub string) (jobs, deliveries int) {
+// countRows is how many jobs and deliveries a hub has ended well.
+func countRows(t *testing.T, hub string) (jobs, deliveries int) {
 	t.Helper()
 	answer := hubtest.Call(t, "GET", hub+"/metrics", "", nil)
 	require.Equal(t, http.StatusOK, answer.Status)
@@ -173,13 +173,13 @@ func TestWorkerProcessesWhatAnotherHubAccepts(t *testing.T) {
 	load.awaitAccepted(t, 50)
 	load.stop()
 	load.requireNothingLost(t, sink, database, api.url)
-	jobs, deliveries := finished(t, api.url)
+	jobs, deliveries := countRows(t, api.url)
 	require.Zero(t, jobs+deliveries)
-	jobs, deliveries = finished(t, worker.url)
+	jobs, deliveries = countRows(t, worker.url)
 	require.GreaterOrEqual(t, jobs, len(load.accepted))
 	require.GreaterOrEqual(t, deliveries, len(load.accepted))
 	require.Equal(t, http.StatusNotFound,
-		hubtest.Call(t, "GET", worker.url+storesPath, load.tills[0].who.authorization, nil).Status)
+		hubtest.Call(t, "GET", worker.url+storesPath, load.clients[0].who.authorization, nil).Status)
 }
 
 func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {
@@ -192,13 +192,13 @@ func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {
 		require.Zero(t, hub.terminate(t), "exit status")
 		load.awaitFailures(t, 1)
 		hub = startHub(t, env)
-		load.aim(hub.url)
+		load.setHubs(hub.url)
 	}
 	load.awaitAccepted(t, 10)
 	load.stop()
 	require.Zero(t, load.errors())
 	load.requireNothingLost(t, sink, database, hub.url)
-	jobs := openLedger(t, database).jobs(t)
+	jobs := openTestDatabase(t, database).jobs(t)
 	for reference, job := range jobs {
 		require.Contains(t, load.accepted, reference, "request %s was accepted without an answer", job.requestID)
 		require.Len(t, sink.arrivals(t)[reference], 1)

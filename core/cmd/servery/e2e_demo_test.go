@@ -55,7 +55,7 @@ func (d demo) runCurl(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out, &answer), "%s", out)
 	require.Equal(t, "success", answer.Status)
 	require.NotEmpty(t, answer.Reference)
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		shown := hubtest.Call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
 		if shown.Status != http.StatusOK || !strings.Contains(string(shown.Body), answer.Reference) {
 			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, answer.Reference, shown.Body)
@@ -93,10 +93,10 @@ func TestDemoCommandsWorkAndStateSurvivesRestart(t *testing.T) {
 	require.Equal(t, pid, postmaster(t, dir), "which is joined")
 	third.runCurl(t)
 
-	beside := newIntegrator(t, env)
+	beside := newAPIClient(t, env)
 	require.Equal(t, pid, postmaster(t, dir))
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", third.url+storesPath, beside.authorization, nil).Status)
 	require.True(t, third.running())
-	require.Zero(t, third.end(t, ends()[len(ends())-1]), "its terminal is closed")
+	require.Zero(t, third.end(t, stopSignals()[len(stopSignals())-1]), "its terminal is closed")
 	requireNoProcess(t, dir)
 }

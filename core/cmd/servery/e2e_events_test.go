@@ -21,25 +21,25 @@ import (
 	"github.com/servery-hub/servery/core/internal/installtest"
 )
 
-// town is a whole installation, each part a process of its own: the hub with its
+// scenarioHub is a whole installation, each part a process of its own: the hub with its
 // plugins, the simulated aggregators, and a business in test mode with its POS.
-type town struct {
-	t      *testing.T
-	env    environment
-	hub    *hubProcess
-	who    integrator
-	shut   atomic.Bool // the POS refuses orders
-	events *hubtest.Sink
-	orders map[string]int64 // by platform
+type scenarioHub struct {
+	t         *testing.T
+	env       environment
+	hub       *hubProcess
+	who       apiClient
+	rejecting atomic.Bool // the POS refuses orders
+	events    *hubtest.Sink
+	orders    map[string]int64 // by platform
 }
 
-func newTown(t *testing.T) *town {
+func newScenarioHub(t *testing.T) *scenarioHub {
 	t.Helper()
 	plugins := t.TempDir()
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
 		installtest.Plugin(t, plugins, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
 	}
-	w := &town{t: t, orders: map[string]int64{}}
+	w := &scenarioHub{t: t, orders: map[string]int64{}}
 	w.env = onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins,
 		"SERVERY_PUBLISH_QUIET", "100ms",
 		"SERVERY_LIMIT_MENU", "off", "SERVERY_LIMIT_RIDER", "off", "SERVERY_LIMIT_OPERATIONS", "off")
@@ -48,7 +48,7 @@ func newTown(t *testing.T) *town {
 		fmt.Sprint("http://127.0.0.1:", hubtest.Port(t)))
 	w.startSimulator()
 	w.events = hubtest.NewEventSink(t, func(_ int, answer http.ResponseWriter, r *http.Request) {
-		if w.shut.Load() && r.Header.Get("X-Event-Type") == string(core.OrderPlaced) {
+		if w.rejecting.Load() && r.Header.Get("X-Event-Type") == string(core.OrderPlaced) {
 			answer.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
@@ -63,10 +63,10 @@ func newTown(t *testing.T) *town {
 }
 
 // startSimulator plays the aggregators until the test ends.
-func (w *town) startSimulator() {
+func (w *scenarioHub) startSimulator() {
 	w.t.Helper()
 	binary := builtBinary(w.t)
-	said := newTranscript(regexp.MustCompile(`^(simulating aggregators A, B and C)`))
+	said := newOutputLog(regexp.MustCompile(`^(simulating aggregators A, B and C)`))
 	run := exec.CommandContext(w.t.Context(), binary, "simulator", "--callback-after", "10ms")
 	run.Env, run.Stdout, run.Stderr, run.WaitDelay = w.env.list(), said, said, 5*time.Second
 	require.NoError(w.t, run.Start())
@@ -76,23 +76,23 @@ func (w *town) startSimulator() {
 	})
 	select {
 	case <-said.found:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		require.FailNow(w.t, "the simulator does not play", said)
 	}
 }
 
-// ask calls the hub as the POS and returns the answer, which must be a success.
-func (w *town) ask(method, path string, body any) map[string]any {
+// callSimulator calls the hub as the POS and returns the answer, which must be a success.
+func (w *scenarioHub) callSimulator(method, path string, body any) map[string]any {
 	w.t.Helper()
 	answer := hubtest.Call(w.t, method, w.hub.url+path, w.who.authorization, body)
 	require.Equal(w.t, http.StatusOK, answer.Status, "%s %s: %s", method, path, answer.Body)
 	return answer.Object(w.t)
 }
 
-// play lets a customer of a platform, or a rider, do something at the store.
-func (w *town) play(scenario, platform string, flags ...string) int64 {
+// runScenario lets a customer of a platform, or a rider, do something at the store.
+func (w *scenarioHub) runScenario(scenario, platform string, flags ...string) int64 {
 	w.t.Helper()
-	var played simulated
+	var played simulateReport
 	serveryJSON(w.t, w.env, &played,
 		append([]string{"simulate", scenario, "--business", strconv.FormatInt(w.who.business, 10), "--store", "S-1",
 			"--platform", platform}, flags...)...)
@@ -101,12 +101,12 @@ func (w *town) play(scenario, platform string, flags ...string) int64 {
 	return w.orders[platform]
 }
 
-// told waits for an event in which fields have these values, by their paths.
-func (w *town) told(event core.EventType, fields map[string]any) {
+// eventTypes waits for an event in which fields have these values, by their paths.
+func (w *scenarioHub) eventTypes(event core.EventType, fields map[string]any) {
 	w.t.Helper()
 	wanted, err := json.Marshal(fields)
 	require.NoError(w.t, err)
-	eventually(w.t, patience, func() error {
+	eventually(w.t, waitTimeout, func() error {
 		var others []string
 		for _, arrival := range w.events.Arrivals() {
 			if arrival.Header.Get("X-Event-Type") != string(event) {
@@ -118,7 +118,7 @@ func (w *town) told(event core.EventType, fields map[string]any) {
 			}
 			has := map[string]any{}
 			for path := range fields {
-				has[path] = hubtest.At(body, path)
+				has[path] = hubtest.Lookup(body, path)
 			}
 			if found, _ := json.Marshal(has); string(found) == string(wanted) {
 				return nil
@@ -129,9 +129,9 @@ func (w *town) told(event core.EventType, fields map[string]any) {
 	})
 }
 
-// causes are what leads to each event, in the order of a first day, and the fields
+// eventTriggers are what leads to each event, in the order of a first day, and the fields
 // by which that very event is known.
-func (w *town) causes() []cause {
+func (w *scenarioHub) eventTriggers() []eventTrigger {
 	const menu = `{"categories":[{"ref_id":"mains","name":"Mains"}],
 		"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["mains"]},{"ref_id":"tea",` +
 		`"title":"Tea","price":2.25}],
@@ -142,30 +142,30 @@ func (w *town) causes() []cause {
 		return fmt.Sprintf("/external/api/v1/orders/%d/%s", w.orders[platform], suffix)
 	}
 	var toggled any
-	return []cause{
+	return []eventTrigger{
 		{core.StoreCreation, func() fields {
-			stored := w.ask("POST", storesPath,
+			stored := w.callSimulator("POST", storesPath,
 				`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)
 			return fields{"reference": stored["reference"], "stats.created": 1}
 		}},
 		{core.InventoryUpdate, func() fields {
-			stored := w.ask("POST", "/external/api/v1/inventory/locations/S-1/", menu)
+			stored := w.callSimulator("POST", "/external/api/v1/inventory/locations/S-1/", menu)
 			return fields{"reference": stored["reference"],
 				"stats.items": fields{"created": 2, "deleted": 0, "errors": 0, "updated": 0}}
 		}},
 		{core.HubMenuPublish, func() fields {
-			published := w.ask("POST", "/hub/api/v1/location/", `{"location_ref_id":"S-1","action":"publish"}`)
+			published := w.callSimulator("POST", "/hub/api/v1/location/", `{"location_ref_id":"S-1","action":"publish"}`)
 			return fields{"reference_id": published["reference_id"], "platform": "aggregator-b",
 				"location_ref_id": "S-1", "status": "success"}
 		}},
 		{core.CatalogueTimingGroup, func() fields {
-			timed := w.ask("POST", "/external/api/v1/inventory/categories/timing-groups/",
+			timed := w.callSimulator("POST", "/external/api/v1/inventory/categories/timing-groups/",
 				`{"timing_groups":[{"title":"Breakfast","category_ref_ids":["mains"],"day_slots":[{"day":"sunday",`+
 					`"slots":[{"start_time":"08:00:00","end_time":"11:00:00"}]}]}]}`)
 			return fields{"reference_id": timed["reference_id"]}
 		}},
 		{core.ItemStateToggle, func() fields {
-			switched := w.ask("POST", "/hub/api/v1/items/",
+			switched := w.callSimulator("POST", "/hub/api/v1/items/",
 				`{"location_ref_id":"S-1","item_ref_ids":["tea"],"option_ref_ids":["hot"],"action":"disable",`+
 					`"turn_on_at":null}`)
 			toggled = switched["reference_id"]
@@ -174,51 +174,51 @@ func (w *town) causes() []cause {
 		{core.OptionStateToggle,
 			func() fields { return fields{"reference_id": toggled, "platform": "aggregator-b", "action": "disable"} }},
 		{core.StoreAction, func() fields {
-			closed := w.ask("POST", "/hub/api/v1/location/",
+			closed := w.callSimulator("POST", "/hub/api/v1/location/",
 				`{"location_ref_id":"S-1","platforms":["aggregator-c"],"action":"disable","turn_on_at":null}`)
 			return fields{"reference_id": closed["reference_id"], "platform": "aggregator-c", "action": "disable",
 				"status": true, "location_ref_id": "S-1"}
 		}},
 		{core.OrderPlaced, func() fields {
-			return fields{"order.details.id": w.play("order", "aggregator-a"), "order.details.channel": "aggregator-a"}
+			return fields{"order.details.id": w.runScenario("order", "aggregator-a"), "order.details.channel": "aggregator-a"}
 		}},
 		{core.OrderStatusUpdate, func() fields {
-			w.ask("PUT", order("aggregator-a", "status/"),
+			w.callSimulator("PUT", order("aggregator-a", "status/"),
 				`{"new_status":"Acknowledged","extra":{"prep_time_mins":15}}`)
 			return fields{"order_id": w.orders["aggregator-a"], "new_state": "Acknowledged"}
 		}},
 		{core.OrderItemsOOSProcessed, func() fields {
 			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.who.authorization, nil).Object(w.t)
-			item := hubtest.At(hubtest.At(about, "order.items").([]any)[0], "merchant_id")
-			reported := w.ask("POST", "/hub/api/v1/orders/items-oos/",
+			item := hubtest.Lookup(hubtest.Lookup(about, "order.items").([]any)[0], "merchant_id")
+			reported := w.callSimulator("POST", "/hub/api/v1/orders/items-oos/",
 				fields{"order_upipr_id": w.orders["aggregator-a"], "items_oos": []any{fields{"ref_id": item}}})
 			return fields{"reference_id": reported["reference_id"], "platform": "aggregator-a", "success": true,
 				"data.message": "the customer was told"}
 		}},
 		{core.FeatureAction, func() fields {
-			asked := w.ask("POST", "/external/api/v1/aggregator/aggregator-a/feature-action/",
+			asked := w.callSimulator("POST", "/external/api/v1/aggregator/aggregator-a/feature-action/",
 				fields{"action": "fetch_customer_data", "order_id": fmt.Sprint(w.orders["aggregator-a"])})
 			return fields{"reference": asked["reference"], "action": "fetch_customer_data"}
 		}},
 		{core.RiderStatusUpdate, func() fields {
-			return fields{"order_id": w.play("rider", "aggregator-b", "--step", "0s", "--places", "1"),
+			return fields{"order_id": w.runScenario("rider", "aggregator-b", "--step", "0s", "--places", "1"),
 				"delivery_info.current_state": "DELIVERED"}
 		}},
 		{core.WebhookRetry, func() fields {
-			w.shut.Store(true)
-			missed := w.play("order", "web")
-			w.told(core.OrderPlaced, fields{"order.details.id": missed})
-			eventually(w.t, patience, func() error { // what is under way is not sent again
-				waiting := w.ask("GET", "/external/api/v1/deliveries/?event_type=order_placed&state=pending",
+			w.rejecting.Store(true)
+			missed := w.runScenario("order", "web")
+			w.eventTypes(core.OrderPlaced, fields{"order.details.id": missed})
+			eventually(w.t, waitTimeout, func() error { // what is under way is not sent again
+				waiting := w.callSimulator("GET", "/external/api/v1/deliveries/?event_type=order_placed&state=pending",
 					nil)["deliveries"].([]any)
-				if len(waiting) != 1 || hubtest.At(waiting[0], "attempts") != 1.0 {
+				if len(waiting) != 1 || hubtest.Lookup(waiting[0], "attempts") != 1.0 {
 					return fmt.Errorf("it is not on record that the order was refused: %v", waiting)
 				}
 				return nil
 			})
-			w.shut.Store(false)
+			w.rejecting.Store(false)
 			now := time.Now().UnixMilli()
-			retried := w.ask("POST", "/external/api/v1/webhooks/retry/",
+			retried := w.callSimulator("POST", "/external/api/v1/webhooks/retry/",
 				fields{"event_type": 18, "start_time": now - 600_000, "end_time": now + 600_000})
 			return fields{"reference_id": retried["reference_id"], "num_webhooks_retried": 1,
 				"num_webhooks_retry_failed": 0}
@@ -226,22 +226,22 @@ func (w *town) causes() []cause {
 	}
 }
 
-// cause is what leads to an event.
-type cause struct {
-	event core.EventType
-	by    func() map[string]any
+// eventTrigger is what leads to an event.
+type eventTrigger struct {
+	event   core.EventType
+	trigger func() map[string]any
 }
 
 // TestEveryEventTypeHasARealCause has each event of the catalogue sent by what
 // it tells of; the sink holds each body against its schema.
 func TestEveryEventTypeHasARealCause(t *testing.T) {
-	w := newTown(t)
+	w := newScenarioHub(t)
 	for _, event := range core.EventTypes() {
-		w.ask("POST", webhooksPath, map[string]any{"event_type": event, "url": w.events.URL})
+		w.callSimulator("POST", webhooksPath, map[string]any{"event_type": event, "url": w.events.URL})
 	}
 	caused := map[core.EventType]bool{}
-	for _, c := range w.causes() {
-		w.told(c.event, c.by())
+	for _, c := range w.eventTriggers() {
+		w.eventTypes(c.event, c.trigger())
 		caused[c.event] = true
 	}
 	require.ElementsMatch(t, core.EventTypes(), slices.Collect(maps.Keys(caused)))

@@ -22,7 +22,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-const patience = 60 * time.Second
+const waitTimeout = 60 * time.Second
 
 // environment is what a process of the program is started with, beside the
 // few variables that any process needs.
@@ -61,22 +61,22 @@ func onDatabase(url string) environment {
 	}
 }
 
-// transcript keeps the last lines that a process wrote and looks for one.
-type transcript struct {
+// outputLog keeps the last lines that a process wrote and looks for one.
+type outputLog struct {
 	mu      sync.Mutex
 	partial []byte
 	lines   []string
-	wanted  *regexp.Regexp
+	pattern *regexp.Regexp
 	found   chan string // what wanted captured, once
 }
 
-const keptLines = 40
+const maxLines = 40
 
-func newTranscript(wanted *regexp.Regexp) *transcript {
-	return &transcript{wanted: wanted, found: make(chan string, 1)}
+func newOutputLog(wanted *regexp.Regexp) *outputLog {
+	return &outputLog{pattern: wanted, found: make(chan string, 1)}
 }
 
-func (w *transcript) Write(p []byte) (int, error) {
+func (w *outputLog) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.partial = append(w.partial, p...)
@@ -87,20 +87,20 @@ func (w *transcript) Write(p []byte) (int, error) {
 		}
 		w.partial = rest
 		w.lines = append(w.lines, string(line))
-		if len(w.lines) > keptLines {
+		if len(w.lines) > maxLines {
 			w.lines = w.lines[1:]
 		}
-		if w.wanted == nil {
+		if w.pattern == nil {
 			continue
 		}
-		if match := w.wanted.FindSubmatch(line); match != nil {
+		if match := w.pattern.FindSubmatch(line); match != nil {
 			w.found <- string(match[1])
-			w.wanted = nil
+			w.pattern = nil
 		}
 	}
 }
 
-func (w *transcript) String() string {
+func (w *outputLog) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.lines, "\n") + string(w.partial)
@@ -110,7 +110,7 @@ func (w *transcript) String() string {
 type hubProcess struct {
 	url            string
 	cmd            *exec.Cmd
-	stdout, stderr *transcript
+	stdout, stderr *outputLog
 	exited         chan struct{}
 }
 
@@ -134,7 +134,7 @@ func beginHub(t *testing.T, env environment, flags ...string) *hubProcess {
 	t.Helper()
 	h := &hubProcess{
 		cmd:    exec.Command(builtBinary(t), append([]string{"serve"}, flags...)...),
-		stdout: newTranscript(bannerLine), stderr: newTranscript(servingLine), exited: make(chan struct{}),
+		stdout: newOutputLog(bannerLine), stderr: newOutputLog(servingLine), exited: make(chan struct{}),
 	}
 	h.cmd.Env, h.cmd.Stdout, h.cmd.Stderr, h.cmd.WaitDelay = env.list(), h.stdout, h.stderr, 5*time.Second
 	require.NoError(t, h.cmd.Start())
@@ -162,11 +162,11 @@ func (h *hubProcess) awaitReady(t *testing.T) {
 	case address = <-h.stdout.found:
 	case <-h.exited:
 		require.FailNow(t, "the hub ended instead of serving", "%s\n%s", h.stdout, h.stderr)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		require.FailNow(t, "the hub does not serve")
 	}
 	h.url = "http://" + address
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		response, err := http.Get(h.url + "/readyz")
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (h *hubProcess) end(t *testing.T, by os.Signal) int {
 	require.NoError(t, h.cmd.Process.Signal(by))
 	select {
 	case <-h.exited:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		require.FailNow(t, "the hub does not stop")
 	}
 	return h.cmd.ProcessState.ExitCode()
@@ -226,14 +226,14 @@ func eventually(t *testing.T, within time.Duration, check func() error) {
 	}
 }
 
-// ended is what a command came to.
-type ended struct {
+// commandResult is what a command came to.
+type commandResult struct {
 	status         int
 	stdout, stderr string
 }
 
 // servery runs a command of the program to its end.
-func servery(t *testing.T, env environment, args ...string) ended {
+func servery(t *testing.T, env environment, args ...string) commandResult {
 	t.Helper()
 	binary := builtBinary(t)
 	var stdout, stderr bytes.Buffer
@@ -243,7 +243,7 @@ func servery(t *testing.T, env environment, args ...string) ended {
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit)
 	}
-	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	return commandResult{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // serveryJSON runs a command that must succeed and print JSON.
@@ -254,20 +254,20 @@ func serveryJSON(t *testing.T, env environment, into any, args ...string) {
 	require.NoError(t, json.Unmarshal([]byte(e.stdout), into), e.stdout)
 }
 
-// integrator is who calls the API: a business's key, made by the commands.
-type integrator struct {
+// apiClient is who calls the API: a business's key, made by the commands.
+type apiClient struct {
 	business       int64
 	callbackSecret string
 	keyID          int64
 	authorization  string
 }
 
-func newIntegrator(t *testing.T, env environment) integrator {
+func newAPIClient(t *testing.T, env environment) apiClient {
 	t.Helper()
-	return newIntegratorIn(t, env, "US")
+	return newAPIClientIn(t, env, "US")
 }
 
-func newIntegratorIn(t *testing.T, env environment, country string) integrator {
+func newAPIClientIn(t *testing.T, env environment, country string) apiClient {
 	t.Helper()
 	var made struct {
 		ID             int64  `json:"id"`
@@ -281,7 +281,7 @@ func newIntegratorIn(t *testing.T, env environment, country string) integrator {
 	return who
 }
 
-func newKey(t *testing.T, env environment, business int64, scope string) integrator {
+func newKey(t *testing.T, env environment, business int64, scope string) apiClient {
 	t.Helper()
 	var key struct {
 		ID       int64  `json:"id"`
@@ -292,7 +292,7 @@ func newKey(t *testing.T, env environment, business int64, scope string) integra
 		"--scope", scope)
 	require.Equal(t, "till", key.Username)
 	require.NotEmpty(t, key.APIKey)
-	return integrator{business: business, keyID: key.ID, authorization: "apikey till:" + key.APIKey}
+	return apiClient{business: business, keyID: key.ID, authorization: "apikey till:" + key.APIKey}
 }
 
 const (
@@ -301,7 +301,7 @@ const (
 )
 
 // subscribe makes a webhook for store callbacks and returns its id and signing secret.
-func subscribe(t *testing.T, hub string, who integrator, url string) (int64, string) {
+func subscribe(t *testing.T, hub string, who apiClient, url string) (int64, string) {
 	t.Helper()
 	answer := hubtest.Call(t, "POST", hub+webhooksPath, who.authorization,
 		map[string]any{"event_type": "store_creation", "url": url, "retrial_interval_units": "seconds"})

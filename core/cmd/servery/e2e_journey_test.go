@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// realStores is a request of a real chain, where the machine has it.
-const realStores = "../../../../shared/data/stores-california.json"
+// sampleStoreCount is a request of a real chain, where the machine has it.
+const sampleStoreCount = "../../../../shared/data/stores-california.json"
 
 const sampleStores = `{"stores": [
 	{"ref_id": "S-1", "city": "Oakland", "name": "Harbour Street", "min_pickup_time": 600, "min_delivery_time": 2700,
@@ -37,7 +37,7 @@ const sampleStores = `{"stores": [
 // journey is an integrator with a hub, a webhook and the endpoint behind it.
 type journey struct {
 	hub    string
-	who    integrator
+	who    apiClient
 	sink   *callbackSink
 	id     int64
 	secret string
@@ -47,7 +47,7 @@ func startJourney(t *testing.T) journey {
 	t.Helper()
 	hub, env := useSharedHub(t)
 	sink := newCallbackSink(t, 0)
-	j := journey{hub: hub.url, who: newIntegrator(t, env), sink: sink}
+	j := journey{hub: hub.url, who: newAPIClient(t, env), sink: sink}
 	j.id, j.secret = subscribe(t, j.hub, j.who, sink.url+"/subscribed")
 	return j
 }
@@ -131,7 +131,7 @@ func TestStoreRequestLeadsToASignedCallback(t *testing.T) {
 }
 
 func TestRealStoreListIsIngestedAndReported(t *testing.T) {
-	request, err := os.ReadFile(realStores)
+	request, err := os.ReadFile(sampleStoreCount)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("this machine has no such file")
 	}

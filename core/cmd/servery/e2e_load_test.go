@@ -20,51 +20,51 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// till is one caller of the load: it updates its own store again and again,
+// posClient is one caller of the load: it updates its own store again and again,
 // and names it by the number of the update.
-type till struct {
-	who   integrator
-	store string
-	sent  int
-	kept  int // number of the last accepted update
+type posClient struct {
+	who          apiClient
+	store        string
+	sent         int
+	lastAccepted int // number of the last accepted update
 }
 
 // load posts store requests from several tills of several businesses, at the
 // hubs that it is aimed at in turn, and remembers what became of each.
 type load struct {
-	client *http.Client
-	tills  []*till
-	stop   func() // ends the load once every request under way has an answer
+	client  *http.Client
+	clients []*posClient
+	stop    func() // ends the load once every request under way has an answer
 
-	mu       sync.Mutex
-	hubs     []string
-	accepted map[string]string // store/number of the update by reference
-	maybe    map[string]int    // request ids that had no answer (0), or one that leaves it open (its status)
-	refused  map[string]bool   // request ids that were refused
-	missed   int               // requests that found no hub
-	wrong    []string          // answers that should never be given
+	mu          sync.Mutex
+	hubs        []string
+	accepted    map[string]string // store/number of the update by reference
+	unknown     map[string]int    // request ids that had no answer (0), or one that leaves it open (its status)
+	refused     map[string]bool   // request ids that were refused
+	unreachable int               // requests that found no hub
+	wrong       []string          // answers that should never be given
 }
 
-const tillsOfBusiness = 2
+const clientsPerBusiness = 2
 
 // startLoad makes businesses, subscribes each to the sink, and begins to post
 // for them.
 func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, businesses int) *load {
 	t.Helper()
 	l := &load{
-		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
-		hubs:   []string{hub}, accepted: map[string]string{}, maybe: map[string]int{}, refused: map[string]bool{},
+		client: &http.Client{Timeout: waitTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+		hubs:   []string{hub}, accepted: map[string]string{}, unknown: map[string]int{}, refused: map[string]bool{},
 	}
 	for range businesses {
-		who := newIntegrator(t, env)
+		who := newAPIClient(t, env)
 		subscribe(t, hub, who, sink.url+"/"+strconv.FormatInt(who.business, 10))
-		for n := range tillsOfBusiness {
-			l.tills = append(l.tills, &till{who: who, store: fmt.Sprintf("S-%d-%d", who.business, n)})
+		for n := range clientsPerBusiness {
+			l.clients = append(l.clients, &posClient{who: who, store: fmt.Sprintf("S-%d-%d", who.business, n)})
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var posting sync.WaitGroup
-	for _, one := range l.tills {
+	for _, one := range l.clients {
 		posting.Go(func() { l.post(ctx, one) })
 	}
 	l.stop = func() {
@@ -76,14 +76,14 @@ func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, bu
 	return l
 }
 
-// aim sends what follows to these hubs.
-func (l *load) aim(hubs ...string) {
+// setHubs sends what follows to these hubs.
+func (l *load) setHubs(hubs ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hubs = hubs
 }
 
-func (l *load) post(ctx context.Context, one *till) {
+func (l *load) post(ctx context.Context, one *posClient) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -100,7 +100,7 @@ func (l *load) post(ctx context.Context, one *till) {
 	}
 }
 
-func (l *load) postOne(hub string, one *till) {
+func (l *load) postOne(hub string, one *posClient) {
 	id := fmt.Sprintf("%s.%d", one.store, one.sent)
 	body := fmt.Sprintf(`{"stores":[{"ref_id":%q,"city":"Oakland","name":"%d"}]}`, one.store, one.sent)
 	request, err := http.NewRequest("POST", hub+storesPath, bytes.NewBufferString(body))
@@ -116,14 +116,14 @@ func (l *load) postOne(hub string, one *till) {
 	defer l.mu.Unlock()
 	switch {
 	case errors.As(err, &dialling) && dialling.Op == "dial":
-		l.missed++
+		l.unreachable++
 	case err != nil:
-		l.maybe[id] = 0
+		l.unknown[id] = 0
 	case status == http.StatusOK && reference != "":
 		l.accepted[reference] = one.store + "/" + strconv.Itoa(one.sent)
-		one.kept = one.sent
+		one.lastAccepted = one.sent
 	case unsure:
-		l.maybe[id] = status
+		l.unknown[id] = status
 	case status >= http.StatusInternalServerError:
 		l.refused[id] = true
 	default:
@@ -156,7 +156,7 @@ func (l *load) exchange(request *http.Request) (status int, reference string, un
 func (l *load) awaitAccepted(t *testing.T, more int) {
 	t.Helper()
 	first := -1
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if first < 0 {
@@ -164,7 +164,7 @@ func (l *load) awaitAccepted(t *testing.T, more int) {
 		}
 		if len(l.accepted) < first+more {
 			return fmt.Errorf("%d requests accepted, %d without an answer, %d found no hub", len(l.accepted)-first,
-				len(l.maybe), l.missed)
+				len(l.unknown), l.unreachable)
 		}
 		return nil
 	})
@@ -174,10 +174,10 @@ func (l *load) awaitAccepted(t *testing.T, more int) {
 func (l *load) awaitFailures(t *testing.T, more int) {
 	t.Helper()
 	first := -1
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		failed := len(l.maybe) + l.missed + len(l.refused)
+		failed := len(l.unknown) + l.unreachable + len(l.refused)
 		if first < 0 {
 			first = failed
 		}
@@ -197,12 +197,12 @@ func (l *load) tally(t *testing.T, sink *callbackSink) {
 	}
 	t.Logf("%d accepted, %d without an answer, %d may or may not have been accepted, %d refused, %d found no hub; %d "+
 		"callbacks repeated",
-		len(l.accepted), len(l.maybe)-l.errors(), l.errors(), len(l.refused), l.missed, repeated)
+		len(l.accepted), len(l.unknown)-l.errors(), l.errors(), len(l.refused), l.unreachable, repeated)
 }
 
 // errors is how many requests were answered that they may or may not have been accepted.
 func (l *load) errors() (n int) {
-	for _, status := range l.maybe {
+	for _, status := range l.unknown {
 		if status != 0 {
 			n++
 		}
@@ -215,8 +215,8 @@ func (l *load) errors() (n int) {
 func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hub string) {
 	t.Helper()
 	require.Empty(t, l.wrong)
-	ledger := openLedger(t, database)
-	eventually(t, 2*patience, func() error {
+	ledger := openTestDatabase(t, database)
+	eventually(t, 2*waitTimeout, func() error {
 		waiting := ledger.number(t, `SELECT (SELECT count(*) FROM job_queue) + (SELECT count(*) FROM delivery_queue)`)
 		if waiting > 0 {
 			return fmt.Errorf("%d rows wait in the queues", waiting)
@@ -225,18 +225,18 @@ func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hu
 	})
 	l.tally(t, sink)
 	l.requireEnded(t, ledger)
-	l.requireTold(t, ledger, sink.arrivals(t))
-	for _, one := range l.tills {
+	l.requireNotified(t, ledger, sink.arrivals(t))
+	for _, one := range l.clients {
 		stored := hubtest.Call(t, "GET", hub+storesPath+one.store, one.who.authorization, nil)
 		require.Equal(t, http.StatusOK, stored.Status, "%s", stored.Body)
 		last, err := strconv.Atoi(stored.Object(t)["name"].(string))
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, last, one.kept, "an earlier update of %s has overtaken a later one", one.store)
+		require.GreaterOrEqual(t, last, one.lastAccepted, "an earlier update of %s has overtaken a later one", one.store)
 	}
 }
 
 // requireEnded proves that jobs and references match.
-func (l *load) requireEnded(t *testing.T, ledger ledger) {
+func (l *load) requireEnded(t *testing.T, ledger testDatabase) {
 	t.Helper()
 	jobs := ledger.jobs(t)
 	for reference, update := range l.accepted {
@@ -244,7 +244,7 @@ func (l *load) requireEnded(t *testing.T, ledger ledger) {
 	}
 	for reference, job := range jobs {
 		if _, known := l.accepted[reference]; !known {
-			require.Contains(t, l.maybe, job.requestID, "accepted as %s without having been told so", reference)
+			require.Contains(t, l.unknown, job.requestID, "accepted as %s without having been told so", reference)
 			require.Equal(t, "done", job.state, "the job of %s", reference)
 		}
 	}
@@ -257,8 +257,8 @@ func (l *load) requireEnded(t *testing.T, ledger ledger) {
 		"one delivery for each event")
 }
 
-// requireTold proves that callbacks and references match.
-func (l *load) requireTold(t *testing.T, ledger ledger, arrivals map[string][]callback) {
+// requireNotified proves that callbacks and references match.
+func (l *load) requireNotified(t *testing.T, ledger testDatabase, arrivals map[string][]callback) {
 	t.Helper()
 	jobs := ledger.jobs(t)
 	referenceOf := map[string]string{}

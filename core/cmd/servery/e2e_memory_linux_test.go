@@ -25,8 +25,8 @@ const (
 	strangersMost  = 150 << 20 // above an idle hub, of senders without a credential
 )
 
-// hostile is a request that is small on the wire and large in memory.
-type hostile struct {
+// hostileRequest is a request that is small on the wire and large in memory.
+type hostileRequest struct {
 	path, media string
 	body        []byte
 	plain       bool // not packed
@@ -34,7 +34,7 @@ type hostile struct {
 }
 
 // attack sends each request twelve at a time, three times over.
-func (h *hubProcess) attack(t *testing.T, authorization string, requests []hostile) {
+func (h *hubProcess) attack(t *testing.T, authorization string, requests []hostileRequest) {
 	t.Helper()
 	for _, r := range requests {
 		for range 3 {
@@ -96,17 +96,17 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	env := onDatabase(hubtest.DatabaseURL(t))
 	env["GOMEMLIMIT"], env["SERVERY_LIMIT_MENU"] = shippedGoLimit, "off"
 	hub := startHub(t, env)
-	pos := newIntegrator(t, env)
+	pos := newAPIClient(t, env)
 	idle := hub.peak(t)
 
 	const bomb = 60 << 20
-	multipart := hubtest.Packed(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a",
+	multipart := hubtest.GzipRepeated(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a",
 		"\r\n--x--\r\n", bomb)
-	form, objects := hubtest.Packed(t, "email=", "a", "", bomb), hubtest.Packed(t, `{"items":[`, "{},", "]}", bomb)
+	form, objects := hubtest.GzipRepeated(t, "email=", "a", "", bomb), hubtest.GzipRepeated(t, `{"items":[`, "{},", "]}", bomb)
 	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
 		"application/json"
 	callback := "/channel/api/v1/a/callback/order/?business=" + strconv.FormatInt(pos.business, 10)
-	hub.attack(t, "", []hostile{
+	hub.attack(t, "", []hostileRequest{
 		{shell.SignInPath, multi, multipart, false, []int{415}},
 		{shell.WelcomePath, multi, multipart, false, []int{415}},
 		{shell.SignInPath, urlencoded, form, false, []int{415}},
@@ -118,19 +118,19 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	strangers := hub.peak(t)
 
 	menu := "/external/api/v1/inventory/locations/-1/"
-	known := []hostile{
-		{storesPath, jsonType, hubtest.Packed(t, `{"stores":[`, "{},", "]}", bomb), false, []int{400, 413}},
+	known := []hostileRequest{
+		{storesPath, jsonType, hubtest.GzipRepeated(t, `{"stores":[`, "{},", "]}", bomb), false, []int{400, 413}},
 		{menu, jsonType, objects, false, []int{400, 413}},
-		{menu, jsonType, hubtest.Packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", bomb), false,
+		{menu, jsonType, hubtest.GzipRepeated(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", bomb), false,
 			[]int{413}},
-		{menu, jsonType, hubtest.Packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", 1<<20), false,
+		{menu, jsonType, hubtest.GzipRepeated(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", 1<<20), false,
 			[]int{400, 413}},
-		{menu, jsonType, hubtest.Packed(t, `{"x":"`, "abcdefgh", `"}`, bomb), false, []int{400, 413}},
+		{menu, jsonType, hubtest.GzipRepeated(t, `{"x":"`, "abcdefgh", `"}`, bomb), false, []int{400, 413}},
 		{"/external/api/v1/webhooks/", jsonType, objects, false, []int{413}},
 		{"/hub/api/v1/items/", jsonType, objects, false, []int{413}},
 	}
 	if largest, err := os.ReadFile(filepath.Join(root, "..", "shared", "data", "menu-max.json")); err == nil {
-		known = append(known, hostile{menu, jsonType, largest, true, []int{200, 400}})
+		known = append(known, hostileRequest{menu, jsonType, largest, true, []int{200, 400}})
 	}
 	hub.attack(t, pos.authorization, known)
 	keys := hub.peak(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// told is a delivery about an order.
-type told struct {
+// orderEvent is a delivery about an order.
+type orderEvent struct {
 	webhookID string
 	what      string // Placed, or the state it moved to
 }
@@ -35,13 +35,13 @@ type orderSink struct {
 	delay time.Duration
 
 	mu      sync.Mutex
-	byOrder map[int64][]told
+	byOrder map[int64][]orderEvent
 	wrong   []string
 }
 
 func newOrderSink(t *testing.T, delay time.Duration) *orderSink {
 	t.Helper()
-	s := &orderSink{byOrder: map[int64][]told{}, delay: delay}
+	s := &orderSink{byOrder: map[int64][]orderEvent{}, delay: delay}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.url = server.URL
@@ -73,7 +73,7 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || order == 0 {
 		s.wrong = append(s.wrong, fmt.Sprintf("%v: %.200s", err, body))
 	}
-	s.byOrder[order] = append(s.byOrder[order], told{r.Header.Get("webhook-id"), what})
+	s.byOrder[order] = append(s.byOrder[order], orderEvent{r.Header.Get("webhook-id"), what})
 	s.mu.Unlock()
 	if s.delay > 0 {
 		select {
@@ -83,11 +83,11 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// kitchen is a business whose channel brings orders and whose POS moves them,
+// orderLoad is a business whose channel brings orders and whose POS moves them,
 // each request again and again until it is answered, as both would.
-type kitchen struct {
+type orderLoad struct {
 	client  *http.Client
-	pos     integrator
+	pos     apiClient
 	channel string // the header's value
 	stop    func()
 
@@ -95,25 +95,25 @@ type kitchen struct {
 	answered atomic.Int64
 	failures atomic.Int64
 
-	mu     sync.Mutex
-	orders map[int64]string // platform_order_id by id
-	moved  map[int64]int    // how many moves were accepted
-	wrong  []string
+	mu       sync.Mutex
+	orders   map[int64]string // platform_order_id by id
+	accepted map[int64]int    // how many moves were accepted
+	wrong    []string
 }
 
-// moves are what the POS does with every order.
-var moves = []string{"Acknowledged", "Food Ready"}
+// orderStates are what the POS does with every order.
+var orderStates = []string{"Acknowledged", "Food Ready"}
 
 const channels = 4
 
-func startKitchen(t *testing.T, env environment, sink *orderSink, hubs ...string) *kitchen {
+func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...string) *orderLoad {
 	t.Helper()
-	k := &kitchen{
+	k := &orderLoad{
 		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
-		pos:    newIntegrator(t, env), orders: map[int64]string{}, moved: map[int64]int{},
+		pos:    newAPIClient(t, env), orders: map[int64]string{}, accepted: map[int64]int{},
 	}
 	k.channel = newKey(t, env, k.pos.business, "channel").authorization
-	k.aim(hubs...)
+	k.setHubs(hubs...)
 	for _, event := range []string{"order_placed", "order_status_update"} {
 		answer := hubtest.Call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
 			map[string]any{"event_type": event, "url": sink.url + "/" + event, "retrial_interval_units": "seconds"})
@@ -122,7 +122,7 @@ func startKitchen(t *testing.T, env environment, sink *orderSink, hubs ...string
 	answer := hubtest.Call(t, "POST", hubs[0]+storesPath, k.pos.authorization,
 		`{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","included_platforms":["web"]}]}`)
 	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		if got := hubtest.Call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos.authorization,
 			nil); got.Status != http.StatusOK {
 			return fmt.Errorf("the store is not there yet: %d", got.Status)
@@ -132,7 +132,7 @@ func startKitchen(t *testing.T, env environment, sink *orderSink, hubs ...string
 	done := make(chan struct{})
 	var working sync.WaitGroup
 	for n := range channels {
-		working.Go(func() { k.work(done, n) })
+		working.Go(func() { k.processOrders(done, n) })
 	}
 	k.stop = sync.OnceFunc(func() {
 		close(done)
@@ -143,11 +143,11 @@ func startKitchen(t *testing.T, env environment, sink *orderSink, hubs ...string
 	return k
 }
 
-// aim sends what follows to these hubs.
-func (k *kitchen) aim(hubs ...string) { k.hubs.Store(&hubs) }
+// setHubs sends what follows to these hubs.
+func (k *orderLoad) setHubs(hubs ...string) { k.hubs.Store(&hubs) }
 
-// work brings order after order and moves each.
-func (k *kitchen) work(done chan struct{}, n int) {
+// processOrders brings order after order and moves each.
+func (k *orderLoad) processOrders(done chan struct{}, n int) {
 	for i := 0; ; i++ {
 		select {
 		case <-done:
@@ -158,7 +158,7 @@ func (k *kitchen) work(done chan struct{}, n int) {
 		var placed struct {
 			OrderID int64 `json:"order_id"`
 		}
-		if !k.insist(done, "POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
+		if !k.retryUntilAccepted(done, "POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
 			`{"platform":"web","platform_order_id":%q,"store_ref_id":"S-1","items":[{"ref_id":"dal","quantity":1,`+
 				`"price":9.5}]}`, platformID), &placed) {
 			continue
@@ -169,22 +169,22 @@ func (k *kitchen) work(done chan struct{}, n int) {
 		}
 		k.orders[placed.OrderID] = platformID
 		k.mu.Unlock()
-		for _, state := range moves {
+		for _, state := range orderStates {
 			var moved struct{ Status string }
-			if !k.insist(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/",
+			if !k.retryUntilAccepted(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/",
 				k.pos.authorization,
 				`{"new_status":"`+state+`"}`, &moved) {
 				break
 			}
 			k.mu.Lock()
-			k.moved[placed.OrderID]++
+			k.accepted[placed.OrderID]++
 			k.mu.Unlock()
 		}
 	}
 }
 
-// insist sends a request until it is answered with 200, or the work is over.
-func (k *kitchen) insist(done chan struct{}, method, path, authorization, body string, into any) bool {
+// retryUntilAccepted sends a request until it is answered with 200, or the work is over.
+func (k *orderLoad) retryUntilAccepted(done chan struct{}, method, path, authorization, body string, into any) bool {
 	for {
 		hubs := *k.hubs.Load()
 		status, err := k.send(method, hubs[rand.IntN(len(hubs))]+path, authorization, body, into)
@@ -207,7 +207,7 @@ func (k *kitchen) insist(done chan struct{}, method, path, authorization, body s
 	}
 }
 
-func (k *kitchen) send(method, url, authorization, body string, into any) (int, error) {
+func (k *orderLoad) send(method, url, authorization, body string, into any) (int, error) {
 	request, err := http.NewRequest(method, url, bytes.NewBufferString(body))
 	if err != nil {
 		return 0, err
@@ -223,10 +223,10 @@ func (k *kitchen) send(method, url, authorization, body string, into any) (int, 
 }
 
 // awaitAnswers waits until that many more requests have been answered.
-func (k *kitchen) awaitAnswers(t *testing.T, more int64) {
+func (k *orderLoad) awaitAnswers(t *testing.T, more int64) {
 	t.Helper()
 	first := k.answered.Load()
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		if now := k.answered.Load(); now < first+more {
 			return fmt.Errorf("%d requests answered, %d failures", now-first, k.failures.Load())
 		}
@@ -237,11 +237,11 @@ func (k *kitchen) awaitAnswers(t *testing.T, more int64) {
 // requireNothingLost waits until a stopped kitchen has been worked off, and
 // proves that the POS was told of every order and every move, under one id
 // each, and in order.
-func (k *kitchen) requireNothingLost(t *testing.T, sink *orderSink, database string) (repeated int) {
+func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database string) (repeated int) {
 	t.Helper()
 	require.Empty(t, k.wrong)
-	ledger := openLedger(t, database)
-	eventually(t, 2*patience, func() error {
+	ledger := openTestDatabase(t, database)
+	eventually(t, 2*waitTimeout, func() error {
 		if waiting := ledger.number(t, `SELECT count(*) FROM delivery_queue`); waiting > 0 {
 			return fmt.Errorf("%d deliveries wait", waiting)
 		}
@@ -254,7 +254,7 @@ func (k *kitchen) requireNothingLost(t *testing.T, sink *orderSink, database str
 	require.Equal(t, len(sink.byOrder), ledger.number(t, `SELECT count(*) FROM orders`),
 		"every order is told of, and no other")
 	ids := map[string]bool{}
-	for order, moved := range k.moved {
+	for order, moved := range k.accepted {
 		require.GreaterOrEqual(t, len(sink.byOrder[order]), 1+moved)
 	}
 	for order := range k.orders {
@@ -272,9 +272,9 @@ func (k *kitchen) requireNothingLost(t *testing.T, sink *orderSink, database str
 			ids[one.webhookID], idOf[one.what] = true, one.webhookID
 			firsts = append(firsts, one.what)
 		}
-		want := slices.Concat([]string{"Placed"}, moves)[:len(firsts)]
+		want := slices.Concat([]string{"Placed"}, orderStates)[:len(firsts)]
 		require.Equal(t, want, firsts, "order %d", order)
-		require.LessOrEqual(t, 1+k.moved[order], len(firsts), "order %d", order)
+		require.LessOrEqual(t, 1+k.accepted[order], len(firsts), "order %d", order)
 	}
 	t.Logf("%d orders, %d requests answered, %d failed; %d deliveries repeated", len(sink.byOrder), k.answered.Load(),
 		k.failures.Load(), repeated)
@@ -289,13 +289,13 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 		rounds = 6
 	}
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
-	k := startKitchen(t, env, sink, hubs[0].url, hubs[1].url)
+	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
 	for range rounds {
 		k.awaitAnswers(t, rand.Int64N(40)) // the instant of the crash is the test's input
 		n := rand.IntN(2)
 		hubs[n].kill()
 		hubs[n] = startHub(t, env)
-		k.aim(hubs[0].url, hubs[1].url)
+		k.setHubs(hubs[0].url, hubs[1].url)
 	}
 	k.awaitAnswers(t, 20)
 	k.stop()
@@ -307,13 +307,13 @@ func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
-	k := startKitchen(t, env, sink, hubs[0].url, hubs[1].url)
+	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
 	for n := range 6 {
 		k.awaitAnswers(t, 100)
-		k.aim(hubs[(n+1)%2].url)
+		k.setHubs(hubs[(n+1)%2].url)
 		require.Zero(t, hubs[n%2].terminate(t), "exit status")
 		hubs[n%2] = startHub(t, env)
-		k.aim(hubs[0].url, hubs[1].url)
+		k.setHubs(hubs[0].url, hubs[1].url)
 	}
 	k.awaitAnswers(t, 20)
 	k.stop()
@@ -329,7 +329,7 @@ func TestTemporaryDatabaseOutageLosesNoOrder(t *testing.T) {
 	pg := joinPostgres(t, dir)
 	env, sink := onDatabase(pg.DSN()), newOrderSink(t, 0)
 	hub := startHub(t, env)
-	k := startKitchen(t, env, sink, hub.url)
+	k := startOrderLoad(t, env, sink, hub.url)
 	k.awaitAnswers(t, 100)
 	hubtest.KillWithChildren(t, postmaster(t, dir))
 	<-time.After(30 * time.Second) // for how long it is away is the test's input

@@ -23,7 +23,7 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/4s",
 		"SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
-	who := newIntegratorIn(t, env, "CA")
+	who := newAPIClientIn(t, env, "CA")
 	shop := newKey(t, env, who.business, "channel")
 	program, err := filepath.Abs(filepath.Join(root, "deploy/examples/pos.py"))
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 	dir := t.TempDir()
 	pos := func(more ...string) (wait func() string) {
 		t.Helper()
-		said := newTranscript(regexp.MustCompile(`^(open for orders)$`))
+		said := newOutputLog(regexp.MustCompile(`^(open for orders)$`))
 		run := exec.CommandContext(t.Context(), "python3", "-u", program)
 		run.Dir, run.Stdout, run.Stderr = dir, said, said
 		run.Env = slices.Concat(os.Environ(),

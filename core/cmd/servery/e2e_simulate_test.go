@@ -17,8 +17,8 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulated is what `servery simulate … --json` prints.
-type simulated struct {
+// simulateReport is what `servery simulate … --json` prints.
+type simulateReport struct {
 	Seed      uint64                 `json:"seed"`
 	Platforms []string               `json:"platforms"`
 	Orders    []sandbox.PlacedOrder  `json:"orders"`
@@ -26,7 +26,7 @@ type simulated struct {
 	Arrivals  sandbox.ReportedArrivals
 }
 
-func (s simulated) counted(call string) sandbox.ReportedCall {
+func (s simulateReport) counted(call string) sandbox.ReportedCall {
 	for _, c := range s.Calls {
 		if c.Call == call {
 			return c
@@ -61,7 +61,7 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 		hubtest.Call(t, "POST", d.url+storesPath, d.authorization,
 			json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).
 			Status)
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		if r := hubtest.Call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.Status != http.StatusOK {
 			return fmt.Errorf("the store is not there: %d", r.Status)
 		}
@@ -73,8 +73,8 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 	require.Equal(t, http.StatusOK,
 		hubtest.Call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization,
 			json.RawMessage(menu)).Status)
-	var first, again, other simulated
-	eventually(t, patience, func() error {
+	var first, again, other simulateReport
+	eventually(t, waitTimeout, func() error {
 		if e := servery(t, env, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7",
 			"--json"); e.status != 0 {
 			return fmt.Errorf("%s", e.stderr)
@@ -96,11 +96,11 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 	require.Equal(t, []string{"aggregator-c", "web"}, other.Platforms)
 	require.Len(t, other.Orders, 20)
 
-	var moved, cancelled simulated
+	var moved, cancelled simulateReport
 	serveryJSON(t, env, &moved, "simulate", "rider", "--store", "S-1", "--platform", "aggregator-b", "--step", "0s",
 		"--places", "3")
 	require.Equal(t, []int{5, 3}, []int{moved.counted("rider_status").Count, moved.counted("rider_location").Count})
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		var order simulator.Order
 		r := hubtest.Call(t, "GET", play[1]+"/admin/1/aggregator-b/orders/"+moved.Orders[0].PlatformOrderID, "", nil)
 		if err := json.Unmarshal(r.Body, &order); err != nil || !strings.HasPrefix(order.Rider, "delivered") {
@@ -114,7 +114,7 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 		[]int{cancelled.Arrivals.Orders, cancelled.Arrivals.Arrived, cancelled.Arrivals.Failed},
 		"the demo's receiver took them")
 	require.Positive(t, cancelled.Arrivals.P99)
-	var edited simulated
+	var edited simulateReport
 	serveryJSON(t, env, &edited, "simulate", "edit", "--store", "S-1", "--platform", "web", "--platform",
 		"aggregator-b", "--count", "2")
 	require.Len(t, edited.Orders, 6)

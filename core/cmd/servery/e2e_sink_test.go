@@ -105,7 +105,7 @@ func (s *callbackSink) arrivals(t *testing.T) map[string][]callback {
 func (s *callbackSink) await(t *testing.T, reference, path, secret string) callback {
 	t.Helper()
 	var got []callback
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		if got = s.arrivals(t)[reference]; len(got) == 0 {
 			return fmt.Errorf("no callback for %s", reference)
 		}

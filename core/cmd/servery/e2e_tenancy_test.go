@@ -13,7 +13,7 @@ import (
 func TestBusinessesNeverSeeEachOther(t *testing.T) {
 	running, env := useSharedHub(t)
 	hub, sink := running.url, newCallbackSink(t, 0)
-	mine, other := newIntegrator(t, env), newIntegrator(t, env)
+	mine, other := newAPIClient(t, env), newAPIClient(t, env)
 	require.NotEqual(t, mine.business, other.business)
 	id, secret := subscribe(t, hub, mine, sink.url+"/mine")
 	_, otherSecret := subscribe(t, hub, other, sink.url+"/other")
@@ -45,12 +45,12 @@ func TestBusinessesNeverSeeEachOther(t *testing.T) {
 	require.Equal(t, true, hubtest.Call(t, "GET", hub+webhook, mine.authorization, nil).Object(t)["active"])
 
 	second, key := newKey(t, env, other.business, "pos"), strconv.FormatInt(other.keyID, 10)
-	disable := func(of int64) ended {
+	disable := func(of int64) commandResult {
 		return servery(t, env, "key", "revoke", "--business", strconv.FormatInt(of, 10), key)
 	}
 	require.NotZero(t, disable(mine.business).status)
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Status)
-	require.Equal(t, ended{stdout: "key " + key + " is revoked\n"}, disable(other.business))
+	require.Equal(t, commandResult{stdout: "key " + key + " is revoked\n"}, disable(other.business))
 	require.Equal(t, http.StatusForbidden, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Status)
 	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+storesPath, second.authorization, nil).Status)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// switched is one event of a switch, by what tells it from others.
-type switched struct{ event, reference, platform, action string }
+// toggleEvent is one event of a switch, by what tells it from others.
+type toggleEvent struct{ event, reference, platform, action string }
 
-// switches are those that arrived: how often each was told, however often it was sent.
-func switches(t *testing.T, sink *hubtest.Sink) map[switched]int {
+// toggleEvents are those that arrived: how often each was told, however often it was sent.
+func toggleEvents(t *testing.T, sink *hubtest.Sink) map[toggleEvent]int {
 	t.Helper()
-	told, known := map[switched]int{}, map[string]bool{}
+	told, known := map[toggleEvent]int{}, map[string]bool{}
 	for _, arrival := range sink.Arrivals() {
 		if id := arrival.Header.Get("webhook-id"); known[id] {
 			continue
@@ -30,7 +30,7 @@ func switches(t *testing.T, sink *hubtest.Sink) map[switched]int {
 			Action    string
 		}
 		require.NoError(t, json.Unmarshal(arrival.Body, &body))
-		told[switched{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
+		told[toggleEvent{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
 	}
 	return told
 }
@@ -41,8 +41,8 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
 		"SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
-	hub, sink, ledger := startHub(t, env), hubtest.NewEventSink(t, nil), openLedger(t, database)
-	who := newIntegrator(t, env)
+	hub, sink, ledger := startHub(t, env), hubtest.NewEventSink(t, nil), openTestDatabase(t, database)
+	who := newAPIClient(t, env)
 	shop := newKey(t, env, who.business, "channel")
 	ask := func(path, body string) string {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 		`{"stores":[{"ref_id":"s1","name":"One","city":"C","active":true,"ordering_enabled":true,`+
 			`"included_platforms":["web","app"]},{"ref_id":"s2","name":"Two","city":"C","active":true,`+
 			`"ordering_enabled":true,"included_platforms":["web","app"]}]}`)
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		if status := hubtest.Call(t, "GET", hub.url+storesPath+"s2/", who.authorization, nil).Status; status != 200 {
 			return fmt.Errorf("the store: %d", status)
 		}
@@ -80,7 +80,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	}
 	become := func(open bool, dishes int) {
 		t.Helper()
-		eventually(t, patience, func() error {
+		eventually(t, waitTimeout, func() error {
 			if o, d := served(); o != open || d != dishes {
 				return fmt.Errorf("open %t with %d dishes", o, d)
 			}
@@ -90,7 +90,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	become(true, 2)
 
 	until := time.Now().Add(10 * time.Minute).UnixMilli()
-	wanted := map[switched]int{}
+	wanted := map[toggleEvent]int{}
 	for _, one := range []struct{ path, body, event string }{
 		{"/hub/api/v1/location/", `{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, "store_action"},
 		{"/hub/api/v1/location/", `{"location_ref_id":"s2","action":"disable","turn_on_at":%d}`, "store_action"},
@@ -101,8 +101,8 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	} {
 		reference := ask(one.path, fmt.Sprintf(one.body, until))
 		for _, platform := range []string{"web", "app"} {
-			wanted[switched{one.event, reference, platform, "disable"}] = 1
-			wanted[switched{one.event, reference, platform, "enable"}] = 1
+			wanted[toggleEvent{one.event, reference, platform, "disable"}] = 1
+			wanted[toggleEvent{one.event, reference, platform, "enable"}] = 1
 		}
 	}
 	become(false, 1)
@@ -122,15 +122,15 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	hub = startHub(t, env, "--roles=api,worker")
 	second := startHub(t, env, "--roles=worker")
 	become(true, 2)
-	eventually(t, patience, func() error {
-		if told := switches(t, sink); len(told) < len(wanted) {
+	eventually(t, waitTimeout, func() error {
+		if told := toggleEvents(t, sink); len(told) < len(wanted) {
 			return fmt.Errorf("told of %v", told)
 		}
 		return nil
 	})
 	require.Zero(t, second.terminate(t))
 	require.Zero(t, hub.terminate(t), "no hub has anything in hand any more")
-	require.Equal(t, wanted, switches(t, sink))
+	require.Equal(t, wanted, toggleEvents(t, sink))
 	require.EqualValues(t, len(wanted),
 		ledger.number(t,
 			`SELECT count(*) FROM events WHERE event_type IN ('store_action', 'item_state_toggle',

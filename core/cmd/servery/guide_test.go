@@ -39,7 +39,7 @@ func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 		"SERVERY_LIMIT_WEBHOOKS", "5/12s",
 		"SERVERY_LIMIT_READ", "60/12s", "SERVERY_LIMIT_OPERATIONS", "60/12s", "SERVERY_LIMIT_STORES", "20/12s")
 	hub := startHub(t, env)
-	pos := newIntegrator(t, env)
+	pos := newAPIClient(t, env)
 	shop := newKey(t, env, pos.business, "channel")
 	for _, guide := range []string{"first-sync", "retries", "menus", "orders", "riders", "actions"} {
 		// A refused request ends the script; waiting asks for what is not there yet.
@@ -66,7 +66,7 @@ func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	checkout, err := filepath.Abs(root)
 	require.NoError(t, err)
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
-	newIntegrator(t, env)
+	newAPIClient(t, env)
 	run := exec.CommandContext(t.Context(), "sh")
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
 	run.Env = slices.Concat(os.Environ(), env.list(),
@@ -85,7 +85,7 @@ func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 
 func TestGuideProgramsWork(t *testing.T) {
 	hub, env := useSharedHub(t)
-	pos := newIntegrator(t, env)
+	pos := newAPIClient(t, env)
 	for language, command := range map[string][]string{"go": {"go", "run", "main.go"}, "python": {"python3", "main.py"},
 		"javascript": {"node", "main.js"},
 		"typescript": {"node", "--experimental-strip-types", "main.ts"}} {

@@ -61,7 +61,7 @@ type listedKey struct {
 // Run lists the keys, the newest first.
 func (c keyList) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		keys, err := accessdb.New(db).ListKeys(ctx, c.Business, 0, listed)
+		keys, err := accessdb.New(db).ListKeys(ctx, c.Business, 0, maxListed)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 
 func TestListenReceivesRealDeliveries(t *testing.T) {
 	secret := webhook.NewSecret()
-	sender := hubSender(t, patience)
+	sender := hubSender(t, waitTimeout)
 	l := startListen(t, "--secret", secret, "--fail-first", "1", "--body")
 	delivery := hubDelivery(l.url+"/hook", secret)
 	failed, accepted := sender.Post(t.Context(), delivery), sender.Post(t.Context(), delivery)
@@ -71,7 +71,7 @@ func TestListenForwardsDeliveries(t *testing.T) {
 	delivery := hubDelivery(l.url, secret)
 	delivery.Headers["Connection"] = "X-Hop"
 	delivery.Headers["X-Hop"] = "1"
-	sender := hubSender(t, patience)
+	sender := hubSender(t, waitTimeout)
 	require.Equal(t, 500, sender.Post(t.Context(), delivery).Status)
 	require.Empty(t, arrived, "what fails first is not forwarded")
 	attempt := sender.Post(t.Context(), delivery)

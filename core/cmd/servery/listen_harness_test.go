@@ -18,10 +18,10 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// listening is a running `servery listen`.
-type listening struct {
+// listenProcess is a running `servery listen`.
+type listenProcess struct {
 	url            string
-	stdout, stderr *transcript
+	stdout, stderr *outputLog
 	end            func() int // Ctrl-C; returns the exit status
 }
 
@@ -29,9 +29,9 @@ var listeningLine = regexp.MustCompile(`^Listening on (http://\S+) `)
 
 // startListen runs the command on a port of its own. When the test ends it is
 // stopped and must not have printed a secret.
-func startListen(t *testing.T, flags ...string) *listening {
+func startListen(t *testing.T, flags ...string) *listenProcess {
 	t.Helper()
-	l := &listening{stdout: newTranscript(listeningLine), stderr: newTranscript(listeningLine)}
+	l := &listenProcess{stdout: newOutputLog(listeningLine), stderr: newOutputLog(listeningLine)}
 	ctx, interrupt := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
@@ -42,7 +42,7 @@ func startListen(t *testing.T, flags ...string) *listening {
 	case l.url = <-l.stderr.found:
 	case status := <-ended:
 		require.FailNow(t, "listen ended", "%d\n%s\n%s", status, l.stdout, l.stderr)
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		require.FailNow(t, "listen does not listen")
 	}
 	l.end = func() int {
@@ -105,12 +105,12 @@ func hubDelivery(url, secret string) webhook.Delivery {
 	}
 }
 
-// full is an output that takes the greeting and nothing more.
-type full struct{ greeted *transcript }
+// failingWriter is an output that takes the greeting and nothing more.
+type failingWriter struct{ output *outputLog }
 
-func (f full) Write(p []byte) (int, error) {
-	if f.greeted.String() == "" {
-		return f.greeted.Write(p)
+func (f failingWriter) Write(p []byte) (int, error) {
+	if f.output.String() == "" {
+		return f.output.Write(p)
 	}
 	return 0, errors.New("no space left on device")
 }

@@ -70,7 +70,7 @@ func TestListenCanDropOrHang(t *testing.T) {
 		}
 		waiting <- err
 	}()
-	eventually(t, patience, func() error {
+	eventually(t, waitTimeout, func() error {
 		if n := strings.Count(hanging.stdout.String(), "no response until the client disconnects"); n < 2 {
 			return fmt.Errorf("%d printed", n)
 		}
@@ -166,7 +166,7 @@ func TestListenPrintsJSON(t *testing.T) {
 	var second, third listen.Line
 	require.NoError(t, json.Unmarshal([]byte(lines[1]), &second))
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &third))
-	require.WithinDuration(t, time.Now(), second.ReceivedAt, patience)
+	require.WithinDuration(t, time.Now(), second.ReceivedAt, waitTimeout)
 	require.JSONEq(t, body, string(second.Body))
 	second.ReceivedAt, second.Body = time.Time{}, nil
 	require.Equal(t, listen.Line{
@@ -191,10 +191,10 @@ func TestListenOnATakenPortSaysSo(t *testing.T) {
 }
 
 func TestListenEndsWhenItCannotPrint(t *testing.T) {
-	greeted, stderr := newTranscript(listeningLine), newTranscript(nil)
+	greeted, stderr := newOutputLog(listeningLine), newOutputLog(nil)
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{full{greeted}, stderr})
+		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{failingWriter{greeted}, stderr})
 	}()
 	exchange(t, signedRequest(t, <-greeted.found, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
 	require.Equal(t, 1, <-ended)

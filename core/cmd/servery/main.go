@@ -14,14 +14,14 @@ import (
 
 func main() {
 	pluginhost.Shim()
-	ctx, stop := signal.NotifyContext(context.Background(), ends()...)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
 }
 
-// ends returns the signals that stop a command gracefully. SIGHUP from a closed terminal is included unless the
+// stopSignals returns the signals that stop a command gracefully. SIGHUP from a closed terminal is included unless the
 // command was started with nohup.
-func ends() []os.Signal {
+func stopSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}

@@ -21,7 +21,7 @@ type migrateUp struct{ databaseFlags }
 
 // Run applies the missing migrations.
 func (c migrateUp) Run(ctx context.Context, out output) error {
-	c.creates = true
+	c.mayCreate = true
 	return c.with(ctx, out, func(db *postgres.DB) error {
 		names, err := schema.MigrateUp(ctx, db)
 		return report(out, "applied", names, err)

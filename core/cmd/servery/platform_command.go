@@ -39,13 +39,13 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 		return err
 	}
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		set, err := c.in(db).SetPlatform(ctx, c.Business, c.Plugin, change, c.Store)
+		set, err := c.pluginDir(db).SetPlatform(ctx, c.Business, c.Plugin, change, c.Store)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(out.stdout, "platform %s of business %d is served by %s\n", c.Name, c.Business, set.ServedBy)
-		if set.Former != set.ServedBy && set.Former != core.ServedByMerchant {
-			fmt.Fprintf(out.stdout, "its settings, endpoints and secrets of %s are removed\n", set.Former)
+		if set.Previous != set.ServedBy && set.Previous != core.ServedByMerchant {
+			fmt.Fprintf(out.stdout, "its settings, endpoints and secrets of %s are removed\n", set.Previous)
 		}
 		if len(set.Missing) > 0 {
 			fmt.Fprintf(out.stdout, "still missing: %s\n", strings.Join(set.Missing, ", "))

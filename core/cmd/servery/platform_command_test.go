@@ -21,7 +21,7 @@ type operator struct{ t *testing.T }
 
 func newOperator(t *testing.T) operator {
 	t.Helper()
-	hubtest.Alone(t)
+	hubtest.Serial(t)
 	t.Setenv("SERVERY_DATABASE_URL", hubtest.DatabaseURL(t))
 	t.Setenv("SERVERY_SECRET_KEY", "0000000000000000000000000000000000000000000000000000000000000000")
 	t.Setenv("SERVERY_PLUGIN_DIR", t.TempDir())
@@ -161,7 +161,7 @@ func TestPluginWithWrongDigestIsNotInstalled(t *testing.T) {
 	o := newOperator(t)
 	source := t.TempDir()
 	installtest.Plugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
-	installtest.Spoil(t, filepath.Join(source, "aggregator-b", "aggregator-b"))
+	installtest.Corrupt(t, filepath.Join(source, "aggregator-b", "aggregator-b"))
 	_, complaints := o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
 	require.Contains(t, complaints, "SHA-256")
 	said, _ := o.run("plugin", "list", "--json")
@@ -214,7 +214,7 @@ func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 	said, complaints = o.run("plugin", "upgrade", built)
 	require.NotContains(t, said, "does not take", complaints)
 
-	openLedger(t, os.Getenv("SERVERY_DATABASE_URL")).do(t,
+	openTestDatabase(t, os.Getenv("SERVERY_DATABASE_URL")).exec(t,
 		`UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
 	said, complaints = o.run("plugin", "upgrade", built)
 	require.Contains(t, said,

@@ -44,7 +44,7 @@ func (c platformList) Run(ctx context.Context, out output) error {
 func printPlatform(to io.Writer, p platforms.Platform, known []core.PlatformAlias) {
 	fmt.Fprintf(to, "%-20s served by %s\n", p.Name, p.ServedBy)
 	if len(known) > 0 {
-		fmt.Fprintf(to, "%20s aliases %s\n", "", strings.Join(texts(known), ", "))
+		fmt.Fprintf(to, "%20s aliases %s\n", "", strings.Join(aliasTexts(known), ", "))
 	}
 	if p.ServedBy != core.ServedByMerchant {
 		fmt.Fprintf(to, "%20s orders accepted by %s\n", "", p.Accept)
@@ -70,7 +70,7 @@ func aliasesOf(platform string, known []core.PlatformAlias) (list []core.Platfor
 	return list
 }
 
-func texts(aliases []core.PlatformAlias) (list []string) {
+func aliasTexts(aliases []core.PlatformAlias) (list []string) {
 	for _, a := range aliases {
 		list = append(list, aliasText(a))
 	}

@@ -108,7 +108,7 @@ func field(t *testing.T, text, name string) string {
 
 func TestPluginCommandsRejectADigestMismatch(t *testing.T) {
 	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
-	installtest.Spoil(t, filepath.Join(dir, "aggregator-c"))
+	installtest.Corrupt(t, filepath.Join(dir, "aggregator-c"))
 	for _, command := range []string{"check", "test", "describe"} {
 		_, complaints, status := pluginKit(t, command, dir)
 		require.NotZero(t, status, command)

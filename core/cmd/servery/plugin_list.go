@@ -61,7 +61,7 @@ func printPlugin(to io.Writer, p hub.ListedPlugin) {
 	}
 }
 
-type pluginLogs struct{ pluginOf }
+type pluginLogs struct{ pluginTarget }
 
 // Run prints the last reported log of a plugin.
 func (c pluginLogs) Run(ctx context.Context, out output) error {

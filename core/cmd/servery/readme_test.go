@@ -46,7 +46,7 @@ func TestREADMESamplesRunAsShown(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
-	pos := newIntegrator(t, env)
+	pos := newAPIClient(t, env)
 	shop := newKey(t, env, pos.business, "channel")
 	const fasterSleep = `set -eu; sleep() { command sleep "$(echo "$1" | awk '{print $1 / 5}')"; }` + "\n"
 	for _, sample := range readmeSamples(t) {
@@ -65,7 +65,7 @@ func TestREADMESamplesRunAsShown(t *testing.T) {
 			continue
 		}
 		// A reader looks a moment after the request that a read follows.
-		require.Eventually(t, func() bool { return sample.matches(run()) }, patience, 50*time.Millisecond,
+		require.Eventually(t, func() bool { return sample.matches(run()) }, waitTimeout, 50*time.Millisecond,
 			sample.command)
 	}
 }

@@ -33,21 +33,21 @@ type simulateFlags struct {
 	JSON     bool            `help:"Print JSON."`
 }
 
-// placeFlags are common to the scenarios that place a number of orders.
-type placeFlags struct {
+// orderFlags are common to the scenarios that place a number of orders.
+type orderFlags struct {
 	Count int     `default:"1" help:"Number of orders."`
 	Rate  float64 `help:"Orders a second, or 0 for one after the other."`
 }
 
 type simulateOrder struct {
 	simulateFlags
-	placeFlags
+	orderFlags
 	Bulk bool `help:"Place bulk orders."`
 }
 
 // Run places orders.
 func (c simulateOrder) Run(ctx context.Context, out output) error {
-	return c.play(ctx, out, func(s *sandbox.Scenario) {
+	return c.runScenario(ctx, out, func(s *sandbox.Scenario) {
 		s.Place(ctx, simulator.OrderSpec{Bulk: c.Bulk}, c.Count, c.Rate)
 	})
 }
@@ -67,12 +67,12 @@ func (c simulateRush) Run(ctx context.Context, out output) error {
 	if c.Count == 0 {
 		c.Count = max(1, int(c.Rate*c.For.Seconds()))
 	}
-	return c.play(ctx, out, func(s *sandbox.Scenario) { s.Place(ctx, simulator.OrderSpec{}, c.Count, c.Rate) })
+	return c.runScenario(ctx, out, func(s *sandbox.Scenario) { s.Place(ctx, simulator.OrderSpec{}, c.Count, c.Rate) })
 }
 
 type simulateRider struct {
 	simulateFlags
-	placeFlags
+	orderFlags
 	Order  []int64       `help:"Move the riders of these orders of the hub, and place none."`
 	Step   time.Duration `default:"500ms" help:"Time between two moves of a rider."`
 	Places int           `default:"5" help:"Number of locations that a rider sends."`
@@ -80,8 +80,8 @@ type simulateRider struct {
 
 // Run places orders and moves their riders.
 func (c simulateRider) Run(ctx context.Context, out output) error {
-	return c.play(ctx, out, func(s *sandbox.Scenario) {
-		orders := existing(c.Order)
+	return c.runScenario(ctx, out, func(s *sandbox.Scenario) {
+		orders := existingOrders(c.Order)
 		if len(orders) == 0 {
 			orders = s.Place(ctx, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}, c.Count,
 				c.Rate)
@@ -92,7 +92,7 @@ func (c simulateRider) Run(ctx context.Context, out output) error {
 
 type simulateCancel struct {
 	simulateFlags
-	placeFlags
+	orderFlags
 	Order []int64 `help:"Cancel these orders of the hub, and place none."`
 	Share float64 `default:"1" help:"Share of the placed orders that is cancelled, up to 1."`
 }
@@ -102,8 +102,8 @@ func (c simulateCancel) Run(ctx context.Context, out output) error {
 	if !(c.Share > 0 && c.Share <= 1) {
 		return errors.New("--share: must be above 0 and at most 1")
 	}
-	return c.play(ctx, out, func(s *sandbox.Scenario) {
-		for _, o := range existing(c.Order) {
+	return c.runScenario(ctx, out, func(s *sandbox.Scenario) {
+		for _, o := range existingOrders(c.Order) {
 			s.Cancel(ctx, o)
 		}
 		if len(c.Order) == 0 {
@@ -114,12 +114,12 @@ func (c simulateCancel) Run(ctx context.Context, out output) error {
 
 type simulateEdit struct {
 	simulateFlags
-	placeFlags
+	orderFlags
 }
 
 // Run places orders and changes them.
 func (c simulateEdit) Run(ctx context.Context, out output) error {
-	return c.play(ctx, out, func(s *sandbox.Scenario) {
+	return c.runScenario(ctx, out, func(s *sandbox.Scenario) {
 		s.Edit(ctx, s.Place(ctx, simulator.OrderSpec{}, c.Count, c.Rate))
 	})
 }

@@ -31,7 +31,7 @@ type faultsList struct{ faultFlags }
 
 // Run shows the active faults.
 func (c faultsList) Run(ctx context.Context, out output) error {
-	return c.switched(ctx, out, func(*postgres.DB, sandbox.FaultClient, core.BusinessID) error { return nil })
+	return c.runAndList(ctx, out, func(*postgres.DB, sandbox.FaultClient, core.BusinessID) error { return nil })
 }
 
 type faultsOn struct {
@@ -41,7 +41,7 @@ type faultsOn struct {
 
 // Run enables all of the faults, or none if one is not valid.
 func (c faultsOn) Run(ctx context.Context, out output) error {
-	return c.switched(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
+	return c.runAndList(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
 		var faults []simulator.Fault
 		for _, text := range c.Fault {
 			f, err := simulator.ParseFault(text)
@@ -74,7 +74,7 @@ type faultsOff struct{ faultFlags }
 
 // Run disables all faults of the business.
 func (c faultsOff) Run(ctx context.Context, out output) error {
-	return c.switched(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
+	return c.runAndList(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
 		change := access.Change{Business: business, Actor: "cli", Action: "sandbox.fault_off", Object: "sandbox"}
 		if err := (consoleview.New(db)).Record(ctx, change); err != nil {
 			return err
@@ -83,8 +83,8 @@ func (c faultsOff) Run(ctx context.Context, out output) error {
 	})
 }
 
-// switched calls do and shows the active faults after it.
-func (f faultFlags) switched(ctx context.Context, out output,
+// runAndList calls do and shows the active faults after it.
+func (f faultFlags) runAndList(ctx context.Context, out output,
 	do func(*postgres.DB, sandbox.FaultClient, core.BusinessID) error) error {
 	business, err := sandbox.BusinessOrDemo(f.Business, f.DataDir)
 	if err != nil {

@@ -50,7 +50,7 @@ func newClient(t *testing.T, library map[string]string) *client {
 
 func newClientOf(t *testing.T, of core.Business, library map[string]string) *client {
 	t.Helper()
-	c := &client{runningHub: theHub(t), t: t, library: library}
+	c := &client{runningHub: sharedHub(t), t: t, library: library}
 	accounts := access.Access{Keys: accessdb.New(c.db), Clock: c.db.Clock()}
 	business, err := accounts.CreateBusiness(t.Context(), of, webhook.NewSecret(), nil)
 	require.NoError(t, err)

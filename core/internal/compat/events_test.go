@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const bistro = `{"categories": [{"ref_id": "mains", "name": "Mains"}],
+const bistroMenu = `{"categories": [{"ref_id": "mains", "name": "Mains"}],
 	"items": [{"ref_id": "dal", "title": "Dal", "price": 9.5, "food_type": "1", "category_ref_ids": ["mains"],
 		"tags": {"default": ["vegan"]}}, {"ref_id": "rice", "title": "Rice", "price": 3}],
 	"option_groups": [{"ref_id": "heat", "title": "Heat", "item_ref_ids": ["dal"]}],
@@ -23,7 +23,7 @@ func newBistro(t *testing.T, library map[string]string) *client {
 	t.Helper()
 	c := newClient(t, library)
 	c.stores("s1")
-	c.applied("s1", bistro)
+	c.applied("s1", bistroMenu)
 	c.subscribe("order_placed", "order_status_update", "rider_status_update")
 	return c
 }

@@ -56,8 +56,8 @@ var (
 	ends     []func() // what stopHub calls, in reverse
 )
 
-// theHub returns the hub of all tests. The first test starts it.
-func theHub(t *testing.T) *runningHub {
+// sharedHub returns the hub of all tests. The first test starts it.
+func sharedHub(t *testing.T) *runningHub {
 	t.Helper()
 	url := hubtest.SharedDatabaseURL(t)
 	startHub.Do(func() {
@@ -103,7 +103,7 @@ func (h *runningHub) start(t *testing.T, url string) {
 	config.CORSOrigins = []string{portal}
 	config.Host, config.PluginMetrics, config.Plugins = host, metrics, host
 	config.Platforms = platforms.New(h.db)
-	config.Rulebook.Vocabulary, err = host.Vocabulary()
+	config.IngestPolicy.Vocabulary, err = host.Vocabulary()
 	require.NoError(t, err)
 	listener := h.listen(t)
 	h.hubURL = "http://" + listener.Addr().String()

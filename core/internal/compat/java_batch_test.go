@@ -45,7 +45,7 @@ func TestJavaBatchSendsRealCatalogues(t *testing.T) {
 	if _, err := os.Stat(realData); err != nil {
 		t.Skip("the bodies are not there")
 	}
-	theHub(t)
+	sharedHub(t)
 	india := core.Business{Name: "Test Kitchen", Country: "IN", Timezone: "Asia/Kolkata", Currency: "INR"}
 	states := core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/Los_Angeles", Currency: "USD"}
 	for name, of := range map[string]core.Business{"stores-california": states, "menu-fastfood": states,

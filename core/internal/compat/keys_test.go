@@ -160,14 +160,14 @@ var requiredKeys = map[core.EventType]string{
 func missing(event string, body any) (problems []string) {
 	for line := range strings.Lines(requiredKeys[core.EventType(event)]) {
 		if path, want, found := strings.Cut(strings.TrimSpace(line), " "); found {
-			problems = append(problems, lacks(body, path, want)...)
+			problems = append(problems, missingKey(body, path, want)...)
 		}
 	}
 	return problems
 }
 
-// lacks follows a path of required keys.
-func lacks(body any, path, want string) []string {
+// missingKey follows a path of required keys.
+func missingKey(body any, path, want string) []string {
 	before, below, inList := strings.Cut(path, "[].")
 	v := body
 	for _, name := range strings.Split(before, ".") {
@@ -188,7 +188,7 @@ func lacks(body any, path, want string) []string {
 	}
 	var problems []string
 	for i, element := range list {
-		for _, problem := range lacks(element, below, want) {
+		for _, problem := range missingKey(element, below, want) {
 			problems = append(problems, fmt.Sprintf("%s[%d] %s", before, i, problem))
 		}
 	}

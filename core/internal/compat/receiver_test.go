@@ -26,10 +26,10 @@ type delivery struct {
 // receiver is the endpoint of a client. It holds each body against the schema of its event and against the keys that
 // receivers read.
 type receiver struct {
-	t   *testing.T
-	url string
-	mu  sync.Mutex
-	got []delivery
+	t        *testing.T
+	url      string
+	mu       sync.Mutex
+	received []delivery
 
 	arrived chan struct{} // closed at the next event
 }
@@ -57,7 +57,7 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.got = append(r.got, delivery{v, request.Header.Clone()})
+	r.received = append(r.received, delivery{v, request.Header.Clone()})
 	close(r.arrived)
 	r.arrived = make(chan struct{})
 }
@@ -66,7 +66,7 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 func (r *receiver) deliveries(event string) (list []delivery, arrived <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, d := range r.got {
+	for _, d := range r.received {
 		if d.header.Get("X-Event-Type") == event {
 			list = append(list, d)
 		}
@@ -80,12 +80,12 @@ func (r *receiver) await(event string, is func(value) bool) value {
 	return r.awaitDelivery(event, is).value
 }
 
-// patience bounds how long a test waits for an event.
-const patience = 30 * time.Second
+// waitTimeout bounds how long a test waits for an event.
+const waitTimeout = 30 * time.Second
 
 func (r *receiver) awaitDelivery(event string, is func(value) bool) delivery {
 	r.t.Helper()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(waitTimeout)
 	defer late.Stop()
 	for {
 		list, arrived := r.deliveries(event)

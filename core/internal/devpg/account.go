@@ -77,15 +77,15 @@ func (a account) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// reaches reports whether the account may pass through dir and all its
+// canReach reports whether the account may pass through dir and all its
 // parents. It looks at the mode bits only; access lists are not consulted.
-func (a account) reaches(dir string) bool {
+func (a account) canReach(dir string) bool {
 	if !a.switched {
 		return true
 	}
 	for {
 		info, err := os.Stat(dir)
-		if err != nil || !a.passes(info) {
+		if err != nil || !a.canTraverse(info) {
 			return false
 		}
 		parent := filepath.Dir(dir)
@@ -96,7 +96,7 @@ func (a account) reaches(dir string) bool {
 	}
 }
 
-func (a account) passes(info os.FileInfo) bool {
+func (a account) canTraverse(info os.FileInfo) bool {
 	uid, gid := ownerOf(info)
 	switch {
 	case uid == a.uid:
@@ -107,8 +107,8 @@ func (a account) passes(info os.FileInfo) bool {
 	return info.Mode()&0o001 != 0
 }
 
-// own hands a file or directory that root made to the account.
-func (a account) own(path string) error {
+// chown hands a file or directory that root made to the account.
+func (a account) chown(path string) error {
 	if !a.switched {
 		return nil
 	}

@@ -30,9 +30,9 @@ type search struct {
 	globs []string // directories of binaries
 }
 
-// usualPlaces are the directories packages and installers use and leave out of
+// defaultBinaryDirs are the directories packages and installers use and leave out of
 // the PATH: Debian, Red Hat, Homebrew, source builds, Postgres.app.
-func usualPlaces() []string {
+func defaultBinaryDirs() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
 		"/usr/pgsql-*/bin",
@@ -43,13 +43,13 @@ func usualPlaces() []string {
 	}
 }
 
-// all lists the usable binaries: those in the PATH in its order, as whoever
+// find lists the usable binaries: those in the PATH in its order, as whoever
 // set it wants, then the others with the newest first. Binaries the account
 // cannot reach are left out.
-func (s search) all(ctx context.Context, who account, extra ...string) []binaries {
+func (s search) find(ctx context.Context, who account, extra ...string) []binaries {
 	var found []binaries
 	add := func(dir string) {
-		if b, ok := inspect(ctx, dir); ok && who.reaches(b.dir) && !slices.Contains(found, b) {
+		if b, ok := inspect(ctx, dir); ok && who.canReach(b.dir) && !slices.Contains(found, b) {
 			found = append(found, b)
 		}
 	}
@@ -117,9 +117,9 @@ func leadingNumber(text string) (int, bool) {
 	return n, err == nil
 }
 
-// choose picks the first binaries that can run a cluster of the major version,
+// selectBinaries picks the first binaries that can run a cluster of the major version,
 // or a new cluster when major is 0.
-func choose(found []binaries, major int) (binaries, bool) {
+func selectBinaries(found []binaries, major int) (binaries, bool) {
 	for _, b := range found {
 		if b.major == major || major == 0 && b.major >= minMajor {
 			return b, true

@@ -25,7 +25,7 @@ func fakeBinaries(t *testing.T, dir string, major int) {
 
 func TestMissingBinariesAreExplained(t *testing.T) {
 	t.Parallel()
-	cfg := fast(dataDir(t))
+	cfg := fastConfig(dataDir(t))
 	cfg.machine = &machine{fallbackRoot: "/var/lib"}
 	_, err := Start(t.Context(), cfg)
 	require.ErrorContains(t, err, "PostgreSQL 14 or newer (postgres and initdb) is missing, none found")
@@ -45,29 +45,29 @@ func TestBinarySearchOrderAndSymlinks(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(dir, "lib", "14", "bin", "postgres"), filepath.Join(links, "postgres")))
 
 	s := search{path: filepath.Join(dir, "none") + ":" + links, globs: []string{filepath.Join(dir, "lib", "*", "bin")}}
-	found := s.all(t.Context(), ownAccount())
+	found := s.find(t.Context(), ownAccount())
 	require.Len(t, found, 3)
 	assert.Equal(t, filepath.Join(dir, "lib", "14", "bin", "initdb"), found[0].initdb(), "the PATH goes first")
 	assert.Equal(t, 16, found[1].major)
 
 	for want, major := range map[int]int{0: 14, 16: 16, 9: 9} {
-		b, ok := choose(found, want)
+		b, ok := selectBinaries(found, want)
 		require.True(t, ok)
 		assert.Equal(t, major, b.major)
 	}
-	_, ok := choose(found, 15)
+	_, ok := selectBinaries(found, 15)
 	assert.False(t, ok)
-	_, ok = choose(found[2:], 0)
+	_, ok = selectBinaries(found[2:], 0)
 	assert.False(t, ok, "too old for a new cluster")
 }
 
 func TestClusterOfAnotherVersionIsExplained(t *testing.T) {
 	t.Parallel()
-	s := start(t, fast(dataDir(t)))
+	s := start(t, fastConfig(dataDir(t)))
 	require.NoError(t, s.Close(t.Context()))
-	version := filepath.Join(s.at.cluster(), "PG_VERSION")
+	version := filepath.Join(s.layout.cluster(), "PG_VERSION")
 	require.NoError(t, os.WriteFile(version, []byte("13\n"), 0o600))
-	_, err := Start(t.Context(), fast(s.at.data))
+	_, err := Start(t.Context(), fastConfig(s.layout.data))
 	require.ErrorContains(t, err, "was made by PostgreSQL 13, which is missing (found ")
 	assert.ErrorContains(t, err, "install PostgreSQL 13")
 }
@@ -75,23 +75,23 @@ func TestClusterOfAnotherVersionIsExplained(t *testing.T) {
 func TestInstallersAreTriedInTurn(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	at := place{data: dir, base: dir, owner: ownAccount()}
-	cfg := fast(dir)
+	at := layout{data: dir, base: dir, owner: ownAccount()}
+	cfg := fastConfig(dir)
 	cfg.Install = true
-	broken := installer{name: "broken", install: func(context.Context, *slog.Logger, place, int) error {
+	broken := installer{name: "broken", install: func(context.Context, *slog.Logger, layout, int) error {
 		return errors.New("no network")
 	}}
 	cfg.machine = &machine{installers: []installer{broken}}
-	_, err := provide(t.Context(), cfg, at)
+	_, err := ensureBinaries(t.Context(), cfg, at)
 	require.ErrorContains(t, err, "broken: no network")
 	assert.ErrorContains(t, err, "SERVERY_DATABASE_URL")
 
 	cfg.machine.installers = append(cfg.machine.installers,
-		installer{name: "works", install: func(_ context.Context, _ *slog.Logger, at place, _ int) error {
+		installer{name: "works", install: func(_ context.Context, _ *slog.Logger, at layout, _ int) error {
 			fakeBinaries(t, filepath.Join(at.binaries(), "17", "bin"), 17)
 			return nil
 		}})
-	b, err := provide(t.Context(), cfg, at)
+	b, err := ensureBinaries(t.Context(), cfg, at)
 	require.NoError(t, err)
 	assert.Equal(t, 17, b.major)
 }

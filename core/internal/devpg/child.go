@@ -17,7 +17,7 @@ type child struct {
 // launch starts the server process, detached from us: it outlives a Ctrl-C and
 // our death, and is stopped by the last user's Close. What a dead server left
 // behind is cleared away; the caller has seen that none runs.
-func launch(at place, bins binaries) (*child, error) {
+func launch(at layout, bins binaries) (*child, error) {
 	dir := at.socketDir()
 	if err := makeSocketDir(dir, at.owner); err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func launch(at place, bins binaries) (*child, error) {
 	return c, nil
 }
 
-// death tells why the server died; call it after exited is closed.
-func (c *child) death(logPath string) error {
+// exitError tells why the server died; call it after exited is closed.
+func (c *child) exitError(logPath string) error {
 	status := "exit status 0"
 	if c.status != nil {
 		status = c.status.Error()
@@ -65,8 +65,8 @@ func (c *child) death(logPath string) error {
 		status, logPath, logTail(logPath, c.logBegin))
 }
 
-// reaped waits until the dead process is reaped.
-func (c *child) reaped(ctx context.Context) {
+// awaitReaped waits until the dead process is reaped.
+func (c *child) awaitReaped(ctx context.Context) {
 	select {
 	case <-c.exited:
 	case <-ctx.Done():

@@ -21,10 +21,10 @@ func clusterMajor(cluster string) int {
 	return major
 }
 
-// complete reports whether there is a whole cluster. initdb works in a
+// clusterExists reports whether there is a whole cluster. initdb works in a
 // directory of another name, so a cluster that lacks its control file was not
 // made by this package or was damaged.
-func complete(cluster string) bool {
+func clusterExists(cluster string) bool {
 	_, err := os.Stat(filepath.Join(cluster, "global", "pg_control"))
 	return err == nil && clusterMajor(cluster) != 0
 }
@@ -32,24 +32,24 @@ func complete(cluster string) bool {
 // createCluster runs initdb in a directory beside the cluster and renames it
 // when everything is done: what a killed initdb leaves is never taken for a
 // cluster. It does nothing when the cluster exists.
-func createCluster(ctx context.Context, log *slog.Logger, at place, bins binaries, cfg Config) error {
-	if complete(at.cluster()) {
+func createCluster(ctx context.Context, log *slog.Logger, at layout, bins binaries, cfg Config) error {
+	if clusterExists(at.cluster()) {
 		return nil
 	}
 	if err := at.prepare(); err != nil {
 		return err
 	}
-	if err := setAside(log, at.cluster()); err != nil {
+	if err := moveAside(log, at.cluster()); err != nil {
 		return err
 	}
-	sweep(log, at.cluster())
+	removeLeftovers(log, at.cluster())
 
 	dir, err := os.MkdirTemp(at.base, filepath.Base(at.cluster())+".init-*")
 	if err != nil {
 		return fmt.Errorf("create cluster: %w", err)
 	}
 	log.Info("creating the database cluster", "dir", at.cluster(), "postgresql", bins.major)
-	if err := fill(ctx, at.owner, bins, dir, cfg); err != nil {
+	if err := initCluster(ctx, at.owner, bins, dir, cfg); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := os.Rename(dir, at.cluster()); err != nil {
@@ -58,10 +58,10 @@ func createCluster(ctx context.Context, log *slog.Logger, at place, bins binarie
 	return syncDir(at.base)
 }
 
-// fill makes a cluster in an empty directory.
-func fill(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
-	sync := durable(cfg.Settings)
-	if err := owner.own(dir); err != nil {
+// initCluster makes a cluster in an empty directory.
+func initCluster(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
+	sync := fsyncEnabled(cfg.Settings)
+	if err := owner.chown(dir); err != nil {
 		return err
 	}
 	out, err := initdb(ctx, owner, bins, dir, "C.UTF-8", sync)
@@ -79,7 +79,7 @@ func fill(ctx context.Context, owner account, bins binaries, dir string, cfg Con
 	if err := replaceFile(filepath.Join(dir, "postgresql.conf"), conf, owner); err != nil {
 		return err
 	}
-	if err := replaceFile(filepath.Join(dir, "pg_hba.conf"), []byte(rules), owner); err != nil {
+	if err := replaceFile(filepath.Join(dir, "pg_hba.conf"), []byte(hbaConf), owner); err != nil {
 		return err
 	}
 	return createRoles(ctx, owner, bins, dir, cfg)
@@ -96,9 +96,9 @@ func initdb(ctx context.Context, owner account, bins binaries, dir, locale strin
 	return run(ctx, owner, bins.initdb(), args...)
 }
 
-// setAside moves away what stands at the cluster's name but is none. It is not
+// moveAside moves away what stands at the cluster's name but is none. It is not
 // deleted, as it may be all that is left of somebody's data.
-func setAside(log *slog.Logger, cluster string) error {
+func moveAside(log *slog.Logger, cluster string) error {
 	entries, err := os.ReadDir(cluster)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -116,9 +116,9 @@ func setAside(log *slog.Logger, cluster string) error {
 	return nil
 }
 
-// sweep deletes what killed runs of initdb left. Such a run may have lost only
+// removeLeftovers deletes what killed runs of initdb left. Such a run may have lost only
 // its parent and still be writing, hence a failure is no more than untidy.
-func sweep(log *slog.Logger, cluster string) {
+func removeLeftovers(log *slog.Logger, cluster string) {
 	left, _ := filepath.Glob(cluster + ".init-*")
 	for _, dir := range left {
 		if err := os.RemoveAll(dir); err != nil {

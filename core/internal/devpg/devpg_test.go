@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if _, err := Start(context.Background(), fast(dir)); err != nil {
+	if _, err := Start(context.Background(), fastConfig(dir)); err != nil {
 		_, _ = os.Stdout.WriteString(err.Error() + "\n")
 		os.Exit(1)
 	}
@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// fast is a configuration without durability: no test pulls the plug.
-func fast(dir string) Config {
+// fastConfig is a configuration without durability: no test pulls the plug.
+func fastConfig(dir string) Config {
 	return Config{
 		DataDir:  dir,
 		Testing:  true,
@@ -119,7 +119,7 @@ func queryAs(t *testing.T, dsn, text string) string {
 	return out
 }
 
-func pidOf(s *Server) int { return readPidfile(s.at.cluster()).pid }
+func pidOf(s *Server) int { return readPidfile(s.layout.cluster()).pid }
 
 func kill(t *testing.T, s *Server) {
 	t.Helper()
@@ -127,12 +127,12 @@ func kill(t *testing.T, s *Server) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	require.True(t, awaitExit(ctx, pid, s.at.cluster()))
+	require.True(t, awaitExit(ctx, pid, s.layout.cluster()))
 }
 
 func TestStartServesAndCloseStops(t *testing.T) {
 	t.Parallel()
-	s := start(t, fast(filepath.Join(dataDir(t), "deep", ".servery")))
+	s := start(t, fastConfig(filepath.Join(dataDir(t), "deep", ".servery")))
 	pid := pidOf(s)
 
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
@@ -153,7 +153,7 @@ func TestStartServesAndCloseStops(t *testing.T) {
 	assert.Equal(t, pid, session, "a Ctrl-C for our process group must not reach it")
 
 	require.NoError(t, s.Close(t.Context()))
-	assert.False(t, exists(pid), "stopped and reaped")
+	assert.False(t, processExists(pid), "stopped and reaped")
 	assert.NoDirExists(t, filepath.Dir(s.Socket()))
 	require.NoError(t, s.Close(t.Context()), "closing twice")
 }
@@ -161,30 +161,30 @@ func TestStartServesAndCloseStops(t *testing.T) {
 func TestDataSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	s := start(t, fast(dir))
+	s := start(t, fastConfig(dir))
 	query(t, s, "SELECT lo_from_bytea(4711, 'kept')::text")
 	require.NoError(t, s.Close(t.Context()))
 
-	s = start(t, fast(dir))
+	s = start(t, fastConfig(dir))
 	assert.Equal(t, "kept", query(t, s, "SELECT convert_from(lo_get(4711), 'UTF8')"))
 }
 
 func TestSecondStartJoinsAndLastCloseStops(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	first := start(t, fast(dir))
+	first := start(t, fastConfig(dir))
 	pid := pidOf(first)
-	cfg := fast(dir)
+	cfg := fastConfig(dir)
 	cfg.machine = &machine{} // joining needs no binaries
 	second := start(t, cfg)
 	assert.Equal(t, pid, pidOf(second))
 	assert.Equal(t, first.DSN(), second.DSN())
 
 	require.NoError(t, first.Close(t.Context()))
-	assert.True(t, serves(pid, second.at.cluster()))
+	assert.True(t, isServer(pid, second.layout.cluster()))
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
 	require.NoError(t, second.Close(t.Context()))
-	assert.False(t, serves(pid, second.at.cluster()))
+	assert.False(t, isServer(pid, second.layout.cluster()))
 }
 
 func TestConcurrentStartsShareOneServer(t *testing.T) {
@@ -193,7 +193,7 @@ func TestConcurrentStartsShareOneServer(t *testing.T) {
 	servers := make(chan *Server, 4)
 	for range cap(servers) {
 		go func() {
-			s, err := Start(context.Background(), fast(dir))
+			s, err := Start(context.Background(), fastConfig(dir))
 			assert.NoError(t, err)
 			servers <- s
 		}()
@@ -215,7 +215,7 @@ func TestConcurrentStartsShareOneServer(t *testing.T) {
 		assert.NoError(t, <-done)
 	}
 	for pid := range pids {
-		assert.False(t, serves(pid, all[0].at.cluster()))
+		assert.False(t, isServer(pid, all[0].layout.cluster()))
 	}
 }
 
@@ -237,11 +237,11 @@ func TestJoinsServerOfKilledProcess(t *testing.T) {
 	pid := readPidfile(cluster).pid
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	require.True(t, serves(pid, cluster), "the server outlives the process that started it")
+	require.True(t, isServer(pid, cluster), "the server outlives the process that started it")
 
-	s := start(t, fast(dir))
+	s := start(t, fastConfig(dir))
 	assert.Equal(t, pid, pidOf(s))
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
 	require.NoError(t, s.Close(t.Context()))
-	assert.False(t, serves(pid, cluster))
+	assert.False(t, isServer(pid, cluster))
 }

@@ -39,7 +39,7 @@ func downloadVersion(major int) (embeddedpostgres.PostgresVersion, bool) {
 // download fetches binaries from Maven Central into the place of the cluster,
 // where the server's user can reach them. The library cannot be interrupted:
 // when ctx ends, a download under way goes on until it fails or succeeds.
-func download(ctx context.Context, log *slog.Logger, at place, major int) error {
+func download(ctx context.Context, log *slog.Logger, at layout, major int) error {
 	if major == 0 {
 		major = newestDownload
 	}
@@ -89,12 +89,12 @@ func fetch(repository, target string, version embeddedpostgres.PostgresVersion) 
 	for _, rest := range []string{"archive", "runtime"} {
 		_ = os.RemoveAll(filepath.Join(target, rest))
 	}
-	return openTree(target)
+	return makeReadable(target)
 }
 
-// openTree lets every user read the binaries, whatever the umask was: root
+// makeReadable lets every user read the binaries, whatever the umask was: root
 // does not run them itself.
-func openTree(root string) error {
+func makeReadable(root string) error {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Type()&fs.ModeSymlink != 0 {
 			return err

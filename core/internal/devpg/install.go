@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// provide returns binaries for the cluster at the place, which it installs
+// ensureBinaries returns binaries for the cluster at the place, which it installs
 // when there are none and that is allowed.
-func provide(ctx context.Context, cfg Config, at place) (binaries, error) {
+func ensureBinaries(ctx context.Context, cfg Config, at layout) (binaries, error) {
 	major := clusterMajor(at.cluster())
 	extra := filepath.Join(at.binaries(), "*", "bin")
-	found := cfg.machine.search.all(ctx, at.owner, extra)
-	if b, ok := choose(found, major); ok {
+	found := cfg.machine.search.find(ctx, at.owner, extra)
+	if b, ok := selectBinaries(found, major); ok {
 		return b, nil
 	}
 	if err := ctx.Err(); err != nil { // what is there may not have been found for that
 		return binaries{}, fmt.Errorf("looking for PostgreSQL: %w", err)
 	}
 	if !cfg.Install {
-		return binaries{}, missing(at, major, found, nil)
+		return binaries{}, missingError(at, major, found, nil)
 	}
-	ctx, cancel := bounded(ctx, installWait)
+	ctx, cancel := withDefaultTimeout(ctx, installWait)
 	defer cancel()
 	var failures []error
 	for _, in := range cfg.machine.installers {
@@ -38,16 +38,16 @@ func provide(ctx context.Context, cfg Config, at place) (binaries, error) {
 		}
 		// Looked for even after a failure: a package may be there although
 		// the last step of its installation went wrong.
-		found = cfg.machine.search.all(ctx, at.owner, extra)
-		if b, ok := choose(found, major); ok {
+		found = cfg.machine.search.find(ctx, at.owner, extra)
+		if b, ok := selectBinaries(found, major); ok {
 			return b, nil
 		}
 	}
-	return binaries{}, missing(at, major, found, errors.Join(failures...))
+	return binaries{}, missingError(at, major, found, errors.Join(failures...))
 }
 
-// missing is the one error for absent binaries: what lacks and how to mend it.
-func missing(at place, major int, found []binaries, cause error) error {
+// missingError is the one error for absent binaries: what lacks and how to mend it.
+func missingError(at layout, major int, found []binaries, cause error) error {
 	what := fmt.Sprintf("PostgreSQL %d or newer (postgres and initdb) is missing, %s", minMajor, describe(found))
 	which := fmt.Sprintf("PostgreSQL %d+", minMajor)
 	if major != 0 {
@@ -85,7 +85,7 @@ var aptNeeds = []string{"HOME", "http_proxy", "https_proxy", "ftp_proxy", "all_p
 
 // aptInstall installs PostgreSQL on Debian and its descendants, as root or by
 // a sudo that asks nothing.
-func aptInstall(ctx context.Context, log *slog.Logger, _ place, major int) error {
+func aptInstall(ctx context.Context, log *slog.Logger, _ layout, major int) error {
 	if major != 0 {
 		return fmt.Errorf("the distribution has another version than %d", major)
 	}

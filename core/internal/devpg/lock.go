@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const lockTick = 25 * time.Millisecond
+const lockInterval = 25 * time.Millisecond
 
 // fileLock is an flock on a file. The kernel frees it when the process dies,
 // however it dies, which is why no pid is written anywhere.
@@ -21,7 +21,7 @@ type fileLock struct {
 // acquire takes the lock, shared or exclusive, and waits for it until ctx
 // ends. waiting, when given, is called once when the lock is not free at once.
 func acquire(ctx context.Context, path string, how int, waiting func()) (*fileLock, error) {
-	tick := time.NewTicker(lockTick)
+	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
 	for {
 		lock, err := openAndTry(path, how)
@@ -56,7 +56,7 @@ func openAndTry(path string, how int) (*fileLock, error) {
 		lock.release()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	if !ok || !lock.current() {
+	if !ok || !lock.isCurrent() {
 		lock.release()
 		return nil, nil
 	}
@@ -79,9 +79,9 @@ func (l *fileLock) try(how int) (bool, error) {
 	}
 }
 
-// current reports whether the locked file is still the one at its path; a lock
+// isCurrent reports whether the locked file is still the one at its path; a lock
 // on a deleted file guards nothing.
-func (l *fileLock) current() bool {
+func (l *fileLock) isCurrent() bool {
 	mine, err := l.file.Stat()
 	if err != nil {
 		return false

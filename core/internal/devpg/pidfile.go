@@ -63,7 +63,7 @@ func clearPidfile(cluster string, owner account) error {
 			return fmt.Errorf("remove unreadable postmaster.pid: %w", err)
 		}
 		return nil
-	case !exists(file.pid):
+	case !processExists(file.pid):
 		return nil
 	}
 	lines := append([]string{strconv.Itoa(os.Getpid())}, file.lines[1:]...)
@@ -82,7 +82,7 @@ func replaceFile(path string, content []byte, owner account) error {
 		err = closeErr
 	}
 	if err == nil {
-		err = owner.own(file.Name())
+		err = owner.chown(file.Name())
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), path)

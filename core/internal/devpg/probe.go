@@ -17,15 +17,15 @@ const (
 	maxMessage      = 1 << 20
 )
 
-// answer is what a server says to a startup packet.
-type answer int
+// probeResult is what a server says to a startup packet.
+type probeResult int
 
 const (
-	answerAbsent  answer = iota // nobody listens
-	answerSilent                // somebody listens but does not answer (yet)
-	answerBusy                  // starting up, recovering or shutting down
-	answerRefused               // it runs, but does not want us
-	answerReady
+	probeAbsent  probeResult = iota // nobody listens
+	probeSilent                     // somebody listens but does not answer (yet)
+	probeBusy                       // starting up, recovering or shutting down
+	probeRefused                    // it runs, but does not want us
+	probeReady
 )
 
 // serverError is an ErrorResponse of the server.
@@ -35,10 +35,10 @@ func (e *serverError) Error() string { return e.message + " (SQLSTATE " + e.code
 
 // probe asks the server at the socket for a session, and gives up when the server asks
 // for the password: it is up. The error goes with answerRefused, which waiting does not change.
-func probe(ctx context.Context, socket string) (answer, error) {
+func probe(ctx context.Context, socket string) (probeResult, error) {
 	s, err := dial(ctx, socket)
 	if err != nil {
-		return answerAbsent, nil
+		return probeAbsent, nil
 	}
 	defer s.conn.Close()
 	refusal, err := s.startup()
@@ -46,17 +46,17 @@ func probe(ctx context.Context, socket string) (answer, error) {
 	case err != nil:
 		// A server that goes away in the middle is as good as one not there
 		// yet: the caller looks again.
-		return answerSilent, nil
+		return probeSilent, nil
 	case refusal == nil:
-		return answerReady, nil
+		return probeReady, nil
 	}
 	switch refusal.code {
 	case "57P03", "57P01", "57P02": // cannot connect now, shutdown, crash
-		return answerBusy, nil
+		return probeBusy, nil
 	case "53300": // too many connections: others are being served
-		return answerReady, nil
+		return probeReady, nil
 	}
-	return answerRefused, fmt.Errorf("private PostgreSQL at %s rejects the role %s: %w", socket, roleName, refusal)
+	return probeRefused, fmt.Errorf("private PostgreSQL at %s rejects the role %s: %w", socket, roleName, refusal)
 }
 
 // session is as much of the PostgreSQL protocol as is needed to see that a
@@ -91,11 +91,11 @@ func (s *session) startup() (refusal *serverError, err error) {
 	if _, err := s.conn.Write(append(packet, params...)); err != nil {
 		return nil, err
 	}
-	return s.firstAnswer()
+	return s.firstResponse()
 }
 
-// firstAnswer reads until the server asks for the password, or refuses.
-func (s *session) firstAnswer() (*serverError, error) {
+// firstResponse reads until the server asks for the password, or refuses.
+func (s *session) firstResponse() (*serverError, error) {
 	for {
 		kind, body, err := s.receive()
 		if err != nil {

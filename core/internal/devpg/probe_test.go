@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// speaker answers every startup packet with the same bytes.
-func speaker(t *testing.T, reply string) string {
+// fakeServer answers every startup packet with the same bytes.
+func fakeServer(t *testing.T, reply string) string {
 	t.Helper()
 	socket := filepath.Join(dataDir(t), "s")
 	listener, err := net.Listen("unix", socket)
@@ -37,22 +37,22 @@ func refusal(code string) string {
 
 func TestProbeDistinguishesServerStates(t *testing.T) {
 	t.Parallel()
-	for reply, want := range map[string]answer{
-		refusal("57P03"):                    answerBusy,
-		refusal("53300"):                    answerReady,
-		"R\x00\x00\x00\x08\x00\x00\x00\x0a": answerReady,
-		"":                                  answerSilent,
-		"HTTP/1.1 400 Bad Request":          answerSilent,
+	for reply, want := range map[string]probeResult{
+		refusal("57P03"):                    probeBusy,
+		refusal("53300"):                    probeReady,
+		"R\x00\x00\x00\x08\x00\x00\x00\x0a": probeReady,
+		"":                                  probeSilent,
+		"HTTP/1.1 400 Bad Request":          probeSilent,
 	} {
-		got, err := probe(t.Context(), speaker(t, reply))
+		got, err := probe(t.Context(), fakeServer(t, reply))
 		require.NoError(t, err)
 		assert.Equal(t, want, got, "%q", reply)
 	}
 	got, err := probe(t.Context(), filepath.Join(dataDir(t), "none"))
 	require.NoError(t, err)
-	assert.Equal(t, answerAbsent, got)
+	assert.Equal(t, probeAbsent, got)
 
-	got, err = probe(t.Context(), speaker(t, refusal("28000")))
-	assert.Equal(t, answerRefused, got)
+	got, err = probe(t.Context(), fakeServer(t, refusal("28000")))
+	assert.Equal(t, probeRefused, got)
 	assert.ErrorContains(t, err, "28000")
 }

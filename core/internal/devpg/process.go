@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// exists reports whether any process has the pid.
-func exists(pid int) bool {
+// processExists reports whether any process has the pid.
+func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// serves reports whether the process is a PostgreSQL server on the cluster. A
+// isServer reports whether the process is a PostgreSQL server on the cluster. A
 // pid alone proves nothing, it may have been given to another process; and a
 // dead server whose parent does not reap it counts as gone.
-func serves(pid int, cluster string) bool {
-	if pid <= 0 || !exists(pid) {
+func isServer(pid int, cluster string) bool {
+	if pid <= 0 || !processExists(pid) {
 		return false
 	}
 	if raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err == nil {
@@ -55,11 +55,11 @@ func environment(also ...string) []string {
 // run runs a command as the account and returns its output with the error. The
 // command and its children are killed when ctx ends.
 func run(ctx context.Context, who account, name string, args ...string) (string, error) {
-	return feed(ctx, who, "", name, args...)
+	return runWithInput(ctx, who, "", name, args...)
 }
 
-// feed is run with a text for the standard input of the command.
-func feed(ctx context.Context, who account, input, name string, args ...string) (string, error) {
+// runWithInput is run with a text for the standard input of the command.
+func runWithInput(ctx context.Context, who account, input, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = "/" // our own may be closed to the account
 	cmd.Env = environment()
@@ -80,7 +80,7 @@ func feed(ctx context.Context, who account, input, name string, args ...string) 
 
 // signal sends sig to a server of the cluster; one that is gone is no error.
 func signal(pid int, cluster string, sig syscall.Signal) error {
-	if !serves(pid, cluster) {
+	if !isServer(pid, cluster) {
 		return nil
 	}
 	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -92,9 +92,9 @@ func signal(pid int, cluster string, sig syscall.Signal) error {
 // awaitExit waits until the process no longer serves the cluster and reports
 // whether that happened before ctx ended.
 func awaitExit(ctx context.Context, pid int, cluster string) bool {
-	tick := time.NewTicker(stateTick)
+	tick := time.NewTicker(stateInterval)
 	defer tick.Stop()
-	for serves(pid, cluster) {
+	for isServer(pid, cluster) {
 		select {
 		case <-ctx.Done():
 			return false

@@ -19,12 +19,12 @@ import (
 func TestStartRecoversFromKilledServer(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	first := start(t, fast(dir))
+	first := start(t, fastConfig(dir))
 	query(t, first, "SELECT lo_from_bytea(4711, 'kept')::text")
 	dead := pidOf(first)
 	kill(t, first)
 
-	second := start(t, fast(dir))
+	second := start(t, fastConfig(dir))
 	assert.NotEqual(t, dead, pidOf(second))
 	assert.Equal(t, "kept", query(t, second, "SELECT convert_from(lo_get(4711), 'UTF8')"))
 	// The first use counts on, as the address is the same.
@@ -32,9 +32,9 @@ func TestStartRecoversFromKilledServer(t *testing.T) {
 	assert.Equal(t, "1", query(t, first, "SELECT 1::text"))
 }
 
-// innocent runs a process as the server's user: PostgreSQL takes only pids it
+// unrelatedProcess runs a process as the server's user: PostgreSQL takes only pids it
 // may signal for living servers.
-func innocent(t *testing.T, who account) int {
+func unrelatedProcess(t *testing.T, who account) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "300")
 	cmd.Dir = "/"
@@ -49,8 +49,8 @@ func innocent(t *testing.T, who account) int {
 
 func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 	t.Parallel()
-	s := start(t, fast(dataDir(t)))
-	pidPath := filepath.Join(s.at.cluster(), "postmaster.pid")
+	s := start(t, fastConfig(dataDir(t)))
+	pidPath := filepath.Join(s.layout.cluster(), "postmaster.pid")
 	lock := s.Socket() + ".lock"
 	pidText, err := os.ReadFile(pidPath)
 	require.NoError(t, err)
@@ -58,24 +58,24 @@ func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 	require.NoError(t, err)
 	pid := strconv.Itoa(pidOf(s))
 	kill(t, s)
-	other := innocent(t, s.at.owner)
+	other := unrelatedProcess(t, s.layout.owner)
 	for path, text := range map[string][]byte{pidPath: pidText, lock: lockText} {
 		forged := strings.Replace(string(text), pid, strconv.Itoa(other), 1)
 		require.NoError(t, os.WriteFile(path, []byte(forged), 0o600))
 	}
 	require.NoError(t, s.Close(t.Context()))
-	require.True(t, exists(other))
+	require.True(t, processExists(other))
 
-	again := start(t, fast(s.at.data))
+	again := start(t, fastConfig(s.layout.data))
 	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
-	assert.True(t, exists(other), "the other process is left alone")
+	assert.True(t, processExists(other), "the other process is left alone")
 }
 
 // A backend in the middle of a query does not notice the death of its server
 // at once; a second server beside it would ruin the data.
 func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	t.Parallel()
-	s := start(t, fast(dataDir(t)))
+	s := start(t, fastConfig(dataDir(t)))
 	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(s.DSN())))
 	defer db.Close()
 	busy := make(chan struct{})
@@ -89,9 +89,9 @@ func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	}, 10*time.Second, 50*time.Millisecond)
 	kill(t, s)
 
-	again := start(t, fast(s.at.data))
+	again := start(t, fastConfig(s.layout.data))
 	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
-	log, err := os.ReadFile(s.at.logPath())
+	log, err := os.ReadFile(s.layout.logPath())
 	require.NoError(t, err)
 	assert.Contains(t, string(log), "pre-existing shared memory block")
 	<-busy
@@ -99,10 +99,10 @@ func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 
 func TestStartSurvivesAnEmptyPidfile(t *testing.T) {
 	t.Parallel()
-	s := start(t, fast(dataDir(t)))
+	s := start(t, fastConfig(dataDir(t)))
 	kill(t, s)
-	require.NoError(t, os.WriteFile(filepath.Join(s.at.cluster(), "postmaster.pid"), nil, 0o600))
-	again := start(t, fast(s.at.data))
+	require.NoError(t, os.WriteFile(filepath.Join(s.layout.cluster(), "postmaster.pid"), nil, 0o600))
+	again := start(t, fastConfig(s.layout.data))
 	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
 }
 
@@ -113,7 +113,7 @@ func TestIncompleteInitdbIsRepeated(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, half, "global"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, half, "PG_VERSION"), []byte("15\n"), 0o600))
 	}
-	s := start(t, fast(dir))
+	s := start(t, fastConfig(dir))
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
 	assert.NoDirExists(t, filepath.Join(dir, "postgres.init-123"))
 	aside, err := filepath.Glob(filepath.Join(dir, "postgres.broken-*"))
@@ -124,16 +124,16 @@ func TestIncompleteInitdbIsRepeated(t *testing.T) {
 func TestServerOfDeletedDataDirIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	first := start(t, fast(dir))
+	first := start(t, fastConfig(dir))
 	orphan := pidOf(first)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, entry := range entries {
 		removeUsed(t, filepath.Join(dir, entry.Name()))
 	}
-	second := start(t, fast(dir))
+	second := start(t, fastConfig(dir))
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
-	assert.False(t, serves(orphan, first.at.cluster()))
+	assert.False(t, isServer(orphan, first.layout.cluster()))
 
 	require.NoError(t, first.Close(t.Context()))
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"), "an old use must not stop the new server")
@@ -148,28 +148,28 @@ func removeUsed(t *testing.T, path string) {
 func TestCloseAfterDataDirIsDeleted(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	s := start(t, fast(dir))
+	s := start(t, fastConfig(dir))
 	pid := pidOf(s)
 	removeUsed(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 	defer cancel()
 	require.NoError(t, s.Close(ctx))
-	assert.False(t, exists(pid))
+	assert.False(t, processExists(pid))
 }
 
 func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	s := start(t, fast(dir))
+	s := start(t, fastConfig(dir))
 	pid := pidOf(s)
 	require.NoError(t, os.RemoveAll(filepath.Dir(s.Socket())))
 
-	cfg := fast(dir)
+	cfg := fastConfig(dir)
 	cfg.machine = thisMachine()
-	cfg.machine.patience = time.Second
+	cfg.machine.socketTimeout = time.Second
 	_, err := Start(t.Context(), cfg)
 	require.ErrorContains(t, err, "lost its socket")
-	assert.True(t, serves(pid, s.at.cluster()))
+	assert.True(t, isServer(pid, s.layout.cluster()))
 
 	s.users.release() // as if that process had been killed
 	again := start(t, cfg)
@@ -182,7 +182,7 @@ func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 
 func TestDeathWhileStartingShowsTheLog(t *testing.T) {
 	t.Parallel()
-	cfg := fast(dataDir(t))
+	cfg := fastConfig(dataDir(t))
 	cfg.Settings["shared_buffers"] = "plenty"
 	_, err := Start(t.Context(), cfg)
 	require.ErrorContains(t, err, "died while starting")
@@ -195,12 +195,12 @@ func TestDeathWhileStartingShowsTheLog(t *testing.T) {
 
 func TestStartEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	cfg := fast(dataDir(t))
+	cfg := fastConfig(dataDir(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := Start(ctx, cfg)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = Start(ctx, fast(dataDir(t)))
+	_, err = Start(ctx, fastConfig(dataDir(t)))
 	require.ErrorIs(t, err, context.DeadlineExceeded, "whatever it was doing, looking for the programs too")
 	left, err := filepath.Glob(filepath.Join(cfg.DataDir, "postgres*init*"))
 	require.NoError(t, err)

@@ -33,9 +33,9 @@ const (
 	scramRounds = 1
 )
 
-// rules is pg_hba.conf. It has no line for TCP: nobody comes in that way, even if
+// hbaConf is pg_hba.conf. It has no line for TCP: nobody comes in that way, even if
 // somebody sets listen_addresses.
-const rules = "# Every role gives a password; the one of servery is in " + passwordFile + ".\n" +
+const hbaConf = "# Every role gives a password; the one of servery is in " + passwordFile + ".\n" +
 	"local all all scram-sha-256\nlocal replication all scram-sha-256\n"
 
 // createRoles makes the hub's role, its password and its database in a cluster that
@@ -64,10 +64,10 @@ func createRoles(ctx context.Context, owner account, bins binaries, dir string, 
 	}
 	// exit_on_error: without it, the backend goes on to the next line.
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on", "-c", "log_min_error_statement=panic"}
-	if !durable(cfg.Settings) {
+	if !fsyncEnabled(cfg.Settings) {
 		args = append(args, "-c", "fsync=off")
 	}
-	if _, err := feed(ctx, owner, strings.Join(statements, "\n")+"\n", bins.postgres(),
+	if _, err := runWithInput(ctx, owner, strings.Join(statements, "\n")+"\n", bins.postgres(),
 		append(args, "postgres")...); err != nil {
 		return fmt.Errorf("create roles: %w", err)
 	}
@@ -94,7 +94,7 @@ func scramSecret(password string) (string, error) {
 }
 
 // readPassword returns the password of the hub's role.
-func (p place) readPassword() (string, error) {
+func (p layout) readPassword() (string, error) {
 	password, err := os.ReadFile(filepath.Join(p.cluster(), passwordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("the database in %s has no %s: restore the file, or move the directory away to create "+

@@ -17,9 +17,9 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// plain is fast without what tests alone have.
-func plain(dir string) Config {
-	cfg := fast(dir)
+// plainConfig is fast without what tests alone have.
+func plainConfig(dir string) Config {
+	cfg := fastConfig(dir)
 	cfg.Testing = false
 	return cfg
 }
@@ -34,7 +34,7 @@ func tryAs(t *testing.T, dsn, statement string) error {
 
 func TestEveryRoleIsAskedForAPassword(t *testing.T) {
 	t.Parallel()
-	s := start(t, plain(dataDir(t)))
+	s := start(t, plainConfig(dataDir(t)))
 	address, err := url.Parse(s.DSN())
 	require.NoError(t, err)
 	for _, user := range []*url.Userinfo{
@@ -50,7 +50,7 @@ func TestEveryRoleIsAskedForAPassword(t *testing.T) {
 
 func TestHubRoleOwnsItsDatabaseAndNothingElse(t *testing.T) {
 	t.Parallel()
-	s := start(t, plain(dataDir(t)))
+	s := start(t, plainConfig(dataDir(t)))
 	assert.Equal(t, "servery",
 		query(t, s, "SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()"))
 	assert.Equal(t, "ffff", query(t, s,
@@ -69,13 +69,13 @@ func TestHubRoleOwnsItsDatabaseAndNothingElse(t *testing.T) {
 
 func TestOnlyTheOwnerMayReadThePassword(t *testing.T) {
 	t.Parallel()
-	s := start(t, plain(dataDir(t)))
-	info, err := os.Stat(filepath.Join(s.at.cluster(), passwordFile))
+	s := start(t, plainConfig(dataDir(t)))
+	info, err := os.Stat(filepath.Join(s.layout.cluster(), passwordFile))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	uid, _ := ownerOf(info)
-	assert.Equal(t, s.at.owner.uid, uid)
-	log, err := os.ReadFile(s.at.logPath())
+	assert.Equal(t, s.layout.owner.uid, uid)
+	log, err := os.ReadFile(s.layout.logPath())
 	require.NoError(t, err)
 	assert.NotContains(t, string(log), s.password)
 }
@@ -83,15 +83,15 @@ func TestOnlyTheOwnerMayReadThePassword(t *testing.T) {
 func TestClusterWithoutPasswordIsRejected(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	s := start(t, plain(dir))
-	require.NoError(t, os.Remove(filepath.Join(s.at.cluster(), passwordFile)))
-	_, err := Start(t.Context(), plain(dir))
+	s := start(t, plainConfig(dir))
+	require.NoError(t, os.Remove(filepath.Join(s.layout.cluster(), passwordFile)))
+	_, err := Start(t.Context(), plainConfig(dir))
 	require.ErrorContains(t, err, "move the directory away")
 	require.NotContains(t, err.Error(), "\n")
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"), "those who use it go on")
 
 	require.NoError(t, s.Close(t.Context()))
-	_, err = Start(t.Context(), plain(dir))
+	_, err = Start(t.Context(), plainConfig(dir))
 	require.ErrorContains(t, err, "move the directory away")
 	assert.Empty(t, serversBelow(dir))
 }
@@ -104,7 +104,7 @@ func TestChildProcessesInheritNoEnvironment(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	s := start(t, plain(dataDir(t)))
+	s := start(t, plainConfig(dataDir(t)))
 	given, err := os.ReadFile("/proc/" + strconv.Itoa(pidOf(s)) + "/environ")
 	if os.IsNotExist(err) {
 		t.Skip("this system has no /proc")
@@ -130,7 +130,7 @@ func TestOrdinaryUserStartsTwice(t *testing.T) {
 	nobody, err := serviceAccount()
 	require.NoError(t, err)
 	dir := dataDir(t)
-	require.NoError(t, nobody.own(dir))
+	require.NoError(t, nobody.chown(dir))
 	program := filepath.Join(dir, "test")
 	require.NoError(t, os.Link(os.Args[0], program))
 	require.NoError(t, os.Chmod(program, 0o755))
@@ -147,7 +147,7 @@ func TestOrdinaryUserStartsTwice(t *testing.T) {
 
 // answerOnce is the process of TestOrdinaryUserStartsTwice.
 func answerOnce(dir, text string) error {
-	s, err := Start(context.Background(), plain(dir))
+	s, err := Start(context.Background(), plainConfig(dir))
 	if err != nil {
 		return err
 	}

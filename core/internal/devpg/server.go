@@ -46,12 +46,12 @@ type Config struct {
 
 // Server is one use of a private PostgreSQL. It is safe for concurrent use.
 type Server struct {
-	log      *slog.Logger
-	at       place
-	socket   string
-	password string // of the hub's role
-	pid      int
-	patience time.Duration
+	log           *slog.Logger
+	layout        layout
+	socket        string
+	password      string // of the hub's role
+	pid           int
+	socketTimeout time.Duration
 
 	mu    sync.Mutex
 	users *fileLock // nil once closed
@@ -75,7 +75,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := enterGate(ctx, cfg, data)
+	gate, err := acquireStartLock(ctx, cfg, data)
 	if err != nil {
 		return nil, err
 	}
@@ -87,17 +87,17 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	// Nobody holds this lock exclusively without holding the gate, so it is
 	// free to share at once.
-	users, err := acquire(ctx, usersPath(data), syscall.LOCK_SH, nil)
+	users, err := acquire(ctx, usersLockPath(data), syscall.LOCK_SH, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: cfg.Log, at: at, users: users, patience: cfg.machine.patience}
+	s := &Server{log: cfg.Log, layout: at, users: users, socketTimeout: cfg.machine.socketTimeout}
 	err = s.bringUp(ctx, cfg)
 	if err == nil {
-		s.password, err = s.at.readPassword()
+		s.password, err = s.layout.readPassword()
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.abandon())
+		return nil, errors.Join(err, s.undoStart())
 	}
 	return s, nil
 }
@@ -123,7 +123,7 @@ func Exists(dir string) bool {
 func (s *Server) Socket() string { return s.socket }
 
 // Cluster returns the directory of the cluster, which holds the password of the hub's role.
-func (s *Server) Cluster() string { return s.at.cluster() }
+func (s *Server) Cluster() string { return s.layout.cluster() }
 
 // User returns the name of the hub's role.
 func (s *Server) User() string { return roleName }
@@ -160,9 +160,9 @@ func (s *Server) Close(ctx context.Context) error {
 	s.users = nil
 	defer users.release()
 
-	ctx, cancel := bounded(ctx, closeWait)
+	ctx, cancel := withDefaultTimeout(ctx, closeWait)
 	defer cancel()
-	gate, err := acquire(ctx, gatePath(s.at.data), syscall.LOCK_EX, nil)
+	gate, err := acquire(ctx, startLockPath(s.layout.data), syscall.LOCK_EX, nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The data directory was deleted: nobody can join this server again.
 		return s.stop(ctx, s.pid)
@@ -184,19 +184,19 @@ func (s *Server) leave(ctx context.Context, users *fileLock) error {
 	}
 	// A lock file that was deleted meanwhile says nothing about the users of
 	// the server that may run there now.
-	if !last || !users.current() {
+	if !last || !users.isCurrent() {
 		return nil
 	}
-	pid := readPidfile(s.at.cluster()).pid
+	pid := readPidfile(s.layout.cluster()).pid
 	if pid == 0 {
 		pid = s.pid
 	}
 	return s.stop(ctx, pid)
 }
 
-// abandon undoes a Start that failed. It has its own time, because the context
+// undoStart undoes a Start that failed. It has its own time, because the context
 // of Start has often ended by then; the caller holds the gate.
-func (s *Server) abandon() error {
+func (s *Server) undoStart() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
 	users := s.users
@@ -204,22 +204,22 @@ func (s *Server) abandon() error {
 	return s.leave(ctx, users)
 }
 
-// enterGate takes the lock that lets one process at a time look whether the
+// acquireStartLock takes the lock that lets one process at a time look whether the
 // server runs and start or stop it.
-func enterGate(ctx context.Context, cfg Config, data string) (*fileLock, error) {
+func acquireStartLock(ctx context.Context, cfg Config, data string) (*fileLock, error) {
 	wait := startWait
 	if cfg.Install {
 		wait = installWait
 	}
-	ctx, cancel := bounded(ctx, wait)
+	ctx, cancel := withDefaultTimeout(ctx, wait)
 	defer cancel()
-	return acquire(ctx, gatePath(data), syscall.LOCK_EX, func() {
+	return acquire(ctx, startLockPath(data), syscall.LOCK_EX, func() {
 		cfg.Log.Info("waiting for another process that starts or stops PostgreSQL", "data_dir", data)
 	})
 }
 
-func gatePath(data string) string  { return filepath.Join(data, "postgres.start.lock") }
-func usersPath(data string) string { return filepath.Join(data, "postgres.users.lock") }
+func startLockPath(data string) string { return filepath.Join(data, "postgres.start.lock") }
+func usersLockPath(data string) string { return filepath.Join(data, "postgres.users.lock") }
 
 // resolveDataDir creates the data directory and returns the one spelling of
 // its path that every process agrees on.
@@ -241,8 +241,8 @@ func resolveDataDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// bounded gives a context without a deadline one, so that every wait ends.
-func bounded(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+// withDefaultTimeout gives a context without a deadline one, so that every wait ends.
+func withDefaultTimeout(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}

@@ -37,7 +37,7 @@ func writeSettings(cluster string, owner account, extra map[string]string) error
 	text.WriteString("# Written at each start; use ALTER SYSTEM for lasting changes.\n")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		value := all[name]
-		if !settingName(name) || strings.ContainsAny(value, "\n\r\x00") {
+		if !isSettingName(name) || strings.ContainsAny(value, "\n\r\x00") {
 			return fmt.Errorf("PostgreSQL setting %q = %q: not a setting", name, value)
 		}
 		quoted := strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value)
@@ -46,14 +46,14 @@ func writeSettings(cluster string, owner account, extra map[string]string) error
 	return replaceFile(filepath.Join(cluster, settingsFile), []byte(text.String()), owner)
 }
 
-func settingName(name string) bool {
+func isSettingName(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.'
 	}) < 0
 }
 
-// durable reports whether the settings leave fsync on.
-func durable(extra map[string]string) bool {
+// fsyncEnabled reports whether the settings leave fsync on.
+func fsyncEnabled(extra map[string]string) bool {
 	switch strings.ToLower(extra["fsync"]) {
 	case "off", "false", "no", "0":
 		return false

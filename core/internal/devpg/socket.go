@@ -17,7 +17,7 @@ const (
 
 // socketDir names the directory of the socket. It is short, because the path
 // of a unix socket may hold about a hundred bytes and checkouts lie deep.
-func (p place) socketDir() string {
+func (p layout) socketDir() string {
 	name := "servery-" + strconv.Itoa(p.owner.uid) + "-" + shortHash(p.data)
 	dir := filepath.Join(os.TempDir(), name)
 	if !filepath.IsAbs(dir) || len(dir)+1+len(socketName) > maxSocketPath {
@@ -36,7 +36,7 @@ func makeSocketDir(dir string, owner account) error {
 	if err := checkSocketDir(dir, owner); err != nil {
 		return err
 	}
-	if err := owner.own(dir); err != nil {
+	if err := owner.chown(dir); err != nil {
 		return err
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {

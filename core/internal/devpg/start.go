@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	stateTick = 25 * time.Millisecond
-	// shmTick is the pause before another try while backends of a killed
+	stateInterval = 25 * time.Millisecond
+	// shmRetryInterval is the pause before another try while backends of a killed
 	// server are still ending.
-	shmTick = 200 * time.Millisecond
-	// foreignAfter is how long another server must answer at our socket
+	shmRetryInterval = 200 * time.Millisecond
+	// foreignDelay is how long another server must answer at our socket
 	// before it is believed: pid files change while one starts or stops.
-	foreignAfter = time.Second
+	foreignDelay = time.Second
 )
 
 // bringUp joins the running server or starts it. The caller holds the gate
@@ -27,20 +27,20 @@ func (s *Server) bringUp(ctx context.Context, cfg Config) error {
 	if err != nil || joined {
 		return err
 	}
-	bins, err := provide(ctx, cfg, s.at)
+	bins, err := ensureBinaries(ctx, cfg, s.layout)
 	if err != nil {
 		return err
 	}
 	// An installation may have brought the user "postgres".
-	if s.at, err = locate(s.at.data, cfg.machine.fallbackRoot); err != nil {
+	if s.layout, err = locate(s.layout.data, cfg.machine.fallbackRoot); err != nil {
 		return err
 	}
-	ctx, cancel := bounded(ctx, startWait)
+	ctx, cancel := withDefaultTimeout(ctx, startWait)
 	defer cancel()
-	if err := createCluster(ctx, s.log, s.at, bins, cfg); err != nil {
+	if err := createCluster(ctx, s.log, s.layout, bins, cfg); err != nil {
 		return err
 	}
-	if err := writeSettings(s.at.cluster(), s.at.owner, cfg.Settings); err != nil {
+	if err := writeSettings(s.layout.cluster(), s.layout.owner, cfg.Settings); err != nil {
 		return err
 	}
 	return s.startProcess(ctx, bins)
@@ -49,7 +49,7 @@ func (s *Server) bringUp(ctx context.Context, cfg Config) error {
 // join waits for a server that runs, starts or stops, and reports whether one
 // is up in the end.
 func (s *Server) join(ctx context.Context) (bool, error) {
-	ctx, cancel := bounded(ctx, startWait)
+	ctx, cancel := withDefaultTimeout(ctx, startWait)
 	defer cancel()
 	up, err := s.await(ctx, nil)
 	if err != nil || !up {
@@ -61,19 +61,19 @@ func (s *Server) join(ctx context.Context) (bool, error) {
 
 // startProcess starts the server and waits until it answers.
 func (s *Server) startProcess(ctx context.Context, bins binaries) error {
-	tick := time.NewTicker(shmTick)
+	tick := time.NewTicker(shmRetryInterval)
 	defer tick.Stop()
 	for {
-		child, err := launch(s.at, bins)
+		child, err := launch(s.layout, bins)
 		if err != nil {
 			return err
 		}
 		s.child, s.pid = child, child.pid
-		s.socket = filepath.Join(s.at.socketDir(), socketName)
+		s.socket = filepath.Join(s.layout.socketDir(), socketName)
 		_, err = s.await(ctx, child)
 		if err == nil {
 			s.log.Info("private PostgreSQL started", "pid", s.pid, "postgresql", bins.major,
-				"cluster", s.at.cluster(), "socket", s.socket)
+				"cluster", s.layout.cluster(), "socket", s.socket)
 			return nil
 		}
 		// Backends of a killed server may need a moment to notice its death.
@@ -88,23 +88,23 @@ func (s *Server) startProcess(ctx context.Context, bins binaries) error {
 	}
 }
 
-// watch is what await remembers from look to look.
-type watch struct {
+// observation is what await remembers from look to look.
+type observation struct {
 	unreachable, foreign time.Time // since when
 }
 
 // await looks at the server until it is up or known not to run. With a child
 // it waits for that one to be up, or fails with the reason of its death.
 func (s *Server) await(ctx context.Context, c *child) (up bool, err error) {
-	tick := time.NewTicker(stateTick)
+	tick := time.NewTicker(stateInterval)
 	defer tick.Stop()
 	var exited <-chan struct{}
 	if c != nil {
 		exited = c.exited
 	}
-	var w watch
+	var w observation
 	for {
-		seen, err := s.look(ctx, &w)
+		seen, err := s.checkState(ctx, &w)
 		if err != nil || seen == stateUp {
 			return err == nil, err
 		}
@@ -113,9 +113,9 @@ func (s *Server) await(ctx context.Context, c *child) (up bool, err error) {
 		}
 		select {
 		case <-exited:
-			return false, c.death(s.at.logPath())
+			return false, c.exitError(s.layout.logPath())
 		case <-ctx.Done():
-			return false, fmt.Errorf("private PostgreSQL of %s is not ready: %w", s.at.data, ctx.Err())
+			return false, fmt.Errorf("private PostgreSQL of %s is not ready: %w", s.layout.data, ctx.Err())
 		case <-tick.C:
 		}
 	}
@@ -129,35 +129,35 @@ const (
 	stateUp
 )
 
-// look finds out what the server is doing. Whether it runs is decided by its
+// checkState finds out what the server is doing. Whether it runs is decided by its
 // answer at the socket; the pid files only tell whose answer that is, and
 // whether a server that does not answer is alive.
-func (s *Server) look(ctx context.Context, w *watch) (state, error) {
-	file := readPidfile(s.at.cluster())
-	dir := s.at.socketDir()
+func (s *Server) checkState(ctx context.Context, w *observation) (state, error) {
+	file := readPidfile(s.layout.cluster())
+	dir := s.layout.socketDir()
 	// A server started under another TMPDIR has its socket elsewhere.
-	if file.socketDir != "" && serves(file.pid, s.at.cluster()) {
+	if file.socketDir != "" && isServer(file.pid, s.layout.cluster()) {
 		dir = file.socketDir
 	}
 	socket := filepath.Join(dir, socketName)
 	said, refused := probe(ctx, socket)
-	if said == answerAbsent {
+	if said == probeAbsent {
 		w.foreign = time.Time{}
-		if !serves(file.pid, s.at.cluster()) {
+		if !isServer(file.pid, s.layout.cluster()) {
 			return stateDown, nil
 		}
-		return stateChanging, s.unreachable(ctx, w, file.pid)
+		return stateChanging, s.handleUnreachable(ctx, w, file.pid)
 	}
 	w.unreachable = time.Time{}
 	if pid := socketPid(socket); pid == 0 || pid != file.pid {
-		return stateChanging, s.foreign(ctx, w, pid, socket)
+		return stateChanging, s.handleForeign(ctx, w, pid, socket)
 	}
 	w.foreign = time.Time{}
 	switch said {
-	case answerRefused:
+	case probeRefused:
 		return stateDown, refused
-	case answerReady:
-		if err := checkSocketDir(dir, s.at.owner); err != nil {
+	case probeReady:
+		if err := checkSocketDir(dir, s.layout.owner); err != nil {
 			return stateDown, err
 		}
 		s.socket, s.pid = socket, file.pid
@@ -166,14 +166,14 @@ func (s *Server) look(ctx context.Context, w *watch) (state, error) {
 	return stateChanging, nil
 }
 
-// unreachable deals with a living server whose socket is gone, as after a
+// handleUnreachable deals with a living server whose socket is gone, as after a
 // cleaning of the temporary directory. When nobody else uses it, it is stopped
 // to be started again; otherwise others would lose their connections.
-func (s *Server) unreachable(ctx context.Context, w *watch, pid int) error {
+func (s *Server) handleUnreachable(ctx context.Context, w *observation, pid int) error {
 	if w.unreachable.IsZero() {
 		w.unreachable = time.Now()
 	}
-	if time.Since(w.unreachable) < s.patience {
+	if time.Since(w.unreachable) < s.socketTimeout {
 		return nil
 	}
 	w.unreachable = time.Time{}
@@ -183,7 +183,7 @@ func (s *Server) unreachable(ctx context.Context, w *watch, pid int) error {
 	}
 	if !alone {
 		return fmt.Errorf(
-			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart", pid, s.at.data)
+			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart", pid, s.layout.data)
 	}
 	s.log.Warn("restarting PostgreSQL without socket", "pid", pid)
 	if err := s.stop(ctx, pid); err != nil {
@@ -193,19 +193,19 @@ func (s *Server) unreachable(ctx context.Context, w *watch, pid int) error {
 	return err
 }
 
-// foreign deals with an answer at our socket by a server the cluster does not
+// handleForeign deals with an answer at our socket by a server the cluster does not
 // know: the data directory was deleted while its server ran on.
-func (s *Server) foreign(ctx context.Context, w *watch, pid int, socket string) error {
+func (s *Server) handleForeign(ctx context.Context, w *observation, pid int, socket string) error {
 	if w.foreign.IsZero() {
 		w.foreign = time.Now()
 	}
-	if time.Since(w.foreign) < foreignAfter {
+	if time.Since(w.foreign) < foreignDelay {
 		return nil
 	}
 	w.foreign = time.Time{}
-	if !serves(pid, s.at.cluster()) {
+	if !isServer(pid, s.layout.cluster()) {
 		return fmt.Errorf("another server (pid %d) listens at %s: stop it", pid, socket)
 	}
 	s.log.Warn("stopping the PostgreSQL of a deleted data directory", "pid", pid)
-	return evict(ctx, pid, s.at.cluster())
+	return evict(ctx, pid, s.layout.cluster())
 }

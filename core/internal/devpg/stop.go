@@ -20,8 +20,8 @@ const (
 // writes a checkpoint, then immediate, which leaves recovery to the next
 // start. The last third of the time, at most six seconds, is for the latter.
 func (s *Server) stop(ctx context.Context, pid int) error {
-	cluster := s.at.cluster()
-	if !serves(pid, cluster) {
+	cluster := s.layout.cluster()
+	if !isServer(pid, cluster) {
 		return nil
 	}
 	if err := signal(pid, cluster, syscall.SIGINT); err != nil {
@@ -48,7 +48,7 @@ func (s *Server) stop(ctx context.Context, pid int) error {
 		}
 	}
 	if s.child != nil {
-		s.child.reaped(ctx)
+		s.child.awaitReaped(ctx)
 	}
 	// Only an empty directory goes; the next start makes it again.
 	_ = os.Remove(filepath.Dir(s.socket))

@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-// connectionRemedies maps connection errors to their remedies. The codes are PostgreSQL's.
-var connectionRemedies = []struct{ said, do string }{
+// connectionFixes maps connection errors to their remedies. The codes are PostgreSQL's.
+var connectionFixes = []struct{ said, do string }{
 	{"3D000", "create the database (CREATE DATABASE … OWNER …), or correct its name in SERVERY_DATABASE_URL"},
 	{"28000",
 		"create the role, allow this machine in pg_hba.conf, or correct the user in SERVERY_DATABASE_URL"},
@@ -41,7 +41,7 @@ var connectionRemedies = []struct{ said, do string }{
 
 // ConnectionRemedy returns what to do about an error of connecting.
 func ConnectionRemedy(err error) string {
-	for _, one := range connectionRemedies {
+	for _, one := range connectionFixes {
 		if strings.Contains(err.Error(), one.said) {
 			return one.do
 		}
@@ -51,10 +51,10 @@ func ConnectionRemedy(err error) string {
 
 // Thresholds of the doctor's warnings.
 const (
-	oldestVersion   = 140000
-	spareConns      = 10 // of the database, in addition to those of one hub
-	clockDifference = time.Second
-	partitionsAhead = 2 // days
+	minVersion       = 140000
+	minSpareConns    = 10 // of the database, in addition to those of one hub
+	maxClockSkew     = time.Second
+	minPartitionDays = 2 // days
 )
 
 // Database checks the server and the schema. It returns false if no further check is possible.
@@ -71,7 +71,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		how       Verdict
 		found, do string
 	}{
-		{condition.Version < oldestVersion, Fail, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
+		{condition.Version < minVersion, Fail, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
 		{!condition.TemporaryTables, Fail,
 			"the hub's role may not create temporary tables, so store and menu requests fail",
 			"GRANT TEMPORARY ON DATABASE … TO the role of the hub"},
@@ -83,7 +83,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		{condition.SynchronousCommit == "off", Fail,
 			"synchronous_commit is off: accepted requests may be lost in a crash",
 			"set synchronous_commit = on, also of the role and the database"},
-		{condition.FreeConnections < spareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.FreeConnections),
+		{condition.FreeConnections < minSpareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.FreeConnections),
 			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
 		{condition.TimeZone != "UTC", Fail,
 			"sessions have the time zone " + condition.TimeZone + " instead of UTC",
@@ -98,7 +98,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 			d.Add("database", row.how, row.found, row.do)
 		}
 	}
-	if off := db.ClockOffset(); off.Abs() > clockDifference {
+	if off := db.ClockOffset(); off.Abs() > maxClockSkew {
 		d.Add("clock", Warn, fmt.Sprintf(
 			"this machine and the database are %v apart, and hubs use the clock of the database",
 			off.Round(time.Millisecond)), "synchronise both clocks with NTP")
@@ -135,7 +135,7 @@ func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.D
 			fmt.Sprintf(
 				"%d current rows are in the default partitions: the clock was set, or partitions are missing", stray),
 			"keep a hub running and the clock of the database right: the log of the hub has the cause")
-	case ahead < partitionsAhead:
+	case ahead < minPartitionDays:
 		d.Add("partitions", Warn, fmt.Sprintf("partitions exist for %d days ahead", ahead),
 			"start a hub, which creates them: the log of a running hub has the cause")
 	default:

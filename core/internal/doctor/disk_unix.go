@@ -13,8 +13,8 @@ import (
 
 // The thresholds of free space in the data directory, in bytes, for a warning and for an error.
 const (
-	littleSpace = 1 << 30
-	noSpace     = 128 << 20
+	warnSpace = 1 << 30
+	failSpace = 128 << 20
 )
 
 // canWrite is the mode of access(2) for write permission.
@@ -39,9 +39,9 @@ func (d *Doctor) Disk(check, dir string, needed bool) {
 	case needed && syscall.Access(dir, canWrite) != nil:
 		d.Add(check, Fail, "the hub may not write to "+dir,
 			"change its owner to the user of the hub, or set SERVERY_DATABASE_URL and SERVERY_SECRET_KEY")
-	case free < noSpace:
+	case free < failSpace:
 		d.Add(check, Fail, found, "free disk space")
-	case free < littleSpace:
+	case free < warnSpace:
 		d.Add(check, Warn, found, "free disk space")
 	default:
 		d.Add(check, OK, found, "")

@@ -25,7 +25,7 @@ type Result struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
 	Found   string  `json:"found"`
-	Do      string  `json:"do,omitzero"` // the remedy
+	Remedy  string  `json:"do,omitzero"` // the remedy
 }
 
 // Doctor collects results.
@@ -43,8 +43,8 @@ func (d *Doctor) Add(check string, v Verdict, found, do string) {
 func (d *Doctor) Print(out io.Writer) {
 	for _, one := range d.Results {
 		fmt.Fprintf(out, "%-4s  %-20s  %s\n", one.Verdict, one.Check, one.Found)
-		if one.Do != "" {
-			fmt.Fprintf(out, "%28s> %s\n", "", one.Do)
+		if one.Remedy != "" {
+			fmt.Fprintf(out, "%28s> %s\n", "", one.Remedy)
 		}
 	}
 }

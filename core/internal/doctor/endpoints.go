@@ -14,27 +14,27 @@ import (
 
 // Bounds of the endpoint checks.
 const (
-	endpointsLookedAt = 200
-	endpointsBeside   = 8
-	endpointsWithin   = 30 * time.Second
+	maxEndpoints        = 200
+	endpointConcurrency = 8
+	endpointTimeout     = 30 * time.Second
 )
 
 // Endpoints connects to the server of every active webhook, as deliveries would.
 func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.Prefix) {
-	servers, err := deliveries.NewWebhooks(db).Servers(ctx, endpointsLookedAt+1)
+	servers, err := deliveries.NewWebhooks(db).Servers(ctx, maxEndpoints+1)
 	if err != nil {
 		d.Add("webhooks", Fail, err.Error(), "see the log of PostgreSQL")
 		return
 	}
-	if len(servers) > endpointsLookedAt {
-		servers = servers[:endpointsLookedAt]
-		d.Add("webhooks", Warn, fmt.Sprintf("only the first %d servers are checked", endpointsLookedAt), "")
+	if len(servers) > maxEndpoints {
+		servers = servers[:maxEndpoints]
+		d.Add("webhooks", Warn, fmt.Sprintf("only the first %d servers are checked", maxEndpoints), "")
 	}
-	ctx, cancel := context.WithTimeout(ctx, endpointsWithin)
+	ctx, cancel := context.WithTimeout(ctx, endpointTimeout)
 	defer cancel()
 	guard, problems := webhook.NewGuard(allow), make([]string, len(servers))
 	var looking sync.WaitGroup
-	places := make(chan struct{}, endpointsBeside)
+	places := make(chan struct{}, endpointConcurrency)
 	for i, server := range servers {
 		looking.Add(1)
 		places <- struct{}{}

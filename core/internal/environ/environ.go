@@ -25,7 +25,7 @@ func Invalid(parser *kong.Kong, args []string) (mistakes []error) {
 			if !set {
 				continue
 			}
-			if err := readable(flag, text); err != nil {
+			if err := parseError(flag, text); err != nil {
 				mistakes = append(mistakes, fmt.Errorf("%s: %w", variable, err))
 				flag.Tag.Envs = nil
 			}
@@ -78,7 +78,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-func readable(flag *kong.Flag, text string) error {
+func parseError(flag *kong.Flag, text string) error {
 	value := reflect.New(flag.Target.Type()).Elem()
 	if err := flag.Parse(kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: text}), value); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "--"+flag.Name+": "))
@@ -101,14 +101,14 @@ func readable(flag *kong.Flag, text string) error {
 // checker is a command whose configuration can be checked without side effects.
 type checker interface{ Check() error }
 
-// examiner is a command that reports configuration mistakes instead of failing because of them.
-type examiner interface{ Examine(mistakes error) }
+// mistakeReceiver is a command that reports configuration mistakes instead of failing because of them.
+type mistakeReceiver interface{ SetMistakes(mistakes error) }
 
 // Validate reports the environment mistakes of a parsed command, together with those that the command finds itself.
 func Validate(parsed *kong.Context, mistakes []error) error {
 	command := parsed.Selected().Target.Addr().Interface()
-	if e, ok := command.(examiner); ok {
-		e.Examine(errors.Join(mistakes...))
+	if e, ok := command.(mistakeReceiver); ok {
+		e.SetMistakes(errors.Join(mistakes...))
 		return nil
 	}
 	if c, ok := command.(checker); ok {

@@ -16,9 +16,9 @@ import (
 
 // newAcceptance is a fleet whose plugin tells of orders, with the orders of platform
 // a accepted as it says.
-func newAcceptance(t *testing.T, accept relay.Accept) *fleet {
+func newAcceptance(t *testing.T, accept relay.Accept) *relayClient {
 	t.Helper()
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	f.agent.mu.Lock()
 	f.agent.orders = true
 	f.agent.mu.Unlock()
@@ -26,7 +26,7 @@ func newAcceptance(t *testing.T, accept relay.Accept) *fleet {
 	return f
 }
 
-func (f *fleet) accept(accept relay.Accept) {
+func (f *relayClient) accept(accept relay.Accept) {
 	f.t.Helper()
 	require.NoError(f.t, platforms.New(f.hub.db).Set(context.Background(), f.tenant.ID,
 		core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
@@ -35,20 +35,20 @@ func (f *fleet) accept(accept relay.Accept) {
 		}))
 }
 
-func (f *fleet) move(id int64, body string) answered {
+func (f *relayClient) move(id int64, body string) apiResponse {
 	f.t.Helper()
 	return f.ok("PUT", oneOrder(id)+"status/", body)
 }
 
-// moment is when something changed, in what is told of it.
-var moment = regexp.MustCompile(`,"at":\d+`)
+// timestampPattern is when something changed, in what is told of it.
+var timestampPattern = regexp.MustCompile(`,"at":\d+`)
 
-// told are the next calls to the aggregator: what they are about and what they say.
-func (f *fleet) told(from, n int) (calls []string) {
+// relayedCalls are the next calls to the aggregator: what they are about and what they say.
+func (f *relayClient) relayedCalls(from, n int) (calls []string) {
 	f.t.Helper()
-	f.reachedWith(from + n)
+	f.awaitAggregatorRequest(from + n)
 	for _, arrival := range f.aggregator.Arrivals()[from:] {
-		calls = append(calls, arrival.Path+" "+moment.ReplaceAllString(string(arrival.Body), ""))
+		calls = append(calls, arrival.Path+" "+timestampPattern.ReplaceAllString(string(arrival.Body), ""))
 	}
 	return calls
 }
@@ -79,22 +79,22 @@ func TestPOSAcceptanceIsSentToThePlatform(t *testing.T) {
 		for _, move := range c.moves {
 			f.move(id, move)
 		}
-		require.Equal(t, c.told, f.told(before, len(c.told)))
+		require.Equal(t, c.told, f.relayedCalls(before, len(c.told)))
 	}
 }
 
 func TestOrderIsAcceptedOnceByHubOrPOS(t *testing.T) {
 	f := newAcceptance(t, relay.AcceptHub)
 	first := f.order("a", "A-1", "")
-	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.told(0, 1), "as soon as it is stored")
+	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.relayedCalls(0, 1), "as soon as it is stored")
 	f.accept(relay.AcceptPOS)
 	second := f.order("a", "A-2", "")
 	f.accept(relay.AcceptHub)
 	f.move(first, `{"new_status":"Acknowledged","extra":{"prep_time_mins":20}}`)
-	require.Equal(t, []string{`/order_status/A-1 {"status":"Acknowledged","prep_minutes":20}`}, f.told(1, 1),
+	require.Equal(t, []string{`/order_status/A-1 {"status":"Acknowledged","prep_minutes":20}`}, f.relayedCalls(1, 1),
 		"the hub has accepted it")
 	f.move(second, `{"new_status":"Acknowledged"}`)
-	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.told(2, 1), "nobody has accepted it yet")
+	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.relayedCalls(2, 1), "nobody has accepted it yet")
 }
 
 func TestChangedPreparationTimeIsASeparateStatusUpdate(t *testing.T) {
@@ -112,7 +112,7 @@ func TestChangedPreparationTimeIsASeparateStatusUpdate(t *testing.T) {
 	history := f.ok("GET", oneOrder(id), "").body["history"].([]any)
 	require.Len(t, history, 3)
 	require.Equal(t, []any{20.0, 35.0},
-		[]any{hubtest.At(history[1], "prep_time_mins"), hubtest.At(history[2], "prep_time_mins")})
-	f.waitWhileTimeGoesOn(t, "both updates", func() bool { return len(updates.Arrivals()) == 2 })
+		[]any{hubtest.Lookup(history[1], "prep_time_mins"), hubtest.Lookup(history[2], "prep_time_mins")})
+	f.waitAdvancing(t, "both updates", func() bool { return len(updates.Arrivals()) == 2 })
 	require.Contains(t, string(updates.Arrivals()[1].Body), `"prev_state":"Acknowledged","new_state":"Acknowledged"`)
 }

@@ -19,13 +19,13 @@ import (
 
 const actionRoute = "/external/api/v1/aggregator/%s/feature-action/"
 
-func (f *fleet) ask(platform, body string) answered {
+func (f *relayClient) postAction(platform, body string) apiResponse {
 	f.t.Helper()
 	return f.send("POST", fmt.Sprintf(actionRoute, platform), body)
 }
 
-// became waits until an action has a state, and returns it.
-func (f *fleet) became(reference any, state string) (read answered) {
+// awaitAction waits until an action has a state, and returns it.
+func (f *relayClient) awaitAction(reference any, state string) (read apiResponse) {
 	f.t.Helper()
 	hubtest.WaitUntil(f.t, "the action to be "+state, func() bool {
 		read = f.ok("GET", fmt.Sprintf("/external/api/v1/actions/%s/", reference), "")
@@ -34,8 +34,8 @@ func (f *fleet) became(reference any, state string) (read answered) {
 	return read
 }
 
-// key makes a callback key for a platform.
-func (f *fleet) key(platform string) string {
+// newCallbackKey makes a callback key for a platform.
+func (f *relayClient) newCallbackKey(platform string) string {
 	f.t.Helper()
 	key, err := relay.Callers{Keys: platforms.NewCallers(f.hub.db), Clock: f.clock}.CreateKey(context.Background(),
 		f.tenant.ID, platform)
@@ -43,18 +43,18 @@ func (f *fleet) key(platform string) string {
 	return key
 }
 
-func (f *fleet) callBack(platform, kind, authorization, body string) answered {
+func (f *relayClient) callBack(platform, kind, authorization, body string) apiResponse {
 	f.t.Helper()
 	return f.do(f.t, request{method: "POST", path: fmt.Sprintf("/channel/api/v1/%s/callback/%s/", platform, kind),
 		authorization: authorization, body: body})
 }
 
 func TestActionRequestCountsAsPOSHeartbeat(t *testing.T) {
-	f := newFleetWith(t, func(c *Config) { c.SilentAfter = 30 * time.Minute }, nil)
+	f := newRelayClientWith(t, func(c *Config) { c.SilentAfter = 30 * time.Minute }, nil)
 	id := f.order("a", "A-1", "")
 	silent := func() int {
-		require.NoError(t, f.hub.watch.presence.Flush(t.Context()))
-		require.NoError(t, f.hub.watch.lookAtStores(t.Context()))
+		require.NoError(t, f.hub.monitor.presence.Flush(t.Context()))
+		require.NoError(t, f.hub.monitor.checkStores(t.Context()))
 		list, err := availability.NewPresence(f.hub.db).Silent(t.Context(), f.tenant.ID, 10)
 		require.NoError(t, err)
 		return len(list)
@@ -63,42 +63,42 @@ func TestActionRequestCountsAsPOSHeartbeat(t *testing.T) {
 	require.Zero(t, silent())
 	f.clock.Advance(31 * time.Minute)
 	require.Equal(t, 1, silent())
-	require.Equal(t, 200, f.ask("a",
+	require.Equal(t, 200, f.postAction("a",
 		fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true,"phone":""}`, id)).status)
 	require.Zero(t, silent())
 }
 
 func TestActionIsSentToItsAggregator(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	id := f.order("a", "A-1", `,"is_bulk_order":true`)
 	for n, c := range []struct{ body, sent string }{
 		{`"action":"rider_body_temp","temp":98.40,"wearing_mask":true`, `{"action":"rider_body_temp","temp":"98.4"}`},
 		{`"action":"rider_with_mask","wearing_mask":false`, `{"action":"rider_with_mask","wearing_mask":false}`},
 		{`"action":"request_additional_rider"`, `{"action":"request_additional_rider"}`},
 	} {
-		accepted := f.ask("a", fmt.Sprintf(`{"order_id":"%d",%s}`, id, c.body))
+		accepted := f.postAction("a", fmt.Sprintf(`{"order_id":"%d",%s}`, id, c.body))
 		require.Equal(t, 200, accepted.status, accepted.text)
 		require.Equal(t, "success", accepted.body["status"])
-		arrival := f.reachedWith(n + 1)
+		arrival := f.awaitAggregatorRequest(n + 1)
 		require.JSONEq(t, c.sent, string(arrival.Body))
 		require.Equal(t, accepted.body["reference"], arrival.Header.Get("Idempotency-Key"))
-		read := f.became(accepted.body["reference"], "done")
+		read := f.awaitAction(accepted.body["reference"], "done")
 		require.Equal(t, []any{float64(id), "a", "A-1"},
 			[]any{read.body["order_id"], read.body["platform"], read.body["platform_order_id"]})
-		require.Equal(t, 200.0, hubtest.At(read.body["attempts"].([]any)[0], "status"))
+		require.Equal(t, 200.0, hubtest.Lookup(read.body["attempts"].([]any)[0], "status"))
 	}
 	require.Empty(t, f.events.Arrivals())
 }
 
 func TestCustomerContactIsReportedOnce(t *testing.T) {
-	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+	f := newRelayClient(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
 	id := f.order("a", "880142173", "")
-	key := "Bearer " + f.key("a")
+	key := "Bearer " + f.newCallbackKey("a")
 	for n, answer := range []string{`{"request":%q,"phone":"+14155550199"}`,
 		`{"orderId":"880142173","phone":"+14155550199"}`} {
-		asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
+		asked := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
 		require.Equal(t, 200, asked.status, asked.text)
-		require.Equal(t, "it is being looked up", f.became(asked.body["reference"], "pending").message())
+		require.Equal(t, "it is being looked up", f.awaitAction(asked.body["reference"], "pending").message())
 		if n == 0 {
 			answer = fmt.Sprintf(answer, asked.body["reference"])
 		}
@@ -109,17 +109,17 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 		require.Equal(t, map[string]any{"reference": asked.body["reference"], "order_id": float64(id),
 			"customer_phone": "+14155550199", "platform": "a",
 			"action": "fetch_customer_data", "platform_order_id": 880142173.0, "status": "done", "message": ""},
-			f.event(n+1))
-		require.Equal(t, "+14155550199", f.became(asked.body["reference"], "done").body["customer_phone"])
+			f.awaitRiderEvent(n+1))
+		require.Equal(t, "+14155550199", f.awaitAction(asked.body["reference"], "done").body["customer_phone"])
 	}
 	require.Len(t, f.events.Arrivals(), 2)
 	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "belongs to no action")
-	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.key("b"), `{"orderId":"880142173","phone":"1"}`), 404,
+	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.newCallbackKey("b"), `{"orderId":"880142173","phone":"1"}`), 404,
 		"belongs to no action")
 }
 
 func TestFailedContactRequestIsReported(t *testing.T) {
-	f := newFleetWith(t, func(c *Config) { c.ActionWithin = time.Hour },
+	f := newRelayClientWith(t, func(c *Config) { c.ActionWithin = time.Hour },
 		func(n int, w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(map[bool]int{true: 400, false: 202}[n == 1])
 		})
@@ -128,70 +128,70 @@ func TestFailedContactRequestIsReported(t *testing.T) {
 		t.Helper()
 		require.Equal(t, map[string]any{"reference": reference, "order_id": float64(id), "customer_phone": "",
 			"platform": "a", "action": "fetch_customer_data",
-			"platform_order_id": 880142173.0, "status": "failed", "message": message}, f.event(n))
-		require.Equal(t, message, f.became(reference, "failed").message())
+			"platform_order_id": 880142173.0, "status": "failed", "message": message}, f.awaitRiderEvent(n))
+		require.Equal(t, message, f.awaitAction(reference, "failed").message())
 	}
-	refused := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
+	refused := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
 	failed(1, refused, "the aggregator responded with 400 Bad Request")
-	owed := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
+	owed := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
 	require.NotEqual(t, refused, owed, "what failed may be asked for again")
-	f.became(owed, "pending")
-	require.NoError(t, f.hub.watch.lookAtActions(context.Background()))
+	f.awaitAction(owed, "pending")
+	require.NoError(t, f.hub.monitor.checkActions(context.Background()))
 	f.clock.Advance(time.Hour)
-	require.NoError(t, f.hub.watch.lookAtActions(context.Background()))
+	require.NoError(t, f.hub.monitor.checkActions(context.Background()))
 	failed(2, owed, "the aggregator has not told the outcome in time")
 }
 
 func TestRepeatedActionReturnsTheSameReference(t *testing.T) {
-	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+	f := newRelayClient(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
 	id := f.order("a", "A-1", `,"is_bulk_order":true`)
 	f.agent.setDown(true)
 	rider := fmt.Sprintf(`{"order_id":%d,"action":"request_additional_rider"}`, id)
 	contact := fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)
-	first := f.ask("a", rider)
+	first := f.postAction("a", rider)
 	require.Equal(t, 200, first.status, first.text)
-	require.Equal(t, first.body, f.ask("a", rider).body)
+	require.Equal(t, first.body, f.postAction("a", rider).body)
 	f.agent.setDown(false)
 	f.clock.Advance(2 * time.Second)
-	f.became(first.body["reference"], "done")
-	asked := f.ask("a", contact)
-	f.became(asked.body["reference"], "pending")
-	require.Equal(t, asked.body, f.ask("a", contact).body)
+	f.awaitAction(first.body["reference"], "done")
+	asked := f.postAction("a", contact)
+	f.awaitAction(asked.body["reference"], "pending")
+	require.Equal(t, asked.body, f.postAction("a", contact).body)
 	require.Len(t, f.aggregator.Arrivals(), 2)
 
 	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
-	requireEnvelope(t, f.ask("a", rider), 409, fmt.Sprintf("order %d: the order is Completed", id))
-	require.Equal(t, asked.body, f.ask("a", contact).body, "the customer may be reached still")
+	requireEnvelope(t, f.postAction("a", rider), 409, fmt.Sprintf("order %d: the order is Completed", id))
+	require.Equal(t, asked.body, f.postAction("a", contact).body, "the customer may be reached still")
 	cancelled := f.order("a", "A-2", "")
 	f.ok("PUT", oneOrder(cancelled)+"status/", `{"new_status":"Cancelled"}`)
-	requireEnvelope(t, f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, cancelled)), 409,
+	requireEnvelope(t, f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, cancelled)), 409,
 		"the order is Cancelled")
 }
 
 func TestPluginCannotAffectAnotherPlatform(t *testing.T) {
-	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+	f := newRelayClient(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
 	id := f.order("a", "A-1", "")
-	asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
-	f.became(asked.body["reference"], "pending")
-	key := "Bearer " + f.key("b")
+	asked := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
+	f.awaitAction(asked.body["reference"], "pending")
+	key := "Bearer " + f.newCallbackKey("b")
 	for name, outcome := range map[string]string{"by its order": `{"orderId":"A-1","phone":"1"}`,
 		"by its reference": fmt.Sprintf(`{"request":%q,"phone":"1"}`, asked.body["reference"])} {
 		t.Run(name, func(t *testing.T) {
 			requireEnvelope(t, f.callBack("b", "action", key, outcome), 404, "belongs to no action")
 		})
 	}
-	f.became(asked.body["reference"], "pending")
+	f.awaitAction(asked.body["reference"], "pending")
 	require.Empty(t, f.events.Arrivals())
 
 	taken := f.callBack("b", "order", key, `{"orderId":"A-1","dish":"dal","platform":"a"}`)
 	require.Equal(t, 200, taken.status, taken.text)
 	require.NotEqual(t, float64(id), taken.body["order_id"])
 	read := f.ok("GET", oneOrder(int64(taken.body["order_id"].(float64))), "")
-	require.Equal(t, "b", hubtest.At(read.body, "order.details.channel"))
+	require.Equal(t, "b", hubtest.Lookup(read.body, "order.details.channel"))
 }
 
 func TestInvalidActionsAreRejected(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	collected := f.order("a", "A-3", `,"order_type":"pickup","delivery_type":"self"`)
 	partner, own, selfish := f.order("a", "A-1", ""), f.order("web", "W-1", ""),
 		f.order("a", "A-2", `,"delivery_type":"self"`)
@@ -221,16 +221,16 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 			of(partner, "temp must be a number")},
 		{mask(own, ""), of(own, "order_id is an order of the platform web, not of a")},
 	} {
-		requireEnvelope(t, f.ask("a", c.body), 400, c.says)
+		requireEnvelope(t, f.postAction("a", c.body), 400, c.says)
 	}
-	requireEnvelope(t, f.ask("mars", mask(partner, "")), 404, `no platform "mars"`)
-	requireEnvelope(t, f.ask("a", mask(99, "")), 404, "no order")
-	requireEnvelope(t, f.ask("web", mask(own, "")), 400, "has no actions")
-	requireEnvelope(t, f.ask("b", mask(f.order("b", "B-1", ""), "")), 400, "has no actions")
-	requireEnvelope(t, f.ask("c", mask(f.order("c", "C-1", ""), "")), 503, "not running")
+	requireEnvelope(t, f.postAction("mars", mask(partner, "")), 404, `no platform "mars"`)
+	requireEnvelope(t, f.postAction("a", mask(99, "")), 404, "no order")
+	requireEnvelope(t, f.postAction("web", mask(own, "")), 400, "has no actions")
+	requireEnvelope(t, f.postAction("b", mask(f.order("b", "B-1", ""), "")), 400, "has no actions")
+	requireEnvelope(t, f.postAction("c", mask(f.order("c", "C-1", ""), "")), 503, "not running")
 	require.Empty(t, f.aggregator.Arrivals())
 
-	accepted := f.ask("a", mask(selfish, `,"phone":"4155550177"`))
+	accepted := f.postAction("a", mask(selfish, `,"phone":"4155550177"`))
 	require.Equal(t, 200, accepted.status, accepted.text)
 	stranger := hubtest.Business(t, f.hub.db)
 	read := request{method: "GET", path: fmt.Sprintf("/external/api/v1/actions/%s/", accepted.body["reference"]),
@@ -240,18 +240,18 @@ func TestInvalidActionsAreRejected(t *testing.T) {
 }
 
 func TestPermanentlyRejectedActionIsNotRetried(t *testing.T) {
-	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) })
-	asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`,
+	f := newRelayClient(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) })
+	asked := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`,
 		f.order("a", "A-1", "")))
-	read := f.became(asked.body["reference"], "failed")
+	read := f.awaitAction(asked.body["reference"], "failed")
 	require.Equal(t, "the aggregator responded with 400 Bad Request", read.message())
 	require.Len(t, read.body["attempts"], 1)
 	require.Len(t, f.aggregator.Arrivals(), 1)
 }
 
 func TestOrderInPlatformFormatIsAccepted(t *testing.T) {
-	f := newFleet(t, nil)
-	key := f.key("b")
+	f := newRelayClient(t, nil)
+	key := f.newCallbackKey("b")
 	const sent = `{"orderId":"B-9","dish":"dal"}`
 	taken := f.callBack("b", "order", "Bearer "+key, sent)
 	require.Equal(t, 200, taken.status, taken.text)
@@ -260,11 +260,11 @@ func TestOrderInPlatformFormatIsAccepted(t *testing.T) {
 	require.Equal(t, taken.body["order_id"], again.body["order_id"])
 	placed := f.awaitOrderEvents(1)
 	require.Equal(t, []any{"b", taken.body["order_id"]},
-		[]any{hubtest.At(placed[0], "order.details.channel"), hubtest.At(placed[0], "order.details.id")})
+		[]any{hubtest.Lookup(placed[0], "order.details.channel"), hubtest.Lookup(placed[0], "order.details.id")})
 	require.Contains(t, f.callBack("b", "ping", "Bearer "+key, `{}`).message(), "a ping")
 
 	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","platform_data":[{"name":"b","platform_store_id":"R-7"}]}]}`)
-	f.await(3)
+	f.awaitCallback(3)
 	byItsOwn := f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-11","dish":"dal","store":"R-7"}`)
 	require.Equal(t, 200, byItsOwn.status, byItsOwn.text)
 	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-12","dish":"dal","store":"R-8"}`), 404,

@@ -14,14 +14,14 @@ import (
 )
 
 // alias adds an alias of a platform.
-func (d *diner) alias(alias, platform string) {
+func (d *menuClient) alias(alias, platform string) {
 	d.t.Helper()
 	require.NoError(d.t, aliases.New(d.hub.db).AddAlias(d.t.Context(), d.tenant.ID, alias, platform, nil,
 		access.Change{Business: d.tenant.ID, Actor: "test", Action: "platform.alias"}))
 }
 
-// hears subscribes to events and returns a function that waits for the n-th of a type.
-func (f *fleet) hears(events ...string) func(event string, n int) map[string]any {
+// subscribeTo subscribes to events and returns a function that waits for the n-th of a type.
+func (f *relayClient) subscribeTo(events ...string) func(event string, n int) map[string]any {
 	f.t.Helper()
 	sink := hubtest.NewEventSink(f.t, nil)
 	for _, event := range events {
@@ -29,7 +29,7 @@ func (f *fleet) hears(events ...string) func(event string, n int) map[string]any
 	}
 	return func(event string, n int) (body map[string]any) {
 		f.t.Helper()
-		f.waitWhileTimeGoesOn(f.t, event, func() bool {
+		f.waitAdvancing(f.t, event, func() bool {
 			left := n
 			for _, arrival := range sink.Arrivals() {
 				if arrival.Header.Get("X-Event-Type") != event {
@@ -47,38 +47,38 @@ func (f *fleet) hears(events ...string) func(event string, n int) map[string]any
 }
 
 func TestOrdersAndEventsNamePlatformsByAlias(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	f.alias("zomato", "a")
 	f.alias("also-a", "a")
-	heard := f.hears("order_items_oos_processed")
+	heard := f.subscribeTo("order_items_oos_processed")
 	id := f.order("also-a", "A-1", `,"delivery_type":"self"`)
 	placed := f.awaitOrderEvents(1)[0]
-	require.Equal(t, []any{"zomato", "zomato"}, []any{hubtest.At(placed, "order.details.channel"),
-		hubtest.At(placed, "order.details.ext_platforms").([]any)[0].(map[string]any)["name"]})
+	require.Equal(t, []any{"zomato", "zomato"}, []any{hubtest.Lookup(placed, "order.details.channel"),
+		hubtest.Lookup(placed, "order.details.ext_platforms").([]any)[0].(map[string]any)["name"]})
 	for _, name := range []string{"a", "zomato", "also-a"} {
 		require.Equal(t, id, f.order(name, "A-1", ""), "one platform, one order")
 		require.Len(t, f.ok("GET", ordersRoute+"?platform="+name, "").body["orders"], 1)
 	}
 	require.Equal(t, "zomato", f.ok("GET", ordersRoute, "").body["orders"].([]any)[0].(map[string]any)["platform"])
-	require.Equal(t, "zomato", hubtest.At(f.ok("GET", oneOrder(id), "").body, "order.details.channel"))
-	own := f.bring("GET", fmt.Sprintf("%s%d/", channelOrdersRoute, id), "")
-	require.Equal(t, "a", hubtest.At(own.body, "order.details.channel"), "channels know the platform's own name")
+	require.Equal(t, "zomato", hubtest.Lookup(f.ok("GET", oneOrder(id), "").body, "order.details.channel"))
+	own := f.sendAsChannel("GET", fmt.Sprintf("%s%d/", channelOrdersRoute, id), "")
+	require.Equal(t, "a", hubtest.Lookup(own.body, "order.details.channel"), "channels know the platform's own name")
 
 	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
-	require.Equal(t, "zomato", hubtest.At(f.awaitOrderEvents(2)[1], "additional_info.external_channel.name"))
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", asha).status)
-	require.Equal(t, "zomato", hubtest.At(f.event(1), "additional_info.external_channel.name"))
+	require.Equal(t, "zomato", hubtest.Lookup(f.awaitOrderEvents(2)[1], "additional_info.external_channel.name"))
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", riderData).status)
+	require.Equal(t, "zomato", hubtest.Lookup(f.awaitRiderEvent(1), "additional_info.external_channel.name"))
 	f.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
 	require.Equal(t, "zomato", heard("order_items_oos_processed", 1)["platform"])
 
-	asked := f.ask("also-a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
+	asked := f.postAction("also-a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
 	require.Equal(t, 200, asked.status, asked.text)
-	require.Equal(t, "zomato", f.became(asked.body["reference"], "done").body["platform"])
-	require.Equal(t, "zomato", f.event(2)["platform"])
-	requireEnvelope(t, f.ask("mars", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id)),
+	require.Equal(t, "zomato", f.awaitAction(asked.body["reference"], "done").body["platform"])
+	require.Equal(t, "zomato", f.awaitRiderEvent(2)["platform"])
+	requireEnvelope(t, f.postAction("mars", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id)),
 		404, `there is no platform "mars"`)
 
-	key := "Bearer " + f.key("a")
+	key := "Bearer " + f.newCallbackKey("a")
 	for _, name := range []string{"a", "zomato"} {
 		require.Equal(t, 200, f.callBack(name, "ping", key, "{}").status)
 	}
@@ -86,12 +86,12 @@ func TestOrdersAndEventsNamePlatformsByAlias(t *testing.T) {
 }
 
 func TestChannelKeyBringsOrdersUnderAnAlias(t *testing.T) {
-	s := newShop(t, nil)
+	s := newOrderClient(t, nil)
 	s.alias("shop", "web")
 	s.alias("phone", "app")
 	s.channel = hubtest.ChannelKey(t, s.hub.db, s.tenant.ID, "web")
-	under := func(name string) answered {
-		return s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("W-1", ""), `"web"`, `"`+name+`"`, 1))
+	under := func(name string) apiResponse {
+		return s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("W-1", ""), `"web"`, `"`+name+`"`, 1))
 	}
 	require.Equal(t, 200, under("shop").status)
 	require.Contains(t, under("web").message(), "already exists")
@@ -100,11 +100,11 @@ func TestChannelKeyBringsOrdersUnderAnAlias(t *testing.T) {
 }
 
 func TestStoresAndMenusReadBackByAlias(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	d.alias("shop", "web")
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","included_platforms":["shop","mars"]}]}`)
-	told := d.await(2)["stores"].([]any)[0].(map[string]any)
-	require.Equal(t, []any{false, []any{"shop", "mars"}}, []any{hubtest.At(told, "upipr_status.error"),
+	told := d.awaitCallback(2)["stores"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{false, []any{"shop", "mars"}}, []any{hubtest.Lookup(told, "upipr_status.error"),
 		told["included_platforms"]}, "the callback tells what was sent")
 	require.Contains(t, fmt.Sprint(told["warnings"]), `included_platforms names the platform "mars"`)
 	require.Equal(t, []any{"shop", "mars"}, d.ok("GET", storesRoute+"s1/", "").body["included_platforms"])
@@ -113,7 +113,7 @@ func TestStoresAndMenusReadBackByAlias(t *testing.T) {
 
 	d.ok("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5,"tags":{"shop":["hot"]},
 		"included_platforms":["web"],"platform_pricing":[{"platform":"shop","price":8}]}]}`)
-	require.Nil(t, d.await(3)["items"].([]any)[0].(map[string]any)["warnings"])
+	require.Nil(t, d.awaitCallback(3)["items"].([]any)[0].(map[string]any)["warnings"])
 	item := d.ok("GET", menuRoute+"s1/", "").body["items"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{map[string]any{"shop": []any{"hot"}}, []any{"shop"},
 		[]any{map[string]any{"platform": "shop", "price": 8.0}}},
@@ -124,16 +124,16 @@ func TestStoresAndMenusReadBackByAlias(t *testing.T) {
 		require.Len(t, d.ok("GET", channelStoresRoute+"?platform="+name, "").body["stores"], 1)
 		then := d.ok("GET", menuRoute+"s1/items/dal/at/?platform="+name, "").body
 		require.Equal(t, []any{name, true, []any{"shop"}}, []any{then["platform"], then["shown"],
-			hubtest.At(then, "record.included_platforms")})
+			hubtest.Lookup(then, "record.included_platforms")})
 	}
 	require.Empty(t, d.ok("GET", channelStoresRoute+"?platform=app", "").body["stores"])
 	requireEnvelope(t, d.send("GET", channelStoresRoute+"?platform=mars", ""), 404, "there is no platform")
 }
 
 func TestSwitchesNamePlatformsByAlias(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	f.alias("zomato", "a")
-	heard := f.hears("store_action", "item_state_toggle", "option_state_toggle")
+	heard := f.subscribeTo("store_action", "item_state_toggle", "option_state_toggle")
 	accepted := f.ok("POST", locationRoute,
 		`{"location_ref_id":"s1","platforms":["zomato","a","web"],"action":"disable"}`).body
 	require.NotContains(t, accepted, "warnings")
@@ -157,9 +157,9 @@ func TestSwitchesNamePlatformsByAlias(t *testing.T) {
 }
 
 func TestSwitchOfAnUnlistedStoreIsWarnedAbout(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"N","city":"C"}]}`)
-	d.await(2)
+	d.awaitCallback(2)
 	warned := func(route, body string) string {
 		t.Helper()
 		warnings := d.ok("POST", route, body).body["warnings"].([]any)
@@ -175,7 +175,7 @@ func TestSwitchOfAnUnlistedStoreIsWarnedAbout(t *testing.T) {
 		"no platform is told")
 	require.Contains(t, warned(locationRoute, `{"location_ref_id":"s2","action":"publish"}`), "nothing is published")
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","included_platforms":["app"]}]}`)
-	d.await(3)
+	d.awaitCallback(3)
 	require.Contains(t, warned(locationRoute, `{"location_ref_id":"s2","platforms":["app","web"],"action":"enable"}`),
 		`platforms: the store is not listed on "web"`)
 	require.NotContains(t, d.ok("POST", locationRoute, `{"location_ref_id":"s2","action":"enable"}`).body, "warnings")

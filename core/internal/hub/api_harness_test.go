@@ -32,8 +32,8 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// description is the OpenAPI document, by which every answer is judged.
-var description = sync.OnceValues(func() (routers.Router, error) {
+// openAPIDescription is the OpenAPI document, by which every answer is judged.
+var openAPIDescription = sync.OnceValues(func() (routers.Router, error) {
 	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
 	if err != nil {
 		return nil, err
@@ -60,13 +60,13 @@ type steadyClock struct {
 	moved  atomic.Int64 // since no lease was held, in nanoseconds
 }
 
-// outlived is a move that every lease outlives.
-const outlived = 10 * time.Second
+// pastLeases is a move that every lease outlives.
+const pastLeases = 10 * time.Second
 
 // Advance waits for what is under way, though not for long: what hangs, or was put aside until its lease ends, waits
 // for the clock.
 func (c *steadyClock) Advance(d time.Duration) {
-	if c.moved.Add(int64(d)) > int64(outlived) {
+	if c.moved.Add(int64(d)) > int64(pastLeases) {
 		held := true
 		for end := time.Now().Add(2 * time.Second); held && time.Now().Before(end); {
 			err :=
@@ -88,7 +88,7 @@ func newAPI(t *testing.T, change func(*Config)) *api {
 	vocabulary, err := menu.NewVocabulary(declaredByPlugins...)
 	require.NoError(t, err)
 	return newPluginAPI(t, t.TempDir(), func(c *Config) {
-		c.Rulebook.Vocabulary = vocabulary
+		c.IngestPolicy.Vocabulary = vocabulary
 		if change != nil {
 			change(c)
 		}
@@ -101,7 +101,7 @@ func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
 	shipped := Defaults()
 	config := Config{
 		Version: "test", Roles: []string{RoleAPI, RoleWorker}, Limits: shipped.Limits, MaxBody: shipped.MaxBody,
-		Memory: limit.NewMemory(usualMemory), Connections: shipped.Connections, Retention: shipped.Retention,
+		Memory: limit.NewMemory(defaultMemory), Connections: shipped.Connections, Retention: shipped.Retention,
 		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
 	change(&config)
@@ -114,8 +114,8 @@ func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
 	if config.Plugins == nil {
 		config.Plugins, config.Platforms = host, platforms.New(db)
 	}
-	if config.Rulebook.Vocabulary == nil {
-		config.Rulebook.Vocabulary, err = host.Vocabulary()
+	if config.IngestPolicy.Vocabulary == nil {
+		config.IngestPolicy.Vocabulary, err = host.Vocabulary()
 		require.NoError(t, err)
 	}
 	return &api{New(config, db, hubtest.Logger()), clock}
@@ -158,18 +158,18 @@ type request struct {
 	headers                     map[string]string
 }
 
-// answered is its answer.
-type answered struct {
+// apiResponse is its answer.
+type apiResponse struct {
 	status int
 	header http.Header
 	text   string
 	body   map[string]any
 }
 
-func (r answered) message() string { message, _ := r.body["message"].(string); return message }
+func (r apiResponse) message() string { message, _ := r.body["message"].(string); return message }
 
 // do sends a request and holds the answer against the OpenAPI document.
-func (a *api) do(t *testing.T, c request) answered {
+func (a *api) do(t *testing.T, c request) apiResponse {
 	t.Helper()
 	sent := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 	if c.body != "" {
@@ -187,19 +187,19 @@ func (a *api) do(t *testing.T, c request) answered {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.NotEmpty(t, response.Header.Get("X-Request-Id"))
-	holdAgainstDescription(t, c, response, text)
-	r := answered{status: response.StatusCode, header: response.Header, text: string(text)}
+	checkAgainstOpenAPI(t, c, response, text)
+	r := apiResponse{status: response.StatusCode, header: response.Header, text: string(text)}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
 		require.NoError(t, json.Unmarshal(text, &r.body))
 	}
 	return r
 }
 
-// holdAgainstDescription checks an answer; what the document does not describe
+// checkAgainstOpenAPI checks an answer; what the document does not describe
 // may only be answered with 404 or 405, but for preflight requests.
-func holdAgainstDescription(t *testing.T, c request, response *http.Response, text []byte) {
+func checkAgainstOpenAPI(t *testing.T, c request, response *http.Response, text []byte) {
 	t.Helper()
-	router, err := description()
+	router, err := openAPIDescription()
 	require.NoError(t, err)
 	path, query, _ := strings.Cut(c.path, "?")
 	if (strings.HasPrefix(path, "/ext") || strings.HasPrefix(path, "/channel/")) && !strings.HasSuffix(path, "/") {
@@ -226,9 +226,9 @@ func holdAgainstDescription(t *testing.T, c request, response *http.Response, te
 		response.StatusCode, text)
 }
 
-// waitWhileTimeGoesOn waits for a condition with the clock moving by a
+// waitAdvancing waits for a condition with the clock moving by a
 // millisecond a look: what stands in a line is now and then put off by ten.
-func (a *api) waitWhileTimeGoesOn(t *testing.T, what string, condition func() bool) {
+func (a *api) waitAdvancing(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	hubtest.WaitUntil(t, what, func() bool {
 		a.clock.Advance(time.Millisecond)
@@ -237,7 +237,7 @@ func (a *api) waitWhileTimeGoesOn(t *testing.T, what string, condition func() bo
 }
 
 // requireEnvelope checks the form of every refusal.
-func requireEnvelope(t *testing.T, r answered, status int, message string) {
+func requireEnvelope(t *testing.T, r apiResponse, status int, message string) {
 	t.Helper()
 	require.Equal(t, status, r.status, r.text)
 	require.Equal(t, "error", r.body["status"])

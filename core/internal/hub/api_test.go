@@ -178,7 +178,7 @@ func TestThrottlesApplyAtExactLimits(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			a := newAPI(t, nil)
 			tenant, other := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
-			send := func(who hubtest.Tenant) answered {
+			send := func(who hubtest.Tenant) apiResponse {
 				return a.do(t, request{method: row.method, path: row.path, authorization: who.Authorization,
 					body: row.body})
 			}
@@ -214,7 +214,7 @@ func TestThrottlesApplyAtExactLimits(t *testing.T) {
 func TestWebhookSubscriptionsThroughTheAPI(t *testing.T) {
 	a := newAPI(t, unlimited)
 	tenant, stranger := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
-	send := func(method, path, body string) answered {
+	send := func(method, path, body string) apiResponse {
 		return a.do(t, request{method: method, path: path, authorization: tenant.Authorization, body: body})
 	}
 	created := send("POST", webhooksRoute,
@@ -295,7 +295,7 @@ func TestStoresThroughTheAPI(t *testing.T) {
 	require.Equal(t, accepted.body["reference"], callback["reference"])
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "errors": 1.0}, callback["stats"])
 
-	get := func(who hubtest.Tenant, path string) answered {
+	get := func(who hubtest.Tenant, path string) apiResponse {
 		return a.do(t, request{method: http.MethodGet, path: path, authorization: who.Authorization})
 	}
 	require.Equal(t, "N", get(tenant, storesRoute+"a%2F1/").body["name"])

@@ -10,7 +10,7 @@ import (
 )
 
 func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
-	s := newStage(t)
+	s := newSimulatorClient(t)
 	events := 0
 	cancel := func(platform, its string) simulator.Sent {
 		t.Helper()
@@ -19,7 +19,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 		return sent
 	}
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		id, its := s.places(platform, n, toTheDoor)
+		id, its := s.placeOrder(platform, n, selfDelivery)
 		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
 		sent := cancel(platform, its)
 		require.Equal(t, []any{200, "the order was Acknowledged and is Cancelled", id},
@@ -32,26 +32,26 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 		require.Equal(t, []any{float64(id), "Acknowledged", "Cancelled", "customer changed their mind", platform},
 			[]any{
 				told["order_id"], told["prev_state"], told["new_state"], told["message"],
-				hubtest.At(told, "additional_info.external_channel.name")})
+				hubtest.Lookup(told, "additional_info.external_channel.name")})
 		order := s.ok("GET", oneOrder(id), "").body
-		require.Equal(t, "platform:"+platform, hubtest.At(order["history"].([]any)[2], "actor"))
-		s.heard(platform, its, simulator.CallDecision, 1)
+		require.Equal(t, "platform:"+platform, hubtest.Lookup(order["history"].([]any)[2], "actor"))
+		s.awaitAggregatorCalls(platform, its, simulator.CallDecision, 1)
 	}
 
 	// Before its order.
-	basket, err := s.shelf().NewBasket(toTheDoor, 1, 7)
+	basket, err := s.orderableMenu().NewBasket(selfDelivery, 1, 7)
 	require.NoError(t, err)
 	sent := cancel("aggregator-b", "B-"+basket.Number)
 	require.Equal(t, []any{200, "the order is unknown so far, and is cancelled when it arrives", int64(0)},
 		[]any{sent.Status, sent.Message, sent.HubOrder})
-	id, _ := s.places("aggregator-b", 7, toTheDoor)
+	id, _ := s.placeOrder("aggregator-b", 7, selfDelivery)
 	all := s.awaitOrderEvents(events + 2)
 	require.Equal(t, []any{float64(id), float64(id), "Placed", "Cancelled"}, []any{
-		hubtest.At(all[events], "order.details.id"), all[events+1]["order_id"], all[events+1]["prev_state"],
+		hubtest.Lookup(all[events], "order.details.id"), all[events+1]["order_id"], all[events+1]["prev_state"],
 		all[events+1]["new_state"]}, "the POS is told of both, in their order")
 
 	// After its end.
-	id, its := s.places("aggregator-c", 8, toTheDoor)
+	id, its := s.placeOrder("aggregator-c", 8, selfDelivery)
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
 	sent = cancel("aggregator-c", its)
 	require.Equal(t, 409, sent.Status)

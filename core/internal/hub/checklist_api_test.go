@@ -13,8 +13,8 @@ import (
 const checklistRoute = "/external/api/v1/checklist/"
 
 func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
-	s := newShop(t, nil)
-	s.bring("POST", channelOrdersRoute, orderOf("W-1", ""))
+	s := newOrderClient(t, nil)
+	s.sendAsChannel("POST", channelOrdersRoute, orderOf("W-1", ""))
 	s.awaitOrderEvents(1)
 	done := func(authorization string) (names []any) {
 		t.Helper()
@@ -22,8 +22,8 @@ func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
 		require.Equal(t, 200, r.status, r.text)
 		require.Equal(t, 10.0, r.body["total"])
 		for _, step := range r.body["steps"].([]any) {
-			if hubtest.At(step, "done") == true {
-				names = append(names, hubtest.At(step, "name"))
+			if hubtest.Lookup(step, "done") == true {
+				names = append(names, hubtest.Lookup(step, "name"))
 				require.NotContains(t, step, "command", "what is done asks for nothing")
 			}
 		}
@@ -43,18 +43,18 @@ func TestChecklistShowsOnlyOneBusiness(t *testing.T) {
 }
 
 func TestActionStepCompletesWhenTheAggregatorAccepts(t *testing.T) {
-	f := newFleet(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	f := newRelayClient(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	})
 	id := f.order("a", "A-1", `,"delivery_type":"self"`)
 	for _, state := range []string{"failed", "done"} {
-		asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id))
+		asked := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id))
 		require.Equal(t, 200, asked.status, asked.text)
-		f.became(asked.body["reference"], state)
+		f.awaitAction(asked.body["reference"], state)
 		step := f.ok("GET", checklistRoute, "").body["steps"].([]any)[8]
 		require.Equal(t, []any{"action_used", state == "done"},
-			[]any{hubtest.At(step, "name"), hubtest.At(step, "done")})
+			[]any{hubtest.Lookup(step, "name"), hubtest.Lookup(step, "done")})
 	}
 }

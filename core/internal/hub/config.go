@@ -36,7 +36,7 @@ type Config struct {
 	Memory        *limit.Memory // for bodies; nil: no bound
 	Connections   Connections
 	Allow         []netip.Prefix
-	Rulebook      menu.IngestPolicy
+	IngestPolicy  menu.IngestPolicy
 	Retention     time.Duration
 	DeliveryLease time.Duration
 	JobLease      time.Duration
@@ -96,8 +96,8 @@ func Throttles(texts map[web.Limit]string) (rules map[web.Limit]limit.Rule, mist
 	return rules, mistakes
 }
 
-// longestLease bounds how long the work of a dead hub waits.
-const longestLease = 10 * time.Minute
+// maxLease bounds how long the work of a dead hub waits.
+const maxLease = 10 * time.Minute
 
 // Validate returns the mistakes in the configuration. They name the environment variables of `servery serve`.
 func (c Config) Validate() (mistakes []error) {
@@ -106,8 +106,8 @@ func (c Config) Validate() (mistakes []error) {
 		message string
 	}{
 		{len(c.Roles) == 0, "SERVERY_ROLES: must have at least one of api, worker, console"},
-		{c.Rulebook.FlushGuard < 0 ||
-			c.Rulebook.FlushGuard > 100, "SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"},
+		{c.IngestPolicy.FlushGuard < 0 ||
+			c.IngestPolicy.FlushGuard > 100, "SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"},
 		{c.MaxBody < 1<<10 || c.MaxBody > 1<<30, "SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"},
 		{c.Retention < 48*time.Hour, "SERVERY_RETENTION: must be at least 48h"},
 		{c.ActionWithin != 0 && c.ActionWithin < time.Minute, "SERVERY_ACTION_WITHIN: must be 0 or at least 1m"},
@@ -116,9 +116,9 @@ func (c Config) Validate() (mistakes []error) {
 		{c.Debounce.Quiet <= 0 || c.Debounce.Max < c.Debounce.Quiet,
 			"SERVERY_PUBLISH_QUIET: must be above 0 and at most SERVERY_PUBLISH_WITHIN"},
 		{c.Renderings < 1 || c.Renderings > 64, "SERVERY_PUBLISH_RENDERINGS: must be from 1 to 64"},
-		{c.DeliveryLease < 10*time.Second || c.DeliveryLease > longestLease,
+		{c.DeliveryLease < 10*time.Second || c.DeliveryLease > maxLease,
 			"SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange, and at most 10m"},
-		{c.JobLease < time.Second || c.JobLease > longestLease, "SERVERY_JOB_LEASE: must be from 1s to 10m"},
+		{c.JobLease < time.Second || c.JobLease > maxLease, "SERVERY_JOB_LEASE: must be from 1s to 10m"},
 		{CheckOverlap(c.SecretOverlap) != nil, "SERVERY_SECRET_OVERLAP: must be from 0 to 720h"},
 	} {
 		if rule.broken {

@@ -61,6 +61,6 @@ func TestWildcardListenAddressIsShownAsLoopback(t *testing.T) {
 		"127.0.0.1:8080": "http://127.0.0.1:8080", "[::]:8080": "http://127.0.0.1:8080",
 		"0.0.0.0:8080": "http://127.0.0.1:8080", "[::1]:8080": "http://[::1]:8080",
 	} {
-		require.Equal(t, reached, addressHere(listens))
+		require.Equal(t, reached, localURL(listens))
 	}
 }

@@ -58,8 +58,8 @@ func (c Connections) validate(files int) (mistakes []error) {
 	return mistakes
 }
 
-// connectionFigures exports metrics of client connections.
-type connectionFigures struct{ limiter *inbound.Limiter }
+// connectionCollector exports metrics of client connections.
+type connectionCollector struct{ limiter *inbound.Limiter }
 
 var (
 	connectionsOpen = prometheus.NewDesc("servery_client_connections",
@@ -72,14 +72,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (connectionFigures) Describe(ch chan<- *prometheus.Desc) {
+func (connectionCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- connectionsOpen
 	ch <- connectionsRefused
 	ch <- connectionsClosed
 }
 
 // Collect implements prometheus.Collector.
-func (f connectionFigures) Collect(ch chan<- prometheus.Metric) {
+func (f connectionCollector) Collect(ch chan<- prometheus.Metric) {
 	stats := f.limiter.Stats()
 	anonymous := stats.Open - stats.Authenticated
 	for state, n := range map[string]int{"authenticated": stats.Authenticated, "anonymous": anonymous} {

@@ -24,7 +24,7 @@ func (h *Hub) newConsole() *adminui.Console {
 	config := adminui.Config{
 		Accounts: accessdb.NewAccounts(h.db), Database: newConsoleRecords(h.db), Deliveries: deliveries.New(h.db),
 		Tester: h.tester(), Rotator: h.Subscriptions(),
-		Orders: orders.New(h.db), Plugins: registry{h.db, h.config.Host}, Published: publications.New(h.db),
+		Orders: orders.New(h.db), Plugins: pluginRegistry{h.db, h.config.Host}, Published: publications.New(h.db),
 		Stores: stores.New(h.db), Menus: menus.New(h.db),
 		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
 		Clock: h.db.Clock(), Log: h.log,
@@ -36,14 +36,14 @@ func (h *Hub) newConsole() *adminui.Console {
 // observer records delivery attempts for metrics and for the console's statistics.
 type observer struct {
 	*metrics
-	tally *console.Tally
-	watch *monitor
+	tally   *console.Tally
+	monitor *monitor
 }
 
 // Attempted counts a delivery attempt (webhook.Observer).
 func (c observer) Attempted(r webhook.Result, late time.Duration) {
 	c.metrics.Attempted(r, late)
-	c.watch.hearDelivery(r)
+	c.monitor.recordDelivery(r)
 	c.tally.Count(console.Attempt{
 		Business: r.Delivery.Business, Webhook: r.Delivery.WebhookID, Delivery: r.Delivery.ID, At: r.Attempt.StartedAt,
 		Took: r.Attempt.Timing.Total, Class: string(r.Attempt.ErrorClass), Status: r.Attempt.Status,
@@ -53,7 +53,7 @@ func (c observer) Attempted(r webhook.Result, late time.Duration) {
 
 // The stores that the console's pages use.
 type (
-	views         = consoleview.Store
+	consoleStore  = consoleview.Store
 	accessStore   = accessdb.Store
 	jobStore      = jobs.Store
 	platformStore = platforms.Store
@@ -65,7 +65,7 @@ type (
 
 // consoleRecords combines them (adminui.Database).
 type consoleRecords struct {
-	views
+	consoleStore
 	accessStore
 	jobStore
 	platformStore

@@ -23,12 +23,12 @@ func TestConsoleManagesAliasesOfPlatforms(t *testing.T) {
 		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
 	list := shell.BusinessLink(tenant.ID, "settings/")
 	page, action := list+"platform/?name=web", list+"alias/"
-	post := func(path, alias string, more ...string) answered {
+	post := func(path, alias string, more ...string) apiResponse {
 		fields := url.Values{"name": {"web"}, "alias": {alias}}
 		for i := 0; i < len(more); i += 2 {
 			fields.Set(more[i], more[i+1])
 		}
-		return sam.post(t, action+path, because(fields))
+		return sam.post(t, action+path, withReason(fields))
 	}
 	known := func() []core.PlatformAlias {
 		t.Helper()
@@ -37,7 +37,7 @@ func TestConsoleManagesAliasesOfPlatforms(t *testing.T) {
 		return known
 	}
 	require.NotContains(t, vera.get(t, page).text, "settings/alias/")
-	require.Equal(t, http.StatusForbidden, vera.post(t, action, because(url.Values{"name": {"web"}})).status)
+	require.Equal(t, http.StatusForbidden, vera.post(t, action, withReason(url.Values{"name": {"web"}})).status)
 	require.Contains(t, sam.get(t, page).text, "Add an alias")
 	require.NotContains(t, sam.get(t, page).text, "Remove an alias", "there is none yet")
 
@@ -63,11 +63,11 @@ func TestConsoleManagesAliasesOfPlatforms(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, post("remove/", "site").status)
 	require.Equal(t, http.StatusNotFound, post("remove/", "site").status)
 	require.Equal(t, []core.PlatformAlias{{Alias: "shop", Platform: "web"}}, known())
-	refused := sam.post(t, list+"platforms/", because(url.Values{"name": {"shop"}, "served_by": {"own"}}))
+	refused := sam.post(t, list+"platforms/", withReason(url.Values{"name": {"shop"}, "served_by": {"own"}}))
 	require.Equal(t, http.StatusConflict, refused.status)
 	require.Contains(t, refused.text, "is an alias of the platform")
 	require.ElementsMatch(t, []string{"platform.alias", "platform.alias", "platform.send_alias", "platform.send_alias",
-		"platform.unalias"}, a.actions(t, tenant.ID))
+		"platform.unalias"}, a.auditActions(t, tenant.ID))
 }
 
 func TestConsoleSetsWhereNewStoresAreListed(t *testing.T) {
@@ -83,10 +83,10 @@ func TestConsoleSetsWhereNewStoresAreListed(t *testing.T) {
 		require.Contains(t, text, ">no platform<")
 	}
 	set := func(from, to string) int {
-		return sam.post(t, page+"listing/", because(url.Values{"from": {from}, "listing": {to}})).status
+		return sam.post(t, page+"listing/", withReason(url.Values{"from": {from}, "listing": {to}})).status
 	}
 	require.Equal(t, http.StatusForbidden,
-		vera.post(t, page+"listing/", because(url.Values{"listing": {"all"}})).status)
+		vera.post(t, page+"listing/", withReason(url.Values{"listing": {"all"}})).status)
 	require.Equal(t, http.StatusBadRequest, set("none", "some"))
 	require.Equal(t, http.StatusConflict, set("all", "none"), "somebody was quicker")
 	require.Equal(t, http.StatusSeeOther, set("none", "all"))
@@ -94,6 +94,6 @@ func TestConsoleSetsWhereNewStoresAreListed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.ListAll, listing)
 	require.Contains(t, vera.get(t, page).text, ">all platforms<")
-	require.Equal(t, []string{"business.list_stores"}, a.actions(t, tenant.ID))
+	require.Equal(t, []string{"business.list_stores"}, a.auditActions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/")).text, "list-stores none → all")
 }

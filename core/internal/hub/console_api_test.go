@@ -59,7 +59,7 @@ func (a *api) user(t *testing.T, email string, role access.Role, businesses ...c
 	return b
 }
 
-func sessionOf(r answered) string {
+func sessionOf(r apiResponse) string {
 	for _, line := range r.header.Values("Set-Cookie") {
 		if value, found := strings.CutPrefix(line, "servery="); found {
 			return strings.SplitN(value, ";", 2)[0]
@@ -68,7 +68,7 @@ func sessionOf(r answered) string {
 	return ""
 }
 
-func (b *browser) send(t *testing.T, request *http.Request) answered {
+func (b *browser) send(t *testing.T, request *http.Request) apiResponse {
 	t.Helper()
 	if b.session != "" {
 		request.Header.Set("Cookie", "servery="+b.session)
@@ -78,10 +78,10 @@ func (b *browser) send(t *testing.T, request *http.Request) answered {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return answered{status: response.StatusCode, header: response.Header, text: string(text)}
+	return apiResponse{status: response.StatusCode, header: response.Header, text: string(text)}
 }
 
-func (b *browser) get(t *testing.T, path string) answered {
+func (b *browser) get(t *testing.T, path string) apiResponse {
 	t.Helper()
 	return b.send(t, httptest.NewRequest(http.MethodGet, path, nil))
 }
@@ -100,12 +100,12 @@ func (b *browser) form(path string, fields url.Values) *http.Request {
 	return request
 }
 
-func (b *browser) post(t *testing.T, path string, fields url.Values) answered {
+func (b *browser) post(t *testing.T, path string, fields url.Values) apiResponse {
 	t.Helper()
 	return b.send(t, b.form(path, fields))
 }
 
-func with(fields url.Values, name, value string) url.Values {
+func withField(fields url.Values, name, value string) url.Values {
 	fields.Set(name, value)
 	return fields
 }
@@ -253,12 +253,12 @@ func TestConsoleActionsAreAudited(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, sam.post(t, link(hook+"resume/"), why()).status)
 	require.Equal(t, http.StatusSeeOther, sam.post(t, link("deliveries/"+sent[0].ID.String()+"/retry/"), why()).status)
 	require.Equal(t, http.StatusSeeOther,
-		sam.post(t, link("deliveries/retry/"), with(why(), "id", sent[0].ID.String())).status)
+		sam.post(t, link("deliveries/retry/"), withField(why(), "id", sent[0].ID.String())).status)
 	require.Equal(t, http.StatusNotFound,
 		sam.post(t, link("deliveries/retry/"),
 			url.Values{"id": {core.NewID(a.clock.Now()).String()}, "why": {"x"}}).status)
 
-	made := sam.post(t, link("keys/"), with(with(why(), "username", "till"), "scope", "pos"))
+	made := sam.post(t, link("keys/"), withField(withField(why(), "username", "till"), "scope", "pos"))
 	require.Equal(t, http.StatusOK, made.status, made.text)
 	secret := regexp.MustCompile(`apikey (till:svk_[A-Za-z0-9_-]{43})`).FindStringSubmatch(made.text)
 	require.NotNil(t, secret)
@@ -268,7 +268,7 @@ func TestConsoleActionsAreAudited(t *testing.T) {
 	keys, err := accessdb.New(a.hub.db).ListKeys(context.Background(), tenant.ID, 0, 9)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSeeOther,
-		sam.post(t, link("keys/revoke/"), with(why(), "id", fmt.Sprint(keys[0].ID))).status)
+		sam.post(t, link("keys/revoke/"), withField(why(), "id", fmt.Sprint(keys[0].ID))).status)
 	require.Equal(t, http.StatusForbidden,
 		a.do(t, request{method: "GET", path: "/external/api/v1/webhooks/",
 			authorization: "apikey " + secret[1]}).status)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	f.ok("POST", "/external/api/v1/stores/",
 		`{"stores":[{"ref_id":"bare","name":"Bare","city":"Oakland","included_platforms":["web"]}]}`)
 	records := consoleview.New(f.hub.db)

@@ -14,10 +14,10 @@ import (
 )
 
 func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	f.ok("POST", "/external/api/v1/stores/",
 		`{"stores":[{"ref_id":"S-8","name":"Eight"}]}`)
-	var found answered
+	var found apiResponse
 	hubtest.WaitUntil(t, "the job is found by the store that it refused", func() bool {
 		found = sam.get(t, shell.SearchPath+"?q="+url.QueryEscape("S-8"))
 		return found.status == 303
@@ -34,7 +34,7 @@ func TestConsoleFindsRejectedJobsWithFullErrors(t *testing.T) {
 }
 
 func TestJobListsItsFirstFailedObjects(t *testing.T) {
-	f, _ := consoleFleet(t, nil)
+	f, _ := newConsoleRelayClient(t, nil)
 	stores := make([]string, core.MaxFailedObjects+1)
 	for i := range stores {
 		stores[i] = fmt.Sprintf(`{"ref_id":"F-%03d"}`, i)

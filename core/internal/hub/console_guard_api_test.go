@@ -48,9 +48,9 @@ func TestViewerChangesOnlyTheirOwnAccount(t *testing.T) {
 		}
 		path := strings.NewReplacer(":business", fmt.Sprint(mine.ID), ":id", "1", ":reference",
 			core.NewID(a.clock.Now()).String(), ":platform", "web").Replace(route)
-		require.Equal(t, http.StatusForbidden, vera.post(t, path, because(nil)).status, path)
+		require.Equal(t, http.StatusForbidden, vera.post(t, path, withReason(nil)).status, path)
 	}
-	require.Empty(t, a.actions(t, mine.ID))
+	require.Empty(t, a.auditActions(t, mine.ID))
 }
 
 func TestConsolePagesForbidFraming(t *testing.T) {
@@ -73,8 +73,8 @@ func TestConsolePagesForbidFraming(t *testing.T) {
 	}
 }
 
-// belongings is one thing of each kind that a business has, by the path of its page.
-func (a *api) belongings(t *testing.T, tenant hubtest.Tenant) []string {
+// businessPages is one thing of each kind that a business has, by the path of its page.
+func (a *api) businessPages(t *testing.T, tenant hubtest.Tenant) []string {
 	t.Helper()
 	ctx, db := context.Background(), a.hub.db
 	sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreAction, "https://theirs.example/hook", webhook.Minutes)
@@ -118,7 +118,7 @@ func TestObjectsOfOtherBusinessesAreNotFound(t *testing.T) {
 	mine, theirs := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
 	sam, kim := a.user(t, "sam@example.com", access.Support, mine.ID),
 		a.user(t, "kim@example.com", access.Support, theirs.ID)
-	for _, path := range a.belongings(t, theirs) {
+	for _, path := range a.businessPages(t, theirs) {
 		require.Equal(t, http.StatusOK, kim.get(t, shell.BusinessLink(theirs.ID, path)).status, path)
 		for _, below := range []string{"", "diff/", "diff/?at=0", "rollback/", "payload.json", "request.json",
 			"callback.json"} {
@@ -127,13 +127,13 @@ func TestObjectsOfOtherBusinessesAreNotFound(t *testing.T) {
 		}
 		for _, deed := range []string{"pause/", "resume/", "test/", "rotate/", "retry/", "again/", "rollback/"} {
 			require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed},
-				sam.post(t, shell.BusinessLink(mine.ID, path+deed), because(nil)).status, path+deed)
+				sam.post(t, shell.BusinessLink(mine.ID, path+deed), withReason(nil)).status, path+deed)
 		}
 	}
 	require.Equal(t, http.StatusNotFound,
 		sam.post(t, shell.BusinessLink(mine.ID, "keys/revoke/"),
-			because(url.Values{"id": {fmt.Sprint(theirs.KeyID)}})).status)
-	require.Equal(t, []string{"a"}, a.actions(t, theirs.ID))
+			withReason(url.Values{"id": {fmt.Sprint(theirs.KeyID)}})).status)
+	require.Equal(t, []string{"a"}, a.auditActions(t, theirs.ID))
 }
 
 func TestAuditEntryComparesBeforeAndAfter(t *testing.T) {

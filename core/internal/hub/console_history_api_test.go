@@ -19,34 +19,34 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// archive is a diner with a console, in which the price of an item was changed.
-type archive struct {
-	*diner
-	sam   *browser
-	moved []menu.Revision // the newest first
+// historyClient is a diner with a console, in which the price of an item was changed.
+type historyClient struct {
+	*menuClient
+	sam       *browser
+	revisions []menu.Revision // the newest first
 }
 
-func newArchive(t *testing.T) *archive {
+func newHistoryClient(t *testing.T) *historyClient {
 	t.Helper()
-	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
+	d := newMenuClient(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
 	d.hub.mountPages("http://example.com", 0)
-	r := &archive{diner: d, sam: d.user(t, "sam@example.com", access.Support, d.tenant.ID)}
+	r := &historyClient{menuClient: d, sam: d.user(t, "sam@example.com", access.Support, d.tenant.ID)}
 	r.change("s1", lunch)
 	r.change("s1", `{"items":[{"ref_id":"dal","price":110.50,"title":"Dear Dal"}]}`)
 	return r
 }
 
 // change sends a menu and waits until it is stored.
-func (r *archive) change(location, body string) {
+func (r *historyClient) change(location, body string) {
 	r.t.Helper()
 	r.clock.Advance(time.Minute) // revisions go by their moments
-	r.finish(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
+	r.awaitJob(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
 	var err error
-	r.moved, err = menus.New(r.hub.db).Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
+	r.revisions, err = menus.New(r.hub.db).Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
 	require.NoError(r.t, err)
 }
 
-func (r *archive) finish(reference string) {
+func (r *historyClient) awaitJob(reference string) {
 	r.t.Helper()
 	hubtest.WaitUntil(r.t, "the job to be done", func() bool {
 		r.clock.Advance(time.Second)
@@ -55,7 +55,7 @@ func (r *archive) finish(reference string) {
 }
 
 // page is a page of history as text, without its tags.
-func (r *archive) page(path string) string {
+func (r *historyClient) page(path string) string {
 	r.t.Helper()
 	answer := r.sam.get(r.t, shell.BusinessLink(r.tenant.ID, "history/"+path))
 	require.Equal(r.t, http.StatusOK, answer.status, answer.text)
@@ -64,7 +64,7 @@ func (r *archive) page(path string) string {
 }
 
 func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
-	r := newArchive(t)
+	r := newHistoryClient(t)
 	list := r.page("?entity=items&ref=dal&location=s1")
 	require.Regexp(t, `Menu request s1 key:pos title Dal → Dear Dal; price 10 → 110\.5 · at s1 .*items`, list,
 		"what became of the item, before how much was changed in all")
@@ -73,12 +73,12 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 		`<option value="items" selected>`, "an item, unless it says otherwise")
 	require.Contains(t, r.page(""), "Stores request")
 	require.Contains(t, r.page("?ref=none"), "Nothing matches")
-	one := r.moved[0].ID.String() + "/"
+	one := r.revisions[0].ID.String() + "/"
 	require.Contains(t, r.page(one), "dal items · at s1 price 10 → 110.5")
 	require.Contains(t, r.page(one), "title Dal → Dear Dal")
 	require.Contains(t, r.page(one+"diff/?at=1"), `"price": 110.5`)
 	r.change("s1", `{"items":[{"ref_id":"tea","title":"Tea","price":3},{"ref_id":"dal","price":12}]}`)
-	both := r.moved[0].ID.String() + "/"
+	both := r.revisions[0].ID.String() + "/"
 	link := shell.BusinessLink(r.tenant.ID, "history/"+both)
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text,
 		html.EscapeString(link+"?entity=items&ref=dal"), "the list leads to what became of it alone")
@@ -98,10 +98,10 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 }
 
 func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
-	r := newArchive(t)
+	r := newHistoryClient(t)
 	times := func(slots string) {
 		r.clock.Advance(time.Minute)
-		r.finish(r.ok("POST", timingsRoute,
+		r.awaitJob(r.ok("POST", timingsRoute,
 			`{"timing_groups":[{"title":"Lunch","category_ref_ids":["mains"],"day_slots":[{"day":"monday","slots":[`+
 				slots+`]}]}]}`).body["reference"].(string))
 	}
@@ -121,12 +121,12 @@ func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
 }
 
 func TestConsoleShowsAnItemsPastState(t *testing.T) {
-	r := newArchive(t)
+	r := newHistoryClient(t)
 	then := func(query string) string { return r.page("item/?item=dal&store=s1&platform=web" + query) }
 	require.Contains(t, then(""), `On web at store s1, customers saw "Dear Dal" for 110.5.`)
 	zone, err := time.LoadLocation("America/New_York")
 	require.NoError(t, err)
-	require.Contains(t, then("&at="+time.UnixMilli(r.moved[0].At).In(zone).Format("2006-01-02T15:04")),
+	require.Contains(t, then("&at="+time.UnixMilli(r.revisions[0].At).In(zone).Format("2006-01-02T15:04")),
 		`customers saw "Dal" for 10.`)
 	require.Contains(t, then("&at=2026-01-01T00:00"), "The item did not exist at that time.")
 	for query, says := range map[string]string{"item=dal&store=s9&platform=web": "no location",
@@ -138,32 +138,32 @@ func TestConsoleShowsAnItemsPastState(t *testing.T) {
 }
 
 func TestConsoleRollsBackAMenu(t *testing.T) {
-	r := newArchive(t)
+	r := newHistoryClient(t)
 	vera := r.user(t, "vera@example.com", access.Viewer, r.tenant.ID)
-	back := shell.BusinessLink(r.tenant.ID, "history/"+r.moved[1].ID.String()+"/rollback/")
+	back := shell.BusinessLink(r.tenant.ID, "history/"+r.revisions[1].ID.String()+"/rollback/")
 	require.Equal(t, http.StatusForbidden, vera.get(t, back).status)
 	require.NotContains(t, vera.get(t, strings.TrimSuffix(back, "rollback/")).text, "rollback/")
 	asked := r.sam.get(t, back)
 	require.Contains(t, asked.text, "Roll back 1 object")
 	require.Contains(t, asked.text, "A menu job restores the menu")
-	require.Equal(t, http.StatusForbidden, vera.post(t, back, because(hiddenOf(asked))).status)
-	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenOf(asked)).status, "a reason is asked")
+	require.Equal(t, http.StatusForbidden, vera.post(t, back, withReason(hiddenFields(asked))).status)
+	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenFields(asked)).status, "a reason is asked")
 
 	r.change("s1", `{"items":[{"ref_id":"naan","price":4,"title":"Naan"}]}`)
-	changed := r.sam.post(t, back, because(hiddenOf(asked)))
+	changed := r.sam.post(t, back, withReason(hiddenFields(asked)))
 	require.Equal(t, http.StatusConflict, changed.status, "the menu is another than the one that was looked at")
 	require.Contains(t, changed.text, "The number of objects was 1 and is now 2.")
 	require.Contains(t, changed.text, "Roll back 2 objects")
-	require.NotContains(t, r.actions(t, r.tenant.ID), "menu.rollback")
+	require.NotContains(t, r.auditActions(t, r.tenant.ID), "menu.rollback")
 	r.clock.Advance(time.Minute)
-	done := r.sam.post(t, back, because(hiddenOf(changed)))
+	done := r.sam.post(t, back, withReason(hiddenFields(changed)))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
 	job, query, _ := cutQuery(done.header.Get("Location"))
 	require.Equal(t, url.Values{"done": {"back"}}.Encode(), query)
-	r.finish(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
-	require.Equal(t, 10.0, hubtest.At(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
+	r.awaitJob(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
+	require.Equal(t, 10.0, hubtest.Lookup(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
 
-	require.Contains(t, r.actions(t, r.tenant.ID), "menu.rollback")
+	require.Contains(t, r.auditActions(t, r.tenant.ID), "menu.rollback")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "audit/?action=menu.rollback")).text, "objects 2")
 	require.Contains(t, r.page(""), "Rollback master catalogue user:sam@example.com items")
 	latest := regexp.MustCompile(fmt.Sprintf(`href="/console/b/%d/history/([0-9a-f-]{36})/"`,
@@ -173,8 +173,8 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 }
 
 func TestEndedJobPageRefreshesAndShowsExactTime(t *testing.T) {
-	r := newArchive(t)
-	job := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "jobs/"+r.moved[0].Reference.String()+"/"))
+	r := newHistoryClient(t)
+	job := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "jobs/"+r.revisions[0].Reference.String()+"/"))
 	require.Equal(t, http.StatusOK, job.status)
 	require.Contains(t, job.text, `hx-trigger="changed from:body"`, "its callback goes on when it has ended")
 	require.Regexp(t, `ago \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [A-Z]+ Menu request`, r.page(""))

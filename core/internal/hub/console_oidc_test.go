@@ -19,15 +19,15 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
-// stranger is a browser that signs in by the provider.
-type stranger struct {
+// ssoBrowser is a browser that signs in by the provider.
+type ssoBrowser struct {
 	*api
 	cookie string // what it began with
 }
 
-// begin goes to the provider and comes back to the address that the result is,
+// signIn goes to the provider and comes back to the address that the result is,
 // which has not been opened yet.
-func (s *stranger) begin(t *testing.T, next string) string {
+func (s *ssoBrowser) signIn(t *testing.T, next string) string {
 	t.Helper()
 	r := s.open(t, shell.ProviderPath+"?next="+url.QueryEscape(next))
 	require.Equal(t, http.StatusSeeOther, r.status, r.text)
@@ -50,7 +50,7 @@ func (s *stranger) begin(t *testing.T, next string) string {
 	return back.RequestURI()
 }
 
-func (s *stranger) open(t *testing.T, path string) answered {
+func (s *ssoBrowser) open(t *testing.T, path string) apiResponse {
 	t.Helper()
 	b := &browser{api: s.api}
 	request := httptest.NewRequest(http.MethodGet, path, nil)
@@ -70,20 +70,20 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	kim := a.user(t, "kim@example.com", access.Admin)
 	require.Contains(t, kim.get(t, shell.SignInPath+"?next=/console/users/").text,
 		`href="`+shell.ProviderPath+`?next=%2Fconsole%2Fusers%2F"`)
-	as := func(claims map[string]any) *stranger {
+	as := func(claims map[string]any) *ssoBrowser {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.claims = claims
-		return &stranger{api: a}
+		return &ssoBrowser{api: a}
 	}
-	enters := func(t *testing.T, s *stranger, next string) *browser {
+	enters := func(t *testing.T, s *ssoBrowser, next string) *browser {
 		t.Helper()
-		r := s.open(t, s.begin(t, next))
+		r := s.open(t, s.signIn(t, next))
 		require.Equal(t, http.StatusSeeOther, r.status, r.text)
 		require.Equal(t, next, r.header.Get("Location"))
 		return &browser{api: a, session: sessionOf(r)}
 	}
-	refused := func(t *testing.T, s *stranger, path string, status int, words string) {
+	refused := func(t *testing.T, s *ssoBrowser, path string, status int, words string) {
 		t.Helper()
 		r := s.open(t, path)
 		require.Equal(t, status, r.status, r.text)
@@ -96,7 +96,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	})
 	t.Run("who has none stays out", func(t *testing.T) {
 		s := as(map[string]any{"email": "eve@example.com"})
-		refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "There is no account with this email")
+		refused(t, s, s.signIn(t, shell.Root), http.StatusForbidden, "There is no account with this email")
 	})
 	t.Run("who has none but is of a domain comes in, and sees nothing", func(t *testing.T) {
 		b := enters(t, as(map[string]any{"email": "pat@partner.example"}), shell.Root)
@@ -106,14 +106,14 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 		made, err := accessdb.New(a.hub.db).UserByEmail(context.Background(), "pat@partner.example")
 		require.NoError(t, err)
 		require.Equal(t, access.Viewer, made.Role)
-		require.Subset(t, a.actions(t, core.BusinessID(0)), []string{"user.sign_in_by_provider", "user.create"})
+		require.Subset(t, a.auditActions(t, core.BusinessID(0)), []string{"user.sign_in_by_provider", "user.create"})
 		enters(t, as(map[string]any{"email": "pat@partner.example"}), shell.Root)
 	})
 	t.Run("a domain is the whole of it", func(t *testing.T) {
 		for _, email := range []string{"eve@evil-partner.example", "eve@partner.example.evil.example",
 			"partner.example", "eve@evil.example@partner.example.evil"} {
 			s := as(map[string]any{"email": email})
-			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "There is no account")
+			refused(t, s, s.signIn(t, shell.Root), http.StatusForbidden, "There is no account")
 		}
 	})
 	for name, claims := range map[string]map[string]any{
@@ -123,7 +123,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	} {
 		t.Run(name+" lets nobody in", func(t *testing.T) {
 			s := as(claims)
-			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "has not verified your e-mail address")
+			refused(t, s, s.signIn(t, shell.Root), http.StatusForbidden, "has not verified your e-mail address")
 		})
 	}
 	for name, claims := range map[string]map[string]any{
@@ -132,29 +132,29 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	} {
 		t.Run("a token of "+name+" is refused", func(t *testing.T) {
 			s := as(claims)
-			refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "an invalid identity")
+			refused(t, s, s.signIn(t, shell.Root), http.StatusForbidden, "an invalid identity")
 		})
 	}
 	t.Run("a token for another sign-in is refused", func(t *testing.T) {
 		s := as(map[string]any{"nonce": "other"})
-		refused(t, s, s.begin(t, shell.Root), http.StatusUnauthorized, "started in another browser")
+		refused(t, s, s.signIn(t, shell.Root), http.StatusUnauthorized, "started in another browser")
 	})
 	t.Run("nobody is signed in by a link that another browser began", func(t *testing.T) {
 		s := as(nil)
-		back := s.begin(t, shell.Root)
+		back := s.signIn(t, shell.Root)
 		refused(t, as(nil), back, http.StatusUnauthorized, "started in another browser")
 		victim := as(nil)
-		victim.begin(t, shell.Root)
+		victim.signIn(t, shell.Root)
 		refused(t, victim, back, http.StatusUnauthorized, "started in another browser")
 	})
 	t.Run("a code works once, and not without the verifier", func(t *testing.T) {
 		s := as(nil)
-		back := s.begin(t, shell.Root)
+		back := s.signIn(t, shell.Root)
 		require.Equal(t, http.StatusSeeOther, s.open(t, back).status)
 		refused(t, s, back, http.StatusForbidden, "did not accept the sign-in")
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		require.GreaterOrEqual(t, len(p.asked[len(p.asked)-1].Get("code_verifier")), 43)
+		require.GreaterOrEqual(t, len(p.tokenRequests[len(p.tokenRequests)-1].Get("code_verifier")), 43)
 	})
 	t.Run("what the provider says is shown", func(t *testing.T) {
 		refused(t, as(nil), shell.ProviderBackPath+"?error=access_denied%3Cscript%3E", http.StatusForbidden,
@@ -162,7 +162,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 	})
 	t.Run("one is led back only into the console", func(t *testing.T) {
 		s := as(nil)
-		r := s.open(t, s.begin(t, "https://evil.example/console/"))
+		r := s.open(t, s.signIn(t, "https://evil.example/console/"))
 		require.Equal(t, shell.Root, r.header.Get("Location"))
 	})
 	t.Run("who is switched off stays out", func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 		require.NoError(t, accessdb.NewAccounts(a.hub.db).ChangeUser(context.Background(), access.User{ID: -1}, kim.ID,
 			access.Admin, nil, true, "left"))
 		s := as(nil)
-		refused(t, s, s.begin(t, shell.Root), http.StatusForbidden, "There is no account")
+		refused(t, s, s.signIn(t, shell.Root), http.StatusForbidden, "There is no account")
 	})
 }
 
@@ -183,7 +183,7 @@ func TestUnavailableIdentityProviderIsReported(t *testing.T) {
 		c.Identity = Identity{Provider: oidc.Config{Issuer: p.URL, ClientID: providerClient}}
 	})
 	a.hub.mountPages("http://example.com", 0)
-	r := (&stranger{api: a}).open(t, shell.ProviderPath)
+	r := (&ssoBrowser{api: a}).open(t, shell.ProviderPath)
 	require.Equal(t, http.StatusServiceUnavailable, r.status)
 	require.Contains(t, r.text, "is unreachable")
 	require.Contains(t, r.text, `name="password"`)

@@ -14,16 +14,16 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// consoleFleet is a fleet with a console.
-func consoleFleet(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) (*fleet, *browser) {
+// newConsoleRelayClient is a fleet with a console.
+func newConsoleRelayClient(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) (*relayClient, *browser) {
 	t.Helper()
-	f := newFleetWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, answer)
+	f := newRelayClientWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, answer)
 	f.hub.mountPages("http://example.com", 0)
 	return f, f.user(t, "sam@example.com", access.Admin)
 }
 
 func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
-	f, sam := consoleFleet(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	f, sam := newConsoleRelayClient(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`<script>alert(1)</script>`))
@@ -36,22 +36,22 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, found.status, "a single match opens")
 		require.Equal(t, page, found.header.Get("Location"))
 	}
-	f.waitWhileTimeGoesOn(t, "the delivery on the page", func() bool {
+	f.waitAdvancing(t, "the delivery on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text, "Delivered: the server accepted attempt 1")
 	})
 
-	require.Equal(t, 200, f.rider(id, "ASSIGNED",
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED",
 		`{"rider_name":"Asha <script>alert(1)</script>","rider_phone_number":"5550100"}`).status)
-	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
+	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text,
 			"Rider status ASSIGNED to b: Failed, and not retried: the aggregator responded with 400 Bad Request")
 	})
 	require.Equal(t, 200, f.send("POST", riderLocationRoute,
 		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)
-	f.waitWhileTimeGoesOn(t, "the place on the page", func() bool {
+	f.waitAdvancing(t, "the place on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text, "12.9716, 77.5946; the platform has this location")
 	})
-	asked := f.ask("b", fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
+	asked := f.postAction("b", fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
 	require.Equal(t, 400, asked.status, "the platform has no actions")
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, id),
 		`{"new_status":"Acknowledged","message":"seen <b>","extra":{"prep_time_mins":20}}`)
@@ -70,9 +70,9 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 }
 
 func TestConsoleOrdersAreListedFilteredAndPaged(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	first := f.order("b", "B-1", `,"delivery_type":"self"`)
-	require.Equal(t, 200, f.rider(first, "AT-STORE", `{}`).status)
+	require.Equal(t, 200, f.postRiderStatus(first, "AT-STORE", `{}`).status)
 	for n := range 52 {
 		f.order("web", fmt.Sprint("W-", n), "")
 	}
@@ -104,15 +104,15 @@ func TestConsoleOrdersAreListedFilteredAndPaged(t *testing.T) {
 }
 
 func TestConsoleShowsWhoResentADelivery(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	page := shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", f.order("b", "B-1", "")))
-	f.waitWhileTimeGoesOn(t, "the delivery",
+	f.waitAdvancing(t, "the delivery",
 		func() bool { return strings.Contains(sam.get(t, page).text, "the server accepted attempt 1") })
 	delivery := regexp.MustCompile(regexp.QuoteMeta(shell.BusinessLink(f.tenant.ID, "deliveries/")) +
 		`[0-9a-f-]{36}/`).FindString(sam.get(t, page).text)
 	require.NotContains(t, sam.get(t, delivery).text, "Resent by")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", url.Values{"why": {"merchant asked"}}).status)
-	f.waitWhileTimeGoesOn(t, "it is sent again", func() bool {
+	f.waitAdvancing(t, "it is sent again", func() bool {
 		return strings.Contains(sam.get(t, delivery).text, "Delivered 2 times: the server accepted attempts 1, 2.")
 	})
 	require.Regexp(t, `Resent by sam@example.com at .{10,30}\. Reason: merchant asked\.`, sam.get(t, delivery).text)

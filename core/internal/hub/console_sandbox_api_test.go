@@ -12,7 +12,7 @@ import (
 )
 
 func TestSandboxRequiresTestModeAndWriteAccess(t *testing.T) {
-	s := newSetUp(t)
+	s := newSettingsClient(t)
 	page := shell.BusinessLink(s.tenant.ID, "sandbox/")
 	form := func(change ...string) url.Values {
 		fields := url.Values{"kind": {"order"}, "store": {"s1"}, "count": {"5"}, "rate": {"0"}, "seed": {"7"},

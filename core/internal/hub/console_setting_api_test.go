@@ -20,14 +20,14 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// setUp is a hub with plugin A, a console, and a supporter of a business.
-type setUp struct {
+// settingsClient is a hub with plugin A, a console, and a supporter of a business.
+type settingsClient struct {
 	*api
 	kim    *browser
 	tenant hubtest.Tenant
 }
 
-func newSetUp(t *testing.T) setUp {
+func newSettingsClient(t *testing.T) settingsClient {
 	t.Helper()
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
@@ -35,15 +35,15 @@ func newSetUp(t *testing.T) setUp {
 	a.hub.console = a.hub.newConsole()
 	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
-	return setUp{a, a.user(t, "kim@example.com", access.Support, tenant.ID), tenant}
+	return settingsClient{a, a.user(t, "kim@example.com", access.Support, tenant.ID), tenant}
 }
 
-func (s setUp) page(platform string) string {
+func (s settingsClient) page(platform string) string {
 	return shell.BusinessLink(s.tenant.ID, "settings/platform/?name="+url.QueryEscape(platform))
 }
 
 // version is that which the form of a platform carries.
-func (s setUp) version(t *testing.T, platform string) string {
+func (s settingsClient) version(t *testing.T, platform string) string {
 	t.Helper()
 	found := regexp.MustCompile(`name="version" value="([0-9a-f]{32})"`).FindStringSubmatch(s.kim.get(t,
 		s.page(platform)).text)
@@ -51,7 +51,7 @@ func (s setUp) version(t *testing.T, platform string) string {
 	return found[1]
 }
 
-func (s setUp) save(t *testing.T, platform string, fields url.Values) answered {
+func (s settingsClient) save(t *testing.T, platform string, fields url.Values) apiResponse {
 	t.Helper()
 	for name, value := range map[string]string{"name": platform, "served_by": "aggregator-a", "why": "a good reason"} {
 		if fields.Get(name) == "" {
@@ -67,9 +67,9 @@ func (s setUp) save(t *testing.T, platform string, fields url.Values) answered {
 const oddName = `tasty/eats & "co" <b>`
 
 func TestConsoleConfiguresAPlatform(t *testing.T) {
-	s := newSetUp(t)
+	s := newSettingsClient(t)
 	list := shell.BusinessLink(s.tenant.ID, "settings/")
-	add := func(name, served string) answered {
+	add := func(name, served string) apiResponse {
 		return s.kim.post(t, shell.BusinessLink(s.tenant.ID, "settings/platforms/"),
 			url.Values{"name": {name}, "served_by": {served}, "why": {"a good reason"}})
 	}
@@ -138,7 +138,7 @@ func TestConsoleConfiguresAPlatform(t *testing.T) {
 }
 
 func TestPlatformPageNamesSettingsItsPluginRejects(t *testing.T) {
-	s := newSetUp(t)
+	s := newSettingsClient(t)
 	set := func(settings string) {
 		require.NoError(t, platformsdb.New(s.hub.db).Set(t.Context(), s.tenant.ID,
 			core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
@@ -154,15 +154,15 @@ func TestPlatformPageNamesSettingsItsPluginRejects(t *testing.T) {
 }
 
 // hostOf is a host that plugin A may reach.
-func hostOf(t *testing.T, s setUp) string {
+func hostOf(t *testing.T, s settingsClient) string {
 	t.Helper()
-	list, err := registry{s.hub.db, s.hub.config.Host}.ListPlugins(t.Context(), nil)
+	list, err := pluginRegistry{s.hub.db, s.hub.config.Host}.ListPlugins(t.Context(), nil)
 	require.NoError(t, err)
 	return regexp.MustCompile(`^\*`).ReplaceAllString(list[0].About.Endpoints[0].Hosts[0], "x")
 }
 
 func TestCallbackKeyIsShownOnceAndRotated(t *testing.T) {
-	s := newSetUp(t)
+	s := newSettingsClient(t)
 	require.Equal(t, http.StatusSeeOther,
 		s.kim.post(t, shell.BusinessLink(s.tenant.ID, "settings/platforms/"),
 			url.Values{"name": {"tasty"}, "served_by": {"aggregator-a"}, "why": {"a good reason"}}).status)

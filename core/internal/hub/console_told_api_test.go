@@ -16,7 +16,7 @@ import (
 )
 
 func TestConsoleShowsOverdueOrdersUntilAcknowledged(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	waits, taken := f.order("b", "B-1", ""), f.order("b", "B-2", "")
 	f.clock.Advance(time.Hour)
 	escalated, err := orders.New(f.hub.db).Escalate(t.Context(), time.Minute)
@@ -41,7 +41,7 @@ func TestConsoleShowsOverdueOrdersUntilAcknowledged(t *testing.T) {
 }
 
 func TestSearchFindsASwitchByItsReference(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	reference := f.ok("POST", locationRoute,
 		fmt.Sprintf(`{"location_ref_id":%q,"platforms":["b"],"action":"disable"}`, "s1")).body["reference"].(string)
 	found := sam.get(t, shell.SearchPath+"?q="+reference)
@@ -71,7 +71,7 @@ func TestSearchFindsASwitchByItsReference(t *testing.T) {
 }
 
 func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	for _, known := range f.ok("GET", webhooksRoute, "").body["webhooks"].([]any) {
 		if hook := known.(map[string]any); hook["event_type"] == "order_placed" {
 			f.ok("PUT", fmt.Sprintf("%s%v/", webhooksRoute, hook["webhook_id"]), `{"active":false}`)
@@ -79,7 +79,9 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 	}
 	first, second := f.order("b", "B-1", ""), f.order("b", "B-2", "")
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
-	tell := func() answered { return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/tell/"), because(nil)) }
+	tell := func() apiResponse {
+		return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/tell/"), withReason(nil))
+	}
 	const told, button = "The POS has not received 2 orders, the last of", "Send today&#39;s orders"
 	require.Contains(t, page(""), told)
 	require.Contains(t, page(""), "subscribe or resume one first")
@@ -98,7 +100,7 @@ func TestConsoleSendsAllUndeliveredOrdersAtOnce(t *testing.T) {
 	done := tell()
 	require.Equal(t, http.StatusSeeOther, done.status)
 	require.Contains(t, done.header.Get("Location"), "/jobs/")
-	f.waitWhileTimeGoesOn(t, "both are sent", func() bool { return len(f.events.Arrivals()) >= 2 })
+	f.waitAdvancing(t, "both are sent", func() bool { return len(f.events.Arrivals()) >= 2 })
 	require.NotContains(t, page(""), "has not received 2 orders")
 	require.Contains(t, page("orders/?state=untold"), "Nothing matches")
 	require.Equal(t, http.StatusConflict, tell().status)

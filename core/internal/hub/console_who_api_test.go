@@ -18,9 +18,9 @@ import (
 )
 
 func TestWebhookChangesByAPIAreAudited(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	f.clock.Advance(time.Millisecond) // what was done before comes after it in the list
-	before := len(f.actions(t, f.tenant.ID))
+	before := len(f.auditActions(t, f.tenant.ID))
 	made := f.ok("POST", webhooksRoute,
 		`{"event_type":"store_action","url":"https://pos.example.com/a","headers":{"X-Token":"hush-hush"}}`)
 	f.ok("POST", webhooksRoute,
@@ -30,7 +30,7 @@ func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 	f.ok("PUT", webhooksRoute+id+"/", `{"headers":{"X-Token":"hush again"}}`)
 	f.clock.Advance(time.Millisecond)
 	f.ok("PUT", webhooksRoute+id+"/", `{"url":"https://pos.example.com/b","active":false}`)
-	actions := f.actions(t, f.tenant.ID)
+	actions := f.auditActions(t, f.tenant.ID)
 	require.ElementsMatch(t, []string{"webhook.update", "webhook.update", "webhook.create"},
 		actions[:len(actions)-before], "what changes nothing is not told")
 
@@ -45,7 +45,7 @@ func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 }
 
 func TestStorePageShowsWhoSwitchedTheStore(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web","b"],"action":"disable"}`)
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"enable"}`)
@@ -62,7 +62,7 @@ func TestStorePageShowsWhoSwitchedTheStore(t *testing.T) {
 }
 
 func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	switchOrders := func(active bool) {
 		for _, hook := range f.ok("GET", webhooksRoute, "").body["webhooks"].([]any) {
 			if hook := hook.(map[string]any); hook["event_type"] == "order_placed" {
@@ -79,7 +79,7 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 	require.NotContains(t, shown, page+"tell/")
 	switchOrders(true)
 	require.Contains(t, sam.get(t, page).text, page+"tell/")
-	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"tell/", because(nil)).status)
+	require.Equal(t, http.StatusSeeOther, sam.post(t, page+"tell/", withReason(nil)).status)
 	hubtest.WaitUntil(t, "the order at its endpoint", func() bool {
 		f.clock.Advance(time.Second)
 		return strings.Contains(sam.get(t, page).text, "Delivered: the server accepted attempt 1")
@@ -90,7 +90,7 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 		page).text)
 	shown = sam.get(t, delivery).text
 	require.Contains(t, shown, "receives a repeat with the same webhook-id")
-	form := because(url.Values{"seen": hiddenOf(sam.get(t, delivery))["seen"]})
+	form := withReason(url.Values{"seen": hiddenFields(sam.get(t, delivery))["seen"]})
 	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", form).status)
 	twice := sam.post(t, delivery+"retry/", form)
 	require.Equal(t, http.StatusConflict, twice.status, "a form that is sent twice sends it again once")
@@ -102,5 +102,5 @@ func TestOrderPageSendsAnUndeliveredOrder(t *testing.T) {
 
 	f.clock.Advance(48 * time.Hour)
 	sam = f.user(t, "kim@example.com", access.Support, f.tenant.ID)
-	require.Equal(t, http.StatusConflict, sam.post(t, page+"tell/", because(nil)).status, "only orders of the day")
+	require.Equal(t, http.StatusConflict, sam.post(t, page+"tell/", withReason(nil)).status, "only orders of the day")
 }

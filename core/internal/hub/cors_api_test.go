@@ -13,7 +13,7 @@ func TestWebPagesOfAllowedOriginsMayCall(t *testing.T) {
 	const page = "https://pos.example.com"
 	a := newAPI(t, func(c *Config) { unlimited(c); c.CORSOrigins = []string{page} })
 	tenant := hubtest.Business(t, a.hub.db)
-	preflight := func(path, origin string) answered {
+	preflight := func(path, origin string) apiResponse {
 		return a.do(t, request{method: "OPTIONS", path: path, headers: map[string]string{"Origin": origin,
 			"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}})
 	}

@@ -24,7 +24,7 @@ func TestDeliveriesAreReadAndResentThroughTheAPI(t *testing.T) {
 		w.WriteHeader(int(status.Load()))
 		fmt.Fprint(w, "busy\xff")
 	})
-	d := &diner{a, t, hubtest.Business(t, a.hub.db), sink}
+	d := &menuClient{a, t, hubtest.Business(t, a.hub.db), sink}
 	made := d.ok("POST", webhooksRoute,
 		fmt.Sprintf(`{"event_type":"store_creation","url":%q,"headers":{"X-Token":"hush"},`+
 			`"retrial_interval_units":"seconds"}`, sink.URL))
@@ -74,7 +74,7 @@ func TestDeliveriesAreReadAndResentThroughTheAPI(t *testing.T) {
 	d.ok("PUT", webhooksRoute+webhookID, `{"active":false}`)
 	requireEnvelope(t, d.send("POST", deliveriesRoute+id+"/retry/", ""), 409, "is disabled")
 	stranger := hubtest.Business(t, a.hub.db)
-	foreign := func(method, path string) answered {
+	foreign := func(method, path string) apiResponse {
 		return a.do(t, request{method: method, path: path, authorization: stranger.Authorization})
 	}
 	requireEnvelope(t, foreign("GET", deliveriesRoute+id+"/"), 404, "no delivery")
@@ -87,10 +87,10 @@ func TestDeliveriesAreReadAndResentThroughTheAPI(t *testing.T) {
 }
 
 func TestDeliveriesAreListedInPages(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	for n := range 4 {
 		d.ok("POST", storesRoute, oneStore)
-		d.await(n + 2)
+		d.awaitCallback(n + 2)
 	}
 	hubtest.WaitUntil(t, "recorded", func() bool {
 		return len(d.ok("GET", deliveriesRoute+"?state=delivered", "").body["deliveries"].([]any)) == 5

@@ -12,7 +12,7 @@ import (
 )
 
 func TestDeliveriesAreFoundByOrderAndTime(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	c.status.Store(200)
 	c.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_status_update","url":%q}`, c.orders.URL))
 	c.place("1")
@@ -23,14 +23,14 @@ func TestDeliveriesAreFoundByOrderAndTime(t *testing.T) {
 	hubtest.WaitUntil(t, "both orders",
 		func() bool { return len(list("?state=delivered&event_type=order_placed")) == 2 })
 	second, first := list("?event_type=order_placed")[0], list("?event_type=order_placed")[1]
-	order := fmt.Sprint(hubtest.At(first, "order_id"))
+	order := fmt.Sprint(hubtest.Lookup(first, "order_id"))
 	c.ok("PUT", "/external/api/v1/orders/"+order+"/status/", `{"new_status":"Acknowledged"}`)
 	hubtest.WaitUntil(t, "the step", func() bool { return len(list("?state=delivered&order_id="+order)) == 2 })
-	require.NotEqual(t, hubtest.At(first, "order_id"), hubtest.At(second, "order_id"))
+	require.NotEqual(t, hubtest.Lookup(first, "order_id"), hubtest.Lookup(second, "order_id"))
 	require.Equal(t, []any{"order_status_update", "order_placed"},
-		[]any{hubtest.At(list("?order_id=" + order)[0], "event_type"),
-			hubtest.At(list("?order_id=" + order)[1], "event_type")})
-	require.Len(t, list(fmt.Sprintf("?order_id=%v", hubtest.At(second, "order_id"))), 1)
+		[]any{hubtest.Lookup(list("?order_id=" + order)[0], "event_type"),
+			hubtest.Lookup(list("?order_id=" + order)[1], "event_type")})
+	require.Len(t, list(fmt.Sprintf("?order_id=%v", hubtest.Lookup(second, "order_id"))), 1)
 	require.Empty(t, list("?order_id=77"))
 	require.Empty(t, list("?reference=other&order_id="+order))
 	require.Equal(t, first, list(fmt.Sprintf("?event_type=order_placed&to=%d", between.UnixMilli()))[0])
@@ -45,7 +45,7 @@ func TestDeliveriesAreFoundByOrderAndTime(t *testing.T) {
 	require.Equal(t, 1.0, again(`"event_type":18,"order_id":"`+order+`"`))
 	require.Equal(t, 0.0, again(`"order_id":77`))
 
-	one := c.ok("GET", deliveriesRoute+hubtest.At(first, "id").(string)+"/", "")
+	one := c.ok("GET", deliveriesRoute+hubtest.Lookup(first, "id").(string)+"/", "")
 	var sent any
 	require.NoError(t, json.Unmarshal(c.orders.Arrivals()[0].Body, &sent))
 	require.Equal(t, sent, one.body["body"])

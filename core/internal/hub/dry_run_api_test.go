@@ -7,9 +7,9 @@ import (
 )
 
 func TestUnsupportedDryRunIsRejected(t *testing.T) {
-	d := newDiner(t, nil)
+	d := newMenuClient(t, nil)
 	d.ok("POST", storesRoute, oneStore)
-	d.await(1)
+	d.awaitCallback(1)
 	for _, call := range []request{
 		{method: "POST", path: storesRoute, body: `{"stores":[{"ref_id":"tried","name":"T","city":"T"}]}`},
 		{method: "POST", path: "/external/api/v1/revisions/01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7aa/rollback/"},

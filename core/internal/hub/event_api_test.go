@@ -17,7 +17,7 @@ const catalogueRoute = "/external/api/v1/events/catalogue/"
 func TestEventCatalogueHasEverySchemaAndSample(t *testing.T) {
 	a := newAPI(t, unlimited)
 	tenant := hubtest.Business(t, a.hub.db)
-	get := func(path string, headers map[string]string) answered {
+	get := func(path string, headers map[string]string) apiResponse {
 		return a.do(t, request{method: "GET", path: path, authorization: tenant.Authorization, headers: headers})
 	}
 	whole := get(catalogueRoute, nil)

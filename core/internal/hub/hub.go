@@ -49,7 +49,7 @@ type Hub struct {
 	db               *postgres.DB
 	log              *slog.Logger
 	server           *web.Server
-	peers            *inbound.Limiter // of the connections to the server
+	connections      *inbound.Limiter // of the connections to the server
 	guard            *webhook.Guard
 	sender           *webhook.Sender
 	engine           *webhook.Engine
@@ -64,48 +64,48 @@ type Hub struct {
 	publisher  *publish.Engine
 	menuSender *webhook.Sender // of menus
 
-	tally   console.Tally // of delivery attempts, for the console
-	watch   *monitor
-	uses    access.KeyUsage  // of keys, for the console
-	console *adminui.Console // nil without the role
-	wakeUp  func()           // wakes the runner, if there is one
-	sandbox *sandbox.Runner  // of the console
+	tally      console.Tally // of delivery attempts, for the console
+	monitor    *monitor
+	keyUses    access.KeyUsage  // of keys, for the console
+	console    *adminui.Console // nil without the role
+	wakeRunner func()           // wakes the runner, if there is one
+	sandbox    *sandbox.Runner  // of the console
 }
 
 // New builds a hub. The database must be migrated and have its sealer.
 func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
-	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeUp: func() {},
+	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeRunner: func() {},
 		sandbox: sandbox.NewRunner(db, config.Sandbox)}
 	m := newMetrics(db, config.Version, log)
 	publications.UseDebounce(db, config.Debounce)
-	h.peers = inbound.New(config.Connections.limits(log))
-	m.registry.MustRegister(connectionFigures{h.peers}, memoryFigures{config.Memory})
-	h.watch = newMonitor(config, db, m.registry, log)
+	h.connections = inbound.New(config.Connections.limits(log))
+	m.registry.MustRegister(connectionCollector{h.connections}, memoryCollector{config.Memory})
+	h.monitor = newMonitor(config, db, m.registry, log)
 	h.waits = job.NewWaiter(jobs.New(db), db.Clock(), log)
 	if slices.Contains(config.Roles, RoleWorker) {
-		h.joinWorker(m)
+		h.buildWorker(m)
 	}
 	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
 	h.server = web.New(h.webConfig(m))
 	if slices.Contains(config.Roles, RoleConsole) {
 		h.console = h.newConsole()
 	}
-	m.registry.MustRegister(config.PluginMetrics.calls, config.PluginMetrics.states, pluginFigures{config.Host.Host})
-	m.registry.MustRegister(lines{h})
+	m.registry.MustRegister(config.PluginMetrics.calls, config.PluginMetrics.states, pluginCollector{config.Host.Host})
+	m.registry.MustRegister(replicaCollector{h})
 	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
 	return h
 }
 
-// joinWorker creates the engines of a worker.
-func (h *Hub) joinWorker(m *metrics) {
+// buildWorker creates the engines of a worker.
+func (h *Hub) buildWorker(m *metrics) {
 	config, db, clock := h.config, h.db, h.db.Clock()
 	h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
 	h.engine = webhook.NewEngine(webhook.Config{Lease: config.DeliveryLease, Tracer: config.Tracer},
-		deliveries.New(db), h.sender, clock, observer{m, &h.tally, h.watch}, h.log)
+		deliveries.New(db), h.sender, clock, observer{m, &h.tally, h.monitor}, h.log)
 	outbox.UseStarter(db, h.engine)
 	handlers := map[core.JobKind]job.Handler{
 		core.StoreJob: store.Ingestor{Storage: stores.New(db), Clock: clock},
-		core.MenuJob: menu.Ingestor{Storage: menus.New(db), Policy: config.Rulebook,
+		core.MenuJob: menu.Ingestor{Storage: menus.New(db), Policy: config.IngestPolicy,
 			Inspector: config.Host.MenuInspector(), RollbackStorage: menus.New(db),
 			Clock: clock},
 		core.TimingJob:     menu.TimingIngestor{Storage: menus.New(db), Clock: clock},
@@ -119,9 +119,9 @@ func (h *Hub) joinWorker(m *metrics) {
 	}
 	h.runner = job.NewRunner(job.Config{Lease: config.JobLease, Memory: jobMemory{config.Memory},
 		OnEnded: h.waits.NotifyEnded, Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
-	h.wakeUp = h.runner.Wake
-	h.joinPublisher(config, m)
-	h.joinRelay(config, m)
+	h.wakeRunner = h.runner.Wake
+	h.buildPublisher(config, m)
+	h.buildRelay(config, m)
 	h.timer = toggle.Timer{Storage: availability.New(db), Clock: clock, Log: h.log}
 }
 
@@ -136,7 +136,7 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		HeaderTimeout: config.Connections.HeaderTimeout,
 		IdleTimeout:   config.Connections.IdleTimeout,
 		Limits:        config.Limits,
-		Authenticator: access.Access{Keys: accessdb.New(db), Clock: clock, Usage: &h.uses},
+		Authenticator: access.Access{Keys: accessdb.New(db), Clock: clock, Usage: &h.keyUses},
 		Throttle:      limit.Throttle{States: accessdb.NewThrottles(db), Clock: clock},
 		Businesses:    accessdb.New(db),
 		Platforms:     platforms.New(db),
@@ -144,8 +144,8 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 		Waits:         h.waits,
 		Stores:        stores.New(db),
 		Menus:         menus.New(db),
-		Rulebook:      config.Rulebook,
-		Window:        store.ChannelStoreView{Reader: stores.New(db), Clock: clock},
+		IngestPolicy:  config.IngestPolicy,
+		ChannelStores: store.ChannelStoreView{Reader: stores.New(db), Clock: clock},
 		Intake:        h.intake,
 		Orders:        orders.New(db),
 		Riders:        h.riders,
@@ -155,14 +155,14 @@ func (h *Hub) webConfig(m *metrics) web.Config {
 			Verifications: config.Plugins, Clock: clock},
 		Callbacks:           config.Plugins,
 		PlatformStores:      platforms.NewCallers(db),
-		Refusals:            callsOf(db),
+		Rejections:          newCallStore(db),
 		Publications:        publications.New(db),
 		Checklist:           consoleview.NewChecklist(db, config.Plugins),
 		Toggles:             availability.New(db),
 		Subscriptions:       h.Subscriptions(),
 		SubscriptionRecords: deliveries.NewWebhooks(db),
 		Deliveries:          deliveries.New(db),
-		Presence:            h.watch.presence,
+		Presence:            h.monitor.presence,
 		Tester:              h.tester(),
 		Ready:               db.Ping,
 		Observer:            m,
@@ -193,7 +193,7 @@ type wakingJobs struct {
 func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
 	err := w.Store.Enqueue(ctx, work, requestID)
 	if err == nil {
-		w.hub.wakeUp()
+		w.hub.wakeRunner()
 	}
 	return err
 }
@@ -202,9 +202,9 @@ func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string
 // have drainTime to end. Requests that still wait for the database after stopTime are abandoned, because the process
 // supervisor kills the process soon after.
 const (
-	refuseTime = 250 * time.Millisecond
-	drainTime  = 10 * time.Second
-	stopTime   = 25 * time.Second
+	drainDelay   = 250 * time.Millisecond
+	drainTimeout = 10 * time.Second
+	stopTimeout  = 25 * time.Second
 )
 
 // Run serves on the listener until the context ends, then stops gracefully: it accepts no new requests and no new
@@ -221,12 +221,12 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	defer stopWork()
 	parts := h.startParts(work, again)
 	served := make(chan error, 1)
-	go func() { served <- h.server.App.Listener(h.peers.Listener(listener)) }()
+	go func() { served <- h.server.App.Listener(h.connections.Listener(listener)) }()
 	var err error
 	select {
 	case <-ctx.Done():
 		h.log.Info("stopping")
-		defer time.AfterFunc(stopTime, func() {
+		defer time.AfterFunc(stopTimeout, func() {
 			h.log.Warn("closing database connections at shutdown")
 			h.db.CloseConnections()
 		}).Stop()
@@ -235,8 +235,8 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 		if h.console != nil {
 			h.console.Stop()
 		}
-		<-time.After(refuseTime)
-		if err = h.server.App.ShutdownWithTimeout(drainTime); errors.Is(err, context.DeadlineExceeded) {
+		<-time.After(drainDelay)
+		if err = h.server.App.ShutdownWithTimeout(drainTimeout); errors.Is(err, context.DeadlineExceeded) {
 			h.log.Warn("cancelling requests at shutdown")
 			err = nil
 		}
@@ -262,16 +262,16 @@ func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.W
 	start(func(ctx context.Context) { h.housekeep(ctx, maintainIn) })
 	start(h.reportUnreadable)
 	start(h.waits.Run)
-	start(h.keepNotes)
-	start(func(ctx context.Context) { h.watch.run(ctx, h.engine != nil) })
+	start(h.storeConsoleRecords)
+	start(func(ctx context.Context) { h.monitor.run(ctx, h.engine != nil) })
 	if h.engine != nil {
 		start(h.engine.Run)
-		start(h.keepCounts)
+		start(h.storeAttemptCounts)
 		start(h.runner.Run)
 		start(h.relay.Run)
 		start(h.publisher.Run)
 		start(h.timer.Run)
-		start(h.listen)
+		start(h.listenNotifications)
 	}
 	if h.console != nil {
 		start(h.sandbox.Run)

@@ -38,7 +38,7 @@ func TestOpenAPIStatesTheDefaultThrottles(t *testing.T) {
 // TestOperationsHaveSeparateThrottles: switching stores keeps no report about
 // an order out, and the other way round.
 func TestOperationsHaveSeparateThrottles(t *testing.T) {
-	s := newShop(t, func(c *Config) {
+	s := newOrderClient(t, func(c *Config) {
 		for _, name := range []web.Limit{web.LimitSwitches, web.LimitOrderUpdates, web.LimitOperations} {
 			c.Limits[name] = limit.Rule{Count: 2, Per: time.Minute, Block: time.Minute}
 		}
@@ -70,10 +70,10 @@ func TestOperationsHaveSeparateThrottles(t *testing.T) {
 }
 
 func TestAggregatorCallbacksAreThrottledByPlatform(t *testing.T) {
-	f := newFleetWith(t, func(c *Config) { c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute} },
+	f := newRelayClientWith(t, func(c *Config) { c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute} },
 		nil)
 	for _, platform := range []string{"a", "b"} {
-		key := f.key(platform)
+		key := f.newCallbackKey(platform)
 		for n := range 3 {
 			sent := f.callBack(platform, "action", "Bearer "+key, `{}`)
 			require.Equal(t, n == 2, sent.status == 429, "%s: %s", platform, sent.text)
@@ -87,7 +87,7 @@ func TestAggregatorCallbacksAreThrottledByPlatform(t *testing.T) {
 }
 
 func TestAggregatorBodiesAreBoundedBeforeAuthentication(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	_, err := zip.Write(bytes.Repeat([]byte(" "), order.MaxBody+1))

@@ -76,17 +76,17 @@ func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
 
 // How often counts are stored, and expired ones deleted.
 const (
-	tallyEvery  = 2 * time.Second
-	forgetEvery = 10 * time.Minute
+	tallyInterval  = 2 * time.Second
+	expiryInterval = 10 * time.Minute
 )
 
-// keepCounts stores the counts until the context ends, and then once more.
-func (h *Hub) keepCounts(ctx context.Context) {
+// storeAttemptCounts stores the counts until the context ends, and then once more.
+func (h *Hub) storeAttemptCounts(ctx context.Context) {
 	records := consoleview.New(h.db)
 	forgot := time.Now()
-	h.keep(ctx, "attempt counts", tallyEvery, func(ctx context.Context) error {
+	h.storePeriodically(ctx, "attempt counts", tallyInterval, func(ctx context.Context) error {
 		err := records.AddSums(ctx, h.tally.Take())
-		if time.Since(forgot) >= forgetEvery {
+		if time.Since(forgot) >= expiryInterval {
 			forgot = time.Now()
 			err = errors.Join(err, records.ForgetCounts(ctx))
 		}
@@ -94,20 +94,20 @@ func (h *Hub) keepCounts(ctx context.Context) {
 	})
 }
 
-// notesEvery is how often the use of keys, and unrouted events, are stored.
-const notesEvery = time.Minute
+// recordsInterval is how often the use of keys, and unrouted events, are stored.
+const recordsInterval = time.Minute
 
-// keepNotes stores the records for the console until the context ends, and then once more.
-func (h *Hub) keepNotes(ctx context.Context) {
-	h.keep(ctx, "console notes", notesEvery, h.storeNotes)
+// storeConsoleRecords stores the records for the console until the context ends, and then once more.
+func (h *Hub) storeConsoleRecords(ctx context.Context) {
+	h.storePeriodically(ctx, "console notes", recordsInterval, h.storeConsoleRecordsOnce)
 }
 
-func (h *Hub) storeNotes(ctx context.Context) error {
-	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.uses.Take()), outbox.StoreUnrouted(ctx, h.db))
+func (h *Hub) storeConsoleRecordsOnce(ctx context.Context) error {
+	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.keyUses.Take()), outbox.StoreUnrouted(ctx, h.db))
 }
 
-// keep calls store at an interval until the context ends, and then once more with a limit of 5 s.
-func (h *Hub) keep(ctx context.Context, what string, every time.Duration, store func(context.Context) error) {
+// storePeriodically calls store at an interval until the context ends, and then once more with a limit of 5 s.
+func (h *Hub) storePeriodically(ctx context.Context, what string, every time.Duration, store func(context.Context) error) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

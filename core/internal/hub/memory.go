@@ -18,11 +18,11 @@ import (
 
 // Bounds of the memory budget for bodies, in bytes.
 const (
-	// leastMemory is the least budget.
-	leastMemory    = 64 << 20
-	usualMemory    = 512 << 20 // if the process has no known limit
-	plugInShare    = 5         // a fifth of a control group's memory is for plugins
-	bodiesOfMemory = 2         // half of the memory is for bodies
+	// minMemory is the least budget.
+	minMemory     = 64 << 20
+	defaultMemory = 512 << 20 // if the process has no known limit
+	pluginShare   = 5         // a fifth of a control group's memory is for plugins
+	bodyShare     = 2         // half of the memory is for bodies
 )
 
 // bodyMemory returns the configured budget for bodies, or else half of the memory that the process may use. It also
@@ -35,12 +35,12 @@ func bodyMemory(asked int64) int64 {
 	if most == math.MaxInt64 {
 		group := groupMemory(os.ReadFile)
 		if group == 0 {
-			return usualMemory
+			return defaultMemory
 		}
-		most = group - group/plugInShare
+		most = group - group/pluginShare
 		debug.SetMemoryLimit(most)
 	}
-	return max(most/bodiesOfMemory, leastMemory)
+	return max(most/bodyShare, minMemory)
 }
 
 // groupMemory returns the memory limit of the process's control group or its ancestors (cgroups v2), or 0 if there is
@@ -94,8 +94,8 @@ func (s *jobShare) Decode(ctx context.Context, body []byte) error {
 	return s.GrowDecoded(ctx, s.ClampDecoded(web.JobCost.Of(body)))
 }
 
-// memoryFigures exports metrics of the budget for bodies.
-type memoryFigures struct{ memory *limit.Memory }
+// memoryCollector exports metrics of the budget for bodies.
+type memoryCollector struct{ memory *limit.Memory }
 
 var (
 	memoryUsed = prometheus.NewDesc("servery_body_memory_bytes",
@@ -108,14 +108,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (memoryFigures) Describe(ch chan<- *prometheus.Desc) {
+func (memoryCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- memoryUsed
 	ch <- memorySize
 	ch <- memoryRefused
 }
 
 // Collect implements prometheus.Collector.
-func (f memoryFigures) Collect(ch chan<- prometheus.Metric) {
+func (f memoryCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, u := range f.memory.Usages() {
 		form := map[bool]string{false: "raw", true: "decoded"}[u.Decoded]
 		ch <- prometheus.MustNewConstMetric(memoryUsed, prometheus.GaugeValue, float64(u.Used), u.Class.String(), form)

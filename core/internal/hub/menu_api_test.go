@@ -13,45 +13,45 @@ import (
 
 const menuRoute = "/external/api/v1/inventory/locations/"
 
-// diner is a business at a running hub, with a store s1 and a sink for its events.
-type diner struct {
+// menuClient is a business at a running hub, with a store s1 and a sink for its events.
+type menuClient struct {
 	*api
 	t      *testing.T
 	tenant hubtest.Tenant
 	sink   *hubtest.Sink
 }
 
-func newDiner(t *testing.T, change func(*Config)) *diner {
+func newMenuClient(t *testing.T, change func(*Config)) *menuClient {
 	t.Helper()
-	return newDinerAt(t, newAPI(t, change))
+	return newMenuClientAt(t, newAPI(t, change))
 }
 
-func newDinerAt(t *testing.T, a *api) *diner {
+func newMenuClientAt(t *testing.T, a *api) *menuClient {
 	t.Helper()
 	a.start(t)
-	d := &diner{a, t, hubtest.Business(t, a.hub.db), hubtest.NewEventSink(t, nil)}
+	d := &menuClient{a, t, hubtest.Business(t, a.hub.db), hubtest.NewEventSink(t, nil)}
 	for _, event := range []string{"store_creation", "inventory_update"} {
 		d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, d.sink.URL))
 	}
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","name":"N","city":"C","excluded_platforms":[]}]}`)
-	d.await(1)
+	d.awaitCallback(1)
 	return d
 }
 
-func (d *diner) send(method, path, body string) answered {
+func (d *menuClient) send(method, path, body string) apiResponse {
 	d.t.Helper()
 	return d.do(d.t, request{method: method, path: path, authorization: d.tenant.Authorization, body: body})
 }
 
-func (d *diner) ok(method, path, body string) answered {
+func (d *menuClient) ok(method, path, body string) apiResponse {
 	d.t.Helper()
 	r := d.send(method, path, body)
 	require.Equal(d.t, 200, r.status, r.text)
 	return r
 }
 
-// await waits for the n-th callback and returns it.
-func (d *diner) await(n int) (callback map[string]any) {
+// awaitCallback waits for the n-th callback and returns it.
+func (d *menuClient) awaitCallback(n int) (callback map[string]any) {
 	d.t.Helper()
 	hubtest.WaitUntil(d.t, "callback", func() bool { return len(d.sink.Arrivals()) >= n })
 	require.NoError(d.t, json.Unmarshal(d.sink.Arrivals()[n-1].Body, &callback))
@@ -66,9 +66,9 @@ const lunch = `{"categories":[{"ref_id":"mains","name":"Mains"}],
 	"taxes":[{"code":"ST_P","title":"sales tax","structure":{"value":7.25},"item_ref_ids":["all"]}]}`
 
 func TestMenuThroughTheAPI(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	accepted := d.ok("POST", menuRoute+"-1/", lunch)
-	callback := d.await(2)
+	callback := d.awaitCallback(2)
 	require.Equal(t, accepted.body["reference"], callback["reference"])
 	require.Equal(t, "-1", callback["location_ref_id"])
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 1.0},
@@ -83,7 +83,7 @@ func TestMenuThroughTheAPI(t *testing.T) {
 	require.Equal(t, 4.0, job.body["objects_done"])
 
 	d.ok("POST", menuRoute+"s1", `{"items":[{"ref_id":"dal","price":11}]}`)
-	d.await(3)
+	d.awaitCallback(3)
 	require.Equal(t, 11.0, d.ok("GET", menuRoute+"s1/?only=items",
 		"").body["items"].([]any)[0].(map[string]any)["price"])
 	page := d.ok("GET", menuRoute+"-1/?limit=1", "")
@@ -96,21 +96,21 @@ func TestMenuThroughTheAPI(t *testing.T) {
 	seen := d.ok("GET", menu, "")
 	dal := seen.body["items"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{11.0, "https://x.example/w.png"}, []any{dal["price"], dal["img_url"]})
-	conditional := func() answered {
+	conditional := func() apiResponse {
 		return d.do(t, request{method: "GET", path: menu, authorization: d.tenant.Authorization,
 			headers: map[string]string{"If-None-Match": seen.header.Get("ETag")}})
 	}
 	require.Equal(t, 304, conditional().status)
 	require.Empty(t, conditional().text)
 	d.ok("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","price":11,"available":false}]}`)
-	d.await(4)
+	d.awaitCallback(4)
 	changed := conditional()
 	require.Equal(t, 200, changed.status)
 	require.Empty(t, changed.body["items"])
 }
 
 func TestInvalidMenuRequestsAreRejected(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	requireEnvelope(t, d.send("POST", menuRoute+"s2/", `{"items":[]}`), 404, "no location")
 	requireEnvelope(t, d.send("GET", menuRoute+"s2/", ""), 404, "no location")
 	requireEnvelope(t, d.send("POST", menuRoute+"-1/", `{}`), 400, "")
@@ -132,13 +132,13 @@ func TestInvalidMenuRequestsAreRejected(t *testing.T) {
 }
 
 func TestDryRunPreviewsAndFlushGuardHolds(t *testing.T) {
-	d := newDiner(t, func(c *Config) { unlimited(c); c.Rulebook.FlushGuard = 20 })
+	d := newMenuClient(t, func(c *Config) { unlimited(c); c.IngestPolicy.FlushGuard = 20 })
 	d.ok("POST", menuRoute+"-1/",
 		`{"items":[{"ref_id":"a","title":"A","price":1},{"ref_id":"b","title":"B","price":1}]}`)
-	d.await(2)
+	d.awaitCallback(2)
 	const flush = `"flush_items":true,"items":[{"ref_id":"a","price":2}]`
 	accepted := d.ok("POST", menuRoute+"-1/?dry_run=true", `{"confirm_flush":true,`+flush+`}`)
-	var job answered
+	var job apiResponse
 	hubtest.WaitUntil(t, "the dry run", func() bool {
 		job = d.ok("GET", "/external/api/v1/jobs/"+accepted.body["reference"].(string), "")
 		return job.body["state"] == "done"
@@ -148,21 +148,21 @@ func TestDryRunPreviewsAndFlushGuardHolds(t *testing.T) {
 	require.Equal(t, []any{"a"}, items["updated"])
 
 	d.ok("POST", menuRoute+"-1/", `{`+flush+`}`)
-	held := d.await(3)
+	held := d.awaitCallback(3)
 	require.Contains(t, fmt.Sprint(held["warnings"]), "confirm_flush")
 	active := func() any {
 		return d.ok("GET", menuRoute+"-1/?only=items", "").body["items"].([]any)[1].(map[string]any)["active"]
 	}
 	require.Equal(t, true, active())
 	d.ok("POST", menuRoute+"-1/", `{"confirm_flush":true,`+flush+`}`)
-	d.await(4)
+	d.awaitCallback(4)
 	require.Equal(t, false, active())
 }
 
 func TestMenuRequestsAreThrottled(t *testing.T) {
 	a := newAPI(t, nil)
 	tenant := hubtest.Business(t, a.hub.db)
-	send := func() answered {
+	send := func() apiResponse {
 		return a.do(t, request{method: "POST", path: menuRoute + "-1/", authorization: tenant.Authorization,
 			body: `{"items":[]}`})
 	}

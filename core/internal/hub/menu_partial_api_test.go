@@ -7,7 +7,7 @@ import (
 )
 
 func TestMenuAppliesWhatItKnows(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	accepted := d.ok("POST", menuRoute+"s1/", `{
 		"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":7},"item_ref_ids":["dal","ghost"]}],
 		"options":[{"ref_id":"hot","title":"Hot","price":1,"opt_grp_ref_ids":["heat","ghost"]}],
@@ -15,7 +15,7 @@ func TestMenuAppliesWhatItKnows(t *testing.T) {
 		"items":[{"ref_id":"dal","title":"Dal","price":10,"category_ref_ids":["ghost","curries"]},
 			{"ref_id":"naan","title":"Naan","price":2}],
 		"categories":[{"ref_id":"curries","name":"Curries","parent_ref_id":"mains"},{"ref_id":"mains","name":"Mains"}]}`)
-	callback := d.await(2)
+	callback := d.awaitCallback(2)
 	for kind, field := range map[string]string{"items": "category_ref_ids", "option_groups": "item_ref_ids",
 		"options": "opt_grp_ref_ids", "taxes": "item_ref_ids"} {
 		object := callback[kind].([]any)[0].(map[string]any)
@@ -32,7 +32,7 @@ func TestMenuAppliesWhatItKnows(t *testing.T) {
 
 	d.ok("POST", menuRoute+"s1/",
 		`{"taxes":[{"code":"ST_P","structure":{"value":7},"item_ref_ids":["naan"]}]}`)
-	warning := d.await(3)["warnings"].([]any)[0].(map[string]any)
+	warning := d.awaitCallback(3)["warnings"].([]any)[0].(map[string]any)
 	require.Equal(t, "taxes[0].item_ref_ids", warning["path"])
 	stored := d.ok("GET", menuRoute+"-1/?only=taxes", "").body["taxes"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{"dal", "naan"}, stored["item_ref_ids"])

@@ -10,17 +10,17 @@ import (
 )
 
 func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	id, over := f.order("b", "B-1", `,"delivery_type":"self"`), f.order("web", "W-1", "")
 	f.ok("PUT", oneOrder(over)+"status/", `{"new_status":"Completed"}`)
-	rider := func(id int64, more string) answered {
+	rider := func(id int64, more string) apiResponse {
 		return f.send("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,%s}`, id, more))
 	}
 	require.Equal(t, 200, rider(over, `"status":"DELIVERED"`).status)
 	others := f.order("b", "B-2", `,"delivery_type":"partner"`)
 	require.Equal(t, 200, rider(id, `"status":"ASSIGNED","rider_data":{"rider_name":"Asha"}`).status)
 	for _, c := range []struct {
-		answer        answered
+		answer        apiResponse
 		status        int
 		message, path string // "": none
 	}{
@@ -47,7 +47,7 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 		{f.send("POST", riderLocationRoute,
 			fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, others)), 400,
 			fmt.Sprintf("order %d: order_id is not a self-delivery order", others), "order_id"},
-		{f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, others)), 400,
+		{f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, others)), 400,
 			fmt.Sprintf("order %d: order_id is an order of the platform b, not of a", others), "order_id"},
 		{rider(over, `"status":"ASSIGNED"`), 409, fmt.Sprintf("order %d: ", over), ""},
 		{f.send("GET", ordersRoute+"abc/", ""), 404, `id "abc": there is no order with this id`, "id"},
@@ -61,10 +61,10 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 		{f.send("GET", webhooksRoute+"x/", ""), 404, `webhook_id "x": there is no webhook with this id`, "webhook_id"},
 		{f.send("GET", "/external/api/v1/jobs/x/", ""), 404, `reference "x": there is no job with this reference`,
 			"reference"},
-		{f.bring("POST", channelOrdersRoute,
+		{f.sendAsChannel("POST", channelOrdersRoute,
 			`{"platform":"webx","platform_order_id":"1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":1}]}`),
 			404, `platform "webx": there is no platform with this name`, "platform"},
-		{f.bring("POST", channelOrdersRoute,
+		{f.sendAsChannel("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"1","store_ref_id":"s1","order_type":"post",`+
 				`"items":[{"ref_id":"dal","quantity":1}]}`), 400,
 			`order_type must be one of: delivery, pickup, dine_in (not "post")`, "order_type"},
@@ -74,6 +74,6 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 			require.NotContains(t, c.answer.body, "errors")
 			continue
 		}
-		require.Equal(t, c.path, hubtest.At(c.answer.body["errors"].([]any)[0], "path"), c.answer.text)
+		require.Equal(t, c.path, hubtest.Lookup(c.answer.body["errors"].([]any)[0], "path"), c.answer.text)
 	}
 }

@@ -60,13 +60,13 @@ func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
 		Help: "1, of the version that runs."}, []string{"version", "go_version"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness,
-		m.unverified, backlog{db, log},
+		m.unverified, backlogCollector{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// Answered counts an HTTP response (web.Observer).
-func (m *metrics) Answered(route, method string, status int, took time.Duration) {
+// RequestHandled counts an HTTP response (web.Observer).
+func (m *metrics) RequestHandled(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
@@ -106,8 +106,8 @@ func (m *metrics) Published(r publish.Result, took time.Duration) {
 	m.menus.WithLabelValues(r.Plugin, state).Observe(took.Seconds())
 }
 
-// backlog exports metrics of the queues and the connection pool, read on each scrape.
-type backlog struct {
+// backlogCollector exports metrics of the queues and the connection pool, read on each scrape.
+type backlogCollector struct {
 	db  *postgres.DB
 	log *slog.Logger
 }
@@ -123,11 +123,11 @@ var (
 	endpointAge = prometheus.NewDesc("servery_endpoint_oldest_age_seconds",
 		"How long the first due delivery has waited of the endpoint that is worst off, those that are held left out.",
 		nil, nil)
-	probed = prometheus.NewDesc("servery_circuits_open",
+	circuitsOpen = prometheus.NewDesc("servery_circuits_open",
 		"Endpoints that fail and are probed until they answer.", nil, nil)
 	unacknowledged = prometheus.NewDesc("servery_orders_unacknowledged",
 		"Orders of the last day that wait too long for their acknowledgement.", nil, nil)
-	silent = prometheus.NewDesc("servery_pos_silent", "Stores whose POS is silent while they are open.", nil,
+	silentStores = prometheus.NewDesc("servery_pos_silent", "Stores whose POS is silent while they are open.", nil,
 		nil)
 	partitionDays = prometheus.NewDesc("servery_partitions_ahead_days",
 		"For how many days after today all partitions are made.", nil, nil)
@@ -138,20 +138,20 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (backlog) Describe(ch chan<- *prometheus.Desc) {
+func (backlogCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- queueDepth
 	ch <- queueAge
 	ch <- endpointAge
-	ch <- probed
+	ch <- circuitsOpen
 	ch <- unacknowledged
-	ch <- silent
+	ch <- silentStores
 	ch <- partitionDays
 	ch <- poolOpen
 	ch <- poolWait
 }
 
 // Collect implements prometheus.Collector.
-func (b backlog) Collect(ch chan<- prometheus.Metric) {
+func (b backlogCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
@@ -172,9 +172,9 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
 	gauge(queueDepth, float64(waiting.Calls), "calls", "waiting")
 	gauge(queueDepth, float64(waiting.Publications), "publications", "waiting")
-	gauge(probed, float64(waiting.OpenCircuits))
+	gauge(circuitsOpen, float64(waiting.OpenCircuits))
 	gauge(unacknowledged, float64(waiting.Unacknowledged))
-	gauge(silent, float64(waiting.Silent))
+	gauge(silentStores, float64(waiting.Silent))
 	gauge(partitionDays, float64(waiting.PartitionDays))
 	gauge(queueAge, waiting.OldestJob.Seconds(), "jobs")
 	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")

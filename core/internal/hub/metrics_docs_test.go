@@ -25,14 +25,14 @@ func fileText(t *testing.T, name string) string {
 	return string(text)
 }
 
-// figures are the names of all metrics that hubs show, and the labels of each.
-func figures(t *testing.T) map[string][]string {
+// metricLabels are the names of all metrics that hubs show, and the labels of each.
+func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	db := hubtest.Database(t, nil)
 	m, plugins := newMetrics(db, "test", hubtest.Logger()), newPluginMetrics()
 	newMonitor(Config{}, db, m.registry, hubtest.Logger())
-	m.registry.MustRegister(plugins.calls, plugins.states, pluginFigures{}, lines{}, connectionFigures{},
-		memoryFigures{})
+	m.registry.MustRegister(plugins.calls, plugins.states, pluginCollector{}, replicaCollector{}, connectionCollector{},
+		memoryCollector{})
 	descriptions, found := make(chan *prometheus.Desc), map[string][]string{}
 	go func() {
 		m.registry.Describe(descriptions)
@@ -58,7 +58,7 @@ var (
 )
 
 func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
-	known := figures(t)
+	known := metricLabels(t)
 	require.Contains(t, known, "servery_queue_depth")
 	var expressions []string
 	var rules struct {
@@ -122,7 +122,7 @@ func TestMetricsGuideListsEachMetricWithItsLabels(t *testing.T) {
 		}
 		listed[row[1]] = labels
 	}
-	served := figures(t)
+	served := metricLabels(t)
 	for name, labels := range served {
 		base := name
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {

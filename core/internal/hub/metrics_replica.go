@@ -6,38 +6,38 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// lines exports metrics of this replica's pending batches and event streams, read on each scrape.
-type lines struct{ hub *Hub }
+// replicaCollector exports metrics of this replica's pending batches and event streams, read on each scrape.
+type replicaCollector struct{ hub *Hub }
 
 var (
-	roundDepth = prometheus.NewDesc("servery_batch_queue_depth",
+	batchQueueDepth = prometheus.NewDesc("servery_batch_queue_depth",
 		"Requests in this replica that wait for the transaction that stores them, by batch: orders, rider_statuses, "+
 			"rider_locations.",
 		[]string{"batch"}, nil)
-	streams = prometheus.NewDesc("servery_console_streams",
+	consoleStreams = prometheus.NewDesc("servery_console_streams",
 		"Pages of the console that follow what happens (text/event-stream).", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
-func (lines) Describe(ch chan<- *prometheus.Desc) {
-	ch <- roundDepth
-	ch <- streams
+func (replicaCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- batchQueueDepth
+	ch <- consoleStreams
 }
 
 // Collect implements prometheus.Collector.
-func (l lines) Collect(ch chan<- prometheus.Metric) {
+func (l replicaCollector) Collect(ch chan<- prometheus.Metric) {
 	statuses, places := l.hub.riders.Waiting()
 	for line, waiting := range map[string]int{"orders": l.hub.intake.Waiting(), "rider_statuses": statuses,
 		"rider_locations": places} {
-		ch <- prometheus.MustNewConstMetric(roundDepth, prometheus.GaugeValue, float64(waiting), line)
+		ch <- prometheus.MustNewConstMetric(batchQueueDepth, prometheus.GaugeValue, float64(waiting), line)
 	}
 	if l.hub.console != nil {
-		ch <- prometheus.MustNewConstMetric(streams, prometheus.GaugeValue, float64(l.hub.console.Streams()))
+		ch <- prometheus.MustNewConstMetric(consoleStreams, prometheus.GaugeValue, float64(l.hub.console.Streams()))
 	}
 }
 
-// pluginFigures exports metrics of this replica's plugins, read on each scrape.
-type pluginFigures struct{ host *pluginhost.Host }
+// pluginCollector exports metrics of this replica's plugins, read on each scrape.
+type pluginCollector struct{ host *pluginhost.Host }
 
 var (
 	pluginState = prometheus.NewDesc("servery_plugin_state", "1 for the state that the plugin is in.",
@@ -51,14 +51,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (pluginFigures) Describe(ch chan<- *prometheus.Desc) {
+func (pluginCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{pluginState, pluginInFlight, pluginStarts, pluginMemory} {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (p pluginFigures) Collect(ch chan<- prometheus.Metric) {
+func (p pluginCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range p.host.Status() {
 		ch <- prometheus.MustNewConstMetric(pluginState, prometheus.GaugeValue, 1, s.ID, string(s.State))
 		ch <- prometheus.MustNewConstMetric(pluginInFlight, prometheus.GaugeValue, float64(s.InFlight), s.ID)

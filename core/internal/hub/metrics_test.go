@@ -28,10 +28,10 @@ func TestRequestMetricsExcludeProbes(t *testing.T) {
 func TestMetricsCoverPluginsQueuesAndBatches(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
-	d.ok("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
-	d.await(2)
+	d.ok("POST", "/external/api/v1/inventory/locations/-1/", soupMenu(lacking))
+	d.awaitCallback(2)
 	page := d.do(t, request{method: "GET", path: "/metrics"}).text
 	for _, line := range []string{
 		`servery_build_info{go_version="` + runtime.Version() + `",version="` + "test" + `"} 1`,

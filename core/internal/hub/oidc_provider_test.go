@@ -22,11 +22,11 @@ import (
 // code with PKCE, tokens signed with RS256.
 type provider struct {
 	*httptest.Server
-	key    *rsa.PrivateKey
-	mu     sync.Mutex
-	codes  map[string]url.Values // what was asked for, by the code that was given for it
-	claims map[string]any        // of whoever signs in; they go before the right ones
-	asked  []url.Values          // for tokens
+	key           *rsa.PrivateKey
+	mu            sync.Mutex
+	codes         map[string]url.Values // what was asked for, by the code that was given for it
+	claims        map[string]any        // of whoever signs in; they go before the right ones
+	tokenRequests []url.Values          // for tokens
 }
 
 const providerClient, providerSecret = "servery", "between us"
@@ -82,7 +82,7 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, r.PostForm)
+	p.tokenRequests = append(p.tokenRequests, r.PostForm)
 	begun, known := p.codes[r.PostForm.Get("code")]
 	delete(p.codes, r.PostForm.Get("code"))
 	challenge := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))

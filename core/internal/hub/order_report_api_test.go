@@ -21,9 +21,9 @@ const itemsOOSRoute = "/hub/api/v1/orders/items-oos/"
 func oneOrder(id int64) string { return fmt.Sprintf("%s%d/", ordersRoute, id) }
 
 func TestOrderIsFoundByItsPOSReference(t *testing.T) {
-	s := newShop(t, nil)
+	s := newOrderClient(t, nil)
 	take := func(id string) int64 {
-		return int64(s.bring("POST", channelOrdersRoute, orderOf(id, "")).body["order_id"].(float64))
+		return int64(s.sendAsChannel("POST", channelOrdersRoute, orderOf(id, "")).body["order_id"].(float64))
 	}
 	first := take("1")
 	s.clock.Advance(time.Second)
@@ -36,7 +36,7 @@ func TestOrderIsFoundByItsPOSReference(t *testing.T) {
 	found := s.ok("GET", ordersRoute+"?order_ref_id=7", "").body["orders"].([]any)
 	require.Len(t, found, 1)
 	require.Equal(t, []any{float64(second), "7"},
-		[]any{hubtest.At(found[0], "order_id"), hubtest.At(found[0], "reference_id")})
+		[]any{hubtest.Lookup(found[0], "order_id"), hubtest.Lookup(found[0], "reference_id")})
 	require.Empty(t, s.ok("GET", ordersRoute+"?order_ref_id=P-2", "").body["orders"])
 
 	s.ok("PUT", oneOrder(second), `{"reference_id":"P-1"}`) // the latest of several is found
@@ -49,15 +49,15 @@ func TestOrderIsFoundByItsPOSReference(t *testing.T) {
 	requireEnvelope(t, s.do(t,
 		request{method: "PUT", path: oneOrder(first), authorization: stranger.Authorization,
 			body: `{"reference_id":"P"}`}), 404, "no order")
-	requireEnvelope(t, s.bring("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "requires pos")
+	requireEnvelope(t, s.sendAsChannel("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "requires pos")
 }
 
-// shortages subscribes to the answers to reports and waits for the first n.
-func (s *shop) shortages() func(n int) []map[string]any {
+// subscribeToStockReports subscribes to the answers to reports and waits for the first n.
+func (s *orderClient) subscribeToStockReports() func(n int) []map[string]any {
 	sink := hubtest.NewEventSink(s.t, nil)
 	s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_items_oos_processed","url":%q}`, sink.URL))
 	return func(n int) (events []map[string]any) {
-		s.waitWhileTimeGoesOn(s.t, "answers to reports", func() bool { return len(sink.Arrivals()) >= n })
+		s.waitAdvancing(s.t, "answers to reports", func() bool { return len(sink.Arrivals()) >= n })
 		for _, arrival := range sink.Arrivals() {
 			var event map[string]any
 			require.NoError(s.t, json.Unmarshal(arrival.Body, &event))
@@ -68,9 +68,9 @@ func (s *shop) shortages() func(n int) []map[string]any {
 }
 
 func TestOrderShowsItsOutOfStockReport(t *testing.T) {
-	s := newShop(t, nil)
-	events := s.shortages()
-	id := int64(s.bring("POST", channelOrdersRoute, orderOf("W-1", "")).body["order_id"].(float64))
+	s := newOrderClient(t, nil)
+	events := s.subscribeToStockReports()
+	id := int64(s.sendAsChannel("POST", channelOrdersRoute, orderOf("W-1", "")).body["order_id"].(float64))
 	s.ok("PUT", oneOrder(id), `{"reference_id":"P-1"}`)
 	var references []any
 	for n, method := range []string{"POST", "PUT"} {
@@ -90,17 +90,17 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 	found := s.ok("GET", fmt.Sprintf("%s?event_type=order_items_oos_processed&order_id=%d", deliveriesRoute, id),
 		"").body["deliveries"].([]any)
 	require.Len(t, found, 2)
-	require.Equal(t, float64(id), hubtest.At(found[0], "order_id"))
-	for _, read := range []answered{s.ok("GET", oneOrder(id), ""),
-		s.bring("GET", fmt.Sprintf("%s%d/", channelOrdersRoute, id), "")} {
+	require.Equal(t, float64(id), hubtest.Lookup(found[0], "order_id"))
+	for _, read := range []apiResponse{s.ok("GET", oneOrder(id), ""),
+		s.sendAsChannel("GET", fmt.Sprintf("%s%d/", channelOrdersRoute, id), "")} {
 		reports := read.body["items_oos"].([]any)
 		require.Len(t, reports, 2)
 		require.Equal(t, []any{references[0], "done", false, "hot", "key:pos"},
-			[]any{hubtest.At(reports[0], "reference_id"), hubtest.At(reports[0], "state"),
-				hubtest.At(reports[0], "allow_edit"),
-				hubtest.At(hubtest.At(reports[0], "items_oos").([]any)[0], "ref_id"), hubtest.At(reports[0], "actor")})
+			[]any{hubtest.Lookup(reports[0], "reference_id"), hubtest.Lookup(reports[0], "state"),
+				hubtest.Lookup(reports[0], "allow_edit"),
+				hubtest.Lookup(hubtest.Lookup(reports[0], "items_oos").([]any)[0], "ref_id"), hubtest.Lookup(reports[0], "actor")})
 	}
-	report := func(body string) answered { return s.send("POST", itemsOOSRoute, body) }
+	report := func(body string) apiResponse { return s.send("POST", itemsOOSRoute, body) }
 	requireEnvelope(t, report(`{"order_upipr_id":99,"items_oos":[{"ref_id":"dal"}]}`), 404,
 		"order_upipr_id 99: there is no order")
 	requireEnvelope(t, report(`{"order_ref_id":"P-9","items_oos":[{"ref_id":"dal"}]}`), 404,
@@ -118,9 +118,9 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 }
 
 func TestPOSUpdatesReachThePlatformInOrder(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	f.agent.orders = true
-	events := f.shortages()
+	events := f.subscribeToStockReports()
 	report := func(id int64) any {
 		answer := f.send("POST", itemsOOSRoute,
 			fmt.Sprintf(`{"order_upipr_id":"%d","allow_edit":true,"items_oos":[{"ref_id":"dal"},{"ref_id":"hot"}]}`,
@@ -136,11 +136,11 @@ func TestPOSUpdatesReachThePlatformInOrder(t *testing.T) {
 	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged","message":"soon"}`)
 	reported := f.clock.Now().UnixMilli()
 	accepted := report(id)
-	require.JSONEq(t, `{"accepted":true}`, string(f.reachedWith(1).Body))
+	require.JSONEq(t, `{"accepted":true}`, string(f.awaitAggregatorRequest(1).Body))
 	require.JSONEq(t, fmt.Sprintf(`{"status":"Acknowledged","message":"soon","at":%d}`, moved),
-		string(f.reachedWith(2).Body))
+		string(f.awaitAggregatorRequest(2).Body))
 	require.JSONEq(t, fmt.Sprintf(`{"ref_ids":["dal"],"option_ref_ids":["hot"],"allow_edit":true,"at":%d}`, reported),
-		string(f.reachedWith(3).Body))
+		string(f.awaitAggregatorRequest(3).Body))
 	event := events(1)[0]
 	require.Equal(t, []any{accepted, true, "a", "A-1", ""},
 		[]any{event["reference_id"], event["success"], event["platform"], event["platform_order_id"],
@@ -150,14 +150,14 @@ func TestPOSUpdatesReachThePlatformInOrder(t *testing.T) {
 	reference := report(refused)
 	event = events(2)[1]
 	require.Equal(t, []any{reference, false, "c"}, []any{event["reference_id"], event["success"], event["platform"]})
-	require.NotEmpty(t, hubtest.At(event, "data.message"))
+	require.NotEmpty(t, hubtest.Lookup(event, "data.message"))
 	read := f.ok("GET", oneOrder(refused), "").body["items_oos"].([]any)[0]
-	require.Equal(t, []any{"skipped", hubtest.At(event, "data.message")},
-		[]any{hubtest.At(read, "state"), hubtest.At(read, "message")})
+	require.Equal(t, []any{"skipped", hubtest.Lookup(event, "data.message")},
+		[]any{hubtest.Lookup(read, "state"), hubtest.Lookup(read, "message")})
 }
 
-// figure reads a figure without labels from the metrics.
-func (s *shop) figure(name string) string {
+// metricValue reads a figure without labels from the metrics.
+func (s *orderClient) metricValue(name string) string {
 	for line := range strings.Lines(s.do(s.t, request{method: "GET", path: "/metrics"}).text) {
 		if value, found := strings.CutPrefix(line, name+" "); found {
 			return strings.TrimSpace(value)
@@ -167,23 +167,23 @@ func (s *shop) figure(name string) string {
 }
 
 func TestUnacknowledgedOrderIsEscalatedOnce(t *testing.T) {
-	s := newShop(t, func(c *Config) { c.AckWithin = 5 * time.Minute })
+	s := newOrderClient(t, func(c *Config) { c.AckWithin = 5 * time.Minute })
 	look := func() {
 		var looking sync.WaitGroup // as several replicas do
 		for range 3 {
-			looking.Go(func() { require.NoError(t, s.hub.watch.lookAtOrders(context.Background())) })
+			looking.Go(func() { require.NoError(t, s.hub.monitor.checkOrders(context.Background())) })
 		}
 		looking.Wait()
 	}
-	escalated := func() string { return s.figure("servery_orders_escalated_total") }
+	escalated := func() string { return s.metricValue("servery_orders_escalated_total") }
 	var ids []int64
 	for n := range 3 {
-		ids = append(ids, int64(s.bring("POST", channelOrdersRoute,
+		ids = append(ids, int64(s.sendAsChannel("POST", channelOrdersRoute,
 			orderOf(fmt.Sprint(n), "")).body["order_id"].(float64)))
 	}
 	s.ok("PUT", oneOrder(ids[0])+"status/", `{"new_status":"Acknowledged"}`)
 	s.clock.Advance(5*time.Minute - time.Second)
-	late := int64(s.bring("POST", channelOrdersRoute, orderOf("late", "")).body["order_id"].(float64))
+	late := int64(s.sendAsChannel("POST", channelOrdersRoute, orderOf("late", "")).body["order_id"].(float64))
 	look()
 	require.Equal(t, "0", escalated())
 	s.clock.Advance(time.Second)
@@ -195,8 +195,8 @@ func TestUnacknowledgedOrderIsEscalatedOnce(t *testing.T) {
 
 	list := func() (found []float64) {
 		for _, order := range s.ok("GET", ordersRoute+"?escalated=true", "").body["orders"].([]any) {
-			require.NotZero(t, hubtest.At(order, "escalated"))
-			found = append(found, hubtest.At(order, "order_id").(float64))
+			require.NotZero(t, hubtest.Lookup(order, "escalated"))
+			found = append(found, hubtest.Lookup(order, "order_id").(float64))
 		}
 		return found
 	}
@@ -206,7 +206,7 @@ func TestUnacknowledgedOrderIsEscalatedOnce(t *testing.T) {
 		return s.ok("GET", ordersRoute+"?escalated=true&state=Placed", "").body["orders"].([]any)
 	}
 	require.Len(t, stillWaiting(), 2)
-	require.Equal(t, "2", s.figure("servery_orders_unacknowledged"))
+	require.Equal(t, "2", s.metricValue("servery_orders_unacknowledged"))
 
 	s.ok("PUT", oneOrder(ids[1])+"status/", `{"new_status":"Cancelled"}`)
 	require.Len(t, list(), 2)
@@ -220,15 +220,15 @@ func TestUnacknowledgedOrderIsEscalatedOnce(t *testing.T) {
 }
 
 func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
-	s := newShop(t, func(c *Config) { c.SilentAfter = 30 * time.Minute })
+	s := newOrderClient(t, func(c *Config) { c.SilentAfter = 30 * time.Minute })
 	s.ok("POST", storesRoute,
 		`{"stores":[{"ref_id":"s2","name":"Two","city":"C","included_platforms":["web"]},{"ref_id":"s3",`+
 			`"name":"Three","city":"C"}]}`)
-	s.await(3)
+	s.awaitCallback(3)
 	ctx := context.Background()
 	look := func() (silent []string) {
-		require.NoError(t, s.hub.watch.presence.Flush(ctx))
-		require.NoError(t, s.hub.watch.lookAtStores(ctx))
+		require.NoError(t, s.hub.monitor.presence.Flush(ctx))
+		require.NoError(t, s.hub.monitor.checkStores(ctx))
 		list, err := availability.NewPresence(s.hub.db).Silent(ctx, s.tenant.ID, 10)
 		require.NoError(t, err)
 		for _, store := range list {
@@ -238,12 +238,12 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 	}
 	// and recorded: it is heard of after the answer, and is made again when its lease runs out before
 	delivered := func(event string, n int) {
-		s.waitWhileTimeGoesOn(t, "the delivery to be recorded", func() bool {
+		s.waitAdvancing(t, "the delivery to be recorded", func() bool {
 			return len(s.ok("GET", "/external/api/v1/deliveries/?state=delivered&event_type="+event,
 				"").body["deliveries"].([]any)) == n
 		})
 	}
-	id := int64(s.bring("POST", channelOrdersRoute, orderOf("1", "")).body["order_id"].(float64)) // of s1
+	id := int64(s.sendAsChannel("POST", channelOrdersRoute, orderOf("1", "")).body["order_id"].(float64)) // of s1
 	delivered("order_placed", 1)
 	s.ok("GET", storesRoute+"s2/", "")
 	require.Empty(t, look())
@@ -253,19 +253,19 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 	s.clock.Advance(11 * time.Minute)
 	require.Equal(t, []string{"s1"}, look(), "of s3 nothing was ever heard")
 	require.Equal(t, []string{"s1"}, look())
-	require.Equal(t, "1", s.figure("servery_pos_silence_detected_total"))
-	require.Equal(t, "1", s.figure("servery_pos_silent"))
+	require.Equal(t, "1", s.metricValue("servery_pos_silence_detected_total"))
+	require.Equal(t, "1", s.metricValue("servery_pos_silent"))
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
 	require.Empty(t, look(), "a call about an order of the store")
 	delivered("order_status_update", 1) // before the hour: it is heard of too
-	s.bring("GET", channelStoresRoute, "")
+	s.sendAsChannel("GET", channelStoresRoute, "")
 	s.clock.Advance(time.Hour)
 	require.Equal(t, []string{"s1", "s2"},
 		func() []string { list := look(); return []string{min(list[0], list[1]), max(list[0], list[1])} }())
 	foreign, err := availability.NewPresence(s.hub.db).Silent(ctx, core.BusinessID(int64(s.tenant.ID)+1), 10)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
-	s.bring("POST", channelOrdersRoute, orderOf("2", ""))
+	s.sendAsChannel("POST", channelOrdersRoute, orderOf("2", ""))
 	delivered("order_placed", 2)
 	require.Equal(t, []string{"s2"}, look(), "an accepted delivery")
 }

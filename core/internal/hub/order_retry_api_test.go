@@ -16,18 +16,18 @@ import (
 
 const retryRoute = "/external/api/v1/webhooks/retry/"
 
-// counter is a diner whose endpoint for orders answers as it is told.
-type counter struct {
-	*diner
+// retryClient is a diner whose endpoint for orders answers as it is told.
+type retryClient struct {
+	*menuClient
 	channel string
 	status  atomic.Int64 // of every answer; 0 holds the request until the hub gives it up
 	orders  *hubtest.Sink
 	hook    int64 // the webhook for orders
 }
 
-func newCounter(t *testing.T, change func(*Config)) *counter {
+func newRetryClient(t *testing.T, change func(*Config)) *retryClient {
 	t.Helper()
-	c := &counter{diner: newDiner(t, func(config *Config) {
+	c := &retryClient{menuClient: newMenuClient(t, func(config *Config) {
 		retry := config.Limits[web.LimitRetry]
 		unlimited(config)
 		config.Limits[web.LimitRetry] = retry
@@ -51,7 +51,7 @@ func newCounter(t *testing.T, change func(*Config)) *counter {
 }
 
 // place brings orders and waits until each has had its first attempt.
-func (c *counter) place(ids ...string) {
+func (c *retryClient) place(ids ...string) {
 	c.t.Helper()
 	before := len(c.orders.Arrivals())
 	for _, id := range ids {
@@ -62,29 +62,29 @@ func (c *counter) place(ids ...string) {
 	}
 	hubtest.WaitUntil(c.t, "first attempts", func() bool { return len(c.orders.Arrivals()) >= before+len(ids) })
 	hubtest.WaitUntil(c.t, "their records",
-		func() bool { return len(c.waiting(1)) >= len(ids) || c.status.Load() < 300 })
+		func() bool { return len(c.pendingDeliveries(1)) >= len(ids) || c.status.Load() < 300 })
 }
 
-// waiting lists the deliveries of orders that wait after so many attempts.
-func (c *counter) waiting(attempts float64) (list []any) {
+// pendingDeliveries lists the deliveries of orders that wait after so many attempts.
+func (c *retryClient) pendingDeliveries(attempts float64) (list []any) {
 	for _, d := range c.ok("GET", deliveriesRoute+"?event_type=order_placed&state=pending",
 		"").body["deliveries"].([]any) {
-		if hubtest.At(d, "attempts") == attempts {
+		if hubtest.Lookup(d, "attempts") == attempts {
 			list = append(list, d)
 		}
 	}
 	return list
 }
 
-func (c *counter) retry(from, to time.Time) answered {
+func (c *retryClient) retry(from, to time.Time) apiResponse {
 	c.t.Helper()
 	return c.send("POST", retryRoute,
 		fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, from.UnixMilli(), to.UnixMilli()))
 }
 
-// outcome waits for the callback of a retry at the sink, and returns how many
+// awaitOutcome waits for the callback of a retry at the sink, and returns how many
 // were sent again and how many failed again.
-func (c *counter) outcome(sink *hubtest.Sink, r answered) (retried, failed float64) {
+func (c *retryClient) awaitOutcome(sink *hubtest.Sink, r apiResponse) (retried, failed float64) {
 	c.t.Helper()
 	require.Equal(c.t, 200, r.status, r.text)
 	reference := r.body["reference"].(string)
@@ -105,11 +105,11 @@ func (c *counter) outcome(sink *hubtest.Sink, r answered) (retried, failed float
 	})
 	job := c.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body
 	require.Equal(c.t, []any{"done", "order_retry", body["num_webhooks_retried"], body["num_webhooks_retry_failed"]},
-		[]any{job["state"], job["kind"], hubtest.At(job, "result.retried"), hubtest.At(job, "result.failed")})
+		[]any{job["state"], job["kind"], hubtest.Lookup(job, "result.retried"), hubtest.Lookup(job, "result.failed")})
 	return body["num_webhooks_retried"].(float64), body["num_webhooks_retry_failed"].(float64)
 }
 
-func (c *counter) subscribeToOutcomes() *hubtest.Sink {
+func (c *retryClient) subscribeToOutcomes() *hubtest.Sink {
 	c.t.Helper()
 	sink := hubtest.NewEventSink(c.t, nil)
 	c.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"webhook_retry","url":%q}`, sink.URL))
@@ -117,7 +117,7 @@ func (c *counter) subscribeToOutcomes() *hubtest.Sink {
 }
 
 func TestOrderRetrySendsUndeliveredOrders(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	outcomes := c.subscribeToOutcomes()
 	start := c.clock.Now()
 	c.place("1", "2", "3")
@@ -125,7 +125,7 @@ func TestOrderRetrySendsUndeliveredOrders(t *testing.T) {
 	c.status.Store(200)
 	c.place("4")
 
-	retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	retried, failed := c.awaitOutcome(outcomes, c.retry(start, c.clock.Now()))
 	require.Equal(t, []float64{3, 0}, []float64{retried, failed}, "what was accepted is not sent again")
 	require.Len(t, c.orders.Arrivals(), 7)
 	ids := map[string]int{}
@@ -134,7 +134,7 @@ func TestOrderRetrySendsUndeliveredOrders(t *testing.T) {
 	}
 	require.Len(t, ids, 4, "the webhook-id stays the same")
 
-	retried, _ = c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	retried, _ = c.awaitOutcome(outcomes, c.retry(start, c.clock.Now()))
 	require.Zero(t, retried, "all are accepted by now")
 	r := c.retry(start, c.clock.Now())
 	requireEnvelope(t, r, 429, "at most 2 in 1h0m0s")
@@ -142,7 +142,7 @@ func TestOrderRetrySendsUndeliveredOrders(t *testing.T) {
 }
 
 func TestOrderRetryIsLimitedToItsTimeRange(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	outcomes := c.subscribeToOutcomes()
 	c.place("early")
 	c.clock.Advance(time.Second)
@@ -154,35 +154,35 @@ func TestOrderRetryIsLimitedToItsTimeRange(t *testing.T) {
 	to := c.clock.Now()
 	c.place("late")
 	c.status.Store(200)
-	retried, failed := c.outcome(outcomes, c.retry(from, to))
+	retried, failed := c.awaitOutcome(outcomes, c.retry(from, to))
 	require.Equal(t, []float64{2, 0}, []float64{retried, failed})
-	require.Len(t, c.waiting(1), 2, "the others keep their schedule")
+	require.Len(t, c.pendingDeliveries(1), 2, "the others keep their schedule")
 }
 
 func TestFailedOrderRetryIsCountedAndStaysScheduled(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int64{"a refusal": 500, "a timeout": 0} {
 		t.Run(name, func(t *testing.T) {
-			c := newCounter(t, nil)
+			c := newRetryClient(t, nil)
 			outcomes := c.subscribeToOutcomes()
 			start := c.clock.Now()
 			c.place("1", "2")
 			c.status.Store(status)
-			retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
+			retried, failed := c.awaitOutcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
 			require.Equal(t, []float64{2, 2}, []float64{retried, failed})
-			require.Len(t, c.waiting(2), 2)
+			require.Len(t, c.pendingDeliveries(2), 2)
 			c.status.Store(200)
 		})
 	}
 }
 
 func TestOrderRetryRestartsFailedDeliveries(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	outcomes := c.subscribeToOutcomes()
 	start := c.clock.Now()
 	c.place("1")
 	for n, wait := range []time.Duration{1, 2, 4, 8, 16} {
-		hubtest.WaitUntil(t, "the record", func() bool { return len(c.waiting(float64(n+1))) == 1 })
+		hubtest.WaitUntil(t, "the record", func() bool { return len(c.pendingDeliveries(float64(n+1))) == 1 })
 		c.clock.Advance(wait * time.Minute)
 		c.hub.engine.Wake()
 		hubtest.WaitUntil(t, "attempt", func() bool { return len(c.orders.Arrivals()) == n+2 })
@@ -190,36 +190,36 @@ func TestOrderRetryRestartsFailedDeliveries(t *testing.T) {
 	hubtest.WaitUntil(t, "the end", func() bool {
 		return len(c.ok("GET", deliveriesRoute+"?state=failed", "").body["deliveries"].([]any)) == 1
 	})
-	retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	retried, failed := c.awaitOutcome(outcomes, c.retry(start, c.clock.Now()))
 	require.Equal(t, []float64{1, 1}, []float64{retried, failed})
-	require.Len(t, c.waiting(7), 1, "with its schedule from the beginning")
+	require.Len(t, c.pendingDeliveries(7), 1, "with its schedule from the beginning")
 	c.status.Store(200)
-	retried, failed = c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	retried, failed = c.awaitOutcome(outcomes, c.retry(start, c.clock.Now()))
 	require.Equal(t, []float64{1, 0}, []float64{retried, failed})
 }
 
 func TestRetryOutcomeFallsBackToTheOrderWebhook(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	start := c.clock.Now()
 	c.place("1")
 	c.status.Store(200)
-	retried, failed := c.outcome(c.orders, c.retry(start, c.clock.Now().Add(time.Second)))
+	retried, failed := c.awaitOutcome(c.orders, c.retry(start, c.clock.Now().Add(time.Second)))
 	require.Equal(t, []float64{1, 0}, []float64{retried, failed})
 }
 
 func TestOrderRetrySkipsDisabledWebhooks(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	outcomes := c.subscribeToOutcomes()
 	start := c.clock.Now()
 	c.place("1", "2")
 	c.ok("PUT", fmt.Sprintf("%s%d/", webhooksRoute, c.hook), `{"active":false}`)
-	retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
+	retried, failed := c.awaitOutcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
 	require.Equal(t, []float64{0, 0}, []float64{retried, failed})
 	require.Len(t, c.orders.Arrivals(), 2)
 }
 
 func TestOrderRetryIsLimitedToTheCurrentDay(t *testing.T) {
-	c := newCounter(t, nil)
+	c := newRetryClient(t, nil)
 	now := c.clock.Now()
 	clipped := c.retry(now.Add(-48*time.Hour), now)
 	require.Equal(t, 200, clipped.status, clipped.text)

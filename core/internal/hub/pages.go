@@ -39,13 +39,13 @@ func (h *Hub) mountPages(base string, demo core.BusinessID) {
 	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
 	if demo != 0 {
 		receiver.New(receiver.Config{
-			Secrets: h.secretsOf(demo), Memory: h.config.Memory, Clock: h.db.Clock(), BaseURL: base, Links: links,
+			Secrets: h.signingSecrets(demo), Memory: h.config.Memory, Clock: h.db.Clock(), BaseURL: base, Links: links,
 		}).Mount(app)
 	}
 }
 
-// secretsOf reads the signing secrets of a business's webhooks, by display name.
-func (h *Hub) secretsOf(business core.BusinessID) receiver.Secrets {
+// signingSecrets reads the signing secrets of a business's webhooks, by display name.
+func (h *Hub) signingSecrets(business core.BusinessID) receiver.Secrets {
 	return func(ctx context.Context) (map[string]string, error) {
 		subscriptions, _, err := deliveries.NewWebhooks(h.db).List(ctx, business, 200, 0)
 		if err != nil {

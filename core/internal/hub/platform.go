@@ -17,7 +17,7 @@ import (
 // PlatformSetup is the outcome of SetPlatform.
 type PlatformSetup struct {
 	ServedBy string
-	Former   string   // what served the platform before; ServedBy if the platform is new
+	Previous string   // what served the platform before; ServedBy if the platform is new
 	Missing  []string // what the plugin still requires
 }
 
@@ -25,7 +25,7 @@ type PlatformSetup struct {
 // name), how the plugin reaches it, and the platform's ids of stores.
 func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, plugin string,
 	change aggregator.PlatformChange, stores map[string]string) (s PlatformSetup, err error) {
-	if s.ServedBy, s.Former, err = d.servedBy(ctx, business, change.Platform, plugin); err != nil {
+	if s.ServedBy, s.Previous, err = d.servedBy(ctx, business, change.Platform, plugin); err != nil {
 		return s, err
 	}
 	var about *sdk.Description

@@ -30,26 +30,26 @@ type PluginDir struct {
 // ListedPlugin is a plugin with its state in the hubs.
 type ListedPlugin struct {
 	pluginhost.Status
-	Enabled   bool        `json:"enabled"`
-	Installed string      `json:"installed,omitzero"` // version in the directory
-	ToldAt    *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
-	Hubs      []ListedHub `json:"hubs"`               // running hubs that know it
+	Enabled    bool        `json:"enabled"`
+	Installed  string      `json:"installed,omitzero"` // version in the directory
+	ReportedAt *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
+	Hubs       []ListedHub `json:"hubs"`               // running hubs that know it
 }
 
 // ListedHub is a plugin in one hub.
 type ListedHub struct {
-	Hub     core.ID          `json:"hub"`
-	Version string           `json:"version"`
-	State   pluginhost.State `json:"state"`
-	ToldAt  time.Time        `json:"told_at"`
+	Hub        core.ID          `json:"hub"`
+	Version    string           `json:"version"`
+	State      pluginhost.State `json:"state"`
+	ReportedAt time.Time        `json:"told_at"`
 }
 
 // DesiredPlugin is the desired state of a plugin.
 type DesiredPlugin struct {
-	ID        string   `json:"id"`
-	Enabled   bool     `json:"enabled"`
-	Installed string   `json:"installed,omitzero"` // version in the directory
-	Unfit     []string `json:"unfit,omitzero"`     // platforms whose settings it rejects
+	ID               string   `json:"id"`
+	Enabled          bool     `json:"enabled"`
+	Installed        string   `json:"installed,omitzero"` // version in the directory
+	RejectedSettings []string `json:"unfit,omitzero"`     // platforms whose settings it rejects
 }
 
 // Running returns the plugins that hubs run, installed here or elsewhere.
@@ -113,7 +113,7 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 			if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
 				return nil, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
 			}
-			one.ToldAt = &p.ReportedAt
+			one.ReportedAt = &p.ReportedAt
 		}
 		for _, h := range hubs {
 			if h.Plugin == p.ID {
@@ -160,7 +160,7 @@ func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked 
 		err = binary.VerifyIn(from)
 	}
 	if err == nil && !unchecked {
-		desired.Unfit, err = d.try(ctx, from, manifest.ID)
+		desired.RejectedSettings, err = d.testStart(ctx, from, manifest.ID)
 	}
 	if err == nil {
 		err = pluginhost.Install(d.Dir, from, manifest.ID, binary.Path)
@@ -176,9 +176,9 @@ func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked 
 	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, manifest.ID, desired.Enabled)
 }
 
-// try starts the version to install, and returns the platforms whose settings it rejects. These settings can be fixed
+// testStart starts the version to install, and returns the platforms whose settings it rejects. These settings can be fixed
 // only after the installation.
-func (d PluginDir) try(ctx context.Context, from, id string) (unfit []string, err error) {
+func (d PluginDir) testStart(ctx context.Context, from, id string) (unfit []string, err error) {
 	bound, err := calls.NewPlugins(d.DB).InUse(ctx, id)
 	if err != nil {
 		return nil, err

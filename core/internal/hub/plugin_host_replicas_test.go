@@ -27,7 +27,7 @@ import (
 func TestReplicaWithoutAPluginLeavesItsWork(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	with := d.hub.config.Host
 	without, _, err := OpenPlugins(t.Context(), t.TempDir(), d.hub.db, nil, hubtest.Logger())
@@ -78,9 +78,9 @@ func TestReplicaWithoutAPluginLeavesItsWork(t *testing.T) {
 }
 
 func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
-	n := newNewspaper(t, "a")
-	n.quiet()
-	before := len(n.board.all())
+	n := newPublishClient(t, "a")
+	n.settle()
+	before := len(n.aggregators.requests())
 	with := n.hub.config.Host
 	without, _, err := OpenPlugins(t.Context(), t.TempDir(), n.hub.db, nil, hubtest.Logger())
 	require.NoError(t, err)
@@ -97,12 +97,12 @@ func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); beside.Run(ctx) }()
 	defer func() { stop(); <-ended }()
-	n.menu("s1", soup)
-	n.passing("it is published", func() bool {
+	n.sendMenu("s1", soup)
+	n.advanceUntil("it is published", func() bool {
 		beside.Wake()
-		return len(n.board.all()) == before+1
+		return len(n.aggregators.requests()) == before+1
 	})
-	n.quiet()
+	n.settle()
 }
 
 // noPublications is an observer of a replica that has no plugin.
@@ -116,7 +116,7 @@ func (n noPublications) Published(r publish.Result, _ time.Duration) {
 func TestHangingPluginLeavesCapacityForOtherJobs(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "hostile", "../../pluginhost/testdata/hostile")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "hostile", "")
 	host := d.hub.config.Host
 	ctx, stop := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func (d *diner) platform(name, plugin, settings string) {
+func (d *menuClient) platform(name, plugin, settings string) {
 	d.t.Helper()
 	require.NoError(d.t, platformsdb.New(d.hub.db).Set(d.t.Context(), d.tenant.ID,
 		core.Platform{Name: name, ServedBy: plugin}, func(a *relay.Access) error {
@@ -37,8 +37,8 @@ func findings(callback map[string]any, item int) any {
 	return callback["items"].([]any)[item].(map[string]any)["platform_findings"]
 }
 
-// sees lists the ref_ids of the items on a platform, and the menu's entity tag.
-func (d *diner) sees(platform string) (refs []string, tag string) {
+// visibleItems lists the ref_ids of the items on a platform, and the menu's entity tag.
+func (d *menuClient) visibleItems(platform string) (refs []string, tag string) {
 	d.t.Helper()
 	r := d.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
 	for _, item := range r.body["items"].([]any) {
@@ -52,7 +52,7 @@ const (
 	lacking    = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"}]}`
 )
 
-func dishes(soup string) string {
+func soupMenu(soup string) string {
 	return fmt.Sprintf(`{"items":[{"ref_id":"soup","title":"Soup","price":5,"key_value_groups":[%s]},`+
 		`{"ref_id":"tea","title":"Tea","price":2}]}`, soup)
 }
@@ -60,12 +60,12 @@ func dishes(soup string) string {
 func TestPlatformFindingsBlockOnlyThatPlatform(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	d.platform("strict", "aggregator-a", `{"nutrition":"required"}`)
 
-	d.ok("POST", menuRoute+"s1/", dishes(lacking))
-	callback := d.await(2)
+	d.ok("POST", menuRoute+"s1/", soupMenu(lacking))
+	callback := d.awaitCallback(2)
 	energy := func(platform string) map[string]any {
 		return map[string]any{"platform": platform, "rule": "nutrition_energy",
 			"message": findings(callback, 0).([]any)[0].(map[string]any)["message"]}
@@ -77,40 +77,40 @@ func TestPlatformFindingsBlockOnlyThatPlatform(t *testing.T) {
 	require.Equal(t, map[string]any{"created": 2.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0},
 		callback["stats"].(map[string]any)["items"],
 		"a finding is no error of the item")
-	web, _ := d.sees("web")
+	web, _ := d.visibleItems("web")
 	require.Equal(t, []string{"soup", "tea"}, web)
-	tasty, before := d.sees("tasty")
+	tasty, before := d.visibleItems("tasty")
 	require.Equal(t, []string{"tea"}, tasty)
-	strict, _ := d.sees("strict")
+	strict, _ := d.visibleItems("strict")
 	require.Empty(t, strict)
 
-	d.ok("POST", menuRoute+"-1/", dishes(nutritious))
-	callback = d.await(3)
+	d.ok("POST", menuRoute+"-1/", soupMenu(nutritious))
+	callback = d.awaitCallback(3)
 	require.Nil(t, findings(callback, 0))
-	tasty, after := d.sees("tasty")
+	tasty, after := d.visibleItems("tasty")
 	require.Equal(t, []string{"soup", "tea"}, tasty)
 	require.NotEqual(t, before, after)
 
 	// A plugin that is down: the menu is taken in, and what was found before counts.
 	d.hub.config.Host.Stop("aggregator-a")
-	d.ok("POST", menuRoute+"-1/", dishes(lacking))
-	callback = d.await(4)
+	d.ok("POST", menuRoute+"-1/", soupMenu(lacking))
+	callback = d.awaitCallback(4)
 	require.Nil(t, findings(callback, 0))
 	require.Contains(t, callback["warnings"].([]any)[0].(map[string]any)["message"],
 		`the rules of platform "strict" could not be applied`)
-	strict, _ = d.sees("strict")
+	strict, _ = d.visibleItems("strict")
 	require.Equal(t, []string{"soup"}, strict)
 }
 
 func TestUnlistedItemIsNotCheckedAgainstPlatformRules(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-c", "../../../plugins/aggregatorc")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-c", `{"nutrition":"required"}`)
 	d.ok("POST", menuRoute+"s1/",
 		`{"items":[{"ref_id":"soup","title":"Soup","price":5,"included_platforms":["web"]},{"ref_id":"tea",`+
 			`"title":"Tea","price":2,"included_platforms":["tasty"]}]}`)
-	callback := d.await(2)
+	callback := d.awaitCallback(2)
 	require.Nil(t, findings(callback, 0))
 	require.NotEmpty(t, findings(callback, 1))
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// menuTime bounds the sending of a menu. It is longer than for other calls, because menus are large and aggregators
+// menuSendTimeout bounds the sending of a menu. It is longer than for other calls, because menus are large and aggregators
 // take longer to respond.
-const menuTime = 20 * time.Second
+const menuSendTimeout = 20 * time.Second
 
-// joinPublisher creates the engine that publishes menus.
-func (h *Hub) joinPublisher(config Config, observer publish.Observer) {
+// buildPublisher creates the engine that publishes menus.
+func (h *Hub) buildPublisher(config Config, observer publish.Observer) {
 	clock := h.db.Clock()
-	h.menuSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuTime,
-		KeepLimit: keptForPlugins}, h.guard, clock)
+	h.menuSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuSendTimeout,
+		KeepLimit: maxPluginResponse}, h.guard, clock)
 	h.publisher = publish.NewEngine(publish.Config{MaxRenderings: config.Renderings}, publish.Dependencies{
 		Queue: publications.New(h.db), Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log,
 		Tracer: config.Tracer,
 		Renderer: aggregator.Renderer{
-			Host: config.Host, Source: menus.NewMenuSource(h.db), Calls: callsOf(h.db),
+			Host: config.Host, Source: menus.NewMenuSource(h.db), Calls: newCallStore(h.db),
 			Dispatcher: relay.Dispatcher{Sender: outbound{h.menuSender}, Clock: clock, Log: h.log}, Log: h.log,
 		},
 	})

@@ -14,9 +14,9 @@ import (
 )
 
 func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
-	n := newNewspaper(t, "c")
+	n := newPublishClient(t, "c")
 	n.tenant = hubtest.BusinessIn(t, n.hub.db, "JPY")
-	n.connect(n.tenant, "p-c", "aggregator-c", "app", "")
+	n.addPlatform(n.tenant, "p-c", "aggregator-c", "app", "")
 	platforms := platformsdb.New(n.hub.db)
 	require.NoError(t, platforms.Set(t.Context(), n.tenant.ID, core.Platform{Name: "p-c", ServedBy: "aggregator-c"},
 		func(a *relay.Access) error {
@@ -24,16 +24,16 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 			return nil
 		}))
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"j1","name":"N","city":"C","excluded_platforms":[]}]}`)
-	n.passing("the store is there", func() bool { return n.send("GET", storesRoute+"j1/", "").status == 200 })
+	n.advanceUntil("the store is there", func() bool { return n.send("GET", storesRoute+"j1/", "").status == 200 })
 	n.ok("POST", menuRoute+"j1/", `{"items":[{"ref_id":"dal","title":"Dal","price":900}]}`)
-	n.passing("it is published", func() bool {
-		all := n.board.all()
+	n.advanceUntil("it is published", func() bool {
+		all := n.aggregators.requests()
 		return len(all) > 0 && strings.Contains(all[len(all)-1].body, `"code":"dal"`)
 	})
-	all := n.board.all()
+	all := n.aggregators.requests()
 	require.Contains(t, all[len(all)-1].body, `"price_minor":900,`)
 
-	order := func(number string, minor int) answered {
+	order := func(number string, minor int) apiResponse {
 		return n.do(t, request{method: "POST",
 			path:    fmt.Sprintf("/channel/api/v1/p-c/callback/message/?business=%d", n.tenant.ID),
 			headers: map[string]string{"X-Shop-Token": "shop"},
@@ -51,7 +51,7 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 	}
 	taken("C-1", 900)
 
-	console := registry{n.hub.db, n.hub.config.Host}
+	console := pluginRegistry{n.hub.db, n.hub.config.Host}
 	require.NoError(t, console.CheckSettings(t.Context(), "aggregator-c", n.tenant.ID, "p-c",
 		[]byte(`{"minor_digits":0}`)))
 	refused := console.CheckSettings(t.Context(), "aggregator-c", n.tenant.ID, "p-c", []byte(`{"minor_digits":2}`))
@@ -59,7 +59,7 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 		`platform "p-c": settings.minor_digits is 2, and JPY has 0 digits after the point`)
 
 	// Settings that were set before count as they were written.
-	n.connect(n.tenant, "p-c", "aggregator-c", "app", `{"minor_digits":2}`)
+	n.addPlatform(n.tenant, "p-c", "aggregator-c", "app", `{"minor_digits":2}`)
 	require.NoError(t, platforms.Set(t.Context(), n.tenant.ID, core.Platform{Name: "p-c", ServedBy: "aggregator-c"},
 		func(a *relay.Access) error {
 			a.Secrets["shop_token"] = "shop"
@@ -69,21 +69,21 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 }
 
 func TestPublicationReportsWhatTheFormatOmits(t *testing.T) {
-	n := newNewspaper(t, "a", "b", "c")
-	n.quiet()
-	told := len(n.told.Arrivals())
-	n.menu("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":9}],
+	n := newPublishClient(t, "a", "b", "c")
+	n.settle()
+	told := len(n.callbacks.Arrivals())
+	n.sendMenu("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":9}],
 		"option_groups":[{"ref_id":"size","title":"Size","item_ref_ids":["dal"]},{"ref_id":"heat","title":"Heat"}],
 		"options":[{"ref_id":"large","title":"Large","price":1,"opt_grp_ref_ids":["size"],`+
 		`"nested_opt_grps":["heat"]},{"ref_id":"hot","title":"Hot","price":0,"opt_grp_ref_ids":["heat"]}],
 		"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":2.5,`+
 		`"applicable_on":"item.quantity"},"item_ref_ids":["dal"]}]}`)
-	events := n.events(told + 3)
+	events := n.awaitEvents(told + 3)
 	codes := func(platform string) (list []string) {
 		require.Equal(t, "success", events[platform]["status"])
 		for _, problem := range events[platform]["errors"].([]any) {
-			list = append(list, fmt.Sprintf("%s %s %s", hubtest.At(problem, "entity"), hubtest.At(problem, "ref_id"),
-				hubtest.At(problem, "code")))
+			list = append(list, fmt.Sprintf("%s %s %s", hubtest.Lookup(problem, "entity"), hubtest.Lookup(problem, "ref_id"),
+				hubtest.Lookup(problem, "code")))
 		}
 		return list
 	}
@@ -91,5 +91,5 @@ func TestPublicationReportsWhatTheFormatOmits(t *testing.T) {
 	require.Equal(t, []string{"option large nested_option_groups", "charge PC_F charge_scope"}, codes("p-b"))
 	require.Equal(t, []string{"option large nested_option_groups"}, codes("p-c"))
 	shown := n.ok("GET", publicationsRoute+"?platform=p-c", "").body["publications"].([]any)[0]
-	require.Equal(t, "nested_option_groups", hubtest.At(shown.(map[string]any)["errors"].([]any)[0], "code"))
+	require.Equal(t, "nested_option_groups", hubtest.Lookup(shown.(map[string]any)["errors"].([]any)[0], "code"))
 }

@@ -23,21 +23,21 @@ import (
 
 const publicationsRoute = "/external/api/v1/publications/"
 
-// board is what aggregators were sent, by path; answer decides what they say.
-type board struct {
+// fakeAggregators is what aggregators were sent, by path; answer decides what they say.
+type fakeAggregators struct {
 	URL    string
 	mu     sync.Mutex
-	got    []posted
-	answer func(n int, r posted) (int, string)
+	got    []receivedRequest
+	answer func(n int, r receivedRequest) (int, string)
 }
 
-type posted struct {
+type receivedRequest struct {
 	path, secret, body, trace string
 }
 
-func newBoard(t *testing.T) *board {
+func newFakeAggregators(t *testing.T) *fakeAggregators {
 	t.Helper()
-	b := &board{}
+	b := &fakeAggregators{}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
 	b.URL = server.URL
@@ -45,9 +45,9 @@ func newBoard(t *testing.T) *board {
 }
 
 // ServeHTTP remembers a request and answers as every aggregator understands.
-func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *fakeAggregators) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	one := posted{r.Method + " " + r.URL.Path,
+	one := receivedRequest{r.Method + " " + r.URL.Path,
 		r.Header.Get("X-Partner-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") +
 			r.Header.Get("X-App-Key"), string(body), r.Header.Get("traceparent")}
 	b.mu.Lock()
@@ -62,71 +62,71 @@ func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
-func (b *board) all() []posted {
+func (b *fakeAggregators) requests() []receivedRequest {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]posted(nil), b.got...)
+	return append([]receivedRequest(nil), b.got...)
 }
 
-func (b *board) answers(answer func(n int, r posted) (int, string)) {
+func (b *fakeAggregators) respondWith(answer func(n int, r receivedRequest) (int, string)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answer = answer
 }
 
-// newspaper is a business whose store s1 is listed on platforms of plugins.
-type newspaper struct {
-	*diner
-	board *board
-	told  *hubtest.Sink
-	heard int // callbacks
+// publishClient is a business whose store s1 is listed on platforms of plugins.
+type publishClient struct {
+	*menuClient
+	aggregators   *fakeAggregators
+	callbacks     *hubtest.Sink
+	seenCallbacks int // callbacks
 }
 
-func newNewspaper(t *testing.T, plugins ...string) *newspaper {
+func newPublishClient(t *testing.T, plugins ...string) *publishClient {
 	t.Helper()
-	return newTracedNewspaper(t, nil, plugins...)
+	return newTracedPublishClient(t, nil, plugins...)
 }
 
-func newTracedNewspaper(t *testing.T, tracer *core.Tracer, plugins ...string) *newspaper {
+func newTracedPublishClient(t *testing.T, tracer *core.Tracer, plugins ...string) *publishClient {
 	t.Helper()
 	dir := t.TempDir()
 	for _, letter := range plugins {
 		installtest.Plugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
 	}
-	n := &newspaper{diner: newDinerAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = tracer })),
-		board: newBoard(t), heard: 1}
+	n := &publishClient{menuClient: newMenuClientAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = tracer })),
+		aggregators: newFakeAggregators(t), seenCallbacks: 1}
 	for _, letter := range plugins {
-		n.connect(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
+		n.addPlatform(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
 	}
-	n.told = hubtest.NewEventSink(t, nil)
-	n.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"hub_menu_publish","url":%q}`, n.told.URL))
+	n.callbacks = hubtest.NewEventSink(t, nil)
+	n.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"hub_menu_publish","url":%q}`, n.callbacks.URL))
 	return n
 }
 
-// connect sets a platform up.
-func (n *newspaper) connect(tenant hubtest.Tenant, name, plugin, secret, settings string) {
+// addPlatform sets a platform up.
+func (n *publishClient) addPlatform(tenant hubtest.Tenant, name, plugin, secret, settings string) {
 	n.t.Helper()
 	require.NoError(n.t, platforms.New(n.hub.db).Set(context.Background(), tenant.ID,
 		core.Platform{Name: name, ServedBy: plugin}, func(a *relay.Access) error {
-			a.BaseURLs = map[string]string{"partner_api": n.board.URL, "catalogue_api": n.board.URL,
-				"delivery_api": n.board.URL, "gateway": n.board.URL}
+			a.BaseURLs = map[string]string{"partner_api": n.aggregators.URL, "catalogue_api": n.aggregators.URL,
+				"delivery_api": n.aggregators.URL, "gateway": n.aggregators.URL}
 			a.Secrets = map[string]string{"api_key": secret, "access_token": secret, "app_key": secret}
 			a.Settings = []byte(settings)
 			return nil
 		}))
 }
 
-// menu sends a menu of s1 and waits until it is stored.
-func (n *newspaper) menu(location, body string) string {
+// sendMenu sends a menu of s1 and waits until it is stored.
+func (n *publishClient) sendMenu(location, body string) string {
 	n.t.Helper()
 	reference := n.ok("POST", menuRoute+location+"/", body).body["reference"].(string)
-	n.heard++
-	n.await(n.heard)
+	n.seenCallbacks++
+	n.awaitCallback(n.seenCallbacks)
 	return reference
 }
 
-// passing waits for a condition while time passes.
-func (n *newspaper) passing(what string, condition func() bool) {
+// advanceUntil waits for a condition while time passes.
+func (n *publishClient) advanceUntil(what string, condition func() bool) {
 	n.t.Helper()
 	hubtest.WaitUntil(n.t, what, func() bool {
 		n.clock.Advance(20 * time.Millisecond)
@@ -134,12 +134,12 @@ func (n *newspaper) passing(what string, condition func() bool) {
 	})
 }
 
-// events waits for so many events and returns the last ones by platform.
-func (n *newspaper) events(count int) map[string]map[string]any {
+// awaitEvents waits for so many events and returns the last ones by platform.
+func (n *publishClient) awaitEvents(count int) map[string]map[string]any {
 	n.t.Helper()
-	n.passing(fmt.Sprint(count, " events"), func() bool { return len(n.told.Arrivals()) >= count })
+	n.advanceUntil(fmt.Sprint(count, " events"), func() bool { return len(n.callbacks.Arrivals()) >= count })
 	last := map[string]map[string]any{}
-	for _, arrival := range n.told.Arrivals() {
+	for _, arrival := range n.callbacks.Arrivals() {
 		var body map[string]any
 		require.NoError(n.t, json.Unmarshal(arrival.Body, &body))
 		last[body["platform"].(string)] = body
@@ -147,11 +147,11 @@ func (n *newspaper) events(count int) map[string]map[string]any {
 	return last
 }
 
-// quiet lets time pass until nothing is on the way any more, nor news of it.
-func (n *newspaper) quiet() []any {
+// settle lets time pass until nothing is on the way any more, nor news of it.
+func (n *publishClient) settle() []any {
 	n.t.Helper()
 	var list []any
-	n.passing("nothing on the way", func() bool {
+	n.advanceUntil("nothing on the way", func() bool {
 		list = n.ok("GET", publicationsRoute, "").body["publications"].([]any)
 		for _, one := range list {
 			if one.(map[string]any)["due_at"] != nil {

@@ -19,17 +19,17 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// registry reads the plugins of all hubs for the console (adminui.Plugins).
-type registry struct {
+// pluginRegistry reads the plugins of all hubs for the console (adminui.Plugins).
+type pluginRegistry struct {
 	db   *postgres.DB
 	host *aggregator.Host
 }
 
-// servedShown bounds the platforms that are read.
-const servedShown = 5000
+// maxServedPlatforms bounds the platforms that are read.
+const maxServedPlatforms = 5000
 
 // ListPlugins returns every plugin, with the platforms that it serves in businesses; nil means all businesses.
-func (r registry) ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error) {
+func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error) {
 	stored, err := calls.NewPlugins(r.db).List(ctx)
 	if err != nil {
 		return nil, err
@@ -38,13 +38,13 @@ func (r registry) ListPlugins(ctx context.Context, businesses []core.BusinessID)
 	if err != nil {
 		return nil, err
 	}
-	served, findings, err := consoleview.New(r.db).Serving(ctx, businesses, servedShown)
+	served, findings, err := consoleview.New(r.db).Serving(ctx, businesses, maxServedPlatforms)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]console.Plugin, 0, len(stored))
 	for _, p := range stored {
-		one, err := toldPlugin(p)
+		one, err := reportedPlugin(p)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +62,8 @@ func (r registry) ListPlugins(ctx context.Context, businesses []core.BusinessID)
 	return list, nil
 }
 
-// toldPlugin converts the reported status of a plugin.
-func toldPlugin(p aggregator.Plugin) (console.Plugin, error) {
+// reportedPlugin converts the reported status of a plugin.
+func reportedPlugin(p aggregator.Plugin) (console.Plugin, error) {
 	one := console.Plugin{ID: p.ID, Enabled: p.Enabled}
 	if p.Status != "" {
 		var status aggregator.StatusReport
@@ -81,11 +81,11 @@ func toldPlugin(p aggregator.Plugin) (console.Plugin, error) {
 	if err := proto.Unmarshal(p.Description, about); err != nil {
 		return one, fmt.Errorf("reading the stored description of plugin %s: %w", p.ID, err)
 	}
-	one.About = aboutOf(about)
+	one.About = pluginAbout(about)
 	return one, nil
 }
 
-func aboutOf(about *sdk.Description) console.PluginAbout {
+func pluginAbout(about *sdk.Description) console.PluginAbout {
 	out := console.PluginAbout{Name: about.GetDisplayName(), Capabilities: about.GetCapabilities(),
 		Schema: about.GetSettingsSchema()}
 	for _, action := range about.GetActions() {
@@ -110,7 +110,7 @@ func aboutOf(about *sdk.Description) console.PluginAbout {
 
 // CheckSettings returns Invalid if the plugin rejects the settings of a platform, and Unavailable if it cannot be
 // called now.
-func (r registry) CheckSettings(ctx context.Context, id string, business core.BusinessID, platform string,
+func (r pluginRegistry) CheckSettings(ctx context.Context, id string, business core.BusinessID, platform string,
 	settings []byte) error {
 	tenant, err := access.New(r.db).Business(ctx, business)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r registry) CheckSettings(ctx context.Context, id string, business core.Bu
 }
 
 // CheckAddress returns Invalid if the plugin's manifest does not allow the URL of an endpoint.
-func (r registry) CheckAddress(ctx context.Context, id, endpoint, address string) error {
+func (r pluginRegistry) CheckAddress(ctx context.Context, id, endpoint, address string) error {
 	stored, err := calls.NewPlugins(r.db).List(ctx)
 	if err != nil {
 		return err

@@ -24,20 +24,20 @@ type Plugins interface {
 	action.ActionLister
 }
 
-// keptForPlugins bounds the part of a response that plugins receive, in bytes.
-const keptForPlugins = 64 << 10
+// maxPluginResponse bounds the part of a response that plugins receive, in bytes.
+const maxPluginResponse = 64 << 10
 
-// leastCallLease is the least lease of a call to an aggregator. Planning, the exchange and the interpretation take
+// minCallLease is the least lease of a call to an aggregator. Planning, the exchange and the interpretation take
 // longer than a delivery.
-const leastCallLease = 20 * time.Second
+const minCallLease = 20 * time.Second
 
-// joinRelay creates the engine that calls aggregators.
-func (h *Hub) joinRelay(config Config, observer relay.Observer) {
+// buildRelay creates the engine that calls aggregators.
+func (h *Hub) buildRelay(config Config, observer relay.Observer) {
 	clock := h.db.Clock()
-	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: keptForPlugins}, h.guard,
+	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse}, h.guard,
 		clock)
-	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, leastCallLease)}, relay.Dependencies{
-		Queue: callsOf(h.db), Plugins: config.Plugins, Platforms: config.Platforms, Sender: outbound{h.aggregatorSender},
+	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, minCallLease)}, relay.Dependencies{
+		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms, Sender: outbound{h.aggregatorSender},
 		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
@@ -56,13 +56,13 @@ func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 	}
 }
 
-// callsOf returns the store of calls, with the callbacks for their results.
-func callsOf(db *postgres.DB) calls.Store {
+// newCallStore returns the store of calls, with the callbacks for their results.
+func newCallStore(db *postgres.DB) calls.Store {
 	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
 }
 
-// listen wakes this replica's engines when any replica queues work.
-func (h *Hub) listen(ctx context.Context) {
+// listenNotifications wakes this replica's engines when any replica queues work.
+func (h *Hub) listenNotifications(ctx context.Context) {
 	h.db.Listen(ctx, map[string]func(string){
 		jobs.Channel:             func(string) { h.runner.Wake() },
 		outbox.DeliveriesChannel: outbox.OnDeliveries(h.db, h.engine.Wake),

@@ -17,23 +17,23 @@ import (
 )
 
 func TestRiderLifecycleThroughTheAPI(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
 	require.Equal(t, map[string]any{"status": "success", "message": "rider status ASSIGNED enqueued"},
-		f.rider(id, "ASSIGNED", asha).body)
-	require.Contains(t, f.rider(id, "ASSIGNED", asha).message(), "nothing changed")
-	requireEnvelope(t, f.rider(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`), 400,
+		f.postRiderStatus(id, "ASSIGNED", riderData).body)
+	require.Contains(t, f.postRiderStatus(id, "ASSIGNED", riderData).message(), "nothing changed")
+	requireEnvelope(t, f.postRiderStatus(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`), 400,
 		"send UNASSIGNED first")
-	require.Equal(t, 200, f.rider(id, "UNASSIGNED", `{}`).status)
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`).status)
+	require.Equal(t, 200, f.postRiderStatus(id, "UNASSIGNED", `{}`).status)
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`).status)
 	for _, status := range []string{"AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED", "DELIVERED"} {
-		require.Equal(t, 200, f.rider(id, status, "null").status)
+		require.Equal(t, 200, f.postRiderStatus(id, status, "null").status)
 	}
-	requireEnvelope(t, f.rider(id, "UNASSIGNED", "{}"), 409, "already DELIVERED")
+	requireEnvelope(t, f.postRiderStatus(id, "UNASSIGNED", "{}"), 409, "already DELIVERED")
 
 	told := []string{}
 	for n := 1; n <= 7; n++ {
-		arrival := f.reachedWith(n)
+		arrival := f.awaitAggregatorRequest(n)
 		var sent relay.RiderStatusPayload
 		require.NoError(t, json.Unmarshal(arrival.Body, &sent))
 		told = append(told, sent.Status+" "+sent.Name)
@@ -41,25 +41,25 @@ func TestRiderLifecycleThroughTheAPI(t *testing.T) {
 	}
 	require.Equal(t, []string{"ASSIGNED Asha", "UNASSIGNED ", "ASSIGNED Ravi", "AT-STORE Ravi", "OUT-FOR-DELIVERY Ravi",
 		"RIDER-REACHED Ravi", "DELIVERED Ravi"}, told)
-	last := f.event(7)
+	last := f.awaitRiderEvent(7)
 	require.Equal(t, []any{float64(id), "DELIVERED", "self", map[string]any{"name": "Ravi", "phone": "5550199",
 		"alt_phone": "", "user_id": nil}, "B-1"},
-		[]any{last["order_id"], hubtest.At(last, "delivery_info.current_state"),
-			hubtest.At(last, "delivery_info.mode"), hubtest.At(last, "delivery_info.delivery_person_details"),
-			hubtest.At(last, "additional_info.external_channel.order_id")})
-	require.Len(t, hubtest.At(last, "delivery_info.status_updates"), 7)
+		[]any{last["order_id"], hubtest.Lookup(last, "delivery_info.current_state"),
+			hubtest.Lookup(last, "delivery_info.mode"), hubtest.Lookup(last, "delivery_info.delivery_person_details"),
+			hubtest.Lookup(last, "additional_info.external_channel.order_id")})
+	require.Len(t, hubtest.Lookup(last, "delivery_info.status_updates"), 7)
 
 	var rider map[string]any
 	hubtest.WaitUntil(t, "the relays on record", func() bool {
 		rider = f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body["rider"].(map[string]any)
-		return hubtest.At(rider["history"].([]any)[6], "relay.state") == "done"
+		return hubtest.Lookup(rider["history"].([]any)[6], "relay.state") == "done"
 	})
 	require.Equal(t, []any{"DELIVERED", "Ravi"}, []any{rider["status"], rider["name"]})
 	require.Len(t, f.aggregator.Arrivals(), 7, "nothing is told twice")
 }
 
 func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	partner := f.order("b", "P-1", `,"delivery_type":"partner"`)
 	mine := f.order("b", "B-1", `,"delivery_type":"self"`)
 	for body, says := range map[string]string{
@@ -73,15 +73,15 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 	} {
 		requireEnvelope(t, f.send("POST", riderStatusRoute, body), 400, says)
 	}
-	requireEnvelope(t, f.rider(99, "ASSIGNED", "{}"), 404, "order_id 99: there is no order with this id")
+	requireEnvelope(t, f.postRiderStatus(99, "ASSIGNED", "{}"), 404, "order_id 99: there is no order with this id")
 	require.Equal(t, []any{map[string]any{"path": "order_id", "code": "unknown",
-		"message": "order_id 99: there is no order with this id"}}, f.rider(99, "ASSIGNED", "{}").body["errors"])
+		"message": "order_id 99: there is no order with this id"}}, f.postRiderStatus(99, "ASSIGNED", "{}").body["errors"])
 	gone := f.order("b", "B-2", `,"delivery_type":"self"`)
 	f.ok("PUT", oneOrder(gone)+"status/", `{"new_status":"Cancelled"}`)
-	requireEnvelope(t, f.rider(gone, "ASSIGNED", asha), 409, fmt.Sprintf("order %d: the order is Cancelled", gone))
+	requireEnvelope(t, f.postRiderStatus(gone, "ASSIGNED", riderData), 409, fmt.Sprintf("order %d: the order is Cancelled", gone))
 	for _, kind := range []string{"pickup", "dine_in"} {
 		id := f.order("web", kind, `,"order_type":"`+kind+`","delivery_type":"self"`)
-		requireEnvelope(t, f.rider(id, "ASSIGNED", asha), 400,
+		requireEnvelope(t, f.postRiderStatus(id, "ASSIGNED", riderData), 400,
 			fmt.Sprintf("order %d: order_id is not a delivery order, so it has no rider", id))
 		place := fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, id)
 		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "is not a delivery order")
@@ -107,7 +107,7 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 }
 
 func TestRiderLocationIsSentToTheAggregator(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
 	for n, location := range []string{`{"latitude":"12.9716","longitude":"77.5946"}`,
 		`{"latitude":12.9717,"longitude":-0.5}`} {
@@ -115,7 +115,7 @@ func TestRiderLocationIsSentToTheAggregator(t *testing.T) {
 			fmt.Sprintf(`{"order_id":"%d","location":%s}`, id, location))
 		require.Equal(t, 200, r.status, r.text)
 		require.Equal(t, map[string]any{"status": "success", "message": "rider location enqueued"}, r.body)
-		require.Contains(t, string(f.reachedWith(n+1).Body),
+		require.Contains(t, string(f.awaitAggregatorRequest(n+1).Body),
 			[]string{`"latitude":"12.9716","longitude":"77.5946"`, `"latitude":"12.9717","longitude":"-0.5"`}[n])
 		f.clock.Advance(relay.LocationInterval)
 	}
@@ -123,21 +123,21 @@ func TestRiderLocationIsSentToTheAggregator(t *testing.T) {
 }
 
 func TestUnsupportedRiderStatusIsStoredAndPublished(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	for n, c := range []struct{ platform, status, relay, message string }{
 		{"web", "ASSIGNED", "", ""}, {"c", "ASSIGNED", "skipped", "relays no riders"},
 		{"b", "NO-RIDER-FOUND", "skipped", "is not told of it"},
 	} {
 		id := f.order(c.platform, "1", `,"delivery_type":"self"`)
-		require.Equal(t, 200, f.rider(id, c.status, asha).status)
-		told := f.event(n + 1)
-		require.Equal(t, c.status, hubtest.At(told, "delivery_info.current_state"))
-		person, _ := hubtest.At(told, "delivery_info.delivery_person_details.name").(string)
+		require.Equal(t, 200, f.postRiderStatus(id, c.status, riderData).status)
+		told := f.awaitRiderEvent(n + 1)
+		require.Equal(t, c.status, hubtest.Lookup(told, "delivery_info.current_state"))
+		person, _ := hubtest.Lookup(told, "delivery_info.delivery_person_details.name").(string)
 		require.Equal(t, c.status == "ASSIGNED", person == "Asha", "nobody is told as the rider who was not found")
 		hubtest.WaitUntil(t, "what became of the relay", func() bool {
-			step := hubtest.At(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
-			message, _ := hubtest.At(step, "relay.message").(string)
-			state, _ := hubtest.At(step, "relay.state").(string)
+			step := hubtest.Lookup(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
+			message, _ := hubtest.Lookup(step, "relay.message").(string)
+			state, _ := hubtest.Lookup(step, "relay.state").(string)
 			return state == c.relay && strings.Contains(message, c.message)
 		})
 	}
@@ -145,16 +145,16 @@ func TestUnsupportedRiderStatusIsStoredAndPublished(t *testing.T) {
 }
 
 func TestFailingAggregatorCallIsRetriedOnSchedule(t *testing.T) {
-	f := newFleet(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	f := newRelayClient(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n < 6 {
 			w.WriteHeader(500)
 		}
 	})
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", "{}").status)
-	require.Equal(t, 200, f.rider(id, "AT-STORE", "{}").status)
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", "{}").status)
+	require.Equal(t, 200, f.postRiderStatus(id, "AT-STORE", "{}").status)
 	relayState := func(n int) any {
-		return hubtest.At(hubtest.At(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body,
+		return hubtest.Lookup(hubtest.Lookup(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body,
 			"rider.history").([]any)[n],
 			"relay.message")
 	}
@@ -164,62 +164,62 @@ func TestFailingAggregatorCallIsRetriedOnSchedule(t *testing.T) {
 		f.clock.Advance(time.Second)
 		return len(f.aggregator.Arrivals()) >= 6
 	})
-	require.Contains(t, string(f.reachedWith(7).Body), "AT-STORE")
-	first := f.reachedWith(1).Header.Get("Idempotency-Key")
-	require.Equal(t, first, f.reachedWith(6).Header.Get("Idempotency-Key"), "one call has one key")
-	require.NotEqual(t, first, f.reachedWith(7).Header.Get("Idempotency-Key"))
+	require.Contains(t, string(f.awaitAggregatorRequest(7).Body), "AT-STORE")
+	first := f.awaitAggregatorRequest(1).Header.Get("Idempotency-Key")
+	require.Equal(t, first, f.awaitAggregatorRequest(6).Header.Get("Idempotency-Key"), "one call has one key")
+	require.NotEqual(t, first, f.awaitAggregatorRequest(7).Header.Get("Idempotency-Key"))
 }
 
 func TestCallWaitsForItsPlugin(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	f.agent.setDown(true)
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", "{}").status)
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", "{}").status)
 	hubtest.WaitUntil(t, "the reason on record", func() bool {
-		message, _ := hubtest.At(hubtest.At(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body,
+		message, _ := hubtest.Lookup(hubtest.Lookup(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body,
 			"rider.history").([]any)[0],
 			"relay.message").(string)
 		return strings.Contains(message, "aggregator-b is not running")
 	})
 	f.agent.setDown(false)
 	f.clock.Advance(2 * time.Second)
-	require.Contains(t, string(f.reachedWith(1).Body), "ASSIGNED")
+	require.Contains(t, string(f.awaitAggregatorRequest(1).Body), "ASSIGNED")
 }
 
 func TestCallFailsAfterRepeatedPluginErrors(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	f.agent.mu.Lock()
 	f.agent.faulty = relay.Action
 	f.agent.mu.Unlock()
 	id := f.order("a", "880142173", `,"delivery_type":"self"`)
-	reference := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", asha).status)
-	f.reachedWith(1) // the order's other calls go on
+	reference := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", riderData).status)
+	f.awaitAggregatorRequest(1) // the order's other calls go on
 	hubtest.WaitUntil(t, "the schedule to end", func() bool {
 		f.clock.Advance(time.Second)
 		return len(f.events.Arrivals()) == 2
 	})
-	told := f.event(2)
+	told := f.awaitRiderEvent(2)
 	if told["status"] == nil { // that of the rider
-		told = f.event(1)
+		told = f.awaitRiderEvent(1)
 	}
 	require.Equal(t, []any{"failed", "planning the call failed: plugin aggregator-a: failed: a mistake"},
 		[]any{told["status"], told["message"]})
-	f.became(reference, "failed")
+	f.awaitAction(reference, "failed")
 	require.Len(t, f.aggregator.Arrivals(), 1)
 }
 
 func TestCallRetryHonoursRetryAfter(t *testing.T) {
-	f := newFleet(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+	f := newRelayClient(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n == 1 {
 			w.Header().Set("Retry-After", "300")
 			w.WriteHeader(429)
 		}
 	})
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", asha).status)
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", riderData).status)
 	hubtest.WaitUntil(t, "the failure on record", func() bool {
-		message, _ := hubtest.At(hubtest.At(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body,
+		message, _ := hubtest.Lookup(hubtest.Lookup(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body,
 			"rider.history").([]any)[0],
 			"relay.message").(string)
 		return strings.Contains(message, "429")
@@ -227,7 +227,7 @@ func TestCallRetryHonoursRetryAfter(t *testing.T) {
 	f.clock.Advance(299 * time.Second)
 	require.Len(t, f.aggregator.Arrivals(), 1)
 	f.clock.Advance(time.Second)
-	f.reachedWith(2)
+	f.awaitAggregatorRequest(2)
 }
 
 func TestRiderUpdatesAreThrottled(t *testing.T) {
@@ -235,7 +235,7 @@ func TestRiderUpdatesAreThrottled(t *testing.T) {
 		c.Limits[web.LimitLocation] = limit.Rule{Count: 1, Per: time.Minute, Block: time.Minute}
 	})
 	tenant := hubtest.Business(t, a.hub.db)
-	send := func(path string) answered {
+	send := func(path string) apiResponse {
 		return a.do(t, request{method: "POST", path: path, authorization: tenant.Authorization, body: `{}`})
 	}
 	require.Equal(t, "0", send(riderLocationRoute).header.Get("RateLimit-Remaining"))

@@ -24,22 +24,22 @@ const (
 	riderLocationRoute = "/ext/api/v1/generic/pos/rider-location/"
 )
 
-// agent is a plugin written by hand: it plans a POST of the payload for every
+// fakePlugins is a plugin written by hand: it plans a POST of the payload for every
 // call, and knows one aggregator's words.
-type agent struct {
+type fakePlugins struct {
 	mu     sync.Mutex
 	down   bool
 	faulty relay.Kind // at which it fails
 	orders bool       // whether it tells of orders
 }
 
-func (a *agent) setDown(down bool) {
+func (a *fakePlugins) setDown(down bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.down = down
 }
 
-func (a *agent) Plan(_ context.Context, c relay.Call, settings []byte) (relay.Decision, error) {
+func (a *fakePlugins) Plan(_ context.Context, c relay.Call, settings []byte) (relay.Decision, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -65,14 +65,14 @@ func (a *agent) Plan(_ context.Context, c relay.Call, settings []byte) (relay.De
 	}}, nil
 }
 
-func (*agent) Interpret(_ context.Context, c relay.Call, _ []byte, response relay.Response) (relay.Outcome, error) {
+func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte, response relay.Response) (relay.Outcome, error) {
 	if c.Kind != relay.Action || !strings.Contains(string(c.Payload), action.CustomerData) || response.Status != 202 {
 		return relay.Outcome{}, nil
 	}
 	return relay.Outcome{State: relay.OutcomePending, Message: "it is being looked up"}, nil
 }
 
-func (*agent) Actions(_ context.Context, plugin string) ([]string, error) {
+func (*fakePlugins) Actions(_ context.Context, plugin string) ([]string, error) {
 	switch plugin {
 	case "aggregator-a":
 		return []string{action.BodyTemp, action.WithMask, action.AdditionalRider, action.CustomerData}, nil
@@ -82,11 +82,11 @@ func (*agent) Actions(_ context.Context, plugin string) ([]string, error) {
 	return nil, core.Errorf(core.Unavailable, "plugin %s is not running", plugin)
 }
 
-func (*agent) Verification(string, string) (relay.CallbackVerification, error) {
+func (*fakePlugins) Verification(string, string) (relay.CallbackVerification, error) {
 	return relay.CallbackVerification{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
 }
 
-func (*agent) Read(_ context.Context, in relay.InboundRequest) (relay.Message, error) {
+func (*fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Message, error) {
 	var sent struct {
 		OrderID string `json:"orderId"`
 		Dish    string `json:"dish"`
@@ -120,39 +120,39 @@ func (*agent) Read(_ context.Context, in relay.InboundRequest) (relay.Message, e
 	return relay.Message{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", in.Plugin, in.Kind)
 }
 
-// reached says that every platform is at one address.
-type reached struct{ address string }
+// fixedPlatforms says that every platform is at one address.
+type fixedPlatforms struct{ address string }
 
-func (r reached) Access(_ context.Context, business core.BusinessID, platform string) (relay.Access, error) {
+func (r fixedPlatforms) Access(_ context.Context, business core.BusinessID, platform string) (relay.Access, error) {
 	return relay.Access{Settings: []byte(platform), BaseURLs: map[string]string{"api": r.address},
 		Secrets: map[string]string{"token": fmt.Sprint("t-", business)}}, nil
 }
 
-// fleet is a shop with platforms a and b, served by plugins, and their aggregator.
-type fleet struct {
-	*shop
-	agent      *agent
+// relayClient is a shop with platforms a and b, served by plugins, and their aggregator.
+type relayClient struct {
+	*orderClient
+	agent      *fakePlugins
 	aggregator *hubtest.Sink
 	events     *hubtest.Sink
 }
 
-func newFleet(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *fleet {
+func newRelayClient(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
 	t.Helper()
-	return newFleetWith(t, nil, answer)
+	return newRelayClientWith(t, nil, answer)
 }
 
-func newFleetWith(t *testing.T, change func(*Config),
-	answer func(n int, w http.ResponseWriter, r *http.Request)) *fleet {
+func newRelayClientWith(t *testing.T, change func(*Config),
+	answer func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
 	t.Helper()
-	f := &fleet{agent: &agent{}, aggregator: hubtest.NewSink(t, answer), events: hubtest.NewEventSink(t, nil)}
-	f.shop = newShop(t, func(c *Config) {
-		c.Plugins, c.Platforms = f.agent, reached{strings.TrimSuffix(f.aggregator.URL, "/hook")}
+	f := &relayClient{agent: &fakePlugins{}, aggregator: hubtest.NewSink(t, answer), events: hubtest.NewEventSink(t, nil)}
+	f.orderClient = newOrderClient(t, func(c *Config) {
+		c.Plugins, c.Platforms = f.agent, fixedPlatforms{strings.TrimSuffix(f.aggregator.URL, "/hook")}
 		if change != nil {
 			change(c)
 		}
 	})
 	for name, plugin := range map[string]string{"a": "aggregator-a", "b": "aggregator-b", "c": "aggregator-c"} {
-		f.servedBy(name, plugin)
+		f.addPlatform(name, plugin)
 	}
 	for _, event := range []string{"rider_status_update", "feature_action"} {
 		f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, f.events.URL))
@@ -160,38 +160,38 @@ func newFleetWith(t *testing.T, change func(*Config),
 	return f
 }
 
-// servedBy gives the business a platform.
-func (f *fleet) servedBy(name, plugin string) {
+// addPlatform gives the business a platform.
+func (f *relayClient) addPlatform(name, plugin string) {
 	f.t.Helper()
 	require.NoError(f.t, platforms.New(f.hub.db).Set(context.Background(), f.tenant.ID,
 		core.Platform{Name: name, ServedBy: plugin}, func(*relay.Access) error { return nil }))
 }
 
-func (f *fleet) order(platform, id, more string) int64 {
+func (f *relayClient) order(platform, id, more string) int64 {
 	f.t.Helper()
-	taken := f.bring("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`, 1))
+	taken := f.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`, 1))
 	require.Equal(f.t, 200, taken.status, taken.text)
 	return int64(taken.body["order_id"].(float64))
 }
 
-func (f *fleet) rider(id int64, status, rider string) answered {
+func (f *relayClient) postRiderStatus(id int64, status, rider string) apiResponse {
 	f.t.Helper()
 	return f.send("POST", riderStatusRoute,
 		fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, rider))
 }
 
-const asha = `{"rider_name":"Asha","rider_phone_number":"5550100"}`
+const riderData = `{"rider_name":"Asha","rider_phone_number":"5550100"}`
 
-// reachedWith waits for the n-th request at the aggregator.
-func (f *fleet) reachedWith(n int) hubtest.Arrival {
+// awaitAggregatorRequest waits for the n-th request at the aggregator.
+func (f *relayClient) awaitAggregatorRequest(n int) hubtest.Arrival {
 	f.t.Helper()
-	f.waitWhileTimeGoesOn(f.t, "a request at the aggregator", func() bool { return len(f.aggregator.Arrivals()) >= n })
+	f.waitAdvancing(f.t, "a request at the aggregator", func() bool { return len(f.aggregator.Arrivals()) >= n })
 	return f.aggregator.Arrivals()[n-1]
 }
 
-func (f *fleet) event(n int) (event map[string]any) {
+func (f *relayClient) awaitRiderEvent(n int) (event map[string]any) {
 	f.t.Helper()
-	f.waitWhileTimeGoesOn(f.t, "an event", func() bool { return len(f.events.Arrivals()) >= n })
+	f.waitAdvancing(f.t, "an event", func() bool { return len(f.events.Arrivals()) >= n })
 	require.NoError(f.t, json.Unmarshal(f.events.Arrivals()[n-1].Body, &event))
 	return event
 }

@@ -16,14 +16,14 @@ import (
 )
 
 func TestRotatedSecretsBothSignDuringTheOverlap(t *testing.T) {
-	d := newDiner(t, func(c *Config) { unlimited(c); c.SecretOverlap = time.Hour })
+	d := newMenuClient(t, func(c *Config) { unlimited(c); c.SecretOverlap = time.Hour })
 	made := d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_placed","url":%q}`, d.sink.URL))
 	id, secrets := fmt.Sprint(int64(made.body["webhook_id"].(float64))), []string{made.body["secret"].(string)}
 	signedBy := func() (who []bool) {
 		t.Helper()
 		n := len(d.sink.Arrivals())
 		d.ok("POST", webhooksRoute+id+"/test/", "")
-		d.await(n + 1)
+		d.awaitCallback(n + 1)
 		a := d.sink.Arrivals()[n]
 		for _, secret := range secrets {
 			_, err := webhook.Verify([]string{secret}, webhook.SignatureOf(a.Header), a.Body, d.clock.Now())

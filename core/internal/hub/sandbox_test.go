@@ -22,8 +22,8 @@ import (
 // TestSandboxRunsOneScenarioAtATime: in test mode alone, to their end
 // or to the hub's.
 func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
-	s := newStage(t)
-	p := sandbox.NewRunner(s.hub.db, sandbox.Options{DataDir: t.TempDir(), BaseURL: s.at})
+	s := newSimulatorClient(t)
+	p := sandbox.NewRunner(s.hub.db, sandbox.Options{DataDir: t.TempDir(), BaseURL: s.hubURL})
 	play := func(business core.BusinessID, scenario console.Scenario) error {
 		return p.Play(t.Context(), business, scenario,
 			access.Change{Business: business, Actor: "user:sam@example.com", Action: "sandbox.play", Why: "a try"})
@@ -92,7 +92,7 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 }
 
 func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
-	s := newStage(t)
+	s := newSimulatorClient(t)
 	p := sandbox.NewRunner(s.hub.db, sandbox.Options{})
 	change := access.Change{Business: s.tenant.ID, Actor: "user:sam@example.com", Action: "sandbox.fault", Why: "a try"}
 	on := func(business core.BusinessID, f console.Fault) error {
@@ -114,23 +114,23 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 		require.ErrorContains(t, err, says)
 		require.Equal(t, core.Invalid, core.CodeOf(err))
 	}
-	require.ErrorIs(t, on(other, console.Fault{Kind: "hang"}), sandbox.ErrNotInTest)
+	require.ErrorIs(t, on(other, console.Fault{Kind: "hang"}), sandbox.ErrNotSimulated)
 	require.Empty(t, faults(), "what is wrong is not switched on")
-	s.fails(simulator.Fault{Kind: simulator.FaultDelay, DelayMS: 1, Call: simulator.CallMenu})
-	s.fails(simulator.Fault{Kind: simulator.FaultHang, Space: fmt.Sprint(other)})
+	s.setFault(simulator.Fault{Kind: simulator.FaultDelay, DelayMS: 1, Call: simulator.CallMenu})
+	s.setFault(simulator.Fault{Kind: simulator.FaultHang, Space: fmt.Sprint(other)})
 
 	require.NoError(t, on(s.tenant.ID,
 		console.Fault{Kind: "fail", Platform: "aggregator-b", Call: "rider_status", Status: 500, Lasts: time.Hour}))
 	require.Equal(t, []string{"delay", "fail"}, []string{faults()[0].Kind, faults()[1].Kind})
 	require.True(t, faults()[0].Foreign)
 	require.False(t, faults()[1].Until.IsZero())
-	id, its := s.places("aggregator-b", 1, toTheDoor)
-	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
-	s.waitWhileTimeGoesOn(t, "the fault", func() bool { return faults()[1].Hits > 0 })
+	id, its := s.placeOrder("aggregator-b", 1, selfDelivery)
+	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
+	s.waitAdvancing(t, "the fault", func() bool { return faults()[1].Hits > 0 })
 
 	require.NoError(t, p.ClearFaults(t.Context(), s.tenant.ID, change))
 	require.Len(t, faults(), 1, "what the simulator was started with stays")
-	s.heard("aggregator-b", its, simulator.CallRiderStatus, 1)
+	s.awaitAggregatorCalls("aggregator-b", its, simulator.CallRiderStatus, 1)
 	entries, err := consoleview.New(s.hub.db).Audit(t.Context(), s.tenant.ID,
 		console.EntryFilter{Limit: 10, Actor: "user:sam@example.com"})
 	require.NoError(t, err)

@@ -47,10 +47,10 @@ func (o Options) Validate() error {
 	} else if _, err := net.LookupPort("tcp", port); err != nil {
 		mistakes = append(mistakes, fmt.Errorf("SERVERY_LISTEN: unknown port %q", port))
 	}
-	if o.BodyMemory != 0 && o.BodyMemory < leastMemory {
-		mistakes = append(mistakes, fmt.Errorf("SERVERY_BODY_MEMORY: must be 0 or at least %d bytes", leastMemory))
+	if o.BodyMemory != 0 && o.BodyMemory < minMemory {
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_BODY_MEMORY: must be 0 or at least %d bytes", minMemory))
 	}
-	_, err := tracingWanted(os.Getenv)
+	_, err := tracingEnabled(os.Getenv)
 	return errors.Join(append(mistakes, err)...)
 }
 
@@ -75,7 +75,7 @@ func Serve(ctx context.Context, o Options, ready func(Welcome), log *slog.Logger
 	}
 	defer bound.Close()
 	var welcome func()
-	listener, started := respondStarting(bound, func() {
+	listener, started := serveStarting(bound, func() {
 		if welcome != nil {
 			welcome()
 		}
@@ -90,7 +90,7 @@ func Serve(ctx context.Context, o Options, ready func(Welcome), log *slog.Logger
 		return err
 	}
 	defer o.Host.Close()
-	base := addressHere(listener.Addr().String())
+	base := localURL(listener.Addr().String())
 	o.Sandbox = sandbox.Options{BaseURL: base, DataDir: o.Database.DataDir, Token: o.Token}
 	h := New(o.Config, db.DB, log)
 	var demo sandbox.Demo
@@ -136,7 +136,7 @@ func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logge
 		return err
 	}
 	o.Host, o.Config.Plugins, o.PluginMetrics = host, host, metrics
-	o.Rulebook.Vocabulary, err = host.Vocabulary()
+	o.IngestPolicy.Vocabulary, err = host.Vocabulary()
 	if err != nil {
 		host.Close()
 	}
@@ -186,8 +186,8 @@ func bind(ctx context.Context, address string) (*net.TCPListener, error) {
 	return listener.(*net.TCPListener), nil // the network is always tcp
 }
 
-// addressHere returns the local URL of a listener.
-func addressHere(listens string) string {
+// localURL returns the local URL of a listener.
+func localURL(listens string) string {
 	at, err := netip.ParseAddrPort(listens)
 	if err == nil && at.Addr().IsUnspecified() {
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())

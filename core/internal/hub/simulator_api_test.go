@@ -18,18 +18,18 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// stage is a shop that is a customer of the simulated aggregators: the hub's own
+// simulatorClient is a shop that is a customer of the simulated aggregators: the hub's own
 // plugins, the hub and the simulator each behind an address.
-type stage struct {
-	*shop
-	sim    *simulator.Simulator
-	space  string
-	at     string        // address of the hub
-	plays  string        // of the simulator
-	events *hubtest.Sink // of riders and actions
+type simulatorClient struct {
+	*orderClient
+	sim          *simulator.Simulator
+	space        string
+	hubURL       string        // address of the hub
+	simulatorURL string        // of the simulator
+	events       *hubtest.Sink // of riders and actions
 }
 
-func newStage(t *testing.T) *stage {
+func newSimulatorClient(t *testing.T) *simulatorClient {
 	t.Helper()
 	dir, plugins := t.TempDir(), []string{"aggregator-a", "aggregator-b", "aggregator-c"}
 	for _, id := range plugins {
@@ -55,7 +55,7 @@ func newStage(t *testing.T) *stage {
 		<-ended
 		<-ended
 	})
-	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, at: "http://" + hubAt.Addr().String(), plays: address,
+	s := &simulatorClient{orderClient: newOrderClientAt(newMenuClientAt(t, a)), sim: sim, hubURL: "http://" + hubAt.Addr().String(), simulatorURL: address,
 		events: hubtest.NewEventSink(t, nil)}
 	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
 	for _, event := range []string{"rider_status_update", "feature_action"} {
@@ -65,17 +65,17 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// shelf is what customers of a platform can order.
-func (s *stage) shelf() simulator.Menu {
+// orderableMenu is what customers of a platform can order.
+func (s *simulatorClient) orderableMenu() simulator.Menu {
 	return simulator.Menu{Store: "s1", Items: []simulator.Item{{Ref: "dal", Title: "Dal", Price: "9.5",
 		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
 }
 
-// places places the n-th order of a platform, and returns what it is to the hub
+// placeOrder places the n-th order of a platform, and returns what it is to the hub
 // and to the aggregator.
-func (s *stage) places(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
+func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
 	s.t.Helper()
-	basket, err := s.shelf().NewBasket(wish, 1, n)
+	basket, err := s.orderableMenu().NewBasket(wish, 1, n)
 	require.NoError(s.t, err)
 	sent, err := s.sim.Place(s.t.Context(), s.space, platform, basket)
 	require.NoError(s.t, err)
@@ -83,13 +83,13 @@ func (s *stage) places(platform string, n int, wish simulator.OrderSpec) (id int
 	return sent.HubOrder, sent.ID
 }
 
-// heard waits until the aggregator has heard so much of an order of a call.
-func (s *stage) heard(platform, order string, call simulator.Call, n int) []string {
+// awaitAggregatorCalls waits until the aggregator has heard so much of an order of a call.
+func (s *simulatorClient) awaitAggregatorCalls(platform, order string, call simulator.Call, n int) []string {
 	s.t.Helper()
 	var whats []string
-	s.waitWhileTimeGoesOn(s.t, fmt.Sprint(n, " of ", call), func() bool {
+	s.waitAdvancing(s.t, fmt.Sprint(n, " of ", call), func() bool {
 		whats = nil
-		for _, step := range s.order(platform, order).Steps {
+		for _, step := range s.aggregatorOrder(platform, order).Steps {
 			if step.Call == call {
 				whats = append(whats, step.What)
 			}
@@ -99,46 +99,46 @@ func (s *stage) heard(platform, order string, call simulator.Call, n int) []stri
 	return whats
 }
 
-// order is what the aggregator knows of an order by its own id of it, if anything.
-func (s *stage) order(platform, its string) (known simulator.Order) {
+// aggregatorOrder is what the aggregator knows of an order by its own id of it, if anything.
+func (s *simulatorClient) aggregatorOrder(platform, its string) (known simulator.Order) {
 	s.t.Helper()
-	r := hubtest.Call(s.t, "GET", s.plays+"/admin/"+s.space+"/"+platform+"/orders/"+its, "", nil)
+	r := hubtest.Call(s.t, "GET", s.simulatorURL+"/admin/"+s.space+"/"+platform+"/orders/"+its, "", nil)
 	require.NoError(s.t, json.Unmarshal(r.Body, &known))
 	return known
 }
 
-// fails puts a fault in force.
-func (s *stage) fails(f simulator.Fault) {
+// setFault puts a fault in force.
+func (s *simulatorClient) setFault(f simulator.Fault) {
 	s.t.Helper()
-	require.Equal(s.t, 200, hubtest.Call(s.t, "POST", s.plays+"/admin/faults", "", f).Status)
+	require.Equal(s.t, 200, hubtest.Call(s.t, "POST", s.simulatorURL+"/admin/faults", "", f).Status)
 }
 
-var toTheDoor = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}
+var selfDelivery = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}
 
 func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
-	s := newStage(t)
+	s := newSimulatorClient(t)
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		id, its := s.places(platform, n, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner})
+		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner})
 		placed := s.awaitOrderEvents(n + 1)[n]
-		basket, err := s.shelf().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
+		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
 		require.NoError(t, err)
-		details := hubtest.At(placed, "order.details").(map[string]any)
+		details := hubtest.Lookup(placed, "order.details").(map[string]any)
 		channel := details["ext_platforms"].([]any)[0]
 		require.Equal(t, []any{float64(id), platform, its, "partner", basket.Customer.Name, basket.Customer.Phone,
 			basket.Note, "s1"}, []any{
-			details["id"], details["channel"], hubtest.At(channel, "id"), hubtest.At(channel, "delivery_type"),
-			hubtest.At(placed, "customer.name"), hubtest.At(placed, "customer.phone"),
-			details["instructions"], hubtest.At(placed, "order.store.merchant_ref_id")})
-		item := hubtest.At(placed, "order.items").([]any)[0]
+			details["id"], details["channel"], hubtest.Lookup(channel, "id"), hubtest.Lookup(channel, "delivery_type"),
+			hubtest.Lookup(placed, "customer.name"), hubtest.Lookup(placed, "customer.phone"),
+			details["instructions"], hubtest.Lookup(placed, "order.store.merchant_ref_id")})
+		item := hubtest.Lookup(placed, "order.items").([]any)[0]
 		require.Equal(t, []any{"dal", 9.5, float64(basket.Lines[0].Quantity)},
-			[]any{hubtest.At(item, "merchant_id"), hubtest.At(item, "price"), hubtest.At(item, "quantity")})
-		require.Len(t, hubtest.At(item, "options_to_add"), len(basket.Lines[0].Options))
+			[]any{hubtest.Lookup(item, "merchant_id"), hubtest.Lookup(item, "price"), hubtest.Lookup(item, "quantity")})
+		require.Len(t, hubtest.Lookup(item, "options_to_add"), len(basket.Lines[0].Options))
 	}
 	// A duplicate is one order.
-	s.fails(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
-	s.places("aggregator-b", 7, toTheDoor)
-	s.places("aggregator-b", 8, toTheDoor)
-	basket, err := s.shelf().NewBasket(toTheDoor, 1, 8)
+	s.setFault(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
+	s.placeOrder("aggregator-b", 7, selfDelivery)
+	s.placeOrder("aggregator-b", 8, selfDelivery)
+	basket, err := s.orderableMenu().NewBasket(selfDelivery, 1, 8)
 	require.NoError(t, err)
 	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
 	require.NoError(t, err)
@@ -157,11 +157,11 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 }
 
 func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
-	s := newStage(t)
-	id, its := s.places("aggregator-b", 1, toTheDoor)
+	s := newSimulatorClient(t)
+	id, its := s.placeOrder("aggregator-b", 1, selfDelivery)
 	move := func(status string) {
 		t.Helper()
-		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, asha))
+		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, riderData))
 	}
 	for _, status := range []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY"} {
 		move(status)
@@ -172,46 +172,46 @@ func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
 		s.clock.Advance(time.Millisecond)
 	}
 	var order simulator.Order
-	s.waitWhileTimeGoesOn(t, "the last place", func() bool {
-		order = s.order("aggregator-b", its)
+	s.waitAdvancing(t, "the last place", func() bool {
+		order = s.aggregatorOrder("aggregator-b", its)
 		return order.Place != nil && order.Place.Latitude == 37.82
 	})
 	move("RIDER-REACHED")
 	move("DELIVERED")
 	require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha", "picked_up Asha", "rider_at_customer Asha",
 		"delivered Asha"},
-		s.heard("aggregator-b", its, simulator.CallRiderStatus, 5))
+		s.awaitAggregatorCalls("aggregator-b", its, simulator.CallRiderStatus, 5))
 }
 
 func TestAggregatorProvidesTheCustomerContact(t *testing.T) {
-	s := newStage(t)
-	id, its := s.places("aggregator-a", 1, toTheDoor)
+	s := newSimulatorClient(t)
+	id, its := s.placeOrder("aggregator-a", 1, selfDelivery)
 	for n, body := range []string{`"action":"fetch_customer_data"`, `"action":"rider_with_mask","wearing_mask":true`} {
 		s.ok("POST", fmt.Sprintf(actionRoute, "aggregator-a"), fmt.Sprintf(`{"order_id":"%d",%s}`, id, body))
 		require.Equal(t, []string{"fetch_customer_data", "rider_with_mask true"}[n],
-			s.heard("aggregator-a", its, simulator.CallAction, n+1)[n])
+			s.awaitAggregatorCalls("aggregator-a", its, simulator.CallAction, n+1)[n])
 	}
-	s.waitWhileTimeGoesOn(t, "the contact", func() bool { return len(s.events.Arrivals()) == 1 })
+	s.waitAdvancing(t, "the contact", func() bool { return len(s.events.Arrivals()) == 1 })
 	body := string(s.events.Arrivals()[0].Body)
 	require.Contains(t, body, `"customer_phone":"+1510556`)
 	require.Contains(t, body, `"platform_order_id":`+its)
 }
 
 func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
-	s := newStage(t)
-	events := s.shortages()
+	s := newSimulatorClient(t)
+	events := s.subscribeToStockReports()
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		id, its := s.places(platform, n, toTheDoor)
-		s.fails(simulator.Fault{Kind: simulator.FaultFail, Status: 500, Call: simulator.CallItemsOOS, Times: 1})
+		id, its := s.placeOrder(platform, n, selfDelivery)
+		s.setFault(simulator.Fault{Kind: simulator.FaultFail, Status: 500, Call: simulator.CallItemsOOS, Times: 1})
 		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Food Ready"}`)
 		reported := s.ok("POST", itemsOOSRoute,
 			fmt.Sprintf(`{"order_upipr_id":%d,"allow_edit":true,"items_oos":[{"ref_id":"dal"},{"ref_id":"dal"}]}`, id))
 		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Dispatched"}`)
 		require.Equal(t, []string{"out of stock: dal; the customer may edit the order"},
-			s.heard(platform, its, simulator.CallItemsOOS, 1))
-		s.heard(platform, its, simulator.CallStatus, 2)
+			s.awaitAggregatorCalls(platform, its, simulator.CallItemsOOS, 1))
+		s.awaitAggregatorCalls(platform, its, simulator.CallStatus, 2)
 		var calls []simulator.Call
-		for _, step := range s.order(platform, its).Steps {
+		for _, step := range s.aggregatorOrder(platform, its).Steps {
 			calls = append(calls, step.Call)
 		}
 		require.Equal(t, []simulator.Call{simulator.CallDecision, simulator.CallStatus, simulator.CallItemsOOS,
@@ -220,43 +220,43 @@ func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
 		require.Equal(t, []any{true, reported.body["reference_id"], platform, its},
 			[]any{event["success"], event["reference_id"], event["platform"], event["platform_order_id"]})
 		if platform == "aggregator-a" {
-			require.Regexp(t, `^\+1510556\d{4}$`, hubtest.At(event, "data.customer_masked_number"))
-			require.Regexp(t, `^\d{4}$`, hubtest.At(event, "data.pin"))
-			require.Equal(t, "the customer was told", hubtest.At(event, "data.message"))
+			require.Regexp(t, `^\+1510556\d{4}$`, hubtest.Lookup(event, "data.customer_masked_number"))
+			require.Regexp(t, `^\d{4}$`, hubtest.Lookup(event, "data.pin"))
+			require.Equal(t, "the customer was told", hubtest.Lookup(event, "data.message"))
 		}
 	}
-	id, _ := s.places("aggregator-a", 9, toTheDoor)
-	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallItemsOOS})
+	id, _ := s.placeOrder("aggregator-a", 9, selfDelivery)
+	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallItemsOOS})
 	s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
 	event := events(4)[3]
 	require.Equal(t, []any{false, "", ""},
-		[]any{event["success"], hubtest.At(event, "data.customer_masked_number"), hubtest.At(event, "data.pin")})
-	require.Equal(t, "told to refuse", hubtest.At(event, "data.message"))
+		[]any{event["success"], hubtest.Lookup(event, "data.customer_masked_number"), hubtest.Lookup(event, "data.pin")})
+	require.Equal(t, "told to refuse", hubtest.Lookup(event, "data.message"))
 }
 
 func TestEveryAggregatorFaultIsRetriedUntilDelivered(t *testing.T) {
-	s := newStage(t)
+	s := newSimulatorClient(t)
 	for n, fault := range []simulator.Fault{
 		{Kind: simulator.FaultFail, Status: 500}, {Kind: simulator.FaultFail, Status: 429},
 		{Kind: simulator.FaultReset}, {Kind: simulator.FaultHang},
 		{Kind: simulator.FaultDelay, DelayMS: 20},
 	} {
 		t.Run(fmt.Sprint(fault.Kind, fault.Status), func(t *testing.T) {
-			id, its := s.places("aggregator-b", n, toTheDoor)
+			id, its := s.placeOrder("aggregator-b", n, selfDelivery)
 			fault.Call, fault.Times = simulator.CallRiderStatus, 1
-			s.fails(fault)
-			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
-			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, asha))
+			s.setFault(fault)
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, riderData))
 			require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha"},
-				s.heard("aggregator-b", its, simulator.CallRiderStatus, 2))
+				s.awaitAggregatorCalls("aggregator-b", its, simulator.CallRiderStatus, 2))
 		})
 	}
-	id, _ := s.places("aggregator-b", 100, toTheDoor)
-	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallRiderStatus})
-	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
-	s.waitWhileTimeGoesOn(t, "the refusal on record", func() bool {
-		step := hubtest.At(s.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
-		return hubtest.At(step, "relay.state") == "failed" &&
-			strings.Contains(fmt.Sprint(hubtest.At(step, "relay.message")), "422")
+	id, _ := s.placeOrder("aggregator-b", 100, selfDelivery)
+	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallRiderStatus})
+	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
+	s.waitAdvancing(t, "the refusal on record", func() bool {
+		step := hubtest.Lookup(s.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
+		return hubtest.Lookup(step, "relay.state") == "failed" &&
+			strings.Contains(fmt.Sprint(hubtest.Lookup(step, "relay.message")), "422")
 	})
 }

@@ -17,16 +17,16 @@ import (
 // an order comes from B in its own format, its rider goes from assigned to
 // delivered, and A tells a customer's contact.
 func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
-	s := newStage(t)
+	s := newSimulatorClient(t)
 	published := hubtest.NewEventSink(t, nil)
 	s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"hub_menu_publish","url":%q}`, published.URL))
 	s.ok("POST", menuRoute+"s1/",
 		`{"items":[{"ref_id":"soup","title":"Soup","price":4.25},{"ref_id":"pie","title":"Pie","price":7,`+
 			`"key_value_groups":[`+lacking+`]}]}`)
-	s.await(3)
+	s.awaitCallback(3)
 	platforms := []string{"aggregator-a", "aggregator-b", "aggregator-c"}
-	s.onSale(platforms, map[string]int{"aggregator-a": 2, "aggregator-b": 3, "aggregator-c": 2})
-	s.waitWhileTimeGoesOn(t, "an event of each platform", func() bool {
+	s.awaitOnSale(platforms, map[string]int{"aggregator-a": 2, "aggregator-b": 3, "aggregator-c": 2})
+	s.waitAdvancing(t, "an event of each platform", func() bool {
 		var told []string
 		for _, arrival := range published.Arrivals() {
 			for _, platform := range platforms {
@@ -39,44 +39,44 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 		return slices.Equal(slices.Compact(told), platforms)
 	})
 
-	basket, err := s.sim.BasketFromMenu(t.Context(), s.space, "aggregator-b", "s1", toTheDoor, 3, 0)
+	basket, err := s.sim.BasketFromMenu(t.Context(), s.space, "aggregator-b", "s1", selfDelivery, 3, 0)
 	require.NoError(t, err)
 	sent, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket)
 	require.NoError(t, err)
 	require.Equal(t, 200, sent.Status, sent.Message)
 	placed := s.awaitOrderEvents(1)[0]
 	require.Equal(t, []any{float64(sent.HubOrder), "aggregator-b", nil}, []any{
-		hubtest.At(placed, "order.details.id"), hubtest.At(placed, "order.details.channel"),
-		hubtest.At(placed, "order.details.flags")},
+		hubtest.Lookup(placed, "order.details.id"), hubtest.Lookup(placed, "order.details.channel"),
+		hubtest.Lookup(placed, "order.details.flags")},
 		"the order is as the menu has it")
-	require.Equal(t, []string{"CONFIRMED"}, s.heard("aggregator-b", sent.ID, simulator.CallDecision, 1))
+	require.Equal(t, []string{"CONFIRMED"}, s.awaitAggregatorCalls("aggregator-b", sent.ID, simulator.CallDecision, 1))
 
 	for _, status := range []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED"} {
 		if status == "RIDER-REACHED" {
 			s.ok("POST", riderLocationRoute,
 				fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"37.8","longitude":"-122.27"}}`, sent.HubOrder))
-			s.waitWhileTimeGoesOn(t, "the place", func() bool {
-				return s.order("aggregator-b", sent.ID).Places == 1
+			s.waitAdvancing(t, "the place", func() bool {
+				return s.aggregatorOrder("aggregator-b", sent.ID).Places == 1
 			})
 		}
 		s.ok("POST", riderStatusRoute,
-			fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, sent.HubOrder, status, asha))
+			fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, sent.HubOrder, status, riderData))
 	}
-	require.Equal(t, "delivered Asha", s.heard("aggregator-b", sent.ID, simulator.CallRiderStatus, 5)[4])
+	require.Equal(t, "delivered Asha", s.awaitAggregatorCalls("aggregator-b", sent.ID, simulator.CallRiderStatus, 5)[4])
 
-	id, _ := s.places("aggregator-a", 9, toTheDoor)
+	id, _ := s.placeOrder("aggregator-a", 9, selfDelivery)
 	riders := len(s.events.Arrivals())
 	s.ok("POST", fmt.Sprintf(actionRoute, "aggregator-a"),
 		fmt.Sprintf(`{"order_id":"%d","action":"fetch_customer_data"}`, id))
-	s.waitWhileTimeGoesOn(t, "the contact", func() bool {
+	s.waitAdvancing(t, "the contact", func() bool {
 		arrivals := s.events.Arrivals()
 		return len(arrivals) > riders &&
 			strings.Contains(string(arrivals[len(arrivals)-1].Body), `"customer_phone":"+1510556`)
 	})
 }
 
-// onSale waits until each platform's aggregator has so many dishes of the store.
-func (s *stage) onSale(platforms []string, dishes map[string]int) {
+// awaitOnSale waits until each platform's aggregator has so many dishes of the store.
+func (s *simulatorClient) awaitOnSale(platforms []string, dishes map[string]int) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, "the menus at the aggregators", func() bool {
 		s.clock.Advance(100 * time.Millisecond) // changes are gathered for seconds

@@ -10,14 +10,14 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// respondStarting responds to requests at the listener that the hub is starting. It stops when done is called, or at
+// serveStarting responds to requests at the listener that the hub is starting. It stops when done is called, or at
 // the first Accept of the returned listener, which also calls ready.
-func respondStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
+func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
 	server := &http.Server{Handler: web.Starting(), ReadHeaderTimeout: time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(shared{listener})
+		_ = server.Serve(unownedListener{listener})
 	}()
 	done = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -34,20 +34,20 @@ func respondStarting(listener *net.TCPListener, ready func()) (_ net.Listener, d
 	})}, done
 }
 
-// shared is a listener whose Close does not close the underlying listener.
-type shared struct{ *net.TCPListener }
+// unownedListener is a listener whose Close does not close the underlying listener.
+type unownedListener struct{ *net.TCPListener }
 
 // Close ends Accept.
-func (l shared) Close() error { return l.SetDeadline(time.Now()) }
+func (l unownedListener) Close() error { return l.SetDeadline(time.Now()) }
 
 // startupListener is a listener that runs begin on each Accept.
 type startupListener struct {
 	*net.TCPListener
-	begin func()
+	onAccept func()
 }
 
 // Accept waits for the next connection.
 func (g startupListener) Accept() (net.Conn, error) {
-	g.begin()
+	g.onAccept()
 	return g.TCPListener.Accept()
 }

@@ -16,7 +16,7 @@ func TestStartingHubRejectsRequestsImmediately(t *testing.T) {
 	require.NoError(t, err)
 	defer bound.Close()
 	ready := make(chan struct{})
-	listener, done := respondStarting(bound, func() { close(ready) })
+	listener, done := serveStarting(bound, func() { close(ready) })
 	defer done()
 	base := "http://" + listener.Addr().String()
 	ask := func(method, path string) *http.Response {
@@ -36,7 +36,7 @@ func TestStartingHubRejectsRequestsImmediately(t *testing.T) {
 		require.Equal(t, c.status, response.StatusCode, c.path)
 		text, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
-		holdAgainstDescription(t, request{method: c.method, path: c.path}, response, text)
+		checkAgainstOpenAPI(t, request{method: c.method, path: c.path}, response, text)
 		if c.status == 503 {
 			require.Equal(t, "1", response.Header.Get("Retry-After"))
 			require.Contains(t, string(text), "starting")

@@ -19,8 +19,8 @@ func TestResubscribingEnablesAnAutomaticallyDisabledWebhook(t *testing.T) {
 	status.Store(http.StatusGone)
 	sink := hubtest.NewEventSink(t,
 		func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
-	d := &diner{a, t, hubtest.Business(t, a.hub.db), sink}
-	subscribe := func(more string) answered {
+	d := &menuClient{a, t, hubtest.Business(t, a.hub.db), sink}
+	subscribe := func(more string) apiResponse {
 		return d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"store_creation","url":%q%s}`, sink.URL, more))
 	}
 	made := subscribe("")
@@ -42,7 +42,7 @@ func TestResubscribingEnablesAnAutomaticallyDisabledWebhook(t *testing.T) {
 	require.NotContains(t, read(), "disabled_reason")
 	n := len(sink.Arrivals())
 	d.ok("POST", storesRoute, oneStore)
-	d.await(n + 1)
+	d.awaitCallback(n + 1)
 	require.NotContains(t, subscribe("").message(), "on again", "it was on")
 
 	d.ok("PUT", webhook, `{"active":false}`)
@@ -69,7 +69,7 @@ func TestCallbackURLFollowsTheWebhookURLRules(t *testing.T) {
 		{menuRoute + "-1/", `{"items":[],"callback_url":"ADDRESS"}`},
 		{timings, `{"timing_groups":[{"title":"Gone","category_ref_ids":[],"day_slots":[]}],"callback_url":"ADDRESS"}`},
 	} {
-		send := func(address string) answered {
+		send := func(address string) apiResponse {
 			return a.do(t, request{method: "POST", path: c.path, authorization: tenant.Authorization,
 				body: strings.Replace(c.body, "ADDRESS", address, 1)})
 		}

@@ -15,24 +15,24 @@ import (
 
 const timingsRoute = "/external/api/v1/inventory/categories/timing-groups/"
 
-// timed is a diner with the lunch menu at its store, and a sink for what becomes
+// timingClient is a diner with the lunch menu at its store, and a sink for what becomes
 // of timings.
-type timed struct {
-	*diner
+type timingClient struct {
+	*menuClient
 	outcomes *hubtest.Sink
 }
 
-func newTimed(t *testing.T) *timed {
-	d := newDiner(t, unlimited)
+func newTimingClient(t *testing.T) *timingClient {
+	d := newMenuClient(t, unlimited)
 	d.ok("POST", menuRoute+"s1/", lunch)
-	d.await(2)
-	s := &timed{d, hubtest.NewEventSink(t, nil)}
+	d.awaitCallback(2)
+	s := &timingClient{d, hubtest.NewEventSink(t, nil)}
 	d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"catalogue_timing_grp","url":%q}`, s.outcomes.URL))
 	return s
 }
 
-// set sends groups and waits for their outcome.
-func (s *timed) set(groups string) (outcome map[string]any) {
+// sendGroups sends groups and waits for their outcome.
+func (s *timingClient) sendGroups(groups string) (outcome map[string]any) {
 	s.t.Helper()
 	accepted := s.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`)
 	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool { // one may come twice, since the clock is moved on
@@ -50,14 +50,14 @@ func (s *timed) set(groups string) (outcome map[string]any) {
 }
 
 // menu reads what customers see, unless it is as before.
-func (s *timed) menu(tag string) answered {
+func (s *timingClient) menu(tag string) apiResponse {
 	s.t.Helper()
 	return s.do(s.t, request{method: "GET", path: channelStoresRoute + "s1/menu/?platform=web",
 		authorization: s.tenant.Authorization, headers: map[string]string{"If-None-Match": tag}})
 }
 
 func TestCategoryTimingsThroughTheAPI(t *testing.T) {
-	s := newTimed(t)
+	s := newTimingClient(t)
 	newYork, err := time.LoadLocation("America/New_York")
 	require.NoError(t, err)
 	local := s.clock.Now().In(newYork)
@@ -68,7 +68,7 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 
 	day := strings.ToUpper(morning.Weekday().String())
 	outcome :=
-		s.set(fmt.Sprintf(`[{"title":"Breakfast","note":null,"category_ref_ids":["mains","soups"],`+
+		s.sendGroups(fmt.Sprintf(`[{"title":"Breakfast","note":null,"category_ref_ids":["mains","soups"],`+
 			`"day_slots":[{"day":%q,"slots":[{"start_time":"08:00","end_time":"11:30:00"}]}]}]`, day))
 	require.Equal(t, []any{map[string]any{"title": "Breakfast", "success": false, "stats": []any{
 		map[string]any{"category": "mains", "success": true},
@@ -89,11 +89,11 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	require.Equal(t, []any{"timing_groups", "done", 1.0, map[string]any{"groups": 1.0, "errors": 1.0}},
 		[]any{job.body["kind"], job.body["state"], job.body["objects_done"], job.body["result"]})
 
-	now := func(r answered) any { return hubtest.At(r.body["categories"].([]any)[0], "available_now") }
+	now := func(r apiResponse) any { return hubtest.Lookup(r.body["categories"].([]any)[0], "available_now") }
 	before := s.menu(untimed.header.Get("ETag"))
 	require.Equal(t, 200, before.status)
 	require.Equal(t, []any{hours, false},
-		[]any{hubtest.At(before.body["categories"].([]any)[0], "timings"), now(before)})
+		[]any{hubtest.Lookup(before.body["categories"].([]any)[0], "timings"), now(before)})
 	require.Len(t, before.body["items"], 2-1, "it may be ordered for later")
 	require.Equal(t, http.StatusNotModified, s.menu(before.header.Get("ETag")).status)
 	s.clock.Advance(time.Minute)
@@ -104,17 +104,17 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	s.clock.Advance(3 * time.Hour)
 	require.Equal(t, false, now(s.menu(during.header.Get("ETag"))))
 
-	require.Equal(t, true, hubtest.At(s.set(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0],
+	require.Equal(t, true, hubtest.Lookup(s.sendGroups(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0],
 		"success"))
 	require.Empty(t, s.ok("GET", timingsRoute, "").body["timing_groups"])
 	require.Nil(t, now(s.menu("")))
 }
 
 func TestCategoryTimingsAreSeparatePerBusiness(t *testing.T) {
-	s := newTimed(t)
+	s := newTimingClient(t)
 	stranger := hubtest.Business(t, s.hub.db)
 	const never = `[{"title":"Night","category_ref_ids":["mains"],"day_slots":[{"day":"sunday","slots":null}]}]`
-	outcome := s.set(never)
+	outcome := s.sendGroups(never)
 	require.Equal(t, []any{map[string]any{"path": "timing_groups[0].day_slots",
 		"message": `"Night" has no slot on any day, so its categories are never on sale`}},
 		outcome["warnings"])
@@ -126,5 +126,5 @@ func TestCategoryTimingsAreSeparatePerBusiness(t *testing.T) {
 		`{"timing_groups":[{"title":"x","category_ref_ids":["mains"],"day_slots":[{"day":"noday"}]}]}`), 400,
 		`timing_groups[0] (title "x"): day_slots[0].day must be the name of a weekday`)
 	require.Equal(t, []any{map[string]any{"day": "sunday", "slots": []any{}}},
-		hubtest.At(s.ok("GET", timingsRoute, "").body["timing_groups"].([]any)[0], "day_slots"))
+		hubtest.Lookup(s.ok("GET", timingsRoute, "").body["timing_groups"].([]any)[0], "day_slots"))
 }

@@ -21,27 +21,27 @@ const (
 	itemsRoute    = "/hub/api/v1/items/"
 )
 
-var aggregatorsPlayed = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
+var simulatedAggregators = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
 
-// switchboard is a stage whose POS hears of switches; each event is held against
+// toggleClient is a stage whose POS hears of switches; each event is held against
 // its schema.
-type switchboard struct {
-	*stage
-	told *hubtest.Sink
+type toggleClient struct {
+	*simulatorClient
+	callbacks *hubtest.Sink
 }
 
-func newSwitchboard(t *testing.T) *switchboard {
+func newToggleClient(t *testing.T) *toggleClient {
 	t.Helper()
-	s := &switchboard{stage: newStage(t), told: hubtest.NewEventSink(t, nil)}
+	s := &toggleClient{simulatorClient: newSimulatorClient(t), callbacks: hubtest.NewEventSink(t, nil)}
 	for _, event := range []string{"store_action", "item_state_toggle", "option_state_toggle", "hub_menu_publish"} {
-		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.told.URL))
+		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.callbacks.URL))
 	}
-	s.quiet()
+	s.settle()
 	return s
 }
 
-// passing waits for a condition while time passes.
-func (s *switchboard) passing(what string, condition func() bool) {
+// advanceUntil waits for a condition while time passes.
+func (s *toggleClient) advanceUntil(what string, condition func() bool) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, what, func() bool {
 		s.clock.Advance(20 * time.Millisecond)
@@ -49,28 +49,28 @@ func (s *switchboard) passing(what string, condition func() bool) {
 	})
 }
 
-// quiet lets time pass until no menu is on the way any more.
-func (s *switchboard) quiet() {
+// settle lets time pass until no menu is on the way any more.
+func (s *toggleClient) settle() {
 	s.t.Helper()
-	s.passing("nothing on the way", func() bool {
+	s.advanceUntil("nothing on the way", func() bool {
 		list := s.ok("GET", publicationsRoute, "").body["publications"].([]any)
 		return !slices.ContainsFunc(list, func(one any) bool { return one.(map[string]any)["due_at"] != nil })
 	})
 }
 
-// asks makes a request and returns its reference.
-func (s *switchboard) asks(route, body string) string {
+// postToggle makes a request and returns its reference.
+func (s *toggleClient) postToggle(route, body string) string {
 	s.t.Helper()
 	return s.ok("POST", route, body).body["reference"].(string)
 }
 
-// heard waits for n events of a type and reference, and returns them by platform.
-func (s *switchboard) heard(event, reference string, n int) map[string]map[string]any {
+// awaitOutcomes waits for n events of a type and reference, and returns them by platform.
+func (s *toggleClient) awaitOutcomes(event, reference string, n int) map[string]map[string]any {
 	s.t.Helper()
 	var by map[string]map[string]any
-	s.passing(fmt.Sprint(n, " of ", event), func() bool {
+	s.advanceUntil(fmt.Sprint(n, " of ", event), func() bool {
 		by = map[string]map[string]any{}
-		for _, arrival := range s.told.Arrivals() {
+		for _, arrival := range s.callbacks.Arrivals() {
 			var body map[string]any
 			require.NoError(s.t, json.Unmarshal(arrival.Body, &body))
 			if arrival.Header.Get("X-Event-Type") == event && body["reference_id"] == reference {
@@ -83,8 +83,8 @@ func (s *switchboard) heard(event, reference string, n int) map[string]map[strin
 	return by
 }
 
-func (s *switchboard) count(event string) (n int) {
-	for _, arrival := range s.told.Arrivals() {
+func (s *toggleClient) countEvents(event string) (n int) {
+	for _, arrival := range s.callbacks.Arrivals() {
 		if arrival.Header.Get("X-Event-Type") == event {
 			n++
 		}
@@ -92,8 +92,8 @@ func (s *switchboard) count(event string) (n int) {
 	return n
 }
 
-// at is what an aggregator knows of s1.
-func (s *switchboard) at(platform string) simulator.Store {
+// aggregatorStore is what an aggregator knows of s1.
+func (s *toggleClient) aggregatorStore(platform string) simulator.Store {
 	s.t.Helper()
 	stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
 	require.NoError(s.t, err)
@@ -101,8 +101,8 @@ func (s *switchboard) at(platform string) simulator.Store {
 	return stores[0]
 }
 
-// onSaleAt lists what customers of an aggregator can order at s1.
-func (s *switchboard) onSaleAt(platform string) []string {
+// itemsOnSale lists what customers of an aggregator can order at s1.
+func (s *toggleClient) itemsOnSale(platform string) []string {
 	s.t.Helper()
 	shelf, _, err := s.sim.Menu(s.t.Context(), s.space, platform, "s1")
 	require.NoError(s.t, err)
@@ -116,115 +116,115 @@ func (s *switchboard) onSaleAt(platform string) []string {
 	return dishes
 }
 
-// shown is what customers of a platform see in the hub.
-func (s *switchboard) shown(platform string) (dishes []string, takesOrders bool, tag string) {
+// visibleMenu is what customers of a platform see in the hub.
+func (s *toggleClient) visibleMenu(platform string) (dishes []string, takesOrders bool, tag string) {
 	s.t.Helper()
 	answer := s.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
 	dishes = []string{}
 	for _, item := range answer.body["items"].([]any) {
-		dishes = append(dishes, hubtest.At(item, "ref_id").(string))
+		dishes = append(dishes, hubtest.Lookup(item, "ref_id").(string))
 	}
 	slices.Sort(dishes)
 	return dishes, answer.body["ordering_enabled"].(bool), answer.header.Get("ETag")
 }
 
 func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
-	s := newSwitchboard(t)
-	_, _, before := s.shown("web")
+	s := newToggleClient(t)
+	_, _, before := s.visibleMenu("web")
 	for range 2 { // what is so already is told all the same
-		reference := s.asks(locationRoute,
+		reference := s.postToggle(locationRoute,
 			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable","turn_on_at":null,"extra":1}`)
-		for platform, told := range s.heard("store_action", reference, 2) {
+		for platform, told := range s.awaitOutcomes("store_action", reference, 2) {
 			require.Equal(t, []any{"disable", "s1", true, "api"},
 				[]any{told["action"], told["location_ref_id"], told["status"], told["action_src"]}, platform)
 		}
 	}
-	require.Equal(t, []bool{false, true}, []bool{s.at("aggregator-a").Open, s.at("aggregator-b").Open})
-	_, takes, after := s.shown("web")
+	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open, s.aggregatorStore("aggregator-b").Open})
+	_, takes, after := s.visibleMenu("web")
 	require.False(t, takes)
 	require.NotEqual(t, before, after)
 	for platform, open := range map[string]bool{"web": false, "app": true, "aggregator-a": false,
 		"aggregator-c": true} {
 		stores := s.ok("GET", "/channel/api/v1/stores/?platform="+platform, "").body["stores"].([]any)
 		require.Equal(t, []any{open, []any{"aggregator-a", "web"}},
-			[]any{hubtest.At(stores[0], "ordering_enabled"), hubtest.At(stores[0], "closed_on")}, platform)
+			[]any{hubtest.Lookup(stores[0], "ordering_enabled"), hubtest.Lookup(stores[0], "closed_on")}, platform)
 	}
-	placed := s.bring("POST", "/channel/api/v1/orders/", orderOf("W-1", ""))
+	placed := s.sendAsChannel("POST", "/channel/api/v1/orders/", orderOf("W-1", ""))
 	require.Equal(t, 200, placed.status)
-	require.Contains(t, fmt.Sprint(hubtest.At(s.awaitOrderEvents(1)[0], "order.details.flags")), "ordering_disabled")
+	require.Contains(t, fmt.Sprint(hubtest.Lookup(s.awaitOrderEvents(1)[0], "order.details.flags")), "ordering_disabled")
 
-	menus := s.at("aggregator-a").Menus
-	reference := s.asks(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
-	require.Equal(t, "success", s.heard("hub_menu_publish", reference, 1)["aggregator-a"]["status"])
+	menus := s.aggregatorStore("aggregator-a").Menus
+	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
+	require.Equal(t, "success", s.awaitOutcomes("hub_menu_publish", reference, 1)["aggregator-a"]["status"])
 	standing := s.ok("GET", "/hub/api/v1/switches/"+reference+"/", "").body
 	require.Equal(t, []any{"hub_menu_publish", "aggregator-a", []any{}},
-		[]any{hubtest.At(standing["outcomes"].([]any)[0], "event_type"),
-			hubtest.At(standing["outcomes"].([]any)[0], "body.platform"),
+		[]any{hubtest.Lookup(standing["outcomes"].([]any)[0], "event_type"),
+			hubtest.Lookup(standing["outcomes"].([]any)[0], "body.platform"),
 			standing["waiting"]})
 	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404,
 		`reference "nothing": there is no availability change with this reference`)
 	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1},
-		simulator.Store{Open: s.at("aggregator-a").Open, Menus: s.at("aggregator-a").Menus}, "a menu does not open it")
+		simulator.Store{Open: s.aggregatorStore("aggregator-a").Open, Menus: s.aggregatorStore("aggregator-a").Menus}, "a menu does not open it")
 
-	s.heard("store_action", s.asks(locationRoute, `{"location_ref_id":"s1","action":"enable"}`), 5)
-	_, takes, _ = s.shown("web")
-	require.True(t, takes && s.at("aggregator-a").Open)
+	s.awaitOutcomes("store_action", s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"enable"}`), 5)
+	_, takes, _ = s.visibleMenu("web")
+	require.True(t, takes && s.aggregatorStore("aggregator-a").Open)
 }
 
 func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
-	s := newSwitchboard(t)
-	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
-	told := s.heard("store_action", s.asks(locationRoute, `{"location_ref_id":"s1","action":"disable"}`), 5)
-	for _, platform := range aggregatorsPlayed {
+	s := newToggleClient(t)
+	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
+	told := s.awaitOutcomes("store_action", s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"disable"}`), 5)
+	for _, platform := range simulatedAggregators {
 		require.Equal(t, []any{false, "told to refuse"}, []any{told[platform]["status"], told[platform]["message"]},
 			platform)
 	}
 	require.Equal(t, true, told["web"]["status"])
-	s.quiet()
-	for _, platform := range aggregatorsPlayed {
-		require.False(t, s.at(platform).Open, platform)
+	s.settle()
+	for _, platform := range simulatedAggregators {
+		require.False(t, s.aggregatorStore(platform).Open, platform)
 	}
 }
 
 func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
-	s := newSwitchboard(t)
-	menus := s.at("aggregator-c").Menus
+	s := newToggleClient(t)
+	menus := s.aggregatorStore("aggregator-c").Menus
 	// twice does no harm
 	for n, action := range []string{"disable", "enable", "disable", "disable", "enable", "enable"} {
 		if n == 4 { // the menu that comes is without it
-			s.quiet()
-			require.Greater(t, s.at("aggregator-c").Menus, menus)
+			s.settle()
+			require.Greater(t, s.aggregatorStore("aggregator-c").Menus, menus)
 		}
-		reference := s.asks(itemsRoute,
+		reference := s.postToggle(itemsRoute,
 			fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["dal","nothing","dal"],"option_ref_ids":["hot"],`+
 				`"action":%q}`, action))
-		dishes, _, _ := s.shown("web")
+		dishes, _, _ := s.visibleMenu("web")
 		require.Equal(t, action == "enable", slices.Contains(dishes, "dal"), "at once")
-		for platform, told := range s.heard("item_state_toggle", reference, 5) {
+		for platform, told := range s.awaitOutcomes("item_state_toggle", reference, 5) {
 			store := told["status"].([]any)[0]
-			items := hubtest.At(store, "items").([]any)
+			items := hubtest.Lookup(store, "items").([]any)
 			require.Equal(t, []any{true, 0.0},
-				[]any{hubtest.At(items[0], "id").(float64) > 0, hubtest.At(items[1], "id")}, platform)
+				[]any{hubtest.Lookup(items[0], "id").(float64) > 0, hubtest.Lookup(items[1], "id")}, platform)
 			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error",
-				"there is no item with this ref_id"}, []any{told["action"], hubtest.At(store, "location.ref_id"),
-				hubtest.At(items[0], "ref_id"), hubtest.At(items[0], "status"), hubtest.At(items[1], "ref_id"),
-				hubtest.At(items[1], "status"),
-				hubtest.At(items[1], "message")}, platform)
+				"there is no item with this ref_id"}, []any{told["action"], hubtest.Lookup(store, "location.ref_id"),
+				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1], "ref_id"),
+				hubtest.Lookup(items[1], "status"),
+				hubtest.Lookup(items[1], "message")}, platform)
 		}
-		for platform, told := range s.heard("option_state_toggle", reference, 5) {
-			require.Equal(t, true, hubtest.At(told["options"].([]any)[0], "success"), platform)
+		for platform, told := range s.awaitOutcomes("option_state_toggle", reference, 5) {
+			require.Equal(t, true, hubtest.Lookup(told["options"].([]any)[0], "success"), platform)
 		}
-		for _, platform := range aggregatorsPlayed {
-			require.Equal(t, action == "enable", slices.Contains(s.onSaleAt(platform), "dal"),
+		for _, platform := range simulatedAggregators {
+			require.Equal(t, action == "enable", slices.Contains(s.itemsOnSale(platform), "dal"),
 				"%s at %s when its event has come", action, platform)
 		}
 	}
 	wrong := s.send("POST", itemsRoute, `{"location_ref_id":"nowhere","item_ref_ids":["dal"],"action":"enable"}`)
 	requireEnvelope(t, wrong, 404, `location_ref_id "nowhere": there is no location with this ref_id`)
-	require.Equal(t, "location_ref_id", hubtest.At(wrong.body["errors"].([]any)[0], "path"))
+	require.Equal(t, "location_ref_id", hubtest.Lookup(wrong.body["errors"].([]any)[0], "path"))
 	wrong = s.send("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web","moon"],"action":"enable"}`)
 	requireEnvelope(t, wrong, 404, `platforms[1] "moon": there is no such platform`)
-	require.Equal(t, "platforms[1]", hubtest.At(wrong.body["errors"].([]any)[0], "path"))
+	require.Equal(t, "platforms[1]", hubtest.Lookup(wrong.body["errors"].([]any)[0], "path"))
 	requireEnvelope(t, s.send("POST", locationRoute,
 		`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"publish"}`), 400,
 		`platforms[1] "web" is your own`)
@@ -244,17 +244,17 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 // in whatever order, with faults on the way, in the end each aggregator sells what
 // the hub says.
 func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
-	s := newSwitchboard(t)
+	s := newToggleClient(t)
 	s.ok("POST", menuRoute+"s1/",
 		`{"items":[{"ref_id":"soup","title":"Soup","price":4},{"ref_id":"pie","title":"Pie","price":7},`+
 			`{"ref_id":"tea","title":"Tea","price":2}]}`)
-	s.quiet()
+	s.settle()
 	for _, fault := range []simulator.Fault{
 		{Kind: simulator.FaultFail, Call: simulator.CallItemState, Status: 503, Times: 5},
 		{Kind: simulator.FaultRefuse, Call: simulator.CallItemState, Times: 3},
 		{Kind: simulator.FaultFail, Call: simulator.CallMenu, Status: 500, Times: 3},
 	} {
-		s.fails(fault)
+		s.setFault(fault)
 	}
 	dishes, lot := []string{"dal", "soup", "pie", "tea"}, rand.New(rand.NewPCG(7, 11))
 	for range 12 {
@@ -272,29 +272,29 @@ func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
 		asking.Wait()
 		s.clock.Advance(time.Duration(lot.IntN(1500)) * time.Millisecond)
 	}
-	s.passing("the end of every toggle and menu request",
-		func() bool { return s.count("item_state_toggle") == 12*5 && len(s.sink.Arrivals()) == 3+12 })
-	s.quiet()
-	for _, platform := range aggregatorsPlayed {
-		wanted, _, _ := s.shown(platform)
-		require.Equal(t, wanted, s.onSaleAt(platform), platform)
+	s.advanceUntil("the end of every toggle and menu request",
+		func() bool { return s.countEvents("item_state_toggle") == 12*5 && len(s.sink.Arrivals()) == 3+12 })
+	s.settle()
+	for _, platform := range simulatedAggregators {
+		wanted, _, _ := s.visibleMenu(platform)
+		require.Equal(t, wanted, s.itemsOnSale(platform), platform)
 	}
 }
 
 func TestTimedClosureReopensOnce(t *testing.T) {
-	s := newSwitchboard(t)
+	s := newToggleClient(t)
 	until := s.clock.Now().Add(10 * time.Minute).UnixMilli()
-	store := s.asks(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, until))
-	items := s.asks(itemsRoute,
+	store := s.postToggle(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, until))
+	items := s.postToggle(itemsRoute,
 		fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`, until))
-	replaced := s.asks(locationRoute,
+	replaced := s.postToggle(locationRoute,
 		fmt.Sprintf(`{"location_ref_id":"s1","platforms":["app"],"action":"disable","turn_on_at":%d}`, until+3_600_000))
-	s.heard("store_action", store, 5)
-	s.heard("item_state_toggle", items, 5)
-	s.heard("store_action", replaced, 1)
+	s.awaitOutcomes("store_action", store, 5)
+	s.awaitOutcomes("item_state_toggle", items, 5)
+	s.awaitOutcomes("store_action", replaced, 1)
 	s.clock.Advance(10 * time.Minute)
 	opened := func(reference string) (n int) {
-		for _, arrival := range s.told.Arrivals() {
+		for _, arrival := range s.callbacks.Arrivals() {
 			var body map[string]any
 			require.NoError(t, json.Unmarshal(arrival.Body, &body))
 			if body["reference_id"] == reference && body["action"] == "enable" {
@@ -303,17 +303,17 @@ func TestTimedClosureReopensOnce(t *testing.T) {
 		}
 		return n
 	}
-	s.passing("all but one open", func() bool { return opened(store) >= 4 && opened(items) >= 5 })
-	s.quiet()
+	s.advanceUntil("all but one open", func() bool { return opened(store) >= 4 && opened(items) >= 5 })
+	s.settle()
 	require.Equal(t, []int{4, 5, 0}, []int{opened(store), opened(items), opened(replaced)})
-	_, web, _ := s.shown("web")
-	_, app, _ := s.shown("app")
-	require.Equal(t, []bool{true, false, true}, []bool{web, app, s.at("aggregator-b").Open})
-	require.Contains(t, s.onSaleAt("aggregator-b"), "dal")
+	_, web, _ := s.visibleMenu("web")
+	_, app, _ := s.visibleMenu("app")
+	require.Equal(t, []bool{true, false, true}, []bool{web, app, s.aggregatorStore("aggregator-b").Open})
+	require.Contains(t, s.itemsOnSale("aggregator-b"), "dal")
 }
 
 func TestSwitchOfAnUnlistedStoreReportsMissingTargets(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"S-9","name":"N","city":"C"}]}`)
 	hubtest.WaitUntil(t, "the store", func() bool { return d.send("GET", storesRoute+"S-9/", "").status == 200 })
 	stranger := hubtest.Business(t, d.hub.db)

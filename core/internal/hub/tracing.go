@@ -20,14 +20,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/environ"
 )
 
-// tracesWithin bounds the final export at a stop.
-const tracesWithin = 5 * time.Second
+// traceFlushTimeout bounds the final export at a stop.
+const traceFlushTimeout = 5 * time.Second
 
 // openTracing returns the tracer that OpenTelemetry's standard variables configure, or nil if they configure none. An
 // OTLP endpoint or OTEL_TRACES_EXPORTER=otlp enables it. Spans are exported in batches from a bounded queue, and
 // dropped if the endpoint is unavailable. The function stop exports the remaining spans.
 func openTracing(ctx context.Context, version string, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
-	wanted, err := tracingWanted(os.Getenv)
+	wanted, err := tracingEnabled(os.Getenv)
 	if err != nil || !wanted {
 		return nil, func() {}, err
 	}
@@ -45,7 +45,7 @@ func openTracing(ctx context.Context, version string, log *slog.Logger) (tracer 
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("sending traces failed", "error", err) }))
 	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
 	return core.NewTracer(provider.Tracer("servery")), func() {
-		ctx, cancel := context.WithTimeout(context.Background(), tracesWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), traceFlushTimeout)
 		defer cancel()
 		if err := provider.Shutdown(ctx); err != nil {
 			log.Warn("sending the last traces failed", "error", err)
@@ -53,8 +53,8 @@ func openTracing(ctx context.Context, version string, log *slog.Logger) (tracer 
 	}, nil
 }
 
-// tracingWanted reports whether traces are to be exported. It returns an error for an unsupported configuration.
-func tracingWanted(env func(string) string) (bool, error) {
+// tracingEnabled reports whether traces are to be exported. It returns an error for an unsupported configuration.
+func tracingEnabled(env func(string) string) (bool, error) {
 	exporter := env("OTEL_TRACES_EXPORTER")
 	protocol := env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
 	if protocol == "" {

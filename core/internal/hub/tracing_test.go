@@ -30,8 +30,8 @@ func (s spans) tracer() *core.Tracer {
 	return core.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(s)).Tracer("test"))
 }
 
-// named waits for a span of the caller's trace, and of attributes in pairs.
-func (s spans) named(name string, pairs ...string) (found *tracetest.SpanStub) {
+// awaitSpan waits for a span of the caller's trace, and of attributes in pairs.
+func (s spans) awaitSpan(name string, pairs ...string) (found *tracetest.SpanStub) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, "the span "+name, func() bool {
 		for _, span := range s.GetSpans() {
@@ -68,8 +68,8 @@ func attributes(span *tracetest.SpanStub) map[string]string {
 	return found
 }
 
-// traced sends a request with a trace of the caller's.
-func (d *diner) traced(method, path, body string) answered {
+// sendTraced sends a request with a trace of the caller's.
+func (d *menuClient) sendTraced(method, path, body string) apiResponse {
 	d.t.Helper()
 	r := d.do(d.t, request{method: method, path: path, authorization: d.tenant.Authorization, body: body,
 		headers: map[string]string{"traceparent": callersSpan}})
@@ -81,14 +81,14 @@ func TestTraceSpansMenuRequestToDelivery(t *testing.T) {
 	spans := newSpans(t)
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = spans.tracer() }))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = spans.tracer() }))
 	d.platform("tasty", "aggregator-a", "")
-	d.traced("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
-	d.await(2)
+	d.sendTraced("POST", "/external/api/v1/inventory/locations/-1/", soupMenu(lacking))
+	d.awaitCallback(2)
 
-	request := spans.named("POST /external/api/v1/inventory/locations/:location_ref_id/")
-	job, plugin, delivery := spans.named("job menu"), spans.named("aggregator-a Menu.CheckItems"),
-		spans.named("deliver inventory_update")
+	request := spans.awaitSpan("POST /external/api/v1/inventory/locations/:location_ref_id/")
+	job, plugin, delivery := spans.awaitSpan("job menu"), spans.awaitSpan("aggregator-a Menu.CheckItems"),
+		spans.awaitSpan("deliver inventory_update")
 	require.Equal(t, "b7ad6b7169203331", request.Parent.SpanID().String(), "the caller's span is above the request's")
 	for below, above := range map[*tracetest.SpanStub]*tracetest.SpanStub{job: request, plugin: job, delivery: job} {
 		require.Equal(t, above.SpanContext.SpanID(), below.Parent.SpanID(), "%s is below %s", below.Name, above.Name)
@@ -97,12 +97,12 @@ func TestTraceSpansMenuRequestToDelivery(t *testing.T) {
 	arrived := d.sink.Arrivals()[1].Header.Get("traceparent")
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, delivery.SpanContext.SpanID()), arrived,
 		"the receiver goes on below the delivery")
-	require.Equal(t, callersTrace, d.deliveryOf("inventory_update")["trace_id"])
-	require.NotEqual(t, callersTrace, d.deliveryOf("store_creation")["trace_id"], "another request is another trace")
+	require.Equal(t, callersTrace, d.finishedDelivery("inventory_update")["trace_id"])
+	require.NotEqual(t, callersTrace, d.finishedDelivery("store_creation")["trace_id"], "another request is another trace")
 }
 
-// deliveryOf reads the delivery of an event type, once it has come to its end.
-func (d *diner) deliveryOf(eventType string) (read map[string]any) {
+// finishedDelivery reads the delivery of an event type, once it has come to its end.
+func (d *menuClient) finishedDelivery(eventType string) (read map[string]any) {
 	d.t.Helper()
 	hubtest.WaitUntil(d.t, "the delivery to be recorded", func() bool {
 		list := d.ok("GET", deliveriesRoute+"?state=delivered&event_type="+eventType, "").body["deliveries"].([]any)
@@ -116,28 +116,28 @@ func (d *diner) deliveryOf(eventType string) (read map[string]any) {
 }
 
 func TestCallerTraceIsForwardedWithoutATracer(t *testing.T) {
-	d := newDinerAt(t, newAPI(t, unlimited))
+	d := newMenuClientAt(t, newAPI(t, unlimited))
 	d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_placed","url":%q}`, d.sink.URL))
 	require.Empty(t, d.sink.Arrivals()[0].Header.Get("traceparent"))
-	require.NotContains(t, d.deliveryOf("store_creation"), "trace_id")
+	require.NotContains(t, d.finishedDelivery("store_creation"), "trace_id")
 
-	d.traced("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
-	d.await(2)
+	d.sendTraced("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
+	d.awaitCallback(2)
 	shop := hubtest.ChannelKey(t, d.hub.db, d.tenant.ID, "")
 	placed := d.do(t, request{method: "POST", path: "/channel/api/v1/orders/", authorization: shop,
 		headers: map[string]string{"traceparent": callersSpan},
 		body: `{"platform":"web","platform_order_id":"W-1","store_ref_id":"s1","items":[{"ref_id":"dal",` +
 			`"quantity":1,"price":5}]}`})
 	require.Equal(t, 200, placed.status, placed.text)
-	d.await(3)
+	d.awaitCallback(3)
 	for n, event := range map[int]string{1: "inventory_update", 2: "order_placed"} {
 		require.Equal(t, callersSpan, d.sink.Arrivals()[n].Header.Get("traceparent"))
-		require.Equal(t, callersTrace, d.deliveryOf(event)["trace_id"])
+		require.Equal(t, callersTrace, d.finishedDelivery(event)["trace_id"])
 	}
 }
 
 func TestAggregatorCallsForwardTheTrace(t *testing.T) {
-	f := newFleet(t, nil)
+	f := newRelayClient(t, nil)
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
 	sent := f.do(t, request{method: "POST", path: "/ext/api/v1/generic/pos/rider-status/",
 		authorization: f.tenant.Authorization,
@@ -145,7 +145,7 @@ func TestAggregatorCallsForwardTheTrace(t *testing.T) {
 		body: fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":{"rider_name":"R",`+
 			`"rider_phone_number":"5550100"}}`, id)})
 	require.Equal(t, 200, sent.status, sent.text)
-	require.Equal(t, callersSpan, f.reachedWith(1).Header.Get("traceparent"))
+	require.Equal(t, callersSpan, f.awaitAggregatorRequest(1).Header.Get("traceparent"))
 }
 
 func TestStandardVariablesEnableTracing(t *testing.T) {
@@ -166,7 +166,7 @@ func TestStandardVariablesEnableTracing(t *testing.T) {
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false,
 			`OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf, not "grpc"`},
 	} {
-		wanted, err := tracingWanted(func(name string) string { return c.env[name] })
+		wanted, err := tracingEnabled(func(name string) string { return c.env[name] })
 		require.Equal(t, c.wanted, wanted, c.env)
 		if c.refused == "" {
 			require.NoError(t, err)
@@ -178,15 +178,15 @@ func TestStandardVariablesEnableTracing(t *testing.T) {
 
 func TestTraceSpansOrderToDelivery(t *testing.T) {
 	spans := newSpans(t)
-	s := newShop(t, func(c *Config) { c.Tracer = spans.tracer() })
+	s := newOrderClient(t, func(c *Config) { c.Tracer = spans.tracer() })
 	made := s.ok("POST", webhooksRoute,
 		`{"event_type":"order_placed","url":"http://127.0.0.1:1/?token=h1dden","headers":{"X-Key":"h1dden"}}`)
 	webhook := fmt.Sprint(made.body["webhook_id"])
 	placed := s.do(t, request{method: "POST", path: channelOrdersRoute, authorization: s.channel,
 		headers: map[string]string{"traceparent": callersSpan}, body: orderOf("W-1", "")})
 	require.Equal(t, 200, placed.status, placed.text)
-	request, delivery := spans.named("POST /channel/api/v1/orders/"),
-		spans.named("deliver order_placed", "servery.webhook", webhook)
+	request, delivery := spans.awaitSpan("POST /channel/api/v1/orders/"),
+		spans.awaitSpan("deliver order_placed", "servery.webhook", webhook)
 	require.Equal(t, request.SpanContext.SpanID(), delivery.Parent.SpanID())
 	require.NotEmpty(t, delivery.Status.Description, "nobody listens there")
 	said := attributes(delivery)
@@ -199,16 +199,16 @@ func TestTraceSpansOrderToDelivery(t *testing.T) {
 
 func TestTraceSpansMenuRequestToAggregator(t *testing.T) {
 	spans := newSpans(t)
-	n := newTracedNewspaper(t, spans.tracer(), "a")
-	n.quiet()
-	n.traced("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
-	before := len(n.board.all())
-	n.passing("the menu", func() bool { return len(n.board.all()) > before })
-	published := spans.named("publish aggregator-a")
-	require.Equal(t, spans.named("POST "+menuRoute+":location_ref_id/").SpanContext.SpanID(), published.Parent.SpanID())
+	n := newTracedPublishClient(t, spans.tracer(), "a")
+	n.settle()
+	n.sendTraced("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
+	before := len(n.aggregators.requests())
+	n.advanceUntil("the menu", func() bool { return len(n.aggregators.requests()) > before })
+	published := spans.awaitSpan("publish aggregator-a")
+	require.Equal(t, spans.awaitSpan("POST "+menuRoute+":location_ref_id/").SpanContext.SpanID(), published.Parent.SpanID())
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, published.SpanContext.SpanID()),
-		n.board.all()[before].trace)
-	require.Equal(t, published.SpanContext.SpanID(), spans.named("deliver hub_menu_publish").Parent.SpanID(),
+		n.aggregators.requests()[before].trace)
+	require.Equal(t, published.SpanContext.SpanID(), spans.awaitSpan("deliver hub_menu_publish").Parent.SpanID(),
 		"its news belongs to it")
 	said := attributes(published)
 	require.Equal(t, "s1", said["servery.store"])
@@ -218,11 +218,11 @@ func TestTraceSpansMenuRequestToAggregator(t *testing.T) {
 
 func TestTraceSpansRiderUpdateToAggregator(t *testing.T) {
 	spans := newSpans(t)
-	f := newFleetWith(t, func(c *Config) { c.Tracer = spans.tracer() }, nil)
+	f := newRelayClientWith(t, func(c *Config) { c.Tracer = spans.tracer() }, nil)
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
-	f.traced("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
-	arrived := f.reachedWith(1).Header.Get("traceparent")
-	relayed := spans.named("relay rider_status")
+	f.sendTraced("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
+	arrived := f.awaitAggregatorRequest(1).Header.Get("traceparent")
+	relayed := spans.awaitSpan("relay rider_status")
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, relayed.SpanContext.SpanID()), arrived)
 	require.Equal(t, fmt.Sprint(f.tenant.ID), attributes(relayed)["servery.business"])
 	spans.requireNone(f.tenant.Authorization, "5550100")

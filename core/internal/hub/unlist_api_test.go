@@ -14,21 +14,21 @@ import (
 )
 
 func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
-	n := newNewspaper(t, "a", "b", "c")
-	n.menu("s1", soup)
-	n.quiet()
-	before, told := len(n.board.all()), len(n.told.Arrivals())
+	n := newPublishClient(t, "a", "b", "c")
+	n.sendMenu("s1", soup)
+	n.settle()
+	before, told := len(n.aggregators.requests()), len(n.callbacks.Arrivals())
 	list := func(platforms string) string {
 		reference := n.ok("POST", storesRoute,
 			fmt.Sprintf(`{"stores":[{"ref_id":"s1","excluded_platforms":[%s]}]}`, platforms)).body["reference"].(string)
-		n.heard++
-		n.await(n.heard)
-		n.quiet()
+		n.seenCallbacks++
+		n.awaitCallback(n.seenCallbacks)
+		n.settle()
 		return reference
 	}
 	last := func() map[string]string {
 		sent := map[string]string{}
-		for _, one := range n.board.all()[before:] {
+		for _, one := range n.aggregators.requests()[before:] {
 			sent[one.path] = one.body
 		}
 		return sent
@@ -39,63 +39,63 @@ func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
 		"PUT /api/restaurants/s1/listing": `{"listed":false}`,
 		"POST /gw/shop.listing":           `{"shop":"s1","listed":false}`,
 	}, last())
-	for _, one := range n.quiet() {
-		require.Equal(t, "unlisted", hubtest.At(one, "status"))
-		require.Contains(t, hubtest.At(one, "message"), "it was delisted there")
+	for _, one := range n.settle() {
+		require.Equal(t, "unlisted", hubtest.Lookup(one, "status"))
+		require.Contains(t, hubtest.Lookup(one, "message"), "it was delisted there")
 	}
-	for _, event := range n.events(told + 3) {
+	for _, event := range n.awaitEvents(told + 3) {
 		require.Equal(t, []any{reference, "success", "not_listed"},
-			[]any{event["reference_id"], event["status"], hubtest.At(event["errors"].([]any)[0], "code")})
+			[]any{event["reference_id"], event["status"], hubtest.Lookup(event["errors"].([]any)[0], "code")})
 	}
-	n.menu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
+	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
 	list(`"p-c","p-b","p-a"`)
-	require.Len(t, n.board.all(), before+3, "once is enough")
-	require.Len(t, n.told.Arrivals(), told+3)
+	require.Len(t, n.aggregators.requests(), before+3, "once is enough")
+	require.Len(t, n.callbacks.Arrivals(), told+3)
 	told += 3
 
 	list(`"p-b","p-c"`)
-	n.events(told + 1)
+	n.awaitEvents(told + 1)
 	require.Contains(t, last()["PUT /v2/outlets/s1/menu"], "soup", "it is listed again")
 
 	// A refusal is told, and tried again with the next change.
-	n.board.answers(func(int, posted) (int, string) { return 422, `{"message":"not today"}` })
+	n.aggregators.respondWith(func(int, receivedRequest) (int, string) { return 422, `{"message":"not today"}` })
 	reference = list(`"p-a","p-b","p-c"`)
-	event := n.events(told + 2)["p-a"]
+	event := n.awaitEvents(told + 2)["p-a"]
 	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
 	failed := n.ok("GET", publicationsRoute+"?status=failed", "").body["publications"].([]any)
 	require.Len(t, failed, 1)
-	require.Equal(t, "p-a", hubtest.At(failed[0], "platform"))
-	n.board.answers(nil)
+	require.Equal(t, "p-a", hubtest.Lookup(failed[0], "platform"))
+	n.aggregators.respondWith(nil)
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","name":"Other"}]}`)
-	n.passing("it is taken off", func() bool {
+	n.advanceUntil("it is taken off", func() bool {
 		return len(n.ok("GET", publicationsRoute+"?status=unlisted", "").body["publications"].([]any)) == 3
 	})
 }
 
-// storeChanges changes the store s1, and tells what the platform was sent then.
-func (n *newspaper) storeChanges(change string) (paths []string) {
+// changeStore changes the store s1, and tells what the platform was sent then.
+func (n *publishClient) changeStore(change string) (paths []string) {
 	n.t.Helper()
-	before := len(n.board.all())
+	before := len(n.aggregators.requests())
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1",`+change+`}]}`)
-	n.heard++
-	n.await(n.heard)
-	n.quiet()
-	for _, one := range n.board.all()[before:] {
+	n.seenCallbacks++
+	n.awaitCallback(n.seenCallbacks)
+	n.settle()
+	for _, one := range n.aggregators.requests()[before:] {
 		paths = append(paths, one.path)
 	}
 	return paths
 }
 
-// knownAs is a change after which the platform p-a knows the store by another id.
-func knownAs(id string) string {
+// platformIDChange is a change after which the platform p-a knows the store by another id.
+func platformIDChange(id string) string {
 	return fmt.Sprintf(`"platform_data":[{"name":"p-a","platform_store_id":%q}]`, id)
 }
 
 func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
-	n := newNewspaper(t, "a")
-	n.menu("s1", soup)
-	n.quiet()
-	sent, known := n.storeChanges, knownAs
+	n := newPublishClient(t, "a")
+	n.sendMenu("s1", soup)
+	n.settle()
+	sent, known := n.changeStore, platformIDChange
 	require.Equal(t, []string{"PUT /v2/outlets/R-33/menu", "PUT /v2/outlets/s1/listing"}, sent(known("R-33")))
 	require.Equal(t, []string{"PUT /v2/outlets/R-34/menu", "PUT /v2/outlets/R-33/listing"}, sent(known("R-34")))
 	require.Equal(t, []string{"PUT /v2/outlets/R-34/listing"}, sent(`"included_platforms":[],"platform_data":[]`))
@@ -103,38 +103,38 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 		"where it was taken off it is not on sale")
 
 	// What cannot be closed keeps nobody from the new one, and is told.
-	told := len(n.told.Arrivals())
-	n.board.answers(func(_ int, r posted) (int, string) {
+	told := len(n.callbacks.Arrivals())
+	n.aggregators.respondWith(func(_ int, r receivedRequest) (int, string) {
 		if strings.HasSuffix(r.path, "/listing") {
 			return 422, `{"message":"it has orders"}`
 		}
 		return 200, `{"accepted":true}`
 	})
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu", "PUT /v2/outlets/R-35/listing"}, sent(known("R-36")))
-	event := n.events(told + 1)["p-a"]
+	event := n.awaitEvents(told + 1)["p-a"]
 	require.Equal(t, "success", event["status"])
 	require.Equal(t, []any{"store", "s1", "former_id"},
-		[]any{hubtest.At(event["errors"].([]any)[0], "entity"), hubtest.At(event["errors"].([]any)[0], "ref_id"),
-			hubtest.At(event["errors"].([]any)[0], "code")})
-	require.Contains(t, hubtest.At(event["errors"].([]any)[0], "message"), `under the previous id "R-35"`)
+		[]any{hubtest.Lookup(event["errors"].([]any)[0], "entity"), hubtest.Lookup(event["errors"].([]any)[0], "ref_id"),
+			hubtest.Lookup(event["errors"].([]any)[0], "code")})
+	require.Contains(t, hubtest.Lookup(event["errors"].([]any)[0], "message"), `under the previous id "R-35"`)
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
 }
 
 func TestOldStoreIDStaysListedUntilReplaced(t *testing.T) {
-	n := newNewspaper(t, "a")
-	n.menu("s1", soup)
-	n.quiet()
-	n.board.answers(func(_ int, r posted) (int, string) {
+	n := newPublishClient(t, "a")
+	n.sendMenu("s1", soup)
+	n.settle()
+	n.aggregators.respondWith(func(_ int, r receivedRequest) (int, string) {
 		if strings.Contains(r.path, "R-typo") {
 			return 404, `{"message":"no such outlet"}`
 		}
 		return 200, `{"accepted":true}`
 	})
-	told := len(n.told.Arrivals())
-	require.Equal(t, []string{"PUT /v2/outlets/R-typo/menu"}, n.storeChanges(knownAs("R-typo")))
-	require.Equal(t, "error", n.events(told + 1)["p-a"]["status"])
+	told := len(n.callbacks.Arrivals())
+	require.Equal(t, []string{"PUT /v2/outlets/R-typo/menu"}, n.changeStore(platformIDChange("R-typo")))
+	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
 	refused := 0
-	n.board.answers(func(_ int, r posted) (int, string) {
+	n.aggregators.respondWith(func(_ int, r receivedRequest) (int, string) {
 		if strings.HasSuffix(r.path, "/listing") {
 			if refused++; refused == 1 {
 				return 503, `{}`
@@ -144,37 +144,37 @@ func TestOldStoreIDStaysListedUntilReplaced(t *testing.T) {
 	})
 	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu", "PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-1/menu",
 		"PUT /v2/outlets/s1/listing"},
-		n.storeChanges(knownAs("R-1")), "both are told again until it is taken off")
-	event := n.events(told + 2)["p-a"]
+		n.changeStore(platformIDChange("R-1")), "both are told again until it is taken off")
+	event := n.awaitEvents(told + 2)["p-a"]
 	require.Equal(t, []any{"success", []any{}}, []any{event["status"], event["errors"]})
-	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu"}, n.storeChanges(`"name":"Renamed"`))
+	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu"}, n.changeStore(`"name":"Renamed"`))
 }
 
 func TestNeverPublishedStoreIsNotUnlisted(t *testing.T) {
-	n := newNewspaper(t, "a")
+	n := newPublishClient(t, "a")
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"Two","city":"C","included_platforms":["web"]}]}`)
-	n.heard++
-	n.await(n.heard)
-	n.quiet()
-	told := len(n.told.Arrivals())
-	_, err := publications.New(n.hub.db).Ask(t.Context(), n.tenant.ID, "s2", []string{"p-a"}, core.NewID(n.clock.Now()))
+	n.seenCallbacks++
+	n.awaitCallback(n.seenCallbacks)
+	n.settle()
+	told := len(n.callbacks.Arrivals())
+	_, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s2", []string{"p-a"}, core.NewID(n.clock.Now()))
 	require.NoError(t, err)
-	require.Equal(t, "error", n.events(told + 1)["p-a"]["status"])
-	for _, one := range n.board.all() {
+	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
+	for _, one := range n.aggregators.requests() {
 		require.False(t, strings.Contains(one.path, "s2"), one.path)
 	}
 }
 
 func TestPublicationReportsEveryRequestItCarries(t *testing.T) {
-	n := newNewspaper(t, "a")
-	n.quiet()
-	told := len(n.told.Arrivals())
+	n := newPublishClient(t, "a")
+	n.settle()
+	told := len(n.callbacks.Arrivals())
 	store := n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","name":"Renamed"}]}`).body["reference"]
 	menu := n.ok("POST", menuRoute+"s1/", soup).body["reference"]
-	n.events(told + 2)
-	require.Equal(t, told+2, len(n.told.Arrivals()))
+	n.awaitEvents(told + 2)
+	require.Equal(t, told+2, len(n.callbacks.Arrivals()))
 	var references []any
-	for _, arrival := range n.told.Arrivals()[told:] {
+	for _, arrival := range n.callbacks.Arrivals()[told:] {
 		var event map[string]any
 		require.NoError(t, json.Unmarshal(arrival.Body, &event))
 		references = append(references, event["reference_id"])

@@ -19,14 +19,14 @@ import (
 const timingGroupsRoute = "/external/api/v1/inventory/categories/timing-groups/"
 
 func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
-	s := newShop(t, unlimited)
-	d := s.diner
+	s := newOrderClient(t, unlimited)
+	d := s.menuClient
 	stores := d.ok("POST", storesRoute+"?wait=15",
 		`{"stores":[{"ref_id":"n1","name":"N","city":"C"},{"ref_id":"n2","city":"C"}]}`)
 	require.Equal(t, []any{"ended", "done", "success"},
 		[]any{stores.body["wait_outcome"], stores.body["state"], stores.body["status"]})
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "errors": 1.0, "failed": []any{
-		map[string]any{"entity": "stores", "ref_id": "n2", "message": hubtest.At(
+		map[string]any{"entity": "stores", "ref_id": "n2", "message": hubtest.Lookup(
 			stores.body["result"].(map[string]any)["failed"].([]any)[0], "message")}}}, stores.body["result"])
 	require.Regexp(t, "; the job has ended, but 1 object failed$", stores.message())
 	read := d.ok("GET", "/external/api/v1/jobs/"+stores.body["reference"].(string)+"/", "").body
@@ -34,10 +34,10 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 
 	menu := d.ok("POST", menuRoute+"-1?wait=1", `{"items":[{"ref_id":"pie","price":3}]}`)
 	require.Equal(t, "ended", menu.body["wait_outcome"])
-	require.Equal(t, 1.0, hubtest.At(menu.body["result"].(map[string]any)["stats"].(map[string]any)["items"], "errors"))
+	require.Equal(t, 1.0, hubtest.Lookup(menu.body["result"].(map[string]any)["stats"].(map[string]any)["items"], "errors"))
 	preview := d.ok("POST", menuRoute+"-1/?dry_run=true&wait=15", `{"items":[{"ref_id":"tea","title":"T","price":3}]}`)
 	require.Equal(t, []any{"ended", "done"}, []any{preview.body["wait_outcome"], preview.body["state"]})
-	revision := hubtest.At(d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)
+	revision := hubtest.Lookup(d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)
 	now := d.clock.Now()
 	const timings = `{"timing_groups":[{"title":"noon","category_ref_ids":[],"day_slots":[]}]}`
 	for path, body := range map[string]string{
@@ -59,13 +59,13 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 func TestWaitParameterIsChecked(t *testing.T) {
 	a := newAPI(t, nil)
 	tenant := hubtest.Business(t, a.hub.db)
-	send := func(path, body string) answered {
+	send := func(path, body string) apiResponse {
 		return a.do(t, request{method: "POST", path: path, authorization: tenant.Authorization, body: body})
 	}
 	for _, wait := range []string{"0", "16", "-1", "x", "1.5", "", "true", "99999999999999999999"} {
 		r := send(storesRoute+"?wait="+wait, oneStore)
 		requireEnvelope(t, r, 400, "wait must be a whole number of seconds from 1 to 15")
-		require.Equal(t, "wait", hubtest.At(r.body["errors"].([]any)[0], "path"))
+		require.Equal(t, "wait", hubtest.Lookup(r.body["errors"].([]any)[0], "path"))
 	}
 	refused := send(storesRoute+"?wait=15", `{"stores":[{"ref_id":"s"},{"ref_id":"s"}]}`)
 	requireEnvelope(t, refused, 400, "ref_id")
@@ -75,12 +75,12 @@ func TestWaitParameterIsChecked(t *testing.T) {
 }
 
 // waitFor sends requests that wait, and returns their responses once the hub holds them.
-func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) []chan answered {
+func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) []chan apiResponse {
 	t.Helper()
-	responses := make([]chan answered, n)
+	responses := make([]chan apiResponse, n)
 	before := a.hub.waits.Waiting()
 	for i := range responses {
-		responses[i] = make(chan answered, 1)
+		responses[i] = make(chan apiResponse, 1)
 		go func() {
 			responses[i] <- a.do(t, request{method: "POST", path: storesRoute + "?wait=5",
 				authorization: tenant.Authorization, body: body})
@@ -151,7 +151,7 @@ func TestWaitEndsWhenTheClientIsGone(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan error, 1)
-	go func() { served <- a.hub.server.App.Listener(a.hub.peers.Listener(listener)) }()
+	go func() { served <- a.hub.server.App.Listener(a.hub.connections.Listener(listener)) }()
 	t.Cleanup(func() {
 		require.NoError(t, a.hub.server.App.Shutdown())
 		require.NoError(t, <-served)

@@ -30,7 +30,7 @@ func TestWebhooksAreCreatedInBulk(t *testing.T) {
 		{"event_type":18,"url":"https://pos.example.com/orders","headers":{"X-Token":"hush"}},
 		{"event_type":"store_creation","url":"https://pos.example.com/known","active":false},
 		{"event_type":"60013","url":"https://pos.example.com/menus","retrial_interval_units":"seconds"}]}`
-	send := func(body string) answered {
+	send := func(body string) apiResponse {
 		return a.do(t, request{method: "POST", path: bulkRoute, authorization: tenant.Authorization, body: body})
 	}
 	made := send(body)
@@ -50,16 +50,16 @@ func TestWebhooksAreCreatedInBulk(t *testing.T) {
 		secret, _ := one["secret"].(string)
 		require.Equal(t, want.secret, strings.HasPrefix(secret, "whsec_"))
 	}
-	require.Equal(t, float64(known.ID), hubtest.At(list[1], "webhook_id"))
+	require.Equal(t, float64(known.ID), hubtest.Lookup(list[1], "webhook_id"))
 
 	again := send(body)
 	require.Equal(t, "0 webhooks created, 3 updated", again.message())
 	for i := range list {
-		require.Equal(t, hubtest.At(list[i], "webhook_id"), hubtest.At(again.body["webhooks"].([]any)[i], "webhook_id"))
+		require.Equal(t, hubtest.Lookup(list[i], "webhook_id"), hubtest.Lookup(again.body["webhooks"].([]any)[i], "webhook_id"))
 	}
 	require.NotContains(t, again.text, "whsec_")
 	read := a.do(t, request{method: "GET", path: webhooksRoute, authorization: tenant.Authorization})
-	require.Equal(t, 3.0, hubtest.At(read.body["meta"], "total_count"))
+	require.Equal(t, 3.0, hubtest.Lookup(read.body["meta"], "total_count"))
 }
 
 func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
@@ -91,7 +91,7 @@ func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
 				body: `{"webhooks":[` + good + `,` + c.second + `]}`})
 			requireEnvelope(t, r, c.status, c.message)
 			if c.path != "" {
-				require.Equal(t, c.path, hubtest.At(r.body["errors"].([]any)[0], "path"))
+				require.Equal(t, c.path, hubtest.Lookup(r.body["errors"].([]any)[0], "path"))
 			}
 		})
 	}
@@ -103,28 +103,28 @@ func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
 			body: body}), 400, message)
 	}
 	read := a.do(t, request{method: "GET", path: webhooksRoute, authorization: tenant.Authorization})
-	require.Equal(t, float64(webhook.MaxActive), hubtest.At(read.body["meta"], "total_count"), "nothing was created")
+	require.Equal(t, float64(webhook.MaxActive), hubtest.Lookup(read.body["meta"], "total_count"), "nothing was created")
 }
 
 func TestWebhookSendsTheEventInANamedHeader(t *testing.T) {
 	a := newAPI(t, unlimited)
 	a.start(t)
 	sink := hubtest.NewEventSink(t, nil)
-	d := &diner{a, t, hubtest.Business(t, a.hub.db), sink}
+	d := &menuClient{a, t, hubtest.Business(t, a.hub.db), sink}
 	made := d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"store_creation","url":%q,"headers":{"X-A":"a"},`+
 		`"event_type_header":"X-Hook-Event","event_type_header_value":"Number"}`, sink.URL))
 	one := webhooksRoute + fmt.Sprint(int64(made.body["webhook_id"].(float64))) + "/"
 	header := func(name string) string {
 		n := len(sink.Arrivals())
 		d.ok("POST", storesRoute, oneStore)
-		d.await(n + 1)
+		d.awaitCallback(n + 1)
 		return sink.Arrivals()[n].Header.Get(name)
 	}
 	require.Equal(t, "60014", header("X-Hook-Event"))
 	read := d.ok("GET", one, "").body
 	require.Equal(t, []any{"X-Hook-Event", "number"}, []any{read["event_type_header"], read["event_type_header_value"]})
 
-	put := func(body string) answered {
+	put := func(body string) apiResponse {
 		return a.do(t, request{method: "PUT", path: one, authorization: d.tenant.Authorization, body: body})
 	}
 	require.Equal(t, 200, put(`{"event_type_header_value":"name"}`).status)
@@ -143,7 +143,7 @@ func TestWebhookSendsTheEventInANamedHeader(t *testing.T) {
 	} {
 		r := put(body)
 		requireEnvelope(t, r, 400, "")
-		require.Equal(t, path, hubtest.At(r.body["errors"].([]any)[0], "path"), body)
+		require.Equal(t, path, hubtest.Lookup(r.body["errors"].([]any)[0], "path"), body)
 	}
 	require.Equal(t, 200, put(`{"event_type_header":""}`).status)
 	require.Empty(t, header("X-Other"))

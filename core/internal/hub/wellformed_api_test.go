@@ -14,7 +14,7 @@ import (
 )
 
 func TestInvalidUTF8PathIsRejected(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	shop := hubtest.ChannelKey(t, d.hub.db, d.tenant.ID, "web")
 	for path, who := range map[string]string{
 		storesRoute + "s%001/":        d.tenant.Authorization,

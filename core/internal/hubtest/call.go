@@ -63,8 +63,8 @@ func WaitUntil(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
 }
 
-// At follows a path of names through JSON objects.
-func At(value any, path string) any {
+// Lookup follows a path of names through JSON objects.
+func Lookup(value any, path string) any {
 	for _, name := range strings.Split(path, ".") {
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -75,8 +75,8 @@ func At(value any, path string) any {
 	return value
 }
 
-// Packed returns a gzip of a text that is repeated up to a size, between two others.
-func Packed(t *testing.T, before, text, after string, size int) []byte {
+// GzipRepeated returns a gzip of a text that is repeated up to a size, between two others.
+func GzipRepeated(t *testing.T, before, text, after string, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

@@ -36,18 +36,18 @@ const retention = 30 * 24 * time.Hour
 // cluster is the PostgreSQL that all test processes share. Where the runner of
 // the tests started one, they join that; else the first of them starts it.
 type cluster struct {
-	server   *devpg.Server
-	root     *postgres.DB // makes and drops databases
-	address  url.URL      // of the hub's role
-	template string       // a database with the present schema
-	all      string       // a database that tests of different businesses share, "" before the first
+	server         *devpg.Server
+	admin          *postgres.DB // makes and drops databases
+	address        url.URL      // of the hub's role
+	template       string       // a database with the present schema
+	sharedDatabase string       // a database that tests of different businesses share, "" before the first
 }
 
-// joined is what this process uses of it, nil before the first test that needs
+// sharedCluster is what this process uses of it, nil before the first test that needs
 // a database: each process joins it once, and the last to leave stops it.
-var joined *cluster
+var sharedCluster *cluster
 
-var join = sync.OnceValues(func() (*cluster, error) {
+var joinCluster = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	config := devpg.ForTests(os.TempDir())
@@ -56,25 +56,25 @@ var join = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	joined = &cluster{server: server}
+	sharedCluster = &cluster{server: server}
 	address, err := url.Parse(server.DSN())
 	if err != nil {
 		return nil, err
 	}
-	joined.address = *address
-	if joined.root, err = postgres.Open(ctx,
+	sharedCluster.address = *address
+	if sharedCluster.admin, err = postgres.Open(ctx,
 		postgres.Config{URL: server.AdminDSN(), Application: "servery-test", Connections: 4,
 			Log: Logger()}); err != nil {
 		return nil, err
 	}
-	joined.template, err = joined.makeTemplate(ctx)
-	return joined, err
+	sharedCluster.template, err = sharedCluster.makeTemplate(ctx)
+	return sharedCluster, err
 })
 
 // Main runs the tests of a package and leaves the shared PostgreSQL, after it has
 // ended what the tests shared besides.
 func Main(m *testing.M, ends ...func()) {
-	bound()
+	limitParallel()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(300) // as serve does
 	}
@@ -82,15 +82,15 @@ func Main(m *testing.M, ends ...func()) {
 	for _, end := range ends {
 		end()
 	}
-	if joined != nil {
+	if sharedCluster != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		if joined.root != nil {
-			if joined.all != "" {
-				_ = schema.DropDatabase(ctx, joined.root, joined.all)
+		if sharedCluster.admin != nil {
+			if sharedCluster.sharedDatabase != "" {
+				_ = schema.DropDatabase(ctx, sharedCluster.admin, sharedCluster.sharedDatabase)
 			}
-			_ = joined.root.Close()
+			_ = sharedCluster.admin.Close()
 		}
-		_ = joined.server.Close(ctx)
+		_ = sharedCluster.server.Close(ctx)
 		cancel()
 	}
 	os.Exit(status)
@@ -100,33 +100,33 @@ func Main(m *testing.M, ends ...func()) {
 // then on the test runs beside others: it must not say t.Parallel itself.
 func DatabaseURL(t testing.TB) string {
 	t.Helper()
-	beside(t)
-	shared, err := join()
+	runParallel(t)
+	shared, err := joinCluster()
 	require.NoError(t, err)
 	name := shared.makeDatabase(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, schema.DropDatabase(ctx, shared.root, name))
+		require.NoError(t, schema.DropDatabase(ctx, shared.admin, name))
 	})
 	return shared.urlOf(name)
 }
 
-var making sync.Mutex
+var createMu sync.Mutex
 
 // SharedDatabaseURL is a database with the present schema for all tests of the process
 // that each have businesses of their own. They run beside others.
 func SharedDatabaseURL(t testing.TB) string {
 	t.Helper()
-	beside(t)
-	shared, err := join()
+	runParallel(t)
+	shared, err := joinCluster()
 	require.NoError(t, err)
-	making.Lock()
-	defer making.Unlock()
-	if shared.all == "" {
-		shared.all = shared.makeDatabase(t)
+	createMu.Lock()
+	defer createMu.Unlock()
+	if shared.sharedDatabase == "" {
+		shared.sharedDatabase = shared.makeDatabase(t)
 	}
-	return shared.urlOf(shared.all)
+	return shared.urlOf(shared.sharedDatabase)
 }
 
 func (c *cluster) makeDatabase(t testing.TB) (name string) {
@@ -134,7 +134,7 @@ func (c *cluster) makeDatabase(t testing.TB) (name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	name = "t_" + strings.ReplaceAll(core.NewID(time.Now()).String(), "-", "")
-	require.NoError(t, schema.CreateDatabase(ctx, c.root, name, c.server.User(), c.template))
+	require.NoError(t, schema.CreateDatabase(ctx, c.admin, name, c.server.User(), c.template))
 	return name
 }
 
@@ -149,7 +149,7 @@ func AdminURL(t testing.TB, address string) string {
 	t.Helper()
 	own, err := url.Parse(address)
 	require.NoError(t, err)
-	admin, err := url.Parse(joined.server.AdminDSN())
+	admin, err := url.Parse(sharedCluster.server.AdminDSN())
 	require.NoError(t, err)
 	own.User = admin.User
 	return own.String()
@@ -173,7 +173,7 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	clock := clocktest.New()
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
 	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
-	return name, schema.WithTemplate(ctx, c.root, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)),
+	return name, schema.WithTemplate(ctx, c.admin, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)),
 		func(building string) error {
 			own := c.address
 			own.Host = building

@@ -11,20 +11,20 @@ import (
 // Ports that tests give to programs lie below those that systems give to
 // connections, so that nobody else comes by them before they are used.
 const (
-	firstPort = 20000
-	lastPort  = 31999
-	portsEach = 8
+	firstPort    = 20000
+	lastPort     = 31999
+	portsPerCall = 8
 )
 
-var portsGiven atomic.Int64
+var portCalls atomic.Int64
 
 // Port is the first of eight ports in a row that nothing listens at. No two calls
 // of a process give the same.
 func Port(t testing.TB) int {
 	t.Helper()
-	const places = (lastPort + 1 - firstPort) / portsEach
+	const places = (lastPort + 1 - firstPort) / portsPerCall
 	for range places {
-		port := firstPort + (os.Getpid()*31+int(portsGiven.Add(1)))%places*portsEach
+		port := firstPort + (os.Getpid()*31+int(portCalls.Add(1)))%places*portsPerCall
 		if allFree(port) {
 			return port
 		}
@@ -34,7 +34,7 @@ func Port(t testing.TB) int {
 }
 
 func allFree(port int) bool {
-	for i := range portsEach {
+	for i := range portsPerCall {
 		listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port+i))
 		if err != nil {
 			return false

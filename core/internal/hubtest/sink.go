@@ -22,25 +22,25 @@ type Arrival struct {
 
 // Sink is an endpoint that remembers what it gets.
 type Sink struct {
-	URL    string
-	mu     sync.Mutex
-	got    []Arrival
-	answer func(n int, w http.ResponseWriter, r *http.Request)
-	check  func(event string, body []byte) // nil of an endpoint that takes anything
+	URL      string
+	mu       sync.Mutex
+	arrivals []Arrival
+	respond  func(n int, w http.ResponseWriter, r *http.Request)
+	check    func(event string, body []byte) // nil of an endpoint that takes anything
 }
 
 // NewSink starts an endpoint. answer is called with the number of the request,
 // from 1; nil answers 200.
 func NewSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
 	t.Helper()
-	return (&Sink{answer: answer}).start(t)
+	return (&Sink{respond: answer}).start(t)
 }
 
 // NewEventSink starts an endpoint as NewSink does, and holds every body against
 // the schema of its event type.
 func NewEventSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
 	t.Helper()
-	return (&Sink{answer: answer,
+	return (&Sink{respond: answer,
 		check: func(event string, body []byte) { eventtest.Check(t, core.EventType(event), body) }}).start(t)
 }
 
@@ -58,11 +58,11 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.check(r.Header.Get("X-Event-Type"), body)
 	}
 	s.mu.Lock()
-	s.got = append(s.got, Arrival{time.Now(), r.URL.Path, r.Header.Clone(), body})
-	n := len(s.got)
+	s.arrivals = append(s.arrivals, Arrival{time.Now(), r.URL.Path, r.Header.Clone(), body})
+	n := len(s.arrivals)
 	s.mu.Unlock()
-	if s.answer != nil {
-		s.answer(n, w, r)
+	if s.respond != nil {
+		s.respond(n, w, r)
 	}
 }
 
@@ -70,5 +70,5 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Sink) Arrivals() []Arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Arrival(nil), s.got...)
+	return append([]Arrival(nil), s.arrivals...)
 }

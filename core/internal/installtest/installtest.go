@@ -94,8 +94,8 @@ func Plugin(t testing.TB, dir, id, source string) {
 	require.NoError(t, os.WriteFile(filepath.Join(own, sdk.ManifestName), manifest, 0o600))
 }
 
-// Spoil changes a program that Plugin put there, for this test alone.
-func Spoil(t *testing.T, program string) {
+// Corrupt changes a program that Plugin put there, for this test alone.
+func Corrupt(t *testing.T, program string) {
 	t.Helper()
 	text, err := os.ReadFile(program)
 	require.NoError(t, err)

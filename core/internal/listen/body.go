@@ -72,8 +72,8 @@ func indentedJSON(body []byte) (text string, whole bool) {
 	return out.String()[:min(int(written), out.Len())], false
 }
 
-// shortly shortens an untrusted name for the terminal.
-func shortly(name string) string {
+// shorten shortens an untrusted name for the terminal.
+func shorten(name string) string {
 	const enough = 128
 	if len(name) > enough {
 		name = name[:enough] + "…"

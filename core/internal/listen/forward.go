@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// keptResponse bounds the forwarded part of a response.
-const keptResponse = 64 << 10
+// maxForwardedResponse bounds the forwarded part of a response.
+const maxForwardedResponse = 64 << 10
 
 // forwarder forwards deliveries unchanged, within a deadline.
 type forwarder struct {
@@ -67,7 +67,7 @@ func (f *forwarder) post(ctx context.Context, d delivery) response {
 			answer.header[name] = values
 		}
 	}
-	if answer.body, err = io.ReadAll(io.LimitReader(upstream.Body, keptResponse)); err != nil {
+	if answer.body, err = io.ReadAll(io.LimitReader(upstream.Body, maxForwardedResponse)); err != nil {
 		return f.failed(err)
 	}
 	answer.remark = fmt.Sprintf("forwarded, %d ms", time.Since(began).Milliseconds())

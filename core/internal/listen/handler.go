@@ -14,23 +14,23 @@ import (
 
 // Bounds of what is read and remembered.
 const (
-	maxBody    = 64 << 20
-	smallBody  = 1 << 20 // larger ones are read a few at a time
-	bodyTime   = time.Minute
-	remembered = 10_000 // webhook-ids
+	maxBody       = 64 << 20
+	smallBody     = 1 << 20 // larger ones are read a few at a time
+	bodyTime      = time.Minute
+	maxRemembered = 10_000 // webhook-ids
 )
 
 // handler reads deliveries, shows them and responds as configured. It is safe for concurrent use.
 type handler struct {
 	config       Config
-	screen       *screen
+	printer      *printer
 	forwarder    *forwarder // nil: nothing is forwarded
 	maxBody      int64
 	small, large chan struct{} // bound the bodies in memory
 
-	mu    sync.Mutex
-	known *attemptCounts
-	tally tally
+	mu       sync.Mutex
+	attempts *attemptCounts
+	tally    tally
 }
 
 // tally holds the counts for the summary.
@@ -55,9 +55,9 @@ type verdict struct {
 	err     error // why it is not verified
 }
 
-func newHandler(config Config, screen *screen) *handler {
+func newHandler(config Config, screen *printer) *handler {
 	h := &handler{
-		config: config, screen: screen, maxBody: maxBody, known: newAttemptCounts(remembered),
+		config: config, printer: screen, maxBody: maxBody, attempts: newAttemptCounts(maxRemembered),
 		small: make(chan struct{}, 64), large: make(chan struct{}, 4),
 	}
 	if config.Forward != "" {
@@ -69,18 +69,18 @@ func newHandler(config Config, screen *screen) *handler {
 // ServeHTTP responds to one attempt.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		h.screen.note("%s %s returned 405: deliveries are posted", r.Method, shortly(r.URL.Path))
+		h.printer.note("%s %s returned 405: deliveries are posted", r.Method, shorten(r.URL.Path))
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "servery listen takes deliveries, which are posted", http.StatusMethodNotAllowed)
 		return
 	}
-	if answer, ok := h.take(w, r); ok {
-		answer.give(w, r, h.config.Delay)
+	if answer, ok := h.receive(w, r); ok {
+		answer.send(w, r, h.config.Delay)
 	}
 }
 
-// take reads an attempt, shows it and selects its response. It releases the body when it returns.
-func (h *handler) take(w http.ResponseWriter, r *http.Request) (answer response, ok bool) {
+// receive reads an attempt, shows it and selects its response. It releases the body when it returns.
+func (h *handler) receive(w http.ResponseWriter, r *http.Request) (answer response, ok bool) {
 	d := delivery{
 		at: time.Now(), header: r.Header, event: r.Header.Get(webhook.HeaderEventType),
 		id: r.Header.Get(webhook.HeaderID),
@@ -89,7 +89,7 @@ func (h *handler) take(w http.ResponseWriter, r *http.Request) (answer response,
 	defer release()
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) {
-		h.screen.note("a delivery broke off after %d bytes", len(body))
+		h.printer.note("a delivery broke off after %d bytes", len(body))
 		return answer, false
 	}
 	d.body, d.size = body, len(body)
@@ -100,8 +100,8 @@ func (h *handler) take(w http.ResponseWriter, r *http.Request) (answer response,
 		d.verdict.secret, d.verdict.err = webhook.Verify(h.config.Secrets, webhook.SignatureOf(r.Header), body, d.at)
 	}
 	h.count(&d)
-	answer = h.answer(r, d, tooLarge != nil)
-	h.screen.show(d, answer, h.config.Delay)
+	answer = h.respond(r, d, tooLarge != nil)
+	h.printer.show(d, answer, h.config.Delay)
 	return answer, true
 }
 
@@ -143,21 +143,21 @@ func (h *handler) count(d *delivery) {
 		h.tally.verified++
 	}
 	if d.id != "" {
-		d.attempt = h.known.attempt(d.id)
+		d.attempt = h.attempts.attempt(d.id)
 	}
 }
 
 // summarize prints the summary. Nothing is printed after it.
 func (h *handler) summarize() error {
 	h.mu.Lock()
-	ids := counted(h.known.distinct, "distinct webhook-id")
-	if h.known.forgot {
-		ids += fmt.Sprintf(" (one that came again after %d others counts anew)", h.known.limit)
+	ids := pluralize(h.attempts.distinct, "distinct webhook-id")
+	if h.attempts.evicted {
+		ids += fmt.Sprintf(" (one that came again after %d others counts anew)", h.attempts.limit)
 	}
-	summary := fmt.Sprintf("%s, %s, %d verified, %d not verified", counted(h.tally.deliveries, "delivery"), ids,
+	summary := fmt.Sprintf("%s, %s, %d verified, %d not verified", pluralize(h.tally.deliveries, "delivery"), ids,
 		h.tally.verified, h.tally.unverified)
 	h.mu.Unlock()
-	return h.screen.end(summary)
+	return h.printer.end(summary)
 }
 
 // close closes the connections of --forward.

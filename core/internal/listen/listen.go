@@ -32,9 +32,9 @@ type Config struct {
 
 // Serve receives deliveries until ctx ends, and prints a summary. It then aborts requests that wait for a response.
 func Serve(ctx context.Context, socket net.Listener, config Config) error {
-	s := &screen{out: config.Stdout, err: config.Stderr, json: config.JSON, body: config.Body,
+	s := &printer{out: config.Stdout, err: config.Stderr, json: config.JSON, body: config.Body,
 		broken: make(chan error, 1)}
-	s.greet(socket.Addr().String(), len(config.Secrets))
+	s.printURL(socket.Addr().String(), len(config.Secrets))
 	h := newHandler(config, s)
 	defer h.close()
 	requests, giveUp := context.WithCancel(ctx)

@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testScreen prints to a buffer, for tests that call the handler itself.
-func testScreen(json, body bool) (*screen, *bytes.Buffer) {
+// testPrinter prints to a buffer, for tests that call the handler itself.
+func testPrinter(json, body bool) (*printer, *bytes.Buffer) {
 	var printed bytes.Buffer
-	return &screen{out: &printed, err: &printed, json: json, body: body, broken: make(chan error, 1)}, &printed
+	return &printer{out: &printed, err: &printed, json: json, body: body, broken: make(chan error, 1)}, &printed
 }
 
 func TestBodiesAreBounded(t *testing.T) {
-	s, printed := testScreen(false, true)
+	s, printed := testPrinter(false, true)
 	h := newHandler(Config{}, s)
 	require.EqualValues(t, 64<<20, h.maxBody)
 	h.maxBody = 3 << 20 // as a limit it acts the same
@@ -72,7 +72,7 @@ func TestBodiesAreIndentedForTheScreen(t *testing.T) {
 }
 func TestResponseIsDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := testScreen(false, false)
+		s, _ := testPrinter(false, false)
 		h := newHandler(Config{Delay: 2 * time.Second}, s)
 		began, recorder := time.Now(), httptest.NewRecorder()
 		h.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
@@ -88,18 +88,18 @@ func TestCountedWebhookIDsAreBounded(t *testing.T) {
 			require.Equal(t, attempt, counts.attempt(strconv.Itoa(i)))
 		}
 	}
-	require.False(t, counts.forgot)
+	require.False(t, counts.evicted)
 	counts.attempt("0")
 	counts.attempt("2")
 	counts.attempt("3") // 1 makes room: it is longest ago
-	require.True(t, counts.forgot)
+	require.True(t, counts.evicted)
 	require.Equal(t, 4, counts.attempt("0"))
 	require.Equal(t, 1, counts.attempt("1"))
 	require.Equal(t, 3, counts.recent.Len())
 	require.Len(t, counts.byID, 3)
 }
 func TestForwardingLoopIsDetected(t *testing.T) {
-	s, printed := testScreen(false, false)
+	s, printed := testPrinter(false, false)
 	server := httptest.NewUnstartedServer(nil)
 	address := "http://" + server.Listener.Addr().String()
 	h := newHandler(Config{Forward: address, ForwardTimeout: time.Minute}, s)

@@ -25,7 +25,7 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	k.store("s1")
 	orders, read := ordersdb.New(db), consoleview.New(db)
 	refuse := func(business core.BusinessID, id, store, reason string) {
-		require.NoError(t, orders.KeepRefused(t.Context(),
+		require.NoError(t, orders.RecordRejected(t.Context(),
 			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
 	}
 	list := func(f console.RefusedFilter) (found []console.RefusedOrder, all int) {
@@ -83,7 +83,7 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	hubs := []ordersdb.Store{ordersdb.New(db), ordersdb.New(hubtest.Connect(t, url, nil))}
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	keep := func(business core.BusinessID, hub int, id string) {
-		require.NoError(t, hubs[hub%2].KeepRefused(t.Context(),
+		require.NoError(t, hubs[hub%2].RecordRejected(t.Context(),
 			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
 	}
 	keep(stranger.business, 0, "W")

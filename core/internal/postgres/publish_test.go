@@ -264,7 +264,7 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	p := newPress(t)
 	ask := func(store string, platforms ...string) (core.ID, int, error) {
 		reference := core.NewID(p.clock.Now())
-		n, err := p.queue.Ask(context.Background(), p.business, store, platforms, reference)
+		n, err := p.queue.Request(context.Background(), p.business, store, platforms, reference)
 		return reference, n, err
 	}
 	for store, platform := range map[string]string{"nowhere": "a", "s1": "mars"} {
@@ -304,7 +304,7 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	ask := func(platforms ...string) error {
 		p.clock.Advance(time.Millisecond)
 		reference := core.NewID(p.clock.Now())
-		_, err := p.queue.Ask(context.Background(), p.business, "s1", platforms, reference)
+		_, err := p.queue.Request(context.Background(), p.business, "s1", platforms, reference)
 		if err == nil {
 			asked = append(asked, reference)
 		}
@@ -326,7 +326,7 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 
 func TestNothingIsPublishedOnOwnPlatforms(t *testing.T) {
 	p := newPress(t)
-	_, err := p.queue.Ask(context.Background(), p.business, "s1", []string{"a", "web"}, core.NewID(p.clock.Now()))
+	_, err := p.queue.Request(context.Background(), p.business, "s1", []string{"a", "web"}, core.NewID(p.clock.Now()))
 	require.Equal(t, core.Invalid, core.CodeOf(err))
 	require.ErrorContains(t, err, `platforms[1] "web" is your own`)
 	_, names := p.claim(core.ID{1})

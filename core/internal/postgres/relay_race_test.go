@@ -119,7 +119,7 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 				require.NoError(t, err)
 				place := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "1", Longitude: fmt.Sprint(n),
 					SeenAt: d.db.Clock().Now()}
-				require.NoError(t, replicas[rand.IntN(2)].Locate(ctx, place))
+				require.NoError(t, replicas[rand.IntN(2)].UpdateLocation(ctx, place))
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	d.servedBy("b", "aggregator-b")
 	id := d.order("b", "")
 	locate := func(latitude string) {
-		require.NoError(t, d.riders.Locate(ctx,
+		require.NoError(t, d.riders.UpdateLocation(ctx,
 			order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2",
 				SeenAt: db.Clock().Now()}))
 	}

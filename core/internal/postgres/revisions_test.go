@@ -339,7 +339,7 @@ func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time) (record, seen []string) {
-		was, err := menus.New(k.db).ItemThen(context.Background(), k.business, scope, "web", "dal", at)
+		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, "web", "dal", at)
 		require.NoError(t, err)
 		if was.Item != nil {
 			seen = was.Item.OptionGroupRefIDs
@@ -376,7 +376,7 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time, platform string) string {
-		was, err := menus.New(k.db).ItemThen(context.Background(), k.business, scope, platform, "dal", at)
+		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, platform, "dal", at)
 		require.NoError(t, err)
 		told := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
 		if was.Record != nil {
@@ -394,6 +394,6 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 	require.Equal(t, "sold true, shown true, Black Dal [mains], at 9", then(moments[2], "app"))
 	require.Equal(t, "sold true, shown false, Black Dal [mains]", then(moments[3], "web"))
 	require.Equal(t, "sold false, shown false, Black Dal [mains]", then(clock.Now(), "web"))
-	_, err = menus.New(k.db).ItemThen(context.Background(), k.business, scope, "mars", "dal", clock.Now())
+	_, err = menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, "mars", "dal", clock.Now())
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }

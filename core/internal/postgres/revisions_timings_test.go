@@ -143,7 +143,7 @@ func TestItemHistoryUsesPastCategoryTimings(t *testing.T) {
 	_, scope, err := menusdb.New(k.db).ResolveLocation(t.Context(), k.business, "s1")
 	require.NoError(t, err)
 	onSale := func(at time.Time) any {
-		was, err := menusdb.New(k.db).ItemThen(t.Context(), k.business, scope, "web", "dal", at)
+		was, err := menusdb.New(k.db).ItemAsOf(t.Context(), k.business, scope, "web", "dal", at)
 		require.NoError(t, err)
 		require.True(t, was.Shown)
 		if was.OnSale == nil {

@@ -73,7 +73,7 @@ func (d *depot) send(id int64, status order.RiderStatus, rider order.Rider) erro
 
 func (d *depot) place(id int64, latitude string) error {
 	d.clock.Advance(time.Millisecond)
-	return d.riders.Locate(context.Background(),
+	return d.riders.UpdateLocation(context.Background(),
 		order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2",
 			SeenAt: d.clock.Now()})
 }

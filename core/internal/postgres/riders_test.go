@@ -131,7 +131,7 @@ func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
 
 	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2",
 		SeenAt: d.clock.Now().Add(-time.Minute)}
-	require.NoError(t, d.riders.Locate(context.Background(), late))
+	require.NoError(t, d.riders.UpdateLocation(context.Background(), late))
 	require.Empty(t, d.claim(me), "an older place is never told after a newer one")
 
 	d.clock.Advance(2 * time.Hour)

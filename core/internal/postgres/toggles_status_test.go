@@ -18,7 +18,7 @@ import (
 // stands returns the platforms that have reported an outcome and those still waiting.
 func (s *switches) stands(reference core.ID) (told, waiting []string) {
 	s.t.Helper()
-	standing, err := s.toggles.Standing(context.Background(), s.business, reference)
+	standing, err := s.toggles.Status(context.Background(), s.business, reference)
 	require.NoError(s.t, err)
 	for _, event := range standing.Events {
 		var body struct {
@@ -59,7 +59,7 @@ func TestSwitchStatusIsReadByReference(t *testing.T) {
 	require.Equal(t, []string{"a"}, waiting, "it waited for the first")
 
 	asked := core.NewID(s.clock.Now())
-	_, err := s.queue.Ask(context.Background(), s.business, "s1", []string{"b"}, asked)
+	_, err := s.queue.Request(context.Background(), s.business, "s1", []string{"b"}, asked)
 	require.NoError(t, err)
 	_, waiting = s.stands(asked)
 	require.Equal(t, []string{"b"}, waiting)
@@ -74,7 +74,7 @@ func TestSwitchStatusIsReadByReference(t *testing.T) {
 		reference core.ID
 	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, nobody},
 		{s.business, core.NewID(s.clock.Now())}} {
-		_, err := s.toggles.Standing(context.Background(), of.business, of.reference)
+		_, err := s.toggles.Status(context.Background(), of.business, of.reference)
 		require.ErrorContains(t, err, `reference "`+of.reference.String()+`": there is no availability change with this reference`)
 		require.Equal(t, core.NotFound, core.CodeOf(err))
 	}

@@ -55,13 +55,13 @@ func (d FaultClient) simulated(ctx context.Context, business core.BusinessID) (m
 	}
 	played := simulatedPlatforms(business, all)
 	if len(played) == 0 {
-		return nil, ErrNotInTest
+		return nil, ErrNotSimulated
 	}
 	return played, nil
 }
 
-// ErrNotInTest is the error for a business without simulated aggregators.
-var ErrNotInTest = core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
+// ErrNotSimulated is the error for a business without simulated aggregators.
+var ErrNotSimulated = core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
 
 // List returns the active faults that apply to the business.
 func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list []simulator.Fault, err error) {
@@ -69,9 +69,9 @@ func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list [
 	if err != nil {
 		return nil, err
 	}
-	for _, base := range bases(played) {
+	for _, base := range simulatorURLs(played) {
 		var faults []simulator.Fault
-		if err := d.ask(ctx, http.MethodGet, base, faultsOf(business), nil, &faults); err != nil {
+		if err := d.call(ctx, http.MethodGet, base, faultsPath(business), nil, &faults); err != nil {
 			return nil, err
 		}
 		for _, f := range faults {
@@ -109,8 +109,8 @@ func (d FaultClient) Set(ctx context.Context, business core.BusinessID, f simula
 		played = map[string]string{f.Platform: base}
 	}
 	f.Space = strconv.FormatInt(int64(business), 10)
-	for _, base := range bases(played) {
-		if err := d.ask(ctx, http.MethodPost, base, "/admin/faults", f, nil); err != nil {
+	for _, base := range simulatorURLs(played) {
+		if err := d.call(ctx, http.MethodPost, base, "/admin/faults", f, nil); err != nil {
 			return err
 		}
 	}
@@ -123,24 +123,24 @@ func (d FaultClient) Clear(ctx context.Context, business core.BusinessID) error 
 	if err != nil {
 		return err
 	}
-	for _, base := range bases(played) {
-		if err := d.ask(ctx, http.MethodDelete, base, faultsOf(business), nil, nil); err != nil {
+	for _, base := range simulatorURLs(played) {
+		if err := d.call(ctx, http.MethodDelete, base, faultsPath(business), nil, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func bases(played map[string]string) []string {
+func simulatorURLs(played map[string]string) []string {
 	return slices.Compact(slices.Sorted(maps.Values(played)))
 }
 
-func faultsOf(business core.BusinessID) string {
+func faultsPath(business core.BusinessID) string {
 	return "/admin/faults?" + url.Values{"space": {strconv.FormatInt(int64(business), 10)}}.Encode()
 }
 
-// ask calls a simulator. It returns Invalid for a rejected request, and Unavailable if there is no response.
-func (d FaultClient) ask(ctx context.Context, method, base, path string, body, into any) error {
+// call calls a simulator. It returns Invalid for a rejected request, and Unavailable if there is no response.
+func (d FaultClient) call(ctx context.Context, method, base, path string, body, into any) error {
 	var content []byte
 	var err error
 	if body != nil {

@@ -16,7 +16,7 @@ func (s *Scenario) readMenus(ctx context.Context) error {
 			url.Values{"platform": {platform}}.Encode(), &m); err != nil {
 			return err
 		}
-		shelf := shelfOf(m)
+		shelf := orderableMenu(m)
 		shelf.City = s.store.City
 		if s.store.Latitude != nil && s.store.Longitude != nil {
 			shelf.Point = &simulator.Point{Latitude: *s.store.Latitude, Longitude: *s.store.Longitude}
@@ -29,13 +29,13 @@ func (s *Scenario) readMenus(ctx context.Context) error {
 		if _, err := shelf.NewBasket(simulator.OrderSpec{}, s.Seed, 0); err != nil {
 			return err // before any order is placed
 		}
-		s.shelves[platform] = shelf
+		s.menus[platform] = shelf
 	}
 	return nil
 }
 
-// shelfOf returns the part of a menu that can be ordered.
-func shelfOf(m menu.EffectiveMenu) simulator.Menu {
+// orderableMenu returns the part of a menu that can be ordered.
+func orderableMenu(m menu.EffectiveMenu) simulator.Menu {
 	options := map[string][]simulator.Option{}
 	for _, o := range m.Options {
 		for _, group := range o.OptGrpRefIDs {

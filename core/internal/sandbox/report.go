@@ -19,22 +19,22 @@ import (
 
 // Report collects the results and response times of a scenario.
 type Report struct {
-	mu     sync.Mutex
-	orders []PlacedOrder
-	calls  map[string]*callTimes
-	ids    []int64 // the hub's ids of accepted orders
-	first  string  // the first error
+	mu         sync.Mutex
+	orders     []PlacedOrder
+	calls      map[string]*callStats
+	ids        []int64 // the hub's ids of accepted orders
+	firstError string  // the first error
 }
 
-// callTimes are the times of the calls of a name. Calls without a 2xx have failed.
-type callTimes struct {
-	failed int
-	took   []float64 // milliseconds
-	said   string    // the latest response
+// callStats are the times of the calls of a name. Calls without a 2xx have failed.
+type callStats struct {
+	failed  int
+	took    []float64 // milliseconds
+	message string    // the latest response
 }
 
-// accepted records an order that the hub accepted. It ignores 0.
-func (r *Report) accepted(id int64) {
+// addAccepted records an order that the hub accepted. It ignores 0.
+func (r *Report) addAccepted(id int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if id != 0 {
@@ -42,21 +42,21 @@ func (r *Report) accepted(id int64) {
 	}
 }
 
-func (r *Report) placed(o PlacedOrder) {
+func (r *Report) addOrder(o PlacedOrder) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orders = append(r.orders, o)
-	if o.OrderID == 0 && r.first == "" {
-		r.first = fmt.Sprintf("order %s of %s: %d %s", o.PlatformOrderID, o.Platform, o.Status, o.Message)
+	if o.OrderID == 0 && r.firstError == "" {
+		r.firstError = fmt.Sprintf("order %s of %s: %d %s", o.PlatformOrderID, o.Platform, o.Status, o.Message)
 	}
 }
 
-func (r *Report) called(name string, status int, took float64) {
+func (r *Report) addCall(name string, status int, took float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.calls[name]
 	if c == nil {
-		c = &callTimes{}
+		c = &callStats{}
 		r.calls[name] = c
 	}
 	if status < 200 || status > 299 {
@@ -65,21 +65,21 @@ func (r *Report) called(name string, status int, took float64) {
 	c.took = append(c.took, took)
 }
 
-// answered records the message of the latest response to calls of a name.
-func (r *Report) answered(name, message string) {
+// setMessage records the message of the latest response to calls of a name.
+func (r *Report) setMessage(name, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.calls[name]; c != nil {
-		c.said = message
+		c.message = message
 	}
 }
 
-func (r *Report) complain(name string, status int, message string) {
-	r.answered(name, message)
+func (r *Report) addError(name string, status int, message string) {
+	r.setMessage(name, message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.first == "" && (status < 200 || status > 299) {
-		r.first = fmt.Sprintf("%s: %d %s", name, status, message)
+	if r.firstError == "" && (status < 200 || status > 299) {
+		r.firstError = fmt.Sprintf("%s: %d %s", name, status, message)
 	}
 }
 
@@ -89,20 +89,20 @@ func (r *Report) Failure() error {
 	for _, c := range r.calls {
 		failed, all = failed+c.failed, all+len(c.took)
 	}
-	if failed == 0 && r.first == "" {
+	if failed == 0 && r.firstError == "" {
 		return nil
 	}
-	return fmt.Errorf("%d of %d calls failed, the first with: %s", failed, all, r.first)
+	return fmt.Errorf("%d of %d calls failed, the first with: %s", failed, all, r.firstError)
 }
 
 // ReportedCall is a line of the report.
 type ReportedCall struct {
-	Call   string  `json:"call"`
-	Count  int     `json:"count"`
-	Failed int     `json:"failed"`
-	P50    float64 `json:"p50_ms"`
-	P99    float64 `json:"p99_ms"`
-	Said   string  `json:"last_answer,omitempty"`
+	Call        string  `json:"call"`
+	Count       int     `json:"count"`
+	Failed      int     `json:"failed"`
+	P50         float64 `json:"p50_ms"`
+	P99         float64 `json:"p99_ms"`
+	LastMessage string  `json:"last_answer,omitempty"`
 }
 
 // lines returns the statistics of the calls so far.
@@ -113,7 +113,7 @@ func (r *Report) lines() []ReportedCall {
 	for _, name := range slices.Sorted(maps.Keys(r.calls)) {
 		c := r.calls[name]
 		took := slices.Sorted(slices.Values(c.took))
-		list = append(list, ReportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99), c.said})
+		list = append(list, ReportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99), c.message})
 	}
 	return list
 }
@@ -126,8 +126,8 @@ func quantile(sorted []float64, percent int) float64 {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
-// known returns the orders that were accepted so far.
-func (r *Report) known() []int64 {
+// acceptedIDs returns the orders that were accepted so far.
+func (r *Report) acceptedIDs() []int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.ids)
@@ -139,8 +139,8 @@ func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, b
 	begun time.Time, patience time.Duration) (a console.Arrivals, err error) {
 	ending := time.Now().Add(patience)
 	for {
-		a, err = records.Arrivals(context.WithoutCancel(ctx), business, r.known(), begun.Add(-clocksApart))
-		if err != nil || a.Waiting == 0 || time.Now().After(ending) || !pause(ctx, arrivalsEvery) {
+		a, err = records.Arrivals(context.WithoutCancel(ctx), business, r.acceptedIDs(), begun.Add(-clockTolerance))
+		if err != nil || a.Waiting == 0 || time.Now().After(ending) || !pause(ctx, pollInterval) {
 			return a, err
 		}
 	}
@@ -148,8 +148,8 @@ func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, b
 
 // The tolerated difference between the clocks of the hubs and the simulation, and the interval of the checks.
 const (
-	clocksApart   = 100 * time.Millisecond
-	arrivalsEvery = 200 * time.Millisecond
+	clockTolerance = 100 * time.Millisecond
+	pollInterval   = 200 * time.Millisecond
 )
 
 // ReportedArrivals is the report's form of console.Arrivals.

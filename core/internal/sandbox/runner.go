@@ -26,10 +26,10 @@ type Runner struct {
 	db      *postgres.DB
 	options Options // the hub's URL, and the directory of keys
 
-	mu      sync.Mutex
-	playing context.Context // nil unless it runs
-	runs    map[core.BusinessID]*run
-	running sync.WaitGroup
+	mu         sync.Mutex
+	runContext context.Context // nil unless it runs
+	runs       map[core.BusinessID]*run
+	running    sync.WaitGroup
 }
 
 // run is one run of a scenario.
@@ -41,17 +41,17 @@ type run struct {
 // NewRunner returns a Runner. Of the options it uses the URL, the directory and the token.
 func NewRunner(db *postgres.DB, options Options) *Runner { return &Runner{db: db, options: options} }
 
-// playLimit bounds a scenario: a rush, its last responses and its rides.
-const playLimit = 2 * time.Minute
+// runTimeout bounds a scenario: a rush, its last responses and its rides.
+const runTimeout = 2 * time.Minute
 
 // Run enables scenarios until the context ends, and waits for the running ones.
 func (p *Runner) Run(ctx context.Context) {
 	p.mu.Lock()
-	p.playing = ctx
+	p.runContext = ctx
 	p.mu.Unlock()
 	<-ctx.Done()
 	p.mu.Lock()
-	p.playing = nil // no scenario starts after this
+	p.runContext = nil // no scenario starts after this
 	p.mu.Unlock()
 	p.running.Wait()
 }
@@ -94,9 +94,9 @@ func (p *Runner) Play(ctx context.Context, business core.BusinessID, s console.S
 	}
 	go func() {
 		defer p.running.Done()
-		ctx, cancel := context.WithTimeout(playing, playLimit)
+		ctx, cancel := context.WithTimeout(playing, runTimeout)
 		defer cancel()
-		p.end(g, scene.play(ctx, s))
+		p.end(g, scene.run(ctx, s))
 	}()
 	return nil
 }
@@ -106,7 +106,7 @@ func (p *Runner) Play(ctx context.Context, business core.BusinessID, s console.S
 func (p *Runner) reserve(business core.BusinessID, g *run) (context.Context, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.playing == nil {
+	if p.runContext == nil {
 		return nil, core.Errorf(core.Unavailable, "the hub is starting or stopping")
 	}
 	if before := p.runs[business]; before != nil && before.Ended.IsZero() {
@@ -117,7 +117,7 @@ func (p *Runner) reserve(business core.BusinessID, g *run) (context.Context, err
 	}
 	p.runs[business] = g
 	p.running.Add(1)
-	return p.playing, nil
+	return p.runContext, nil
 }
 
 func (p *Runner) end(g *run, err error) {
@@ -146,8 +146,8 @@ func (p *Runner) open(ctx context.Context, business core.BusinessID, g *run) (*S
 	return scene, nil
 }
 
-// play runs a scenario as `servery simulate` does.
-func (s *Scenario) play(ctx context.Context, scenario console.Scenario) error {
+// run runs a scenario as `servery simulate` does.
+func (s *Scenario) run(ctx context.Context, scenario console.Scenario) error {
 	defer s.client.CloseIdleConnections()
 	wish := simulator.OrderSpec{}
 	if scenario.Kind == "rider" {
@@ -177,12 +177,12 @@ func (p *Runner) Latest(ctx context.Context, business core.BusinessID) (console.
 	p.mu.Unlock()
 	var err error
 	if report != nil {
-		played.Arrivals, err = consoleview.New(p.db).Arrivals(ctx, business, report.known(),
-			played.Begun.Add(-clocksApart))
+		played.Arrivals, err = consoleview.New(p.db).Arrivals(ctx, business, report.acceptedIDs(),
+			played.Begun.Add(-clockTolerance))
 		for _, line := range report.lines() {
 			played.Calls = append(played.Calls,
-				console.PlayedCall{Name: line.Call, Count: line.Count, Failed: line.Failed, Said: line.Said,
-					P50: inTime(line.P50), P99: inTime(line.P99)})
+				console.PlayedCall{Name: line.Call, Count: line.Count, Failed: line.Failed, Said: line.LastMessage,
+					P50: toDuration(line.P50), P99: toDuration(line.P99)})
 		}
 	}
 	return played, true, err

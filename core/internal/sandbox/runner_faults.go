@@ -20,7 +20,7 @@ func (p *Runner) Faults(ctx context.Context, business core.BusinessID) ([]consol
 	for i, f := range found {
 		list[i] = console.Fault{
 			Kind: f.Kind, Platform: f.Platform, Call: string(f.Call), Status: f.Status,
-			Delay: inTime(float64(f.DelayMS)), Probability: f.Probability,
+			Delay: toDuration(float64(f.DelayMS)), Probability: f.Probability,
 			Seed: f.Seed, Until: f.Until, Hits: f.Hits, Foreign: f.Space == "",
 		}
 	}

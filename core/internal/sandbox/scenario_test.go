@@ -19,13 +19,13 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// scribe is a hub and a simulator that take everything and write it down.
-type scribe struct {
-	mu   sync.Mutex
-	told []string
+// requestRecorder is a hub and a simulator that take everything and write it down.
+type requestRecorder struct {
+	mu       sync.Mutex
+	requests []string
 }
 
-func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *requestRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var sent struct {
 		ID     string `json:"platform_order_id"`
@@ -35,7 +35,7 @@ func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.Unmarshal(body, &sent)
 	s.mu.Lock()
-	s.told = append(s.told, r.Method+" "+r.URL.Path+" "+string(body))
+	s.requests = append(s.requests, r.Method+" "+r.URL.Path+" "+string(body))
 	s.mu.Unlock()
 	sum := fnv.New32a()
 	fmt.Fprint(sum, sent.ID, sent.Basket.Number)
@@ -50,10 +50,10 @@ func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"status":"success","order_id":%d}`, sum.Sum32())
 }
 
-// heard is what a scenario of a seed tells a hub, sorted.
-func heard(t *testing.T, scenario console.Scenario) []string {
+// recordedRequests is what a scenario of a seed tells a hub, sorted.
+func recordedRequests(t *testing.T, scenario console.Scenario) []string {
 	t.Helper()
-	s := &scribe{}
+	s := &requestRecorder{}
 	server := httptest.NewServer(s)
 	defer server.Close()
 	shelf := simulator.Menu{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
@@ -65,15 +65,15 @@ func heard(t *testing.T, scenario console.Scenario) []string {
 	}
 	played := &Scenario{
 		Options: Options{BaseURL: server.URL, Store: "s1", Seed: scenario.Seed}, client: server.Client(),
-		Report: &Report{calls: map[string]*callTimes{}}, platforms: []string{"web", "aggregator-b"},
-		shelves:  map[string]simulator.Menu{"web": shelf, "aggregator-b": shelf},
+		Report: &Report{calls: map[string]*callStats{}}, platforms: []string{"web", "aggregator-b"},
+		menus:    map[string]simulator.Menu{"web": shelf, "aggregator-b": shelf},
 		accounts: map[string]string{"web": "", "aggregator-b": server.URL + "/admin/7/aggregator-b"},
 	}
-	require.NoError(t, played.play(t.Context(), scenario))
-	require.Len(t, played.Report.known(), len(slices.Compact(slices.Sorted(slices.Values(played.Report.known())))),
+	require.NoError(t, played.run(t.Context(), scenario))
+	require.Len(t, played.Report.acceptedIDs(), len(slices.Compact(slices.Sorted(slices.Values(played.Report.acceptedIDs())))),
 		"each order is counted once")
-	slices.Sort(s.told)
-	return s.told
+	slices.Sort(s.requests)
+	return s.requests
 }
 
 func TestSameSeedRunsTheSameScenario(t *testing.T) {
@@ -85,10 +85,10 @@ func TestSameSeedRunsTheSameScenario(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			scenario.Store, scenario.Seed = "s1", 7
-			first := heard(t, scenario)
-			require.Equal(t, first, heard(t, scenario))
+			first := recordedRequests(t, scenario)
+			require.Equal(t, first, recordedRequests(t, scenario))
 			scenario.Seed = 8
-			require.NotEqual(t, first, heard(t, scenario), "another seed, another crowd")
+			require.NotEqual(t, first, recordedRequests(t, scenario), "another seed, another crowd")
 		})
 	}
 }
@@ -102,15 +102,15 @@ func TestScenarioSendsTheExpectedRequests(t *testing.T) {
 		}
 		return n
 	}
-	rider := heard(t, console.Scenario{Kind: "rider", Store: "s1", Seed: 7, Count: 2, Places: 3})
+	rider := recordedRequests(t, console.Scenario{Kind: "rider", Store: "s1", Seed: 7, Count: 2, Places: 3})
 	require.Equal(t, []int{10, 6}, []int{count(rider, "rider-status"), count(rider, "rider-location")},
 		"five statuses and the places that are asked for")
-	cancelled := heard(t, console.Scenario{Kind: "cancel", Store: "s1", Seed: 7, Count: 9, Share: 0.5})
+	cancelled := recordedRequests(t, console.Scenario{Kind: "cancel", Store: "s1", Seed: 7, Count: 9, Share: 0.5})
 	require.Equal(t, 5, count(cancelled, `"new_status":"Cancelled"`)+count(cancelled, "/cancel"),
 		"half of them, rounded up")
 	require.Positive(t, count(cancelled, `"new_status":"Acknowledged"`)+count(cancelled, `"new_status":"Food Ready"`)+
 		count(cancelled, `"new_status":"Dispatched"`))
-	edited := heard(t, console.Scenario{Kind: "edit", Store: "s1", Seed: 7, Count: 3})
+	edited := recordedRequests(t, console.Scenario{Kind: "edit", Store: "s1", Seed: 7, Count: 3})
 	require.Equal(t, []int{3 * 3, 3},
 		[]int{count(edited, `"lines":`) + count(edited, `"platform_order_id"`),
 			count(edited, `"new_status":"Cancelled"`) + count(edited, "/cancel")})

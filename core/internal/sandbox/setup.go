@@ -37,7 +37,7 @@ func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugi
 		}
 		platform := core.Platform{Name: needs.Plugin, ServedBy: needs.Plugin}
 		served, access, err := platforms.Lookup(ctx, business, platform.Name)
-		if err == nil && (served != needs.Plugin || reachedElsewhere(access, business, platform.Name)) {
+		if err == nil && (served != needs.Plugin || hasOtherURLs(access, business, platform.Name)) {
 			continue
 		}
 		if err != nil && core.CodeOf(err) != core.NotFound {
@@ -61,7 +61,7 @@ func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugi
 	return nil
 }
 
-func reachedElsewhere(access relay.Access, business core.BusinessID, platform string) bool {
+func hasOtherURLs(access relay.Access, business core.BusinessID, platform string) bool {
 	for _, address := range access.BaseURLs {
 		if !strings.HasSuffix(address, platformPath(business, platform)) {
 			return true
@@ -76,11 +76,11 @@ type Accounts struct {
 	platforms    platformsdb.Store
 	address, hub string
 
-	mu   sync.Mutex
-	kept map[[2]string]keptAccount
+	mu    sync.Mutex
+	cache map[[2]string]cachedAccount
 }
 
-type keptAccount struct {
+type cachedAccount struct {
 	simulator.Account
 	err  error
 	read time.Time
@@ -93,17 +93,17 @@ func NewAccounts(db *postgres.DB, simulator, hub string) *Accounts {
 
 // How long an account is cached, and how many are.
 const (
-	accountKept  = time.Second
-	accountsKept = 256
+	accountTTL  = time.Second
+	maxAccounts = 256
 )
 
 // Account reads the platform of a business.
 func (s *Accounts) Account(ctx context.Context, space, platform string) (simulator.Account, error) {
 	key := [2]string{space, platform}
 	s.mu.Lock()
-	kept, found := s.kept[key]
+	kept, found := s.cache[key]
 	s.mu.Unlock()
-	if found && time.Since(kept.read) < accountKept {
+	if found && time.Since(kept.read) < accountTTL {
 		return kept.Account, kept.err
 	}
 	account, err := s.read(ctx, space, platform)
@@ -112,10 +112,10 @@ func (s *Accounts) Account(ctx context.Context, space, platform string) (simulat
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept == nil || len(s.kept) >= accountsKept {
-		s.kept = map[[2]string]keptAccount{}
+	if s.cache == nil || len(s.cache) >= maxAccounts {
+		s.cache = map[[2]string]cachedAccount{}
 	}
-	s.kept[key] = keptAccount{account, err, time.Now()}
+	s.cache[key] = cachedAccount{account, err, time.Now()}
 	return account, err
 }
 

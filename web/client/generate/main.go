@@ -33,14 +33,14 @@ func generate(path string) error {
 	if err := yaml.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
-	w := &writer{document: &d, declared: map[string]string{}}
+	w := &writer{document: &d, types: map[string]string{}}
 	calls := w.operations()
 	for name, s := range d.Components.Schemas {
-		w.declare(exported(name), s)
+		w.declare(exportedName(name), s)
 	}
 	var types bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(w.declared)) {
-		types.WriteString(w.declared[name])
+	for _, name := range slices.Sorted(maps.Keys(w.types)) {
+		types.WriteString(w.types[name])
 	}
 	imports := "import (\n\t\"context\"\n\t\"net/url\"\n\t\"strconv\"\n)\n\n"
 	for file, source := range map[string]string{
@@ -114,8 +114,8 @@ func (k *kinds) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(k))
 }
 
-// exported is a name of the description as one of Go.
-func exported(name string) string {
+// exportedName is a name of the description as one of Go.
+func exportedName(name string) string {
 	var out strings.Builder
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == '$' }) {
 		switch word {

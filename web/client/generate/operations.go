@@ -33,7 +33,7 @@ func (w *writer) operations() string {
 
 // call writes one call, and the types that it alone has.
 func (w *writer) call(out *strings.Builder, method, path string, o operation, parameters []parameter, answer *schema) {
-	name := exported(o.ID)
+	name := exportedName(o.ID)
 	arguments, target, query := "ctx context.Context", fmt.Sprintf("%q", path), ""
 	var fields strings.Builder
 	for _, p := range parameters {
@@ -42,7 +42,7 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 		}
 		switch p.In {
 		case "path":
-			argument := strings.ToLower(exported(p.Name)[:1]) + exported(p.Name)[1:]
+			argument := strings.ToLower(exportedName(p.Name)[:1]) + exportedName(p.Name)[1:]
 			if argument == "iD" {
 				argument = "id"
 			}
@@ -61,8 +61,8 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 			if !slices.Contains([]string{"string", "int64", "bool"}, kind) {
 				kind = "string"
 			}
-			fmt.Fprintf(&fields, "\t%s %s // %s\n", exported(p.Name), kind, firstSentence(p.Description))
-			query += fmt.Sprintf("\tput(values, %q, query.%s)\n", p.Name, exported(p.Name))
+			fmt.Fprintf(&fields, "\t%s %s // %s\n", exportedName(p.Name), kind, firstSentence(p.Description))
+			query += fmt.Sprintf("\tput(values, %q, query.%s)\n", p.Name, exportedName(p.Name))
 		}
 	}
 	values, body := "nil", "nil"
@@ -71,7 +71,7 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 	}
 	if fields.Len() > 0 {
 		arguments += ", query " + name + "Query"
-		w.declared[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
+		w.types[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
 	}
 	if s := o.RequestBody.Content.json(); s != nil {
 		arguments += ", body " + w.typeOf(name+"Body", s)

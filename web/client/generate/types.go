@@ -10,41 +10,41 @@ import (
 // writer writes Go; declared are the types so far, by name.
 type writer struct {
 	document *document
-	declared map[string]string
+	types    map[string]string
 }
 
 // declare writes the type of a name, which may be any type.
 func (w *writer) declare(name string, s *schema) {
-	if _, done := w.declared[name]; done {
+	if _, done := w.types[name]; done {
 		return
 	}
-	w.declared[name] = "" // a type may contain itself
-	s = w.whole(s)
+	w.types[name] = "" // a type may contain itself
+	s = w.merged(s)
 	comment := fmt.Sprintf("// %s is described in the API reference.\n", name)
 	if text := firstSentence(s.Description); text != "" {
 		comment = fmt.Sprintf("// %s: %s\n", name, text)
 	}
 	if !s.structured() {
-		w.declared[name] = comment + "type " + name + " = " + w.typeOf(name+"Value", s) + "\n\n"
+		w.types[name] = comment + "type " + name + " = " + w.typeOf(name+"Value", s) + "\n\n"
 		return
 	}
 	var fields strings.Builder
 	for _, property := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, required := s.Properties[property], slices.Contains(s.Required, property)
-		kind, tag := w.typeOf(name+exported(property), p), property
+		kind, tag := w.typeOf(name+exportedName(property), p), property
 		if !required || w.nullable(p) {
 			if !strings.HasPrefix(kind, "[]") && !strings.HasPrefix(kind, "map[") && kind != "json.RawMessage" {
 				kind = "*" + kind
 			}
 			tag += ",omitzero"
 		}
-		fmt.Fprintf(&fields, "\t%s %s `json:%q`", exported(property), kind, tag)
+		fmt.Fprintf(&fields, "\t%s %s `json:%q`", exportedName(property), kind, tag)
 		if text := firstSentence(p.Description); text != "" {
 			fields.WriteString(" // " + text)
 		}
 		fields.WriteString("\n")
 	}
-	w.declared[name] = comment + "type " + name + " struct {\n" + fields.String() + "}\n\n"
+	w.types[name] = comment + "type " + name + " struct {\n" + fields.String() + "}\n\n"
 }
 
 func (s *schema) structured() bool { return s.Ref == "" && len(s.Properties) > 0 }
@@ -55,9 +55,9 @@ func (w *writer) typeOf(name string, s *schema) string {
 		return "json.RawMessage"
 	}
 	if s.Ref != "" {
-		return exported(s.Ref[strings.LastIndexByte(s.Ref, '/')+1:])
+		return exportedName(s.Ref[strings.LastIndexByte(s.Ref, '/')+1:])
 	}
-	s = w.whole(s)
+	s = w.merged(s)
 	types := slices.DeleteFunc(slices.Clone(s.Type), func(t string) bool { return t == "null" })
 	if s.structured() {
 		w.declare(name, s)
@@ -88,8 +88,8 @@ func (w *writer) typeOf(name string, s *schema) string {
 	return "json.RawMessage"
 }
 
-// whole is a schema with the properties of all that it is made of.
-func (w *writer) whole(s *schema) *schema {
+// merged is a schema with the properties of all that it is made of.
+func (w *writer) merged(s *schema) *schema {
 	if len(s.AllOf) == 0 {
 		return s
 	}
@@ -102,7 +102,7 @@ func (w *writer) whole(s *schema) *schema {
 		if part.Ref != "" {
 			part = w.document.Components.Schemas[part.Ref[strings.LastIndexByte(part.Ref, '/')+1:]]
 		}
-		part = w.whole(part)
+		part = w.merged(part)
 		maps.Copy(all.Properties, part.Properties)
 		all.Required = append(slices.Clone(all.Required), part.Required...)
 		if len(all.Type) == 0 {

@@ -18,9 +18,9 @@ import (
 // for items turned on again.
 const maxOutcomes = 4 * toggle.MaxPlatforms
 
-// Standing returns the outcomes of a switch or publish request. It returns NotFound if the
+// Status returns the outcomes of a switch or publish request. It returns NotFound if the
 // business has no request with the reference.
-func (t Store) Standing(ctx context.Context, business core.BusinessID,
+func (t Store) Status(ctx context.Context, business core.BusinessID,
 	reference core.ID) (s toggle.Status, err error) {
 	if s.Events, err = t.outcomeEvents(ctx, business, reference); err != nil {
 		return s, err

@@ -12,9 +12,9 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Refuse queues a call that rejects an order at the aggregator, unless one already waits. The
+// Reject queues a call that rejects an order at the aggregator, unless one already waits. The
 // call is recorded like that of an accepted order.
-func (q Store) Refuse(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error {
+func (q Store) Reject(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error {
 	payload, err := json.Marshal(refusal)
 	if err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ItemThen returns the state of an item at a store on a platform at a past time, within the
+// ItemAsOf returns the state of an item at a store on a platform at a past time, within the
 // retention of revisions. It ignores platform findings. It returns NotFound if the platform
 // is unknown or the item never existed.
-func (m Store) ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
+func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
 	at time.Time) (then menu.ItemAsOf, err error) {
 	on := core.Platform{Name: platform}
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {

@@ -19,8 +19,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Refer stores the POS reference of an order. It returns NotFound for an unknown order.
-func (o Store) Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error {
+// SetReference stores the POS reference of an order. It returns NotFound for an unknown order.
+func (o Store) SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error {
 	result, err := o.db.Bun().ExecContext(ctx, `UPDATE orders SET reference = ? WHERE business_id = ? AND id = ?`,
 		reference, business, id)
 	if err != nil {

@@ -20,10 +20,10 @@ const (
 	rejectedMaxWaiting    = 1024
 )
 
-// KeepRefused stores a rejected order; it is durable when KeepRefused returns. A repeated
+// RecordRejected stores a rejected order; it is durable when KeepRefused returns. A repeated
 // rejection increases a counter. The latest of each business are kept. It returns Unavailable
 // if too many wait; this one is then not stored.
-func (o Store) KeepRefused(ctx context.Context, refused order.Rejection) error {
+func (o Store) RecordRejected(ctx context.Context, refused order.Rejection) error {
 	_, err := rejectionBatcherOf(o.db).Do(ctx, refused)
 	return err
 }

@@ -55,9 +55,9 @@ func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, er
 	return r.statuses.Do(ctx, update)
 }
 
-// Locate stores a rider's location, and queues it if a plugin serves the platform. It returns
+// UpdateLocation stores a rider's location, and queues it if a plugin serves the platform. It returns
 // NotFound for an unknown order, and Invalid if the order is not self-delivered.
-func (r *Riders) Locate(ctx context.Context, location order.RiderLocation) error {
+func (r *Riders) UpdateLocation(ctx context.Context, location order.RiderLocation) error {
 	_, err := r.locations.Do(ctx, location)
 	return err
 }

@@ -137,13 +137,13 @@ func publishPlatform(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 	return err
 }
 
-// Ask marks a store due at once on the named platforms, or on all platforms that list it. An
+// Request marks a store due at once on the named platforms, or on all platforms that list it. An
 // event with the reference reports the outcome on each platform, even if nothing changed.
 // Ask returns the number of platforms.
 //
 // It returns NotFound for an unknown store or platform. It returns Invalid for a platform
 // that the hub does not publish to, and Conflict if too many requests already wait.
-func (p Store) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
+func (p Store) Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
 	reference core.ID) (n int, err error) {
 	err = p.db.InTx(ctx, func(tx bun.Conn) error {
 		if n, err = RequestPublish(ctx, p.db, tx, business, storeRef, platforms, reference); err != nil {

@@ -8,35 +8,35 @@ import (
 	"path/filepath"
 )
 
-// place is where the files of one private server lie.
-type place struct {
+// layout is where the files of one private server lie.
+type layout struct {
 	data  string  // the data directory, absolute and without symlinks
 	base  string  // holds the cluster and downloaded binaries
 	owner account // the user the server runs as
 }
 
-func (p place) cluster() string  { return filepath.Join(p.base, "postgres") }
-func (p place) binaries() string { return filepath.Join(p.base, "postgres-binaries") }
-func (p place) logPath() string  { return filepath.Join(p.data, "postgres.log") }
+func (p layout) cluster() string  { return filepath.Join(p.base, "postgres") }
+func (p layout) binaries() string { return filepath.Join(p.base, "postgres-binaries") }
+func (p layout) logPath() string  { return filepath.Join(p.data, "postgres.log") }
 
 // locate decides where the cluster lies and whose it is. An existing cluster
 // decides it; a new one goes into the data directory unless the server's user
 // cannot get there (root's checkout below /root), then below fallbackRoot
 // under a name made from the data directory, so that the next command finds it.
-func locate(data, fallbackRoot string) (place, error) {
-	local := place{data: data, base: data}
-	remote := place{data: data, base: filepath.Join(fallbackRoot, "servery-"+shortHash(data))}
+func locate(data, fallbackRoot string) (layout, error) {
+	local := layout{data: data, base: data}
+	remote := layout{data: data, base: filepath.Join(fallbackRoot, "servery-"+shortHash(data))}
 
-	for _, p := range []place{local, remote} {
-		if !complete(p.cluster()) {
+	for _, p := range []layout{local, remote} {
+		if !clusterExists(p.cluster()) {
 			continue
 		}
 		owner, err := ownerAccount(p.cluster())
 		if err != nil {
-			return place{}, err
+			return layout{}, err
 		}
-		if !owner.reaches(p.base) {
-			return place{},
+		if !owner.canReach(p.base) {
+			return layout{},
 				fmt.Errorf("cluster %s cannot be reached by its owner "+
 					"%s: run chmod o+x on its parent directories", p.cluster(), owner.name)
 		}
@@ -50,10 +50,10 @@ func locate(data, fallbackRoot string) (place, error) {
 	}
 	owner, err := serviceAccount()
 	if err != nil {
-		return place{}, err
+		return layout{}, err
 	}
 	local.owner, remote.owner = owner, owner
-	if owner.reaches(data) {
+	if owner.canReach(data) {
 		return local, nil
 	}
 	return remote, nil
@@ -61,7 +61,7 @@ func locate(data, fallbackRoot string) (place, error) {
 
 // prepare creates the directory of a cluster that lies outside of the data
 // directory, whatever the umask.
-func (p place) prepare() error {
+func (p layout) prepare() error {
 	if p.base == p.data {
 		return nil
 	}

@@ -25,18 +25,18 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// because is a form with a reason.
-func because(fields url.Values) url.Values {
+// withReason is a form with a reason.
+func withReason(fields url.Values) url.Values {
 	if fields == nil {
 		fields = url.Values{}
 	}
-	return with(fields, "why", "a good reason")
+	return withField(fields, "why", "a good reason")
 }
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
 
-// hiddenOf is the hidden fields of a page's forms.
-func hiddenOf(page answered) url.Values {
+// hiddenFields is the hidden fields of a page's forms.
+func hiddenFields(page apiResponse) url.Values {
 	fields := url.Values{}
 	for _, found := range hiddenField.FindAllStringSubmatch(page.text, -1) {
 		fields.Set(found[1], html.UnescapeString(found[2]))
@@ -44,9 +44,9 @@ func hiddenOf(page answered) url.Values {
 	return fields
 }
 
-// actions are what the audit trail tells of, the latest first, but for what the
+// auditActions are what the audit trail tells of, the latest first, but for what the
 // test itself has made.
-func (a *api) actions(t *testing.T, business core.BusinessID) (list []string) {
+func (a *api) auditActions(t *testing.T, business core.BusinessID) (list []string) {
 	t.Helper()
 	entries, err := consoleview.New(a.hub.db).Audit(context.Background(), business, console.EntryFilter{Limit: 50})
 	require.NoError(t, err)
@@ -91,16 +91,16 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 	require.Contains(t, page.text, "Resend 3 event deliveries")
 	require.Equal(t, http.StatusForbidden, vera.get(t, again).status)
 	require.Contains(t, sam.get(t, again+"?event=order_placed").text, "nothing to resend")
-	require.Equal(t, http.StatusBadRequest, sam.post(t, again, hiddenOf(page)).status, "a reason is asked")
+	require.Equal(t, http.StatusBadRequest, sam.post(t, again, hiddenFields(page)).status, "a reason is asked")
 
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, "deliveries/"+in(webhook.Failed)[0].ID.String()+"/retry/"),
-			because(nil)).status)
-	changed := sam.post(t, again, because(hiddenOf(page)))
+			withReason(nil)).status)
+	changed := sam.post(t, again, withReason(hiddenFields(page)))
 	require.Equal(t, http.StatusConflict, changed.status)
 	require.Contains(t, changed.text, "changed from 3 to 2")
 	accepts.Store(true)
-	done := sam.post(t, again, because(hiddenOf(changed)))
+	done := sam.post(t, again, withReason(hiddenFields(changed)))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
 	hubtest.WaitUntil(t, "they are sent again",
 		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Delivered)) == 3 })
@@ -108,7 +108,7 @@ func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
 		return regexp.MustCompile(`>Resent: 2 event deliveries`).MatchString(sam.get(t,
 			done.header.Get("Location")).text)
 	})
-	require.ElementsMatch(t, []string{"delivery.retry_many", "delivery.retry"}, a.actions(t, tenant.ID))
+	require.ElementsMatch(t, []string{"delivery.retry_many", "delivery.retry"}, a.auditActions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/?action=delivery.retry_many")).text, "count 2")
 }
 
@@ -119,17 +119,17 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	sent := a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization,
 		body: `{"stores":[{"ref_id":"s1","name":"N","city":"C"}]}`})
 	job := shell.BusinessLink(tenant.ID, "jobs/"+sent.body["reference"].(string)+"/")
-	early := sam.post(t, job+"again/", because(nil))
+	early := sam.post(t, job+"again/", withReason(nil))
 	require.Equal(t, http.StatusConflict, early.status)
 	require.Contains(t, early.text, "has not finished")
 	require.Equal(t, http.StatusNotFound,
 		sam.post(t, shell.BusinessLink(stranger.ID, "jobs/"+sent.body["reference"].(string)+"/again/"),
-			because(nil)).status)
+			withReason(nil)).status)
 	a.start(t)
 	hubtest.WaitUntil(t, "the job is done", func() bool {
 		return regexp.MustCompile(`Applied: 1 (store|menu entry)`).MatchString(sam.get(t, job).text)
 	})
-	r := sam.post(t, job+"again/", because(nil))
+	r := sam.post(t, job+"again/", withReason(nil))
 	require.Equal(t, http.StatusSeeOther, r.status, r.text)
 	again, _, _ := cutQuery(r.header.Get("Location"))
 	require.NotEqual(t, job, again)
@@ -139,7 +139,7 @@ func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
 	})
 	require.Contains(t, sam.get(t, again).text, `href="`+job+`"`)
 	require.Contains(t, sam.get(t, job).text, `href="`+again+`"`)
-	require.Equal(t, []string{"job.again"}, a.actions(t, tenant.ID))
+	require.Equal(t, []string{"job.again"}, a.auditActions(t, tenant.ID))
 }
 
 func cutQuery(address string) (path, query string, found bool) {
@@ -153,12 +153,12 @@ func TestConsoleTestsWebhooksAndRotatesSecrets(t *testing.T) {
 	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
 	sam := a.user(t, "sam@example.com", access.Support, tenant.ID)
 	here := shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/", sub.ID))
-	sent := sam.post(t, here+"test/", because(nil))
+	sent := sam.post(t, here+"test/", withReason(nil))
 	require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
 	require.Contains(t, sam.get(t, sent.header.Get("Location")).text, "The test event is being sent")
 
-	fields := hiddenOf(sam.get(t, here))
-	rotated := sam.post(t, here+"rotate/", because(url.Values{"seen": fields["seen"]}))
+	fields := hiddenFields(sam.get(t, here))
+	rotated := sam.post(t, here+"rotate/", withReason(url.Values{"seen": fields["seen"]}))
 	require.Equal(t, http.StatusOK, rotated.status, rotated.text)
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/&#;=]+`).FindString(rotated.text)
 	now, err := deliveries.NewWebhooks(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
@@ -166,12 +166,12 @@ func TestConsoleTestsWebhooksAndRotatesSecrets(t *testing.T) {
 	require.Equal(t, now.Secret, html.UnescapeString(secret))
 	require.NotContains(t, sam.get(t, here).text, secret)
 	require.Equal(t, http.StatusConflict,
-		sam.post(t, here+"rotate/", because(url.Values{"seen": fields["seen"]})).status,
+		sam.post(t, here+"rotate/", withReason(url.Values{"seen": fields["seen"]})).status,
 		"somebody was quicker: shown, not lost")
 	kept, err := deliveries.NewWebhooks(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.Equal(t, now.Secret, kept.Secret)
-	require.ElementsMatch(t, []string{"webhook.rotate", "webhook.test"}, a.actions(t, tenant.ID))
+	require.ElementsMatch(t, []string{"webhook.rotate", "webhook.test"}, a.auditActions(t, tenant.ID))
 }
 
 func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
@@ -180,7 +180,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	sam := a.user(t, "sam@example.com", access.Support, tenant.ID, other.ID)
 	page := func(path string) string {
 		t.Helper()
-		require.NoError(t, a.hub.storeNotes(context.Background()))
+		require.NoError(t, a.hub.storeConsoleRecordsOnce(context.Background()))
 		return sam.get(t, shell.BusinessLink(tenant.ID, path)).text
 	}
 	list := request{method: "GET", path: webhooksRoute, authorization: tenant.Authorization}
@@ -207,7 +207,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.InventoryUpdate, "https://pos.example/hook", webhook.Minutes)
 	require.NotContains(t, page(""), "inventory_update events")
 	require.Equal(t, http.StatusSeeOther,
-		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), because(nil)).status)
+		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), withReason(nil)).status)
 	happened(core.InventoryUpdate)
 	require.Contains(t, page(""), "Not sent: 3 events, the last at")
 	require.Contains(t, page(""), fmt.Sprintf("Webhook %d for inventory_update events is paused.", sub.ID))
@@ -229,7 +229,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, "keys/revoke/"),
-			because(url.Values{"id": {fmt.Sprint(tenant.KeyID)}})).status)
+			withReason(url.Values{"id": {fmt.Sprint(tenant.KeyID)}})).status)
 	require.NotContains(t, page(""), "the revoked API key")
 	a.clock.Advance(time.Minute)
 	require.Equal(t, http.StatusForbidden, a.do(t, list).status)

@@ -27,8 +27,10 @@ func (f pluginFlags) dir() string {
 	return filepath.Join(filepath.Dir(program), "plugins")
 }
 
-// in returns the plugins in the directory and in the hubs of a database.
-func (f pluginFlags) in(db *postgres.DB) hub.PluginDir { return hub.PluginDir{Dir: f.dir(), DB: db} }
+// pluginDir returns the plugins in the directory and in the hubs of a database.
+func (f pluginFlags) pluginDir(db *postgres.DB) hub.PluginDir {
+	return hub.PluginDir{Dir: f.dir(), DB: db}
+}
 
 // pluginOperation is a command about the plugins of a hub.
 type pluginOperation struct {
@@ -37,32 +39,32 @@ type pluginOperation struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// pluginOf is a command about one plugin of a hub.
-type pluginOf struct {
+// pluginTarget is a command about one plugin of a hub.
+type pluginTarget struct {
 	pluginOperation
 	ID string `arg:"" help:"Id of the plugin."`
 }
 
 // operate opens the database and calls do.
 func (c pluginOperation) operate(ctx context.Context, out output, do func(hub.PluginDir) error) error {
-	return c.withSchema(ctx, out, func(db *postgres.DB) error { return do(c.in(db)) })
+	return c.withSchema(ctx, out, func(db *postgres.DB) error { return do(c.pluginDir(db)) })
 }
 
-type pluginEnable struct{ pluginOf }
+type pluginEnable struct{ pluginTarget }
 
 // Run enables a plugin.
 func (c pluginEnable) Run(ctx context.Context, out output) error {
 	return c.enable(ctx, out, true, "enabled")
 }
 
-type pluginDisable struct{ pluginOf }
+type pluginDisable struct{ pluginTarget }
 
 // Run disables a plugin.
 func (c pluginDisable) Run(ctx context.Context, out output) error {
 	return c.enable(ctx, out, false, "disabled")
 }
 
-func (c pluginOf) enable(ctx context.Context, out output, enabled bool, done string) error {
+func (c pluginTarget) enable(ctx context.Context, out output, enabled bool, done string) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
 		desired, err := plugins.Enable(ctx, c.ID, enabled)
 		if err != nil {
@@ -72,7 +74,7 @@ func (c pluginOf) enable(ctx context.Context, out output, enabled bool, done str
 	})
 }
 
-type pluginRemove struct{ pluginOf }
+type pluginRemove struct{ pluginTarget }
 
 // Run removes a plugin. Hubs with their own directories stop it too.
 func (c pluginRemove) Run(ctx context.Context, out output) error {
@@ -86,28 +88,28 @@ func (c pluginRemove) Run(ctx context.Context, out output) error {
 	})
 }
 
-// pluginPlace installs a version of a plugin in the hub's directory.
-type pluginPlace struct {
+// pluginSource installs a version of a plugin in the hub's directory.
+type pluginSource struct {
 	pluginOperation
 	Unchecked bool   `help:"Do not start the program first, where only the hubs can run it."`
 	From      string `arg:"" help:"Directory with manifest and program."`
 }
 
-type pluginInstall struct{ pluginPlace }
+type pluginInstall struct{ pluginSource }
 
 // Run installs a plugin.
 func (c pluginInstall) Run(ctx context.Context, out output) error {
-	return c.place(ctx, out, false, "installed")
+	return c.install(ctx, out, false, "installed")
 }
 
-type pluginUpgrade struct{ pluginPlace }
+type pluginUpgrade struct{ pluginSource }
 
 // Run replaces a plugin. A disabled one stays disabled.
 func (c pluginUpgrade) Run(ctx context.Context, out output) error {
-	return c.place(ctx, out, true, "upgraded, and running hubs switch to it")
+	return c.install(ctx, out, true, "upgraded, and running hubs switch to it")
 }
 
-func (c pluginPlace) place(ctx context.Context, out output, upgrade bool, done string) error {
+func (c pluginSource) install(ctx context.Context, out output, upgrade bool, done string) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
 		desired, err := plugins.Install(ctx, c.From, upgrade, c.Unchecked)
 		if err != nil {
@@ -117,7 +119,7 @@ func (c pluginPlace) place(ctx context.Context, out output, upgrade bool, done s
 			done += ", but it stays disabled"
 		}
 		text := fmt.Sprintf("plugin %s %s is %s\n", desired.ID, desired.Installed, done)
-		for _, unfit := range desired.Unfit {
+		for _, unfit := range desired.RejectedSettings {
 			text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", unfit)
 		}
 		return out.show(c.JSON, desired, "%s", text)

@@ -12,7 +12,7 @@ type attemptCounts struct {
 	recent   *list.List // of *attempts, most recent first
 	byID     map[[sha256.Size]byte]*list.Element
 	distinct int
-	forgot   bool // an id was evicted
+	evicted  bool // an id was evicted
 }
 
 type attempts struct {
@@ -36,7 +36,7 @@ func (m *attemptCounts) attempt(id string) int {
 	if m.recent.Len() >= m.limit {
 		oldest := m.recent.Remove(m.recent.Back()).(*attempts)
 		delete(m.byID, oldest.id)
-		m.forgot = true
+		m.evicted = true
 	}
 	m.distinct++
 	m.byID[key] = m.recent.PushFront(&attempts{id: key, count: 1})

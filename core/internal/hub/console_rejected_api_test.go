@@ -19,30 +19,30 @@ import (
 )
 
 func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
 	const refused, list = "orders/refused/", "orders/"
 	require.NotContains(t, page(list), refused)
 	require.Contains(t, page(refused), "No rejected orders")
 
-	key := "Bearer " + f.key("b")
+	key := "Bearer " + f.newCallbackKey("b")
 	unknown := strings.Replace(orderOf("W-UNKNOWN", ""), `"s1"`, `"NOWHERE-7"`, 1)
 	for _, c := range []struct {
-		answer answered
+		answer apiResponse
 		status int
 		id     string
 		shown  []string // where it is searched for
 	}{
-		{f.bring("POST", channelOrdersRoute, unknown), 404, "W-UNKNOWN",
+		{f.sendAsChannel("POST", channelOrdersRoute, unknown), 404, "W-UNKNOWN",
 			[]string{"NOWHERE-7", "there is no store with this ref_id"}},
 		{f.callBack("b", "order", key, `{"orderId":"B-77","dish":"dal","store":"GHOST-1"}`), 404, "B-77",
 			[]string{"GHOST-1", "no store has it on the platform b"}},
-		{f.bring("POST", channelOrdersRoute,
+		{f.sendAsChannel("POST", channelOrdersRoute,
 			`{"platform":"webx","platform_order_id":"X-1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":1}]}`), 404, "X-1", []string{"webx"}},
-		{f.bring("POST", channelOrdersRoute,
+		{f.sendAsChannel("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"W-HALF","store_ref_id":"s1","items":[{]}`), 400, "W-HALF",
 			[]string{"not valid JSON"}},
-		{f.bring("POST", channelOrdersRoute,
+		{f.sendAsChannel("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"W-NONE","store_ref_id":"s1","items":[]}`), 400, "W-NONE",
 			[]string{"items must have at least one item"}},
 		{f.do(t, request{method: "POST", path: channelOrdersRoute, authorization: f.channel,
@@ -68,7 +68,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 	require.Contains(t, page(""), "7 orders were rejected and have not been accepted since. The last at")
 	require.Equal(t, 8, strings.Count(page(refused+"?format=csv"), "\n"))
 
-	f.bring("POST", channelOrdersRoute, unknown)
+	f.sendAsChannel("POST", channelOrdersRoute, unknown)
 	require.Contains(t, page(refused+"?format=csv"), ",2,")
 	id := f.order("web", "W-UNKNOWN", "")
 	require.Contains(t, page(refused), fmt.Sprintf("orders/%d/", id), "it came later")
@@ -82,7 +82,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 }
 
 func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
-	s := newSetUp(t)
+	s := newSettingsClient(t)
 	require.NoError(t, platforms.New(s.hub.db).Set(t.Context(), s.tenant.ID,
 		core.Platform{Name: oddName, ServedBy: "aggregator-a"}, func(*relay.Access) error { return nil }))
 	home := shell.BusinessLink(s.tenant.ID, "")

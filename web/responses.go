@@ -29,8 +29,8 @@ type envelope struct {
 	RequestID   string           `json:"request_id,omitzero"`
 }
 
-// answer sends a value as JSON.
-func answer(c *fiber.Ctx, status int, value any) error {
+// respond sends a value as JSON.
+func respond(c *fiber.Ctx, status int, value any) error {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
 		return err
@@ -45,9 +45,9 @@ func send(c *fiber.Ctx, status int, body []byte) error {
 	return nil
 }
 
-// answerError sends an error in the envelope. What has no code is our fault: it
+// respondError sends an error in the envelope. What has no code is our fault: it
 // is logged, and the caller gets the request's id and nothing of the inside.
-func (s *Server) answerError(c *fiber.Ctx, err error) error {
+func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error
 	if errors.As(err, &routing) {
@@ -56,11 +56,11 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
 		if known == nil && core.IsDatabaseUnavailable(err) {
 			known = &core.Error{Code: core.Unavailable,
-				Message:    "the hub cannot use its database now and " + fate(c) + " the request: resend it",
+				Message:    "the hub cannot use its database now and " + acceptanceText(c) + " the request: resend it",
 				RetryAfter: time.Second}
 		} else {
 			known = core.Errorf(core.Internal, "the hub could not process the request and %s it: resend it",
-				fate(c))
+				acceptanceText(c))
 		}
 	}
 	if requestID(c) == "" { // the HTTP server itself refused it, before identify
@@ -76,12 +76,12 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	if known.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, seconds(known.RetryAfter))
 	}
-	return answer(c, problem.Status(known.Code), body)
+	return respond(c, problem.Status(known.Code), body)
 }
 
-// fate says what can have become of a request that failed. One that only reads, or
+// acceptanceText says what can have become of a request that failed. One that only reads, or
 // that no handler has seen yet, has left nothing behind.
-func fate(c *fiber.Ctx) string {
+func acceptanceText(c *fiber.Ctx) string {
 	if c.Method() == fiber.MethodGet || c.Locals(localWaiting) == true {
 		return "has not accepted"
 	}
@@ -105,8 +105,8 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	}
 }
 
-// counted is a number with its noun: 1 store, 2 stores.
-func counted(n int, noun string) string {
+// pluralize is a number with its noun: 1 store, 2 stores.
+func pluralize(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}

@@ -23,14 +23,14 @@ type response struct {
 	remark  string // for the terminal
 }
 
-// answer selects the response by the configuration. The first attempts of a webhook-id fail if requested, before
+// respond selects the response by the configuration. The first attempts of a webhook-id fail if requested, before
 // anything is forwarded.
-func (h *handler) answer(r *http.Request, d delivery, tooLarge bool) response {
+func (h *handler) respond(r *http.Request, d delivery, tooLarge bool) response {
 	switch f := h.config; {
 	case tooLarge:
 		return ownResponse(http.StatusRequestEntityTooLarge)
 	case d.attempt > 0 && d.attempt <= f.FailFirst:
-		answer := ownResponse(given(f.FailStatus, http.StatusInternalServerError))
+		answer := ownResponse(valueOr(f.FailStatus, http.StatusInternalServerError))
 		answer.remark = fmt.Sprintf("failure %d of %d", d.attempt, f.FailFirst)
 		return answer
 	case f.Hang:
@@ -44,7 +44,7 @@ func (h *handler) answer(r *http.Request, d delivery, tooLarge bool) response {
 	case h.forwarder != nil:
 		return h.forwarder.post(r.Context(), d)
 	default:
-		return ownResponse(given(f.Status, http.StatusOK))
+		return ownResponse(valueOr(f.Status, http.StatusOK))
 	}
 }
 
@@ -61,9 +61,9 @@ func ownResponse(status int) response {
 		body: []byte(body + "\n")}
 }
 
-// give sends the response after the delay. If the client disconnects or the command stops before that, it closes the
+// send sends the response after the delay. If the client disconnects or the command stops before that, it closes the
 // connection.
-func (a response) give(w http.ResponseWriter, r *http.Request, delay time.Duration) {
+func (a response) send(w http.ResponseWriter, r *http.Request, delay time.Duration) {
 	if a.silence == hanging {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
@@ -102,8 +102,8 @@ func (a response) String() string {
 	return text
 }
 
-// given returns the flag's value, or otherwise if it is not set.
-func given(value *int, otherwise int) int {
+// valueOr returns the flag's value, or otherwise if it is not set.
+func valueOr(value *int, otherwise int) int {
 	if value == nil {
 		return otherwise
 	}

@@ -58,14 +58,14 @@ func storeHours(timings []byte, local time.Time) (open bool, ago time.Duration, 
 
 // The intervals of the checks, and of storing heartbeats.
 const (
-	lookEvery = 15 * time.Second
-	hearEvery = time.Minute
+	checkInterval     = 15 * time.Second
+	heartbeatInterval = time.Minute
 )
 
 // run checks until the context ends, and then stores heartbeats once more. If looks is false, it only stores
 // heartbeats.
 func (w *monitor) run(ctx context.Context, looks bool) {
-	look, hear := time.NewTicker(lookEvery), time.NewTicker(hearEvery)
+	look, hear := time.NewTicker(checkInterval), time.NewTicker(heartbeatInterval)
 	defer look.Stop()
 	defer hear.Stop()
 	for {
@@ -80,11 +80,11 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 			return
 		case <-look.C:
 			if looks {
-				err = errors.Join(w.lookAtOrders(ctx), w.orders.ApplyPendingCancellations(ctx), w.lookAtActions(ctx))
+				err = errors.Join(w.checkOrders(ctx), w.orders.ApplyPendingCancellations(ctx), w.checkActions(ctx))
 			}
 		case <-hear.C:
 			if err = w.presence.Flush(ctx); err == nil && looks {
-				err = w.lookAtStores(ctx)
+				err = w.checkStores(ctx)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -93,7 +93,7 @@ func (w *monitor) run(ctx context.Context, looks bool) {
 	}
 }
 
-func (w *monitor) lookAtOrders(ctx context.Context) error {
+func (w *monitor) checkOrders(ctx context.Context) error {
 	n, err := w.orders.Escalate(ctx, w.ackWithin)
 	if n > 0 {
 		w.escalated.Add(float64(n))
@@ -102,7 +102,7 @@ func (w *monitor) lookAtOrders(ctx context.Context) error {
 	return err
 }
 
-func (w *monitor) lookAtActions(ctx context.Context) error {
+func (w *monitor) checkActions(ctx context.Context) error {
 	if w.actionWithin == 0 {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (w *monitor) lookAtActions(ctx context.Context) error {
 	return err
 }
 
-func (w *monitor) lookAtStores(ctx context.Context) error {
+func (w *monitor) checkStores(ctx context.Context) error {
 	changes, err := w.presence.Check(ctx)
 	for _, c := range changes {
 		if !c.Silent {
@@ -126,8 +126,8 @@ func (w *monitor) lookAtStores(ctx context.Context) error {
 	return err
 }
 
-// hearDelivery records an accepted event of an order as a heartbeat.
-func (w *monitor) hearDelivery(r webhook.Result) {
+// recordDelivery records an accepted event of an order as a heartbeat.
+func (w *monitor) recordDelivery(r webhook.Result) {
 	d := r.Delivery
 	if r.State != webhook.Delivered || d.Test ||
 		d.EventType != core.OrderPlaced && d.EventType != core.RiderStatusUpdate {

@@ -20,11 +20,11 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// unreadAtMost is how many bytes are read, and dropped, of the body of a sender who is not known.
-const unreadAtMost = 64 << 10
+// maxUnread is how many bytes are read, and dropped, of the body of a sender who is not known.
+const maxUnread = 64 << 10
 
-// begin sends the headers of a request and of its body so much, and reads the answer.
-func begin(t *testing.T, address, path, headers, body string) (int, string) {
+// sendPartial sends the headers of a request and of its body so much, and reads the answer.
+func sendPartial(t *testing.T, address, path, headers, body string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
@@ -50,12 +50,12 @@ func serveOn(t *testing.T, a *api) string {
 }
 
 func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
-	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
+	d := newMenuClient(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
 	d.hub.mountPages("http://example.com", 0)
 	address := serveOn(t, d.api)
-	long := fmt.Sprintf("Content-Length: %d", unreadAtMost+1)
+	long := fmt.Sprintf("Content-Length: %d", maxUnread+1)
 	start := strings.Repeat(" ", body.Prefetched) // the server reads so much before it looks at a request
-	chunk := fmt.Sprintf("%x\r\n%s\r\n", unreadAtMost+1, strings.Repeat(" ", unreadAtMost+1))
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", maxUnread+1, strings.Repeat(" ", maxUnread+1))
 	for _, c := range []struct {
 		path, headers, body string
 		status              int
@@ -74,18 +74,18 @@ func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 			"larger than 65536 bytes"},
 		{"/nowhere/", long, start, 404, "unknown path"},
 	} {
-		status, text := begin(t, address, c.path, c.headers, c.body)
+		status, text := sendPartial(t, address, c.path, c.headers, c.body)
 		require.Equal(t, c.status, status, "%s %s: %s", c.path, c.headers, text)
 		require.Contains(t, text, c.says)
 	}
-	large := `{"stores":[{"ref_id":"s1","name":"` + strings.Repeat(" ", unreadAtMost) + `x"}]}`
+	large := `{"stores":[{"ref_id":"s1","name":"` + strings.Repeat(" ", maxUnread) + `x"}]}`
 	r := d.do(t, request{method: "POST", path: storesRoute, authorization: d.tenant.Authorization, body: large})
 	require.NotContains(t, []int{401, 413}, r.status, "read, because its key is good")
 }
 
 func TestReplicaWithoutAPIReadsNoLargeBody(t *testing.T) {
 	a := newAPI(t, func(c *Config) { c.Roles = []string{RoleWorker} })
-	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
+	status, text := sendPartial(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
 	require.Equal(t, 405, status, text)
 }
 
@@ -93,10 +93,12 @@ func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 120 MiB")
 	}
-	d := newDiner(t, unlimited)
-	objects := func(array string) string { return string(hubtest.Packed(t, `{"`+array+`":[`, "{},", "]}", 60<<20)) }
+	d := newMenuClient(t, unlimited)
+	objects := func(array string) string {
+		return string(hubtest.GzipRepeated(t, `{"`+array+`":[`, "{},", "]}", 60<<20))
+	}
 	headers := map[string]string{"Content-Encoding": "gzip"}
-	send := func(path, body string) answered {
+	send := func(path, body string) apiResponse {
 		return d.do(t, request{method: "POST", path: path, authorization: d.tenant.Authorization, body: body,
 			headers: headers})
 	}
@@ -108,7 +110,7 @@ func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
 }
 
 func TestThrottledLargeBodyGets429(t *testing.T) {
-	d := newDiner(t, func(c *Config) { c.Limits[web.LimitMenu] = limit.Rule{Count: 1, Per: time.Minute} })
+	d := newMenuClient(t, func(c *Config) { c.Limits[web.LimitMenu] = limit.Rule{Count: 1, Per: time.Minute} })
 	address := serveOn(t, d.api)
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)

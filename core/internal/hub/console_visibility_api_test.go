@@ -15,17 +15,17 @@ import (
 )
 
 func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
-	f, sam := consoleFleet(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+	f, sam := newConsoleRelayClient(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "rider_location") {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	})
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
-	require.Equal(t, 200, f.rider(id, "ASSIGNED", `{}`).status)
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", `{}`).status)
 	require.Equal(t, 200, f.send("POST", riderLocationRoute,
 		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)
 	var shown string
-	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
+	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
 		return strings.Contains(shown, "12.9716, 77.5946; rejected by the platform: the aggregator responded with "+
 			"400") &&
@@ -36,7 +36,7 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 }
 
 func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	s1, err := stores.New(f.hub.db).Get(t.Context(), f.tenant.ID, "s1")
 	require.NoError(t, err)
 	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
@@ -68,7 +68,7 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 }
 
 func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	items, err := consoleview.New(f.hub.db).ListItems(t.Context(), f.tenant.ID,
 		console.ItemFilter{Text: "dal", Limit: 1})
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	require.Contains(t, page("?platform=web"), "closed on this platform by API key")
 	require.NotContains(t, page("?platform=app"), "closed on this platform")
 	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","active":false}]}`)
-	f.await(3)
+	f.awaitCallback(3)
 	for _, query := range []string{"", "?platform=app"} {
 		require.Contains(t, page(query), "Not shown: the store is inactive")
 	}
@@ -91,17 +91,17 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	f.ok("POST", menuRoute+"-1/",
 		`{"categories":[{"ref_id":"top","name":"Top","active":false},{"ref_id":"sub","name":"Sub",`+
 			`"parent_ref_id":"top"}],"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["sub"]}]}`)
-	f.await(4)
+	f.awaitCallback(4)
 	require.Contains(t, page(""), "its category sub belongs to the inactive category top")
 	require.Contains(t, page(""), "sub (top is inactive)")
 }
 
 func TestPartlyAppliedJobShowsItsWarnings(t *testing.T) {
-	f, sam := consoleFleet(t, nil)
+	f, sam := newConsoleRelayClient(t, nil)
 	reference := f.ok("POST", menuRoute+"s1/",
 		`{"flush_categories":true,"categories":[],"items":[{"ref_id":"dal","title":"Dal","price":9}]}`).
 		body["reference"].(string)
-	f.await(3)
+	f.awaitCallback(3)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/"+reference+"/")).text
 	require.Contains(t, shown, "Applied: 1 menu entry. Some parts of the request had no effect.")
 	require.Contains(t, shown, "flush_categories has no effect in a store request")

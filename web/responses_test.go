@@ -36,8 +36,8 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 		{http.MethodGet, nil, io.EOF, none},
 	} {
 		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil),
-			Authenticator: doorman{c.knocks}}}
-		app := fiber.New(fiber.Config{ErrorHandler: s.answerError})
+			Authenticator: fakeAuthenticator{c.knocks}}}
+		app := fiber.New(fiber.Config{ErrorHandler: s.respondError})
 		app.Add(c.method, "/", s.guard(route{scope: anyScope,
 			handle: func(*fiber.Ctx, core.Caller) error { return c.handles }}))
 		answer, err := app.Test(httptest.NewRequest(c.method, "/", nil))
@@ -48,9 +48,9 @@ func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 	}
 }
 
-type doorman struct{ err error }
+type fakeAuthenticator struct{ err error }
 
-func (d doorman) Authenticate(context.Context, string) (core.Caller, error) {
+func (d fakeAuthenticator) Authenticate(context.Context, string) (core.Caller, error) {
 	return core.Caller{}, d.err
 }
 
@@ -72,7 +72,7 @@ func TestLostDatabaseReturnsServiceUnavailable(t *testing.T) {
 	} {
 		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil)}}
 		app := fiber.New()
-		app.Get("/", func(ctx *fiber.Ctx) error { return s.answerError(ctx, fmt.Errorf("committing: %w", c.err)) })
+		app.Get("/", func(ctx *fiber.Ctx) error { return s.respondError(ctx, fmt.Errorf("committing: %w", c.err)) })
 		answer, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil))
 		require.NoError(t, err)
 		require.Equal(t, c.status, answer.StatusCode, "%v", c.err)

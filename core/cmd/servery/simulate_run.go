@@ -12,8 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/sandbox"
 )
 
-// play opens the scenario, runs it and prints the report.
-func (f simulateFlags) play(ctx context.Context, out output, scenario func(*sandbox.Scenario)) error {
+// runScenario opens the scenario, runs it and prints the report.
+func (f simulateFlags) runScenario(ctx context.Context, out output, scenario func(*sandbox.Scenario)) error {
 	if f.Seed == 0 {
 		f.Seed = rand.Uint64() >> 11 // exact in every JSON parser
 	}
@@ -39,8 +39,8 @@ func (f simulateFlags) play(ctx context.Context, out output, scenario func(*sand
 	})
 }
 
-// existing returns orders that the hub already has.
-func existing(ids []int64) (orders []sandbox.PlacedOrder) {
+// existingOrders returns orders that the hub already has.
+func existingOrders(ids []int64) (orders []sandbox.PlacedOrder) {
 	for _, id := range slices.Compact(ids) {
 		orders = append(orders, sandbox.PlacedOrder{OrderID: id, Status: 200})
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// screen prints each delivery atomically. In the JSON form, standard output contains only JSON lines, and
+// printer prints each delivery atomically. In the JSON form, standard output contains only JSON lines, and
 // everything else goes to standard error.
-type screen struct {
+type printer struct {
 	out, err   io.Writer
 	json, body bool
 	broken     chan error // receives once, when printing fails
@@ -22,17 +22,17 @@ type screen struct {
 	ended bool
 }
 
-// greet prints the URL for deliveries.
-func (s *screen) greet(address string, secrets int) {
+// printURL prints the URL for deliveries.
+func (s *printer) printURL(address string, secrets int) {
 	signatures := "Signatures are not checked: --secret whsec_… does."
 	if secrets > 0 {
-		signatures = "Signatures are checked with " + counted(secrets, "secret") + "."
+		signatures = "Signatures are checked with " + pluralize(secrets, "secret") + "."
 	}
-	fmt.Fprintf(s.talk(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address, signatures)
+	fmt.Fprintf(s.messages(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address, signatures)
 }
 
-// talk returns the writer for everything but deliveries.
-func (s *screen) talk() io.Writer {
+// messages returns the writer for everything but deliveries.
+func (s *printer) messages() io.Writer {
 	if s.json {
 		return s.err
 	}
@@ -40,20 +40,20 @@ func (s *screen) talk() io.Writer {
 }
 
 // note prints an event other than a delivery.
-func (s *screen) note(format string, values ...any) {
+func (s *printer) note(format string, values ...any) {
 	s.print(s.err, fmt.Appendf(nil, time.Now().Format(clockTime)+"  "+format+"\n", values...))
 }
 
 // end prints the summary. Nothing is printed after it.
-func (s *screen) end(summary string) error {
+func (s *printer) end(summary string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	_, err := fmt.Fprintln(s.talk(), summary)
+	_, err := fmt.Fprintln(s.messages(), summary)
 	return err
 }
 
-func (s *screen) print(w io.Writer, text []byte) {
+func (s *printer) print(w io.Writer, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
@@ -70,7 +70,7 @@ func (s *screen) print(w io.Writer, text []byte) {
 const clockTime = "15:04:05.000"
 
 // show prints a delivery and its response.
-func (s *screen) show(d delivery, answer response, delay time.Duration) {
+func (s *printer) show(d delivery, answer response, delay time.Duration) {
 	if s.json {
 		s.print(s.out, jsonLine(d, answer, s.body))
 		return
@@ -83,12 +83,12 @@ func (s *screen) show(d delivery, answer response, delay time.Duration) {
 	case d.attempt == 0:
 		attempt = "(no webhook-id)"
 	case d.attempt == 1:
-		attempt = shortly(d.id) + "  attempt 1"
+		attempt = shorten(d.id) + "  attempt 1"
 	default:
-		attempt = fmt.Sprintf("%s  attempt %d, repeated", shortly(d.id), d.attempt)
+		attempt = fmt.Sprintf("%s  attempt %d, repeated", shorten(d.id), d.attempt)
 	}
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s  %-20s  %s  %s  %s  %s", d.at.Local().Format(clockTime), shortly(event), attempt,
+	fmt.Fprintf(&text, "%s  %-20s  %s  %s  %s  %s", d.at.Local().Format(clockTime), shorten(event), attempt,
 		ui.Size(d.size), d.verdict, answer)
 	if delay > 0 {
 		fmt.Fprintf(&text, " after %s", delay)
@@ -112,8 +112,8 @@ func (v verdict) String() string {
 	}
 }
 
-// counted formats a number with its noun.
-func counted(n int, noun string) string {
+// pluralize formats a number with its noun.
+func pluralize(n int, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun

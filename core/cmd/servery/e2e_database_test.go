@@ -9,25 +9,25 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// ledger reads the database beside the hubs.
-type ledger struct{ db *sql.DB }
+// testDatabase reads the database beside the hubs.
+type testDatabase struct{ db *sql.DB }
 
-func openLedger(t *testing.T, url string) ledger {
+func openTestDatabase(t *testing.T, url string) testDatabase {
 	t.Helper()
 	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
 	db.SetMaxOpenConns(2)
 	t.Cleanup(func() { _ = db.Close() })
-	return ledger{db}
+	return testDatabase{db}
 }
 
-func (l ledger) number(t *testing.T, query string) (n int) {
+func (l testDatabase) number(t *testing.T, query string) (n int) {
 	t.Helper()
 	require.NoError(t, l.db.QueryRowContext(t.Context(), query).Scan(&n))
 	return n
 }
 
-// do changes the database, and takes the change back when the test ends.
-func (l ledger) do(t *testing.T, statement, undo string) {
+// exec changes the database, and takes the change back when the test ends.
+func (l testDatabase) exec(t *testing.T, statement, undo string) {
 	t.Helper()
 	_, err := l.db.ExecContext(t.Context(), statement)
 	require.NoError(t, err)
@@ -39,21 +39,21 @@ func (l ledger) do(t *testing.T, statement, undo string) {
 	})
 }
 
-type ledgerJob struct {
+type jobRow struct {
 	business         int64
 	state, requestID string
 }
 
 // jobs reads every job, by its reference.
-func (l ledger) jobs(t *testing.T) map[string]ledgerJob {
+func (l testDatabase) jobs(t *testing.T) map[string]jobRow {
 	t.Helper()
 	rows, err := l.db.QueryContext(t.Context(), `SELECT id::text, business_id, state, request_id FROM jobs`)
 	require.NoError(t, err)
 	defer rows.Close()
-	all := map[string]ledgerJob{}
+	all := map[string]jobRow{}
 	for rows.Next() {
 		var reference string
-		var job ledgerJob
+		var job jobRow
 		require.NoError(t, rows.Scan(&reference, &job.business, &job.state, &job.requestID))
 		all[reference] = job
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// cancelLot separates the random numbers of cancellations from those of baskets.
-const cancelLot = math.MaxUint64
+// cancelStream separates the random numbers of cancellations from those of baskets.
+const cancelStream = math.MaxUint64
 
 // CancelSome cancels a share of the orders. The merchant first moves each to a random state.
 func (s *Scenario) CancelSome(ctx context.Context, orders []PlacedOrder, share float64) {
-	lot := rand.New(rand.NewPCG(s.Seed, cancelLot))
+	lot := rand.New(rand.NewPCG(s.Seed, cancelStream))
 	chosen := lot.Perm(len(orders))[:int(math.Ceil(share*float64(len(orders))))]
 	states := []order.State{order.Placed, order.Acknowledged, order.FoodReady, order.Dispatched}
 	drawn := make([]order.State, len(chosen))
@@ -25,47 +25,47 @@ func (s *Scenario) CancelSome(ctx context.Context, orders []PlacedOrder, share f
 		drawn[i] = states[lot.IntN(len(states))]
 	}
 	now := time.Now()
-	s.each(ctx, len(chosen), changedAtOnce, func(i int) {
+	s.forEach(ctx, len(chosen), maxConcurrentChanges, func(i int) {
 		if drawn[i] != order.Placed {
-			s.bring(ctx, orders[chosen[i]], drawn[i])
+			s.setStatus(ctx, orders[chosen[i]], drawn[i])
 		}
 		s.Cancel(ctx, orders[chosen[i]])
 	}, func(int) time.Time { return now })
 }
 
-// changedAtOnce bounds concurrent cancellations and edits.
-const changedAtOnce = 16
+// maxConcurrentChanges bounds concurrent cancellations and edits.
+const maxConcurrentChanges = 16
 
-// bring moves an order to a state, as the merchant. An order in a later state, because of a faster POS, stays there.
-func (s *Scenario) bring(ctx context.Context, o PlacedOrder, state order.State) {
+// setStatus moves an order to a state, as the merchant. An order in a later state, because of a faster POS, stays there.
+func (s *Scenario) setStatus(ctx context.Context, o PlacedOrder, state order.State) {
 	status, message, took := s.call(ctx, "", http.MethodPut,
 		fmt.Sprintf("%s/external/api/v1/orders/%d/status/", s.BaseURL, o.OrderID), s.pos,
 		map[string]any{"new_status": state}, nil)
 	if status == http.StatusConflict {
 		status = http.StatusOK
 	}
-	s.Report.called("status", status, took)
-	s.Report.complain("status", status, message)
+	s.Report.addCall("status", status, took)
+	s.Report.addError("status", status, message)
 }
 
 // Edit changes each order as its customer. No channel supports that directly. The hub recognises an order with the
 // same id and keeps the first. So the first is cancelled, and the changed one is placed under another id.
 func (s *Scenario) Edit(ctx context.Context, orders []PlacedOrder) {
 	now := time.Now()
-	s.each(ctx, len(orders), changedAtOnce, func(i int) {
+	s.forEach(ctx, len(orders), maxConcurrentChanges, func(i int) {
 		o := orders[i]
 		edited := o.basket.Edited()
 		again := s.send(ctx, "edit", o.Platform, edited)
-		s.Report.placed(again)
+		s.Report.addOrder(again)
 		if again.OrderID != 0 && again.OrderID != o.OrderID {
-			s.Report.complain("edit", 0,
+			s.Report.addError("edit", 0,
 				fmt.Sprintf("the order %s of %s became the orders %d and %d", o.PlatformOrderID, o.Platform, o.OrderID,
 					again.OrderID))
 		}
 		s.Cancel(ctx, o)
 		edited.Number = simulator.EditedNumber(edited.Number)
 		changed := s.send(ctx, "order", o.Platform, edited)
-		s.Report.placed(changed)
-		s.Report.accepted(changed.OrderID)
+		s.Report.addOrder(changed)
+		s.Report.addAccepted(changed.OrderID)
 	}, func(int) time.Time { return now })
 }

@@ -25,7 +25,7 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 	require.Contains(t, before.text, "hub: the setting of the hub")
 	require.NotContains(t, vera.get(t, page).text, "settings/watching/")
 	form := func(ack, silent, closes string) url.Values {
-		return because(url.Values{"seen": {hiddenOf(before).Get("seen")}, "ack": {ack}, "silent": {silent},
+		return withReason(url.Values{"seen": {hiddenFields(before).Get("seen")}, "ack": {ack}, "silent": {silent},
 			"close": {closes}})
 	}
 	wrong := sam.post(t, action, form("soon", "hub", "true"))
@@ -42,43 +42,43 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"acknowledge-within": "3m", "pos-silent-after": "0", "close-silent-stores": true},
 		w.Told())
-	require.Equal(t, []string{"business.watch"}, a.actions(t, tenant.ID))
+	require.Equal(t, []string{"business.watch"}, a.auditActions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/")).text, "acknowledge-within hub → 3m")
 }
 
 func TestStorePagePublishesItsMenuNow(t *testing.T) {
-	n := newNewspaper(t, "a")
+	n := newPublishClient(t, "a")
 	n.hub.console = n.hub.newConsole()
 	n.hub.mountPages("http://example.com", 0)
 	kim, vera := n.user(t, "kim@example.com", access.Support, n.tenant.ID),
 		n.user(t, "vera@example.com", access.Viewer, n.tenant.ID)
-	n.menu("s1", soup)
-	n.quiet()
+	n.sendMenu("s1", soup)
+	n.settle()
 	records := consoleview.New(n.hub.db)
 	stores, err := records.ListStores(t.Context(), n.tenant.ID, console.StoreFilter{Limit: 1})
 	require.NoError(t, err)
 	page := shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))
 	require.Contains(t, kim.get(t, page).text, "Publish now")
 	require.NotContains(t, vera.get(t, page).text, "Publish now")
-	require.Equal(t, http.StatusForbidden, vera.post(t, page+"publish/", because(nil)).status)
+	require.Equal(t, http.StatusForbidden, vera.post(t, page+"publish/", withReason(nil)).status)
 	require.Equal(t, http.StatusBadRequest, kim.post(t, page+"publish/", nil).status, "a reason is asked")
 	require.Equal(t, http.StatusNotFound,
-		kim.post(t, page+"publish/", because(url.Values{"platform": {"mars"}})).status)
+		kim.post(t, page+"publish/", withReason(url.Values{"platform": {"mars"}})).status)
 	require.Equal(t, http.StatusNotFound,
-		kim.post(t, shell.BusinessLink(n.tenant.ID, "stores/999999/publish/"), because(nil)).status)
-	require.NotContains(t, n.actions(t, n.tenant.ID), "store.publish")
+		kim.post(t, shell.BusinessLink(n.tenant.ID, "stores/999999/publish/"), withReason(nil)).status)
+	require.NotContains(t, n.auditActions(t, n.tenant.ID), "store.publish")
 
-	sent := len(n.board.all())
-	done := kim.post(t, page+"publish/", because(url.Values{"platform": {"p-a"}}))
+	sent := len(n.aggregators.requests())
+	done := kim.post(t, page+"publish/", withReason(url.Values{"platform": {"p-a"}}))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
 	require.Contains(t, kim.get(t, done.header.Get("Location")).text, "The menu is being sent to the platforms")
-	n.passing("the menu at the platform", func() bool { return len(n.board.all()) > sent })
-	published := n.quiet()[0]
+	n.advanceUntil("the menu at the platform", func() bool { return len(n.aggregators.requests()) > sent })
+	published := n.settle()[0]
 	entries, err := records.Audit(t.Context(), n.tenant.ID, console.EntryFilter{Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{"store.publish", "store/s1"}, []string{entries[0].Action, entries[0].Object})
-	require.Contains(t, string(entries[0].Detail), hubtest.At(published, "reference"))
-	require.Contains(t, kim.get(t, page).text, hubtest.At(published, "published_at").(string)[:10],
+	require.Contains(t, string(entries[0].Detail), hubtest.Lookup(published, "reference"))
+	require.Contains(t, kim.get(t, page).text, hubtest.Lookup(published, "published_at").(string)[:10],
 		"since when the platform has it")
 
 	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"Nowhere","city":"C"}]}`)
@@ -87,7 +87,7 @@ func TestStorePagePublishesItsMenuNow(t *testing.T) {
 		return err == nil && len(stores) == 1
 	})
 	nowhere := kim.post(t, shell.BusinessLink(n.tenant.ID, fmt.Sprintf("stores/%d/publish/", stores[0].ID)),
-		because(nil))
+		withReason(nil))
 	require.Equal(t, http.StatusConflict, nowhere.status)
 	require.Contains(t, nowhere.text, "is listed on no platform of an aggregator")
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// wire passes TCP connections on to wherever dial leads at the time, and spoils
+// proxy passes TCP connections on to wherever dial leads at the time, and spoils
 // them on demand.
-type wire struct {
-	address string // host:port
-	dial    func() (net.Conn, error)
-	delay   atomic.Int64 // nanoseconds that every piece waits
-	loss    atomic.Int64 // of a thousand pieces so many reset their connection instead,
-	tears   atomic.Int64 // so many after their first half,
-	stalls  atomic.Int64 // and so many are held up, most of them for longer than hubs wait
+type proxy struct {
+	address     string // host:port
+	dial        func() (net.Conn, error)
+	delay       atomic.Int64 // nanoseconds that every piece waits
+	resets      atomic.Int64 // of a thousand pieces so many reset their connection instead,
+	truncations atomic.Int64 // so many after their first half,
+	stalls      atomic.Int64 // and so many are held up, most of them for longer than hubs wait
 
 	listener net.Listener
 	working  sync.WaitGroup
@@ -27,41 +27,41 @@ type wire struct {
 	open     map[net.Conn]bool // nil once it is closed
 }
 
-func newWire(t *testing.T, dial func() (net.Conn, error)) *wire {
+func newProxy(t *testing.T, dial func() (net.Conn, error)) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	w := &wire{address: listener.Addr().String(), dial: dial, listener: listener, open: map[net.Conn]bool{}}
+	w := &proxy{address: listener.Addr().String(), dial: dial, listener: listener, open: map[net.Conn]bool{}}
 	w.working.Go(w.accept)
 	t.Cleanup(w.close)
 	return w
 }
 
-// to is a way to one address.
-func to(network, address string) func() (net.Conn, error) {
+// dialTo is a way to one address.
+func dialTo(network, address string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.DialTimeout(network, address, time.Second) }
 }
 
-func (w *wire) accept() {
+func (w *proxy) accept() {
 	for {
 		near, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
 		w.working.Go(func() {
-			defer w.drop(near)
-			if far, err := w.dial(); err == nil && w.keep(near, far) {
-				defer w.drop(far)
-				w.working.Go(func() { w.pass(far, near) })
-				w.pass(near, far)
+			defer w.untrack(near)
+			if far, err := w.dial(); err == nil && w.track(near, far) {
+				defer w.untrack(far)
+				w.working.Go(func() { w.copyStream(far, near) })
+				w.copyStream(near, far)
 			}
 		})
 	}
 }
 
-// pass copies until either side ends, which ends both.
-func (w *wire) pass(from, to net.Conn) {
-	defer w.drop(from, to)
+// copyStream copies until either side ends, which ends both.
+func (w *proxy) copyStream(from, to net.Conn) {
+	defer w.untrack(from, to)
 	piece := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(piece)
@@ -69,7 +69,7 @@ func (w *wire) pass(from, to net.Conn) {
 			if delay := w.delay.Load(); delay > 0 {
 				<-time.After(time.Duration(delay)) // the network's slowness is the test's input
 			}
-			loss, tears := w.loss.Load(), w.tears.Load()
+			loss, tears := w.resets.Load(), w.truncations.Load()
 			switch lot := rand.Int64N(1000); {
 			case lot < loss:
 				return
@@ -89,7 +89,7 @@ func (w *wire) pass(from, to net.Conn) {
 	}
 }
 
-func (w *wire) keep(connections ...net.Conn) bool {
+func (w *proxy) track(connections ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range connections {
@@ -101,8 +101,8 @@ func (w *wire) keep(connections ...net.Conn) bool {
 	return true
 }
 
-// drop resets connections.
-func (w *wire) drop(connections ...net.Conn) {
+// untrack resets connections.
+func (w *proxy) untrack(connections ...net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range connections {
@@ -114,8 +114,8 @@ func (w *wire) drop(connections ...net.Conn) {
 	}
 }
 
-// cut resets every connection; new ones are passed on.
-func (w *wire) cut() {
+// closeSome resets every connection; new ones are passed on.
+func (w *proxy) closeSome() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.open {
@@ -124,9 +124,9 @@ func (w *wire) cut() {
 }
 
 // close ends the wire and waits for what it has begun.
-func (w *wire) close() {
+func (w *proxy) close() {
 	_ = w.listener.Close()
-	w.cut()
+	w.closeSome()
 	w.mu.Lock()
 	w.open = nil
 	w.mu.Unlock()

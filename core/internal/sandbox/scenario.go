@@ -19,8 +19,8 @@ import (
 
 // Bounds of a scenario.
 const (
-	maxAtOnce   = 256 // concurrent calls
-	patienceFor = 5   // retries of a throttled call
+	maxConcurrent = 256 // concurrent calls
+	maxRetries    = 5   // retries of a throttled call
 )
 
 func rawNumber(text string) json.Number { return json.Number(text) }
@@ -40,14 +40,14 @@ type PlacedOrder struct {
 // Place places orders, at a rate or one at a time, and returns those that were accepted.
 func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count int, rate float64) (taken []PlacedOrder) {
 	orders := make([]PlacedOrder, count)
-	atOnce := maxAtOnce
+	atOnce := maxConcurrent
 	if rate <= 0 {
 		atOnce = 1
 	}
 	begun := time.Now()
-	s.each(ctx, count, atOnce, func(n int) {
+	s.forEach(ctx, count, atOnce, func(n int) {
 		orders[n] = s.place(ctx, wish, n)
-		s.Report.accepted(orders[n].OrderID)
+		s.Report.addAccepted(orders[n].OrderID)
 	}, func(n int) time.Time {
 		if rate <= 0 {
 			return begun
@@ -58,7 +58,7 @@ func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count in
 		if o.PlatformOrderID == "" {
 			continue // the scenario ended before it
 		}
-		s.Report.placed(o)
+		s.Report.addOrder(o)
 		if o.OrderID != 0 {
 			taken = append(taken, o)
 		}
@@ -66,8 +66,8 @@ func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count in
 	return taken
 }
 
-// each calls do for 0 to count-1, each not before its due time, with bounded concurrency.
-func (s *Scenario) each(ctx context.Context, count, atOnce int, do func(n int), due func(n int) time.Time) {
+// forEach calls do for 0 to count-1, each not before its due time, with bounded concurrency.
+func (s *Scenario) forEach(ctx context.Context, count, atOnce int, do func(n int), due func(n int) time.Time) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	room := make(chan struct{}, atOnce)
@@ -105,9 +105,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 // place places the n-th order.
 func (s *Scenario) place(ctx context.Context, wish simulator.OrderSpec, n int) PlacedOrder {
 	platform := s.platforms[n%len(s.platforms)]
-	basket, err := s.shelves[platform].NewBasket(wish, s.Seed, n)
+	basket, err := s.menus[platform].NewBasket(wish, s.Seed, n)
 	if err != nil {
-		s.Report.called("order", 0, 0)
+		s.Report.addCall("order", 0, 0)
 		return PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
 	}
 	return s.send(ctx, "order", platform, basket)
@@ -131,14 +131,14 @@ func (s *Scenario) send(ctx context.Context, name, platform string, basket simul
 	status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders", "Bearer "+s.Token,
 		map[string]any{"basket": basket}, &sent)
 	if len(sent) == 0 {
-		o.Message = said("the simulator", status, message)
-		s.Report.called(name, 0, 0)
+		o.Message = failureText("the simulator", status, message)
+		s.Report.addCall(name, 0, 0)
 		return o
 	}
 	o.PlatformOrderID, o.OrderID, o.Status, o.Message, o.TookMS = sent[0].ID, sent[0].HubOrder, sent[0].Status,
 		sent[0].Message, sent[0].TookMS
-	s.Report.called(name, o.Status, o.TookMS)
-	s.Report.answered(name, o.Message)
+	s.Report.addCall(name, o.Status, o.TookMS)
+	s.Report.setMessage(name, o.Message)
 	return o
 }
 
@@ -147,7 +147,7 @@ var riders = []string{"Asha Patel", "Ravi Kumar", "Ana Silva", "Tom Baker", "Lin
 // MoveRiders moves the rider of each order from the store to the door.
 func (s *Scenario) MoveRiders(ctx context.Context, orders []PlacedOrder, places int, step time.Duration) {
 	now := time.Now()
-	s.each(ctx, len(orders), maxAtOnce, func(n int) { s.moveRider(ctx, n, orders[n], places, step) },
+	s.forEach(ctx, len(orders), maxConcurrent, func(n int) { s.moveRider(ctx, n, orders[n], places, step) },
 		func(int) time.Time { return now })
 }
 
@@ -181,7 +181,7 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places i
 
 // route returns the route of an order, from the store to the customer. Unknown locations get default ones.
 func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
-	shelf := s.shelves[s.platforms[0]]
+	shelf := s.menus[s.platforms[0]]
 	if o.basket.Number == "" {
 		o.basket, _ = shelf.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
 	}
@@ -194,7 +194,7 @@ func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
 // Cancel cancels an order, as its own channel or its aggregator. If that is not simulated, the merchant cancels it.
 func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 	if o.Platform == "" {
-		o.Platform, o.PlatformOrderID = s.broughtBy(ctx, o.OrderID)
+		o.Platform, o.PlatformOrderID = s.orderPlatform(ctx, o.OrderID)
 	}
 	path, key := "/external/api/v1/orders/", s.pos
 	switch account, played := s.accounts[o.Platform]; {
@@ -205,19 +205,19 @@ func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 		status, message, _ := s.call(ctx, "", http.MethodPost,
 			account+"/orders/"+url.PathEscape(o.PlatformOrderID)+"/cancel", "Bearer "+s.Token, map[string]any{}, &sent)
 		if status != http.StatusOK {
-			sent = simulator.Sent{Message: said("the simulator", status, message)}
+			sent = simulator.Sent{Message: failureText("the simulator", status, message)}
 		}
-		s.Report.called("cancel", sent.Status, sent.TookMS)
-		s.Report.complain("cancel", sent.Status, sent.Message)
+		s.Report.addCall("cancel", sent.Status, sent.TookMS)
+		s.Report.addError("cancel", sent.Status, sent.Message)
 		return
 	}
 	s.call(ctx, "cancel", http.MethodPut, fmt.Sprintf("%s%s%d/status/", s.BaseURL, path, o.OrderID), key,
 		map[string]any{"new_status": "Cancelled", "message": "the customer changed their mind"}, nil)
 }
 
-// broughtBy returns the platform of an order, and the platform's id of it. Both are empty if the hub does not return
+// orderPlatform returns the platform of an order, and the platform's id of it. Both are empty if the hub does not return
 // them.
-func (s *Scenario) broughtBy(ctx context.Context, id int64) (platform, platformOrderID string) {
+func (s *Scenario) orderPlatform(ctx context.Context, id int64) (platform, platformOrderID string) {
 	var read struct {
 		Order struct {
 			Details struct {
@@ -239,13 +239,13 @@ func (s *Scenario) broughtBy(ctx context.Context, id int64) (platform, platformO
 func (s *Scenario) read(ctx context.Context, path string, into any) error {
 	status, message, _ := s.call(ctx, "", http.MethodGet, s.BaseURL+path, s.channel, nil, into)
 	if status != http.StatusOK {
-		return errors.New(said("the hub at "+s.BaseURL+path, status, message))
+		return errors.New(failureText("the hub at "+s.BaseURL+path, status, message))
 	}
 	return nil
 }
 
-// said describes a failed request: the response, or the lack of one.
-func said(who string, status int, message string) string {
+// failureText describes a failed request: the response, or the lack of one.
+func failureText(who string, status int, message string) string {
 	if status == 0 {
 		return message
 	}
@@ -255,21 +255,21 @@ func said(who string, status int, message string) string {
 // call sends a request, retries it when throttled, and counts it under a name.
 func (s *Scenario) call(ctx context.Context, name, method, address, authorization string, body,
 	into any) (status int, message string, took float64) {
-	for range patienceFor {
+	for range maxRetries {
 		var wait time.Duration
-		status, message, took, wait = s.once(ctx, method, address, authorization, body, into)
+		status, message, took, wait = s.callOnce(ctx, method, address, authorization, body, into)
 		if status != http.StatusTooManyRequests || !pause(ctx, wait) {
 			break
 		}
 	}
 	if name != "" {
-		s.Report.called(name, status, took)
-		s.Report.complain(name, status, message)
+		s.Report.addCall(name, status, took)
+		s.Report.addError(name, status, message)
 	}
 	return status, message, took
 }
 
-func (s *Scenario) once(ctx context.Context, method, address, authorization string, body,
+func (s *Scenario) callOnce(ctx context.Context, method, address, authorization string, body,
 	into any) (status int, message string, took float64, wait time.Duration) {
 	var content io.Reader
 	if body != nil {
@@ -310,4 +310,4 @@ func (s *Scenario) once(ctx context.Context, method, address, authorization stri
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func inTime(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+func toDuration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

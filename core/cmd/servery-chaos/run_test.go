@@ -14,40 +14,40 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// stage is the installation and everybody around it.
-type stage struct {
-	t           *testing.T
-	dir         string
-	began       time.Time
-	cluster     *cluster
-	hubs        []*hub
-	balancer    *wire
-	watching    chan struct{} // closed when the balancer's watchers are to end
-	watchers    sync.WaitGroup
-	unwatch     func()
-	aggregators *aggregators
-	pos, second *endpoint // of the business that works
-	picky       *endpoint // of the one that refuses orders of odd ids
+// chaosRun is the installation and everybody around it.
+type chaosRun struct {
+	t            *testing.T
+	dir          string
+	began        time.Time
+	cluster      *cluster
+	hubs         []*hub
+	balancer     *proxy
+	watching     chan struct{} // closed when the balancer's watchers are to end
+	watchers     sync.WaitGroup
+	stopWatching func()
+	aggregators  *aggregators
+	pos, second  *endpoint // of the business that works
+	rejecting    *endpoint // of the one that refuses orders of odd ids
 
-	who, refuser tenant
-	load         *load
-	idle         map[*hub]level
-	plugin       int // whose turn it is to be killed
+	tenant, rejectingTenant tenant
+	load                    *load
+	idle                    map[*hub]idleUsage
+	plugin                  int // whose turn it is to be killed
 
 	faults    map[string]int
 	failovers []time.Duration
 	recovery  []time.Duration
 }
 
-// level is what a hub holds while nothing is to be done.
-type level struct{ goroutines, sockets int }
+// idleUsage is what a hub holds while nothing is to be done.
+type idleUsage struct{ goroutines, sockets int }
 
-func newStage(t *testing.T) *stage {
+func newChaosRun(t *testing.T) *chaosRun {
 	t.Helper()
-	s := &stage{t: t, dir: scratch(t), began: time.Now(), faults: map[string]int{}, idle: map[*hub]level{},
+	s := &chaosRun{t: t, dir: makeRunDir(t), began: time.Now(), faults: map[string]int{}, idle: map[*hub]idleUsage{},
 		watching: make(chan struct{})}
 	program, plugins := build(t, s.dir, *length >= skewedFrom)
-	s.tell("built")
+	s.log("built")
 	s.cluster = startCluster(t, s.dir)
 	s.aggregators = newAggregators(t)
 	env := environment{
@@ -60,14 +60,14 @@ func newStage(t *testing.T) *stage {
 		"SWITCHES", "CALLBACKS", "RIDER"} {
 		env = append(env, "SERVERY_LIMIT_"+throttle+"=off")
 	}
-	s.who, s.refuser = newTenant(t, program, env), newTenant(t, program, env)
-	s.unwatch = sync.OnceFunc(func() {
+	s.tenant, s.rejectingTenant = newTenant(t, program, env), newTenant(t, program, env)
+	s.stopWatching = sync.OnceFunc(func() {
 		close(s.watching)
 		s.watchers.Wait()
 	})
 	t.Cleanup(func() {
-		s.unwatch()
-		s.tellLogs()
+		s.stopWatching()
+		s.showLogs()
 	})
 	// One does everything; the other two have what one accepts carried out by the other.
 	for n, roles := range []string{"api,worker,console", "api", "worker"} {
@@ -76,18 +76,18 @@ func newStage(t *testing.T) *stage {
 		s.hubs = append(s.hubs, h)
 		h.start()
 		h.awaitReady()
-		s.watchers.Go(func() { watch(h, s.watching) })
+		s.watchers.Go(func() { watchReadiness(h, s.watching) })
 	}
-	s.balancer = newWire(t, balance(s.hubs[:2])) // those with an API
-	s.aggregators.play(t, program, env.with("SERVERY_BASE_URL=http://"+s.balancer.address))
-	s.pos, s.second, s.picky = newEndpoint(t), newEndpoint(t), newEndpoint(t)
+	s.balancer = newProxy(t, newBalancer(s.hubs[:2])) // those with an API
+	s.aggregators.run(t, program, env.with("SERVERY_BASE_URL=http://"+s.balancer.address))
+	s.pos, s.second, s.rejecting = newEndpoint(t), newEndpoint(t), newEndpoint(t)
 	s.open()
-	s.tell("everything is up")
+	s.log("everything is up")
 	return s
 }
 
-// tell logs how far the run is.
-func (s *stage) tell(format string, args ...any) {
+// log logs how far the run is.
+func (s *chaosRun) log(format string, args ...any) {
 	s.t.Logf("%6.1f s  %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
@@ -114,20 +114,20 @@ func newTenant(t *testing.T, program string, env environment) tenant {
 }
 
 // open makes webhooks, a store and a menu, and sees what idle hubs hold.
-func (s *stage) open() {
+func (s *chaosRun) open() {
 	s.t.Helper()
 	l := &load{base: "http://" + s.balancer.address, client: http.DefaultClient}
 	for _, event := range []string{"order_placed", "order_status_update", "rider_status_update", "store_creation",
 		"inventory_update", "webhook_retry"} {
-		s.subscribe(l, s.who, event, s.pos)
+		s.subscribe(l, s.tenant, event, s.pos)
 	}
-	s.subscribe(l, s.who, "order_placed", s.second)
-	s.subscribe(l, s.refuser, "order_placed", s.picky)
-	s.subscribe(l, s.refuser, "webhook_retry", s.picky)
-	for _, who := range []tenant{s.who, s.refuser} {
+	s.subscribe(l, s.tenant, "order_placed", s.second)
+	s.subscribe(l, s.rejectingTenant, "order_placed", s.rejecting)
+	s.subscribe(l, s.rejectingTenant, "webhook_retry", s.rejecting)
+	for _, who := range []tenant{s.tenant, s.rejectingTenant} {
 		l.mustCall(s.t, storesPath, who.pos,
 			`{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","excluded_platforms":[]}]}`)
-		eventually(s.t, patience, func() error {
+		eventually(s.t, waitTimeout, func() error {
 			var store any
 			if status, err := l.send("GET", storesPath+"S-1/", who.pos, "", &store); err != nil ||
 				status != http.StatusOK {
@@ -142,15 +142,15 @@ func (s *stage) open() {
 	for _, h := range s.hubs {
 		n, err := h.goroutines()
 		require.NoError(s.t, err)
-		s.idle[h] = level{n, sockets(h.process.Process.Pid)}
+		s.idle[h] = idleUsage{n, sockets(h.process.Process.Pid)}
 	}
 }
 
-func (s *stage) subscribe(l *load, who tenant, event string, at *endpoint) {
+func (s *chaosRun) subscribe(l *load, who tenant, event string, at *endpoint) {
 	s.t.Helper()
 	var made struct{ Secret string }
 	status, err := l.send("POST", webhooksPath, who.pos,
-		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event, at.wire.address,
+		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event, at.proxy.address,
 			event), &made)
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusOK, status)
@@ -159,37 +159,37 @@ func (s *stage) subscribe(l *load, who tenant, event string, at *endpoint) {
 	at.secrets = append(slices.Clone(at.secrets), made.Secret)
 }
 
-// undone tells what hubs have still to do; nothing: the empty text.
-const undone = `SELECT coalesce(string_agg(n || ' ' || what, ', '), '') FROM (
+// pendingWork tells what hubs have still to do; nothing: the empty text.
+const pendingWork = `SELECT coalesce(string_agg(n || ' ' || what, ', '), '') FROM (
 	SELECT count(*) AS n, 'deliveries' AS what FROM delivery_queue UNION ALL SELECT count(*), 'jobs' FROM job_queue
 	UNION ALL SELECT count(*), 'calls' FROM calls WHERE state = 'waiting'
 	UNION ALL SELECT count(*), 'publications' FROM publications WHERE available_at < 'infinity') AS queues WHERE n > 0`
 
 // drain waits until the hubs have done all that there is to do.
-func (s *stage) drain() {
+func (s *chaosRun) drain() {
 	s.t.Helper()
-	eventually(s.t, 2*patience, func() error {
+	eventually(s.t, 2*waitTimeout, func() error {
 		var left string
-		if err := s.cluster.primary.Load().ask(&left, undone); err != nil || left == "" {
+		if err := s.cluster.primary.Load().query(&left, pendingWork); err != nil || left == "" {
 			return err
 		}
 		return fmt.Errorf("still to be done: %s", left)
 	})
 }
 
-// refuseSome brings orders to the business whose endpoint refuses every other.
-func (s *stage) refuseSome() {
-	s.picky.refusing.Store(true)
+// placeRejectedOrders brings orders to the business whose endpoint refuses every other.
+func (s *chaosRun) placeRejectedOrders() {
+	s.rejecting.rejecting.Store(true)
 	for n := range 10 {
-		_, placed := s.load.place(s.refuser, fmt.Sprintf("R-%d", n), "web")
+		_, placed := s.load.place(s.rejectingTenant, fmt.Sprintf("R-%d", n), "web")
 		require.True(s.t, placed)
 	}
 }
 
 // stop ends hubs and simulator as an operator would.
-func (s *stage) stop() {
+func (s *chaosRun) stop() {
 	s.t.Helper()
-	s.unwatch()
+	s.stopWatching()
 	for _, h := range s.hubs {
 		if err := h.terminate(); err != nil {
 			s.t.Error(err)
@@ -200,13 +200,13 @@ func (s *stage) stop() {
 	}
 }
 
-// tellLogs shows, after a failure, what the hubs wrote last.
-func (s *stage) tellLogs() {
+// showLogs shows, after a failure, what the hubs wrote last.
+func (s *chaosRun) showLogs() {
 	if !s.t.Failed() {
 		return
 	}
 	for _, h := range s.hubs {
-		s.t.Logf("%s wrote last:\n%s", h.name, tail(h.log))
+		s.t.Logf("%s wrote last:\n%s", h.name, lastErrors(h.log))
 	}
 	s.t.Logf("again: make chaos CHAOS_FLAGS='--for=%v --seed=%d'", *length, *seed)
 }

@@ -15,7 +15,7 @@ import (
 func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	host := d.hub.config.Host
 	d.platform("tasty", "aggregator-a", `{"brand":"harbour"}`)
 	read := func(kind string) core.Code {

@@ -30,7 +30,7 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if c.Query("dry_run") == "true" {
 		reply.Message = fmt.Sprintf("%d deliveries would be resent; send the request without dry_run to do it",
 			count)
-		return answer(c, http.StatusOK, reply)
+		return respond(c, http.StatusOK, reply)
 	}
 	job, err := choice.Job(caller.Business, count, now)
 	if err != nil {
@@ -40,5 +40,5 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	reply.Message = "deliveries are being resent; the job of this reference has the progress"
-	return answerQueued(c, job, reply)
+	return respondQueued(c, job, reply)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// stubborn is a diner whose endpoint refuses everything until it is told otherwise.
-func stubborn(t *testing.T) (d *diner, accepts *atomic.Bool) {
+// newRejectingClient is a diner whose endpoint refuses everything until it is told otherwise.
+func newRejectingClient(t *testing.T) (d *menuClient, accepts *atomic.Bool) {
 	t.Helper()
 	a := newAPI(t, unlimited)
 	a.start(t)
@@ -23,23 +23,23 @@ func stubborn(t *testing.T) (d *diner, accepts *atomic.Bool) {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	})
-	return &diner{a, t, hubtest.Business(t, a.hub.db), sink}, accepts
+	return &menuClient{a, t, hubtest.Business(t, a.hub.db), sink}, accepts
 }
 
-func (d *diner) subscribe(event core.EventType) string {
+func (d *menuClient) subscribe(event core.EventType) string {
 	d.t.Helper()
 	made := d.ok("POST", webhooksRoute,
 		fmt.Sprintf(`{"event_type":%q,"url":%q,"retrial_interval_units":"seconds"}`, event, d.sink.URL))
 	return fmt.Sprint(int64(made.body["webhook_id"].(float64)))
 }
 
-func (d *diner) deliveries(query string) []any {
+func (d *menuClient) deliveries(query string) []any {
 	d.t.Helper()
 	return d.ok("GET", deliveriesRoute+query, "").body["deliveries"].([]any)
 }
 
 func TestSampleEventIsSentOnlyToItsWebhook(t *testing.T) {
-	d, accepts := stubborn(t)
+	d, accepts := newRejectingClient(t)
 	for _, event := range core.EventTypes() {
 		d.subscribe(event)
 	}
@@ -73,14 +73,14 @@ func TestSampleEventIsSentOnlyToItsWebhook(t *testing.T) {
 }
 
 func TestRealEventHasNoTestHeader(t *testing.T) {
-	d := newDiner(t, unlimited)
+	d := newMenuClient(t, unlimited)
 	d.ok("POST", storesRoute, oneStore)
-	d.await(2)
+	d.awaitCallback(2)
 	require.Empty(t, d.sink.Arrivals()[1].Header.Values("X-Event-Test"))
 }
 
 func TestBulkResendThroughTheAPI(t *testing.T) {
-	d, accepts := stubborn(t)
+	d, accepts := newRejectingClient(t)
 	id := d.subscribe(core.StoreCreation)
 	for range 3 {
 		d.ok("POST", webhooksRoute+id+"/test/", "")
@@ -101,7 +101,7 @@ func TestBulkResendThroughTheAPI(t *testing.T) {
 	require.Equal(t, 0.0, d.ok("POST", retry+"?dry_run=true", `{"filter":{}}`).body["count"], "none has failed")
 
 	accepts.Store(true)
-	done := func(answer answered) func() bool {
+	done := func(answer apiResponse) func() bool {
 		return func() bool {
 			return d.ok("GET", "/external/api/v1/jobs/"+answer.body["reference"].(string)+"/",
 				"").body["state"] == "done"

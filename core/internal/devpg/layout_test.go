@@ -17,12 +17,12 @@ func TestUnreadableDataDirMovesTheCluster(t *testing.T) {
 	}
 	parent, fallback := dataDir(t), dataDir(t)
 	require.NoError(t, os.Chmod(parent, 0o700))
-	cfg := fast(filepath.Join(parent, ".servery"))
+	cfg := fastConfig(filepath.Join(parent, ".servery"))
 	cfg.machine = thisMachine()
 	cfg.machine.fallbackRoot = fallback
 
 	first := start(t, cfg)
-	assert.True(t, strings.HasPrefix(first.at.cluster(), fallback+"/servery-"), first.at.cluster())
+	assert.True(t, strings.HasPrefix(first.layout.cluster(), fallback+"/servery-"), first.layout.cluster())
 	assert.NoDirExists(t, filepath.Join(parent, ".servery", "postgres"))
 	second := start(t, cfg)
 	assert.Equal(t, first.Socket(), second.Socket())
@@ -31,19 +31,19 @@ func TestUnreadableDataDirMovesTheCluster(t *testing.T) {
 
 	require.NoError(t, os.Chmod(parent, 0o755))
 	third := start(t, cfg)
-	assert.Equal(t, first.at.cluster(), third.at.cluster(), "an existing cluster is not left behind")
+	assert.Equal(t, first.layout.cluster(), third.layout.cluster(), "an existing cluster is not left behind")
 }
 
 func TestJoinUnderAnotherTempDir(t *testing.T) {
 	dir, temp := dataDir(t), dataDir(t)
-	first := start(t, fast(dir))
+	first := start(t, fastConfig(dir))
 	t.Setenv("TMPDIR", temp)
-	second := start(t, fast(dir))
+	second := start(t, fastConfig(dir))
 	assert.Equal(t, first.Socket(), second.Socket())
 }
 
 func TestSocketPathStaysShort(t *testing.T) {
-	at := place{data: "/x", owner: account{uid: 4294967294}}
+	at := layout{data: "/x", owner: account{uid: 4294967294}}
 	t.Setenv("TMPDIR", "/"+strings.Repeat("long/", 30))
 	assert.True(t, strings.HasPrefix(at.socketDir(), "/tmp/servery-"))
 	t.Setenv("TMPDIR", "relative")

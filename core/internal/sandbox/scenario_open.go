@@ -41,7 +41,7 @@ type Scenario struct {
 	channel   string
 	store     store.Effective
 	platforms []string
-	shelves   map[string]simulator.Menu
+	menus     map[string]simulator.Menu
 	accounts  map[string]string // platform to its account's URL in the simulator's admin API; own channels have none
 }
 
@@ -61,12 +61,12 @@ func Open(ctx context.Context, o Options, a access.Access, db *postgres.DB) (*Sc
 	o.Business = int64(business)
 	o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 	s := &Scenario{
-		Options: o, Report: &Report{calls: map[string]*callTimes{}},
-		shelves: map[string]simulator.Menu{}, accounts: map[string]string{},
+		Options: o, Report: &Report{calls: map[string]*callStats{}},
+		menus: map[string]simulator.Menu{}, accounts: map[string]string{},
 		client: &http.Client{Timeout: 30 * time.Second,
-			Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute}},
+			Transport: &http.Transport{MaxIdleConnsPerHost: maxConcurrent, IdleConnTimeout: time.Minute}},
 	}
-	if err := s.takeKeys(ctx, a); err != nil {
+	if err := s.loadKeys(ctx, a); err != nil {
 		return nil, err
 	}
 	if err := s.findPlatforms(ctx, db); err != nil {
@@ -78,8 +78,8 @@ func Open(ctx context.Context, o Options, a access.Access, db *postgres.DB) (*Sc
 // Close closes idle connections.
 func (s *Scenario) Close() { s.client.CloseIdleConnections() }
 
-// takeKeys uses the stored keys, or creates new ones.
-func (s *Scenario) takeKeys(ctx context.Context, a access.Access) error {
+// loadKeys uses the stored keys, or creates new ones.
+func (s *Scenario) loadKeys(ctx context.Context, a access.Access) error {
 	business := core.BusinessID(s.Business)
 	file := filepath.Join(s.DataDir, fmt.Sprintf("simulate-%d.json", s.Business))
 	var keys keys

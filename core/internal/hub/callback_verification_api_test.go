@@ -19,7 +19,7 @@ import (
 func TestSignedAggregatorRequestNeedsNoKey(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	neighbour := hubtest.Business(t, d.hub.db)
 	for business, secret := range map[core.BusinessID]string{d.tenant.ID: "ours", neighbour.ID: "theirs"} {
 		require.NoError(t, platforms.New(d.hub.db).Set(t.Context(), business,
@@ -32,7 +32,7 @@ func TestSignedAggregatorRequestNeedsNoKey(t *testing.T) {
 		`"delivered_by":"merchant",
 		"customer":{"name":"Ann","phone":"4155550100"},"lines":[{"sku":"dal","name":"Dal","qty":1,` +
 		`"unit_price":"9.50"}],"payments":[]}}`
-	call := func(business any, platform, signature string) answered {
+	call := func(business any, platform, signature string) apiResponse {
 		return d.do(t, request{method: "POST",
 			path: fmt.Sprintf("/channel/api/v1/%s/callback/orders/?business=%v", platform, business), body: order,
 			headers: map[string]string{"X-Signature": signature}})
