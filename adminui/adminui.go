@@ -40,7 +40,7 @@ type Database interface {
 	jobs.Reader
 	jobs.Rerunner
 	webhooks.Reader
-	webhooks.Switcher
+	webhooks.Updater
 	webhooks.Recorder
 	deliveries.Bodies
 	deliveries.Resender
@@ -85,7 +85,7 @@ type Config struct {
 	Stores     stores.Reader
 	Menus      history.Menus
 	Checklist  checklist.Reader
-	Sandbox    sandbox.Playground
+	Sandbox    sandbox.Runner
 	BaseURL    string         // of the hub as people reach it; "" as their requests come
 	Proxies    []netip.Prefix // whose X-Forwarded-For is believed
 	Memory     *limit.Memory  // for forms; nil: no bound
@@ -119,7 +119,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		users.Pages{Users: db, Accounts: config.Accounts, BaseURL: config.BaseURL}.Page(),
 		trail.HubPage(),
 		start.BusinessPage(),
-		webhooks.Pages{Webhooks: db, Switcher: db, Recorder: db, Counts: db, Deliveries: sent,
+		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: sent,
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
 		deliveries.Pages{Deliveries: sent, Bodies: db, Resender: db, Trail: db}.Page(),
 		orders.Pages{Orders: config.Orders, Lister: db, Timeline: db, Notifier: db}.Page(),
@@ -132,7 +132,7 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 		settings.Pages{Platforms: db, Keys: db, Monitoring: db, Listing: db, Aliases: db, Plugins: config.Plugins,
 			BaseURL: config.BaseURL, Clock: config.Clock}.Page(),
 		checklist.Pages{Facts: config.Checklist, BaseURL: config.BaseURL}.Page(),
-		sandbox.Pages{Playground: config.Sandbox}.Page(),
+		sandbox.Pages{Runner: config.Sandbox}.Page(),
 		trail.Page(),
 	}
 }

@@ -22,31 +22,31 @@ import (
 
 const password = "correct horse battery"
 
-// consoleOf is the console of the fake hub.
-func consoleOf(f *fake) *adminui.Console {
-	return adminui.New(adminui.Config{Accounts: accountsOf(f), Provider: f.provider, Database: f, Deliveries: f,
-		Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f},
-		Stores: storeReader{f}, Menus: past{f}, Checklist: progress{f}, Sandbox: sandboxed{f}, Clock: stillClock{},
+// newConsole is the console of the fake hub.
+func newConsole(f *fake) *adminui.Console {
+	return adminui.New(adminui.Config{Accounts: newAccounts(f), Provider: f.provider, Database: f, Deliveries: f,
+		Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publicationReader{f},
+		Stores: storeReader{f}, Menus: menuHistory{f}, Checklist: checklistReader{f}, Sandbox: sandboxStub{f}, Clock: fixedClock{},
 		Log: slog.New(slog.DiscardHandler)})
 }
 
-func accountsOf(f *fake) access.Accounts {
-	return access.Accounts{Users: f, Sessions: f, Attempts: f, Clock: stillClock{}}
+func newAccounts(f *fake) access.Accounts {
+	return access.Accounts{Users: f, Sessions: f, Attempts: f, Clock: fixedClock{}}
 }
 
-// served serves a console over the fake hub, whose users' passwords are all the same.
-func served(t *testing.T, f *fake) string {
+// serveConsole serves a console over the fake hub, whose users' passwords are all the same.
+func serveConsole(t *testing.T, f *fake) string {
 	t.Helper()
-	_, err := accountsOf(f).UseLink(context.Background(), "any", password, "")
+	_, err := newAccounts(f).UseLink(context.Background(), "any", password, "")
 	require.NoError(t, err)
 	for i := range f.users {
 		f.users[i].Password = f.users[0].Password
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
-	c := consoleOf(f)
+	c := newConsole(f)
 	assets.Mount(app)
 	app.Get(shell.LivePath+"*", func(c *fiber.Ctx) error {
-		if f.deaf.Load() {
+		if f.streamsDown.Load() {
 			return c.SendStatus(503)
 		}
 		return c.Next()
@@ -61,8 +61,8 @@ func served(t *testing.T, f *fake) string {
 	return base
 }
 
-// enter signs in by the form, without a script.
-func enter(t *testing.T, browser *browsertest.Browser, base, email string) {
+// signIn signs in by the form, without a script.
+func signIn(t *testing.T, browser *browsertest.Browser, base, email string) {
 	t.Helper()
 	view := browsertest.Views()[0]
 	view.NoScript = true
@@ -79,17 +79,17 @@ func enter(t *testing.T, browser *browsertest.Browser, base, email string) {
 
 func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	whole, none, broken := full(), empty(), full()
+	whole, none, broken := fullHub(), emptyHub(), fullHub()
 	none.sessions, broken.sessions = whole.sessions, whole.sessions // one sign-in opens all three
 	none.mu, broken.mu = whole.mu, whole.mu
-	wholeBase, noneBase, brokenBase := served(t, whole), served(t, none), served(t, broken)
-	enter(t, browser, wholeBase, "sam@example.com") // the cookie is the host's, whatever the port
+	wholeBase, noneBase, brokenBase := serveConsole(t, whole), serveConsole(t, none), serveConsole(t, broken)
+	signIn(t, browser, wholeBase, "sam@example.com") // the cookie is the host's, whatever the port
 	broken.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
 	views := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]} // both widths and both colour schemes
 	for _, hub := range []struct {
 		name, base string
 		pages      map[string]string
-	}{{"full", wholeBase, every(t, whole)}, {"empty", noneBase, every(t, none)},
+	}{{"full", wholeBase, allPages(t, whole)}, {"empty", noneBase, allPages(t, none)},
 		{"error", brokenBase, map[string]string{"overview": "", "jobs": "b/7/jobs/", "orders": "b/7/orders/",
 			"plugins": "plugins/", "settings": "b/7/settings/"}}} {
 		for name, path := range hub.pages {
@@ -97,35 +97,35 @@ func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 				t.Parallel()
 				page := browser.Open(t, hub.base+shell.Root+path, browsertest.Views()[0])
 				if hub.name == "error" || name == "missing" || name == "history-item-none" {
-					page.Allow("Failed to load resource") // the browser tells the status
+					page.Ignore("Failed to load resource") // the browser tells the status
 				}
-				page.EachView(t, "console-"+hub.name+"-"+name, views...)
+				page.CheckViews(t, "console-"+hub.name+"-"+name, views...)
 			})
 		}
 	}
 }
 
-// vouching stands for an identity provider.
-type vouching struct{ signin.Provider }
+// providerStub stands for an identity provider.
+type providerStub struct{ signin.Provider }
 
 func TestSignInPagesPassBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	vouched := empty()
-	vouched.provider = vouching{}
-	base, other := served(t, empty()), served(t, vouched)
+	vouched := emptyHub()
+	vouched.provider = providerStub{}
+	base, other := serveConsole(t, emptyHub()), serveConsole(t, vouched)
 	for name, address := range map[string]string{"sign-in": base + shell.SignInPath,
 		"welcome": base + shell.WelcomePath + "?link=x", "provider": other + shell.SignInPath} {
 		t.Run(name, func(t *testing.T) {
-			browser.Open(t, address, browsertest.Views()[0]).EachView(t, "console-public-"+name, browsertest.Views()...)
+			browser.Open(t, address, browsertest.Views()[0]).CheckViews(t, "console-public-"+name, browsertest.Views()...)
 		})
 	}
 }
 
 func TestPagesRefreshUnlessRowsAreSelected(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	change := func(words string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -139,7 +139,7 @@ func TestPagesRefreshUnlessRowsAreSelected(t *testing.T) {
 	page.Do(t, chromedp.Click(chromedp.CSS("tbody tr:nth-child(2) input[type=checkbox]")))
 	change("second")
 	page.Wait(t, `!document.querySelector("[data-paused]").hidden`)
-	assert.NotContains(t, told(t, page), "second")
+	assert.NotContains(t, mainText(t, page), "second")
 	page.Do(t, chromedp.Click(chromedp.CSS("tbody tr:nth-child(2) input[type=checkbox]")))
 	page.Wait(t, `document.querySelector("main").innerText.includes("second")`)
 	assert.Empty(t, page.Problems())
@@ -147,9 +147,9 @@ func TestPagesRefreshUnlessRowsAreSelected(t *testing.T) {
 
 func TestConsoleWorksByKeyboardAlone(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/webhooks/3/", browsertest.Views()[0])
 	var seen []string
 	for range 60 {

@@ -17,26 +17,26 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// shelf is what the fake hub has of orders, plugins and platforms.
-type shelf struct {
-	orders    []console.Order
-	records   map[int64]order.Record
-	told      []webhook.DeliveryRecord // of every order
-	calls     []console.Call           // of the first order
-	place     console.RiderPlace
-	plugins   []console.Plugin
-	platforms []console.PlatformSettings
-	published []publish.Publication
-	refused   []console.RefusedOrder
+// hubSamples is what the fake hub has of orders, plugins and platforms.
+type hubSamples struct {
+	orders          []console.Order
+	records         map[int64]order.Record
+	orderDeliveries []webhook.DeliveryRecord // of every order
+	calls           []console.Call           // of the first order
+	riderLocation   console.RiderLocation
+	plugins         []console.Plugin
+	platforms       []console.PlatformSettings
+	published       []publish.Publication
+	refused         []console.RejectedOrder
 }
 
-func (f *fake) RefusedOrders(_ context.Context, _ core.BusinessID,
-	filter console.RefusedFilter) ([]console.RefusedOrder, int, error) {
-	return take(f.refused, filter.Limit), len(f.refused), f.broken
+func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
+	filter console.RejectedFilter) ([]console.RejectedOrder, int, error) {
+	return firstN(f.refused, filter.Limit), len(f.refused), f.broken
 }
 
 func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {
-	return take(f.orders, filter.Limit), f.broken
+	return firstN(f.orders, filter.Limit), f.broken
 }
 
 // orderReader reads orders of the fake.
@@ -46,18 +46,18 @@ func (f orderReader) Get(_ context.Context, _ core.BusinessID, _ string, id int6
 	if record, known := f.records[id]; known {
 		return record, nil
 	}
-	return order.Record{}, missing()
+	return order.Record{}, notFound()
 }
 
 func (f *fake) DeliveriesOfOrder(context.Context, core.BusinessID, int64) ([]webhook.DeliveryRecord, error) {
-	return f.told, nil
+	return f.orderDeliveries, nil
 }
 
 func (f *fake) CallsOfStore(_ context.Context, _ core.BusinessID, id int64, _ int) ([]console.Call, error) {
 	if id != 1040 {
 		return nil, f.broken
 	}
-	return f.toldStore, f.broken
+	return f.storeCalls, f.broken
 }
 
 func (f *fake) CallsOfOrder(_ context.Context, _ core.BusinessID, id int64) ([]console.Call, error) {
@@ -67,20 +67,20 @@ func (f *fake) CallsOfOrder(_ context.Context, _ core.BusinessID, id int64) ([]c
 	return f.calls, nil
 }
 
-func (f *fake) RiderPlace(context.Context, core.BusinessID, int64) (console.RiderPlace, error) {
-	if f.place.SeenAt.IsZero() {
-		return f.place, missing()
+func (f *fake) RiderLocation(context.Context, core.BusinessID, int64) (console.RiderLocation, error) {
+	if f.riderLocation.ReceivedAt.IsZero() {
+		return f.riderLocation, notFound()
 	}
-	return f.place, nil
+	return f.riderLocation, nil
 }
 
-func (f *fake) ItemOf(_ context.Context, _ core.BusinessID, ref string) (int64, error) {
+func (f *fake) ItemID(_ context.Context, _ core.BusinessID, ref string) (int64, error) {
 	for _, i := range f.items {
 		if i.RefID == ref {
 			return i.ID, nil
 		}
 	}
-	return 0, missing()
+	return 0, notFound()
 }
 
 // pluginReader reads plugins of the fake.
@@ -99,7 +99,7 @@ func (pluginReader) CheckSettings(_ context.Context, _ string, _ core.BusinessID
 
 func (pluginReader) CheckAddress(context.Context, string, string, string) error { return nil }
 
-func (f *fake) WantPlugin(_ context.Context, _ string, _ console.PluginWish, change access.Change) error {
+func (f *fake) RequestPluginAction(_ context.Context, _ string, _ console.PluginAction, change access.Change) error {
 	f.done = append(f.done, change)
 	return nil
 }
@@ -120,7 +120,7 @@ func (f *fake) DefaultListing(context.Context, core.BusinessID) (store.DefaultLi
 
 func (f *fake) SetDefaultListing(_ context.Context, _ core.BusinessID, _, _ store.DefaultListing,
 	change access.Change) error {
-	f.did(change)
+	f.recordChange(change)
 	return nil
 }
 
@@ -128,17 +128,17 @@ func (f *fake) AddAlias(_ context.Context, _ core.BusinessID, alias, _ string, _
 	if wrong := core.CheckAlias(alias); wrong != "" {
 		return core.Errorf(core.Invalid, "the alias %s", wrong)
 	}
-	f.did(change)
+	f.recordChange(change)
 	return nil
 }
 
 func (f *fake) SendAlias(_ context.Context, _ core.BusinessID, _ string, _ bool, change access.Change) error {
-	f.did(change)
+	f.recordChange(change)
 	return nil
 }
 
 func (f *fake) RemoveAlias(_ context.Context, _ core.BusinessID, _ string, change access.Change) error {
-	f.did(change)
+	f.recordChange(change)
 	return nil
 }
 
@@ -152,9 +152,9 @@ func (f *fake) DropCallbackKeys(_ context.Context, _ core.BusinessID, _ string, 
 	return nil
 }
 
-// stocked fills the shelf with everything that a page can show.
-func stocked() shelf {
-	s := shelf{records: map[int64]order.Record{}}
+// newHubSamples fills the shelf with everything that a page can show.
+func newHubSamples() hubSamples {
+	s := hubSamples{records: map[int64]order.Record{}}
 	for n, o := range []console.Order{
 		{ID: 10412, Platform: "aggregator-a", PlatformOrderID: "AGG-88120-4417", State: "Acknowledged",
 			Rider: "AT-STORE", Flags: 2, StoreName: "Market Street", StoreRef: "S-17"},
@@ -164,26 +164,26 @@ func stocked() shelf {
 		{ID: 10409, Platform: "app", PlatformOrderID: strings.Repeat("9", 120), State: "Cancelled",
 			StoreName: "Market Street", StoreRef: "S-17"},
 	} {
-		o.StoreID, o.Placed, o.Updated = 1040, before(30+40*n), before(12+40*n)
+		o.StoreID, o.Placed, o.Updated = 1040, minutesAgo(30+40*n), minutesAgo(12+40*n)
 		s.orders = append(s.orders, o)
 		s.records[o.ID] = sampleOrder(o)
 	}
-	s.told = []webhook.DeliveryRecord{
-		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders",
-			State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
-		{ID: id(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks",
-			State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503", CreatedAt: before(30)},
-		{ID: id(20), EventType: "order_status_update", WebhookID: 3,
+	s.orderDeliveries = []webhook.DeliveryRecord{
+		{ID: idAt(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders",
+			State: webhook.Delivered, Attempts: 2, CreatedAt: minutesAgo(30), FinishedAt: minutesAgo(29)},
+		{ID: idAt(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks",
+			State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503", CreatedAt: minutesAgo(30)},
+		{ID: idAt(20), EventType: "order_status_update", WebhookID: 3,
 			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6,
-			LastError: "the server responded with 503", CreatedAt: before(20)}}
+			LastError: "the server responded with 503", CreatedAt: minutesAgo(20)}}
 	s.calls = sampleCalls()
-	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
-		Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300),
-		Last: before(4)},
+	s.refused = []console.RejectedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
+		Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: minutesAgo(300),
+		Last: minutesAgo(4)},
 		{Platform: "aggregator-a", PlatformOrderID: hostile, Store: hostile, Reason: long + hostile, Times: 1,
-			First: before(50), Last: before(50), OrderID: 10412},
-		{Reason: "the body is not valid JSON", Times: 2, First: before(70), Last: before(60)}}
-	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), State: "failed",
+			First: minutesAgo(50), Last: minutesAgo(50), OrderID: 10412},
+		{Reason: "the body is not valid JSON", Times: 2, First: minutesAgo(70), Last: minutesAgo(60)}}
+	s.riderLocation = console.RiderLocation{Latitude: "12.9716", Longitude: "77.5946", ReceivedAt: minutesAgo(1), State: "failed",
 		Message: "the aggregator responded with 401 Unauthorized: " + long}
 	s.plugins = samplePlugins()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
@@ -192,9 +192,9 @@ func stocked() shelf {
 		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"},
 			Settings:  []byte(`{"nutrition":"required"}`),
 			Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
-			Secrets:   map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)},
-			Version:   strings.Repeat("a", 32),
-			RefusedAt: before(3), Refused: "the header x-signature is not right",
+			Secrets:   map[string]time.Time{"api_key": minutesAgo(3000)}, Keys: []time.Time{minutesAgo(20), minutesAgo(9000)},
+			Version:    strings.Repeat("a", 32),
+			RejectedAt: minutesAgo(3), Rejection: "the header x-signature is not right",
 			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", InEvents: true},
 				{Alias: hostile + long, Platform: "tasty-eats"}}},
 		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`),
@@ -220,8 +220,8 @@ func sampleOrder(o console.Order) order.Record {
 	}
 	if o.Rider != "" {
 		rider := order.Rider{Name: "Asha " + strings.ReplaceAll(hostile, `"`, ""), Phone: "5550100"}
-		r.RiderHistory = order.RiderHistory{{Status: order.Assigned, At: before(15).UnixMilli(), Rider: rider, Actor: "key:pos"},
-			{Status: order.RiderStatus(o.Rider), At: before(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
+		r.RiderHistory = order.RiderHistory{{Status: order.Assigned, At: minutesAgo(15).UnixMilli(), Rider: rider, Actor: "key:pos"},
+			{Status: order.RiderStatus(o.Rider), At: minutesAgo(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
 	}
 	r.Relay = fmt.Appendf(nil,
 		`{"customer":{"name":%q,"phone":"5550142"},"order":{"details":{"id":%d,"channel":%q,"created":%d,`+
@@ -234,41 +234,41 @@ func sampleOrder(o console.Order) order.Record {
 
 func sampleCalls() []console.Call {
 	attempt := func(n, status int, wrong string) console.CallAttempt {
-		return console.CallAttempt{N: n, StartedAt: before(15), Method: "POST",
+		return console.CallAttempt{N: n, StartedAt: minutesAgo(15), Method: "POST",
 			URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status,
-			ErrorClass: wrong, Error: wrong, Took: 84 * time.Millisecond,
+			ErrorClass: wrong, Error: wrong, Duration: 84 * time.Millisecond,
 			RequestHeaders:  map[string]string{"X-Key": "••••••", "Content-Type": "application/json"},
 			RequestBody:     []byte(`{"status":"ASSIGNED"}`),
 			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
 	}
 	return []console.Call{
-		{ID: id(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
-			State: "done", CreatedAt: before(15), FinishedAt: before(14),
+		{ID: idAt(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
+			State: "done", CreatedAt: minutesAgo(15), FinishedAt: minutesAgo(14),
 			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator responded with 500 Internal Server Error"),
 				attempt(2, 200, "")}},
-		{ID: id(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
-			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long, CreatedAt: before(9),
+		{ID: idAt(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
+			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long, CreatedAt: minutesAgo(9),
 			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator responded with 400 Bad Request")}},
-		{ID: id(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
-			State: "done", Result: "+1 415 555 0199", CreatedAt: before(8)},
-		{ID: id(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),
-			State: "pending", CreatedAt: before(7)}}
+		{ID: idAt(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
+			State: "done", Result: "+1 415 555 0199", CreatedAt: minutesAgo(8)},
+		{ID: idAt(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),
+			State: "pending", CreatedAt: minutesAgo(7)}}
 }
 
 func samplePlugins() []console.Plugin {
-	calls := []console.PluginCall{{Name: "Menu.CheckItems", Count: 8812, Failed: 3, Took: 31 * time.Second,
+	calls := []console.PluginCall{{Name: "Menu.CheckItems", Count: 8812, Failed: 3, TotalTime: 31 * time.Second,
 		Slowest: 410 * time.Millisecond},
-		{Name: "Riders.PlanStatus", Count: 120, Took: 90 * time.Millisecond, Slowest: 4 * time.Millisecond}}
+		{Name: "Riders.PlanStatus", Count: 120, TotalTime: 90 * time.Millisecond, Slowest: 4 * time.Millisecond}}
 	hub := func(state string) console.PluginHub {
-		return console.PluginHub{Hub: id(900), At: before(0), Version: "1.4.0", State: state, InFlight: 2,
+		return console.PluginHub{Hub: idAt(900), At: minutesAgo(0), Version: "1.4.0", State: state, InFlight: 2,
 			Memory: 31 << 20, Calls: calls}
 	}
 	return []console.Plugin{
 		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32),
-			State: "ready", Since: before(600), Starts: 3, ToldAt: before(4),
+			State: "ready", Since: minutesAgo(600), Starts: 3, ReportedAt: minutesAgo(4),
 			Hubs: []console.PluginHub{hub("ready"), hub("degraded")},
-			Faults: []console.PluginFault{{At: before(800), Text: "its process exited (signal: killed) " + hostile,
-				Ended: true}, {At: before(900), Text: "Menu.CheckItems: no response in time"}}, Findings: 41,
+			Faults: []console.PluginFault{{At: minutesAgo(800), Text: "its process exited (signal: killed) " + hostile,
+				Ended: true}, {At: minutesAgo(900), Text: "Menu.CheckItems: no response in time"}}, Findings: 41,
 			Log: []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") +
 				`","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
 			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"},
@@ -285,18 +285,18 @@ func samplePlugins() []console.Plugin {
 					Hosts: []string{"*.aggregator-a.example", "localhost"}}},
 				Secrets: []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"},
 					{Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},
-		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: before(60), Starts: 1,
+		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: minutesAgo(60), Starts: 1,
 			About: console.PluginAbout{Name: "Aggregator B"}},
-		{ID: "aggregator-c", Enabled: true, Version: "2.0.0", State: "quarantined", Since: before(12), Starts: 6,
+		{ID: "aggregator-c", Enabled: true, Version: "2.0.0", State: "quarantined", Since: minutesAgo(12), Starts: 6,
 			Hubs:   []console.PluginHub{hub("quarantined")},
-			Faults: []console.PluginFault{{At: before(12), Text: "it did not get ready in time", Ended: true}}},
+			Faults: []console.PluginFault{{At: minutesAgo(12), Text: "it did not get ready in time", Ended: true}}},
 		{ID: "aggregator-d", Enabled: true}}
 }
 
-// progress is how far the fake's integration is.
-type progress struct{ *fake }
+// checklistReader is how far the fake's integration is.
+type checklistReader struct{ *fake }
 
-func (f progress) Facts(context.Context, core.BusinessID) (checklist.Facts, error) {
+func (f checklistReader) Facts(context.Context, core.BusinessID) (checklist.Facts, error) {
 	if len(f.jobs) == 0 {
 		return checklist.Facts{}, f.broken
 	}
@@ -304,46 +304,46 @@ func (f progress) Facts(context.Context, core.BusinessID) (checklist.Facts, erro
 		Store: hostile, Item: long, Platform: hostile, Order: 10410}, f.broken
 }
 
-// sandboxed plays scenarios of the fake, where it has anything.
-type sandboxed struct{ *fake }
+// sandboxStub plays scenarios of the fake, where it has anything.
+type sandboxStub struct{ *fake }
 
-func (f sandboxed) Simulated(context.Context, core.BusinessID) ([]string, error) {
-	return take([]string{"aggregator-a", long}, 2*min(len(f.jobs), 1)), f.broken
+func (f sandboxStub) SimulatedPlatforms(context.Context, core.BusinessID) ([]string, error) {
+	return firstN([]string{"aggregator-a", long}, 2*min(len(f.jobs), 1)), f.broken
 }
 
-func (f sandboxed) Play(_ context.Context, _ core.BusinessID, s console.Scenario, change access.Change) error {
+func (f sandboxStub) StartScenario(_ context.Context, _ core.BusinessID, s console.Scenario, change access.Change) error {
 	f.done = append(f.done, change)
 	return s.Check()
 }
 
-func (f sandboxed) Faults(context.Context, core.BusinessID) ([]console.Fault, error) {
+func (f sandboxStub) Faults(context.Context, core.BusinessID) ([]console.Fault, error) {
 	return []console.Fault{{Kind: "fail", Platform: long, Call: "rider_status", Status: 503, Probability: 0.25, Seed: 7,
-			Until: before(-4), Hits: 1200}, {Kind: "hang", Foreign: true}, {Kind: "delay", Delay: 2 * time.Second}},
+			Until: minutesAgo(-4), Hits: 1200}, {Kind: "hang", Global: true}, {Kind: "delay", Delay: 2 * time.Second}},
 		f.broken
 }
 
-func (f sandboxed) SwitchFault(_ context.Context, _ core.BusinessID, _ console.Fault, change access.Change) error {
+func (f sandboxStub) InjectFault(_ context.Context, _ core.BusinessID, _ console.Fault, change access.Change) error {
 	f.done = append(f.done, change)
 	return nil
 }
 
-func (f sandboxed) ClearFaults(ctx context.Context, business core.BusinessID, change access.Change) error {
-	return f.SwitchFault(ctx, business, console.Fault{}, change)
+func (f sandboxStub) ClearFaults(ctx context.Context, business core.BusinessID, change access.Change) error {
+	return f.InjectFault(ctx, business, console.Fault{}, change)
 }
 
-func (f sandboxed) Latest(context.Context, core.BusinessID) (console.Played, bool, error) {
-	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000,
-		Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1),
+func (f sandboxStub) LatestRun(context.Context, core.BusinessID) (console.ScenarioRun, bool, error) {
+	return console.ScenarioRun{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000,
+		Rate: 200, Seed: 7}, RequestedBy: "user:" + hostile, StartedAt: minutesAgo(1),
 		Failure: "3 of 12000 calls failed, the first with: " + hostile,
-		Calls: []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond,
+		Calls: []console.ScenarioCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond,
 			P99: 41 * time.Millisecond}},
-		Arrivals: console.Arrivals{Orders: 11200, Known: 12, Arrived: 11000, Failed: 2, Waiting: 198, Retried: 6,
+		Deliveries: console.ScenarioDeliveries{NewOrders: 11200, KnownOrders: 12, Delivered: 11000, Failed: 2, Waiting: 198, Retried: 6,
 			P50: 4 * time.Millisecond, P99: 180 * time.Millisecond}}, len(f.jobs) > 0, nil
 }
 
-// publications reads what the fake has published.
-type publications struct{ *fake }
+// publicationReader reads what the fake has published.
+type publicationReader struct{ *fake }
 
-func (f publications) List(_ context.Context, _ core.BusinessID, filter publish.Filter) ([]publish.Publication, error) {
-	return take(f.published, filter.Limit), nil
+func (f publicationReader) List(_ context.Context, _ core.BusinessID, filter publish.Filter) ([]publish.Publication, error) {
+	return firstN(f.published, filter.Limit), nil
 }

@@ -13,7 +13,7 @@ func (f *fake) UserByEmail(_ context.Context, email string) (access.User, error)
 			return u, nil
 		}
 	}
-	return access.User{}, missing()
+	return access.User{}, notFound()
 }
 
 func (f *fake) CreateUser(_ context.Context, user access.User, _ access.Change) (access.User, error) {
@@ -27,7 +27,7 @@ func (f *fake) ChangeUser(_ context.Context, id int64, decide func(*access.User)
 			return err
 		}
 	}
-	return missing()
+	return notFound()
 }
 
 func (f *fake) SessionUser(ctx context.Context, hash []byte) (access.Session, access.User, error) {
@@ -35,7 +35,7 @@ func (f *fake) SessionUser(ctx context.Context, hash []byte) (access.Session, ac
 	user, found := f.sessions[string(hash)]
 	f.mu.Unlock()
 	if !found {
-		return access.Session{}, access.User{}, missing()
+		return access.Session{}, access.User{}, notFound()
 	}
 	u, err := f.UserByID(ctx, user)
 	return access.Session{Hash: hash, User: user, CreatedAt: noon, SeenAt: noon}, u, err

@@ -20,15 +20,15 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// stillClock stands still at noon.
-type stillClock struct{}
+// fixedClock stands still at noon.
+type fixedClock struct{}
 
-func (stillClock) Now() time.Time                          { return noon }
-func (stillClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
-func missing() error                                       { return core.Errorf(core.NotFound, "none") }
-func before(minutes int) time.Time                         { return noon.Add(-time.Duration(minutes) * time.Minute) }
-func id(minutes int) core.ID                               { return core.NewID(before(minutes)) }
-func take[T any](list []T, limit int) []T                  { return list[:min(len(list), limit)] }
+func (fixedClock) Now() time.Time                          { return noon }
+func (fixedClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func notFound() error                                      { return core.Errorf(core.NotFound, "none") }
+func minutesAgo(minutes int) time.Time                     { return noon.Add(-time.Duration(minutes) * time.Minute) }
+func idAt(minutes int) core.ID                             { return core.NewID(minutesAgo(minutes)) }
+func firstN[T any](list []T, limit int) []T                { return list[:min(len(list), limit)] }
 func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 	for _, one := range list {
 		b = b || one == business
@@ -38,31 +38,31 @@ func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 
 // fake is the hub as the pages see it, in memory.
 type fake struct {
-	mu         *sync.Mutex
-	broken     error
-	businesses []core.Business
-	endpoints  []console.Endpoint
-	counts     []console.Count
-	figures    console.Figures
-	jobs       []console.JobDetail
-	deliveries []webhook.DeliveryRecord
-	attempts   []webhook.AttemptRecord
-	stores     []store.Stored
-	items      []console.ItemDetail
-	keys       []console.Key
-	users      []access.User
-	audit      []console.Entry
-	hits       []console.Hit
-	notices    console.Notices
-	week       console.RefusedWeek
-	toldStore  []console.Call // of store 1040
-	provider   signin.Provider
-	done       []access.Change
-	changes    int
-	others     []core.Platform
-	deaf       atomic.Bool // pages cannot follow it
-	sessions   map[string]int64
-	shelf
+	mu            *sync.Mutex
+	broken        error
+	businesses    []core.Business
+	endpoints     []console.Endpoint
+	counts        []console.Count
+	figures       console.Figures
+	jobs          []console.JobDetail
+	deliveries    []webhook.DeliveryRecord
+	attempts      []webhook.AttemptRecord
+	stores        []store.Stored
+	items         []console.ItemDetail
+	keys          []console.Key
+	users         []access.User
+	audit         []console.Entry
+	hits          []console.Hit
+	notices       console.Notices
+	week          console.FailureWeek
+	storeCalls    []console.Call // of store 1040
+	provider      signin.Provider
+	done          []access.Change
+	changes       int
+	morePlatforms []core.Platform
+	streamsDown   atomic.Bool // pages cannot follow it
+	sessions      map[string]int64
+	hubSamples
 }
 
 func (f *fake) Businesses(_ context.Context, among []core.BusinessID, limit int) (list []core.Business, err error) {
@@ -71,7 +71,7 @@ func (f *fake) Businesses(_ context.Context, among []core.BusinessID, limit int)
 			list = append(list, b)
 		}
 	}
-	return take(list, limit), nil
+	return firstN(list, limit), nil
 }
 
 func (f *fake) Counts(context.Context, []core.BusinessID, int64, time.Duration, time.Time) ([]console.Count, error) {
@@ -82,13 +82,13 @@ func (f *fake) Figures(context.Context, []core.BusinessID, time.Time) (console.F
 	return f.figures, f.broken
 }
 
-func (f *fake) Troubled(_ context.Context, _ []core.BusinessID, limit int) (list []console.Endpoint, err error) {
+func (f *fake) UnhealthyEndpoints(_ context.Context, _ []core.BusinessID, limit int) (list []console.Endpoint, err error) {
 	for _, e := range f.endpoints {
 		if !e.Active || !e.Health.FailingSince.IsZero() {
 			list = append(list, e)
 		}
 	}
-	return take(list, limit), f.broken
+	return firstN(list, limit), f.broken
 }
 
 func (f *fake) Endpoints(context.Context, core.BusinessID, int64, int) ([]console.Endpoint, error) {
@@ -101,7 +101,7 @@ func (f *fake) Endpoint(_ context.Context, _ core.BusinessID, id int64) (console
 			return e, nil
 		}
 	}
-	return console.Endpoint{}, missing()
+	return console.Endpoint{}, notFound()
 }
 
 func (f *fake) SwitchWebhook(_ context.Context, _ core.BusinessID, id int64, active bool, change access.Change) error {
@@ -129,7 +129,7 @@ func (f *fake) ChangeWebhook(_ context.Context, _ core.BusinessID, id int64, inp
 	return nil
 }
 
-func (f *fake) RefusedWeek(context.Context, core.BusinessID) (console.RefusedWeek, error) {
+func (f *fake) FailureWeek(context.Context, core.BusinessID) (console.FailureWeek, error) {
 	return f.week, f.broken
 }
 
@@ -140,7 +140,7 @@ func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time,
 			list = append(list, j.Job)
 		}
 	}
-	return take(list, limit), nil
+	return firstN(list, limit), nil
 }
 
 func (f *fake) ListJobs(_ context.Context, _ core.BusinessID,
@@ -148,7 +148,7 @@ func (f *fake) ListJobs(_ context.Context, _ core.BusinessID,
 	for _, j := range f.jobs {
 		list = append(list, j.Job)
 	}
-	return take(list, filter.Limit), f.broken
+	return firstN(list, filter.Limit), f.broken
 }
 
 func (f *fake) Job(_ context.Context, _ core.BusinessID, reference core.ID) (console.JobDetail, error) {
@@ -157,14 +157,14 @@ func (f *fake) Job(_ context.Context, _ core.BusinessID, reference core.ID) (con
 			return j, nil
 		}
 	}
-	return console.JobDetail{}, missing()
+	return console.JobDetail{}, notFound()
 }
 
 func (f *fake) EventBody(context.Context, core.BusinessID, core.ID) ([]byte, error) {
 	return []byte(`{"reference":"r","stores":[{"ref_id":"S-17","name":"<script>alert(1)</script>"}]}`), nil
 }
 
-func (f *fake) RetryDeliveries(_ context.Context, _ core.BusinessID, ids []core.ID, change access.Change) error {
+func (f *fake) ResendDeliveries(_ context.Context, _ core.BusinessID, ids []core.ID, change access.Change) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for range ids {
@@ -176,7 +176,7 @@ func (f *fake) RetryDeliveries(_ context.Context, _ core.BusinessID, ids []core.
 func (f *fake) List(_ context.Context, _ core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return take(f.deliveries, filter.Limit), f.broken
+	return firstN(f.deliveries, filter.Limit), f.broken
 }
 
 func (f *fake) Get(_ context.Context, _ core.BusinessID,
@@ -186,13 +186,13 @@ func (f *fake) Get(_ context.Context, _ core.BusinessID,
 			return d, f.attempts, nil
 		}
 	}
-	return webhook.DeliveryRecord{}, nil, missing()
+	return webhook.DeliveryRecord{}, nil, notFound()
 }
 
 func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
 	for _, s := range f.stores {
 		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true,
-			Ordering: true, Included: s.IncludedPlatforms, Standing: console.StoreOpen, Updated: before(90)})
+			Ordering: true, Included: s.IncludedPlatforms, Standing: console.StoreOpen, Updated: minutesAgo(90)})
 	}
 	return list, f.broken
 }
@@ -200,10 +200,10 @@ func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter)
 func (f *fake) StoreRef(_ context.Context, _ core.BusinessID, id int64) (string, time.Time, error) {
 	for _, s := range f.stores {
 		if s.ID == id {
-			return *s.RefID, before(90), nil
+			return *s.RefID, minutesAgo(90), nil
 		}
 	}
-	return "", time.Time{}, missing()
+	return "", time.Time{}, notFound()
 }
 
 // storeReader reads stores of the fake.
@@ -215,12 +215,12 @@ func (f storeReader) Get(_ context.Context, _ core.BusinessID, ref string) (stor
 			return s, nil
 		}
 	}
-	return store.Stored{}, missing()
+	return store.Stored{}, notFound()
 }
 
 func (f *fake) Platforms(context.Context, core.BusinessID) ([]core.Platform, error) {
 	return append([]core.Platform{{Name: "aggregator-a", ServedBy: "aggregator-a"}, {Name: "app", ServedBy: "own"},
-		{Name: "web", ServedBy: "own"}}, f.others...), nil
+		{Name: "web", ServedBy: "own"}}, f.morePlatforms...), nil
 }
 
 func (f *fake) ListItems(context.Context, core.BusinessID, console.ItemFilter) (list []console.Item, err error) {
@@ -236,7 +236,7 @@ func (f *fake) Item(_ context.Context, _ core.BusinessID, id int64, _ string) (c
 			return i, nil
 		}
 	}
-	return console.ItemDetail{}, missing()
+	return console.ItemDetail{}, notFound()
 }
 
 func (f *fake) ListKeys(context.Context, core.BusinessID, int64, int) ([]console.Key, error) {
@@ -263,7 +263,7 @@ func (f *fake) UserByID(_ context.Context, id int64) (access.User, error) {
 			return u, nil
 		}
 	}
-	return access.User{}, missing()
+	return access.User{}, notFound()
 }
 
 func (f *fake) Audit(_ context.Context, _ core.BusinessID,
@@ -298,25 +298,25 @@ func (f *fake) AuditEntry(_ context.Context, _ core.BusinessID, id core.ID) (con
 			return e, nil
 		}
 	}
-	return console.Entry{}, missing()
+	return console.Entry{}, notFound()
 }
 
 func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRecord) (core.ID, []byte, error) {
-	return id(500),
+	return idAt(500),
 		[]byte(`{"reference":"q","stores":[{"ref_id":"S-17","name":"<script>alert(2)</script>","city":"Oakland"}]}`),
 		nil
 }
 
 func (f *fake) GridStores(_ context.Context, _ core.BusinessID, filter console.StoreFilter,
-	_ console.GridPlace) (list []console.GridStore, err error) {
+	_ console.GridCursor) (list []console.GridStore, err error) {
 	for i, s := range f.stores {
 		list = append(list, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true, Ordering: i == 0,
 			Included: s.IncludedPlatforms, Timings: s.Timings, Rank: i})
 	}
-	return take(list, filter.Limit), f.broken
+	return firstN(list, filter.Limit), f.broken
 }
 
-func (f *fake) PublishedAt(context.Context, core.BusinessID,
+func (f *fake) StorePublications(context.Context, core.BusinessID,
 	[]int64) (map[int64]map[string]publish.Publication, error) {
 	all := map[int64]map[string]publish.Publication{}
 	for _, p := range f.published {
@@ -331,23 +331,26 @@ func (f *fake) PublishedAt(context.Context, core.BusinessID,
 
 // What people do besides.
 
-func (f *fake) did(change access.Change) {
+func (f *fake) recordChange(change access.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done = append(f.done, change)
 }
 
-func (f *fake) Record(_ context.Context, change access.Change) error { f.did(change); return nil }
+func (f *fake) Record(_ context.Context, change access.Change) error {
+	f.recordChange(change)
+	return nil
+}
 
 func (f *fake) QueueJob(_ context.Context, work core.Job, change access.Change) error {
-	f.did(change)
+	f.recordChange(change)
 	f.jobs = append(f.jobs, console.JobDetail{Job: console.Job{Business: work.Business, Reference: work.ID,
 		Kind: work.Kind, State: "queued", CreatedAt: noon}})
 	return nil
 }
 
-func (f *fake) RunAgain(_ context.Context, _ core.BusinessID, _ core.ID, change access.Change) (core.ID, error) {
-	f.did(change)
+func (f *fake) Rerun(_ context.Context, _ core.BusinessID, _ core.ID, change access.Change) (core.ID, error) {
+	f.recordChange(change)
 	return f.jobs[1].Reference, nil
 }
 
@@ -360,24 +363,24 @@ func (f *fake) Count(context.Context, core.BusinessID, webhook.Selector) (n int,
 	return n, f.broken
 }
 
-func (f *fake) PublishedBy(context.Context, core.BusinessID, core.ID) ([]console.Publishing, error) {
+func (f *fake) PublishingOfRequest(context.Context, core.BusinessID, core.ID) ([]console.Publishing, error) {
 	return []console.Publishing{{Platform: "aggregator-a", State: "published", Stores: 12},
 		{Platform: long, State: "failed", Stores: 3, Message: hostile},
 		{Platform: "aggregator-c", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, f.broken
 }
 
-func (f *fake) UntoldOrders(context.Context, []core.BusinessID, time.Time) ([]console.Untold, error) {
-	return f.notices.Untold, f.broken
+func (f *fake) UnnotifiedOrders(context.Context, []core.BusinessID, time.Time) ([]console.UnnotifiedOrders, error) {
+	return f.notices.Unnotified, f.broken
 }
 
 func (f *fake) Notices(context.Context, []core.BusinessID, time.Time) (console.Notices, error) {
 	return f.notices, f.broken
 }
 
-func (f *fake) Test(context.Context, core.BusinessID, int64) (core.ID, error) { return id(1), nil }
+func (f *fake) Test(context.Context, core.BusinessID, int64) (core.ID, error) { return idAt(1), nil }
 
 func (f *fake) Rotate(_ context.Context, _ core.BusinessID, id int64, actor, why string) (webhook.Subscription, error) {
-	f.did(access.Change{Action: "webhook.rotate", Actor: actor, Why: why})
+	f.recordChange(access.Change{Action: "webhook.rotate", Actor: actor, Why: why})
 	return webhook.Subscription{ID: id, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 		OldSecretUntil: noon.Add(24 * time.Hour)}, nil
 }

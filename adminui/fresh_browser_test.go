@@ -16,37 +16,37 @@ import (
 
 func TestDisconnectedPageSaysSoAndCatchesUp(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
 	const stream = `document.querySelector("#live")._htmx?.sse?.reader`
 	page.Wait(t, stream)
-	f.deaf.Store(true)
+	f.streamsDown.Store(true)
 	browsertest.Eval[int](t, page, stream+`.cancel(), 0`)
 	page.Wait(t, `!document.querySelector("#away").hidden`)
 	assert.Regexp(t, `^Not connected since 06:0\d CST\. This page may be outdated\.$`,
 		browsertest.Eval[string](t, page, `document.querySelector("#away").textContent`))
-	page.Allow("503")
+	page.Ignore("503")
 	page.Check(t)
 	page.Screenshot(t, "console-away")
 	f.mu.Lock()
 	f.deliveries[0].LastError = "changed meanwhile"
 	f.mu.Unlock()
-	f.deaf.Store(false)
+	f.streamsDown.Store(false)
 	page.Wait(t,
 		`document.querySelector("main").innerText.includes("changed meanwhile") && `+
 			`document.querySelector("#away").hidden`)
-	page.Allow("503")
+	page.Ignore("503")
 	assert.Empty(t, page.Problems())
 }
 
 func TestRelativeTimesUpdateAndConfirmationShowsOnce(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
+	f := fullHub()
 	f.deliveries[0].CreatedAt = noon.Add(-5 * time.Second)
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/?event=order_placed&done=retried", browsertest.Views()[0])
 	assert.Equal(t, "?event=order_placed", browsertest.Eval[string](t, page, `location.search`))
 	page.Wait(t, `document.querySelector(".flash")`)
@@ -58,9 +58,9 @@ func TestRelativeTimesUpdateAndConfirmationShowsOnce(t *testing.T) {
 
 func TestLiveUpdateKeepsFocusOnTheCopyButton(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, fmt.Sprintf("%s%sb/7/deliveries/%s/", base, shell.Root, f.deliveries[1].ID),
 		browsertest.Views()[0])
 	page.Wait(t, `document.querySelector("#live")._htmx?.sse?.reader`)
@@ -78,25 +78,25 @@ func TestLiveUpdateKeepsFocusOnTheCopyButton(t *testing.T) {
 
 func TestNoPageScrollsSidewaysAtAnyWidth(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
+	f := fullHub()
 	unbroken := strings.Repeat("Unbroken", 10)
 	f.jobs[0].Subject, f.stores[0].Name, f.businesses[0].Name = unbroken, &unbroken, unbroken
 	for i := range f.deliveries {
 		f.deliveries[i].OrderID = 10412
 	}
 	f.notices = console.Notices{}
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	paths := []string{"b/7/grid/", "b/7/webhooks/3/", "b/7/stores/1040/", "b/7/items/501/", "search/?q=a"}
-	for _, page := range consoleOf(f).Pages() {
-		if at, _ := address(t, f, page.Path); page.Label != "" {
+	for _, page := range newConsole(f).Pages() {
+		if at, _ := routePath(t, f, page.Path); page.Label != "" {
 			paths = append(paths, at)
 		}
 	}
 	for _, path := range paths {
 		page := browser.Open(t, base+shell.Root+path, browsertest.Views()[0])
 		for _, width := range []int64{900, 1024, 1200} {
-			page.Look(t, browsertest.View{Width: width, Height: 800})
+			page.SetView(t, browsertest.View{Width: width, Height: 800})
 			assert.LessOrEqual(t, browsertest.Eval[int64](t, page, `document.documentElement.scrollWidth`), width, path)
 			page.Screenshot(t, fmt.Sprintf("console-%d-%s", width,
 				strings.NewReplacer("/", "-", "?", "-").Replace(path)))
@@ -107,16 +107,16 @@ func TestNoPageScrollsSidewaysAtAnyWidth(t *testing.T) {
 
 func TestPrintAndForcedColoursKeepAllContent(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	style := func(page *browsertest.Page, selector, pseudo, property string) string {
 		return browsertest.Eval[string](t, page,
 			fmt.Sprintf(`getComputedStyle(document.querySelector(%q), %q)[%q]`, selector, pseudo, property))
 	}
 	page := browser.Open(t, fmt.Sprintf("%s%sb/7/deliveries/%s/", base, shell.Root, f.deliveries[1].ID),
 		browsertest.Views()[0])
-	page.Look(t, browsertest.View{Width: 760, Height: 1000, Dark: true, Print: true})
+	page.SetView(t, browsertest.View{Width: 760, Height: 1000, Dark: true, Print: true})
 	assert.Equal(t, "none", style(page, ".side", "", "display"))
 	assert.Equal(t, "none", style(page, "button.copy", "", "display"))
 	assert.Equal(t, "none", style(page, ".code-scrolled pre", "", "maxHeight"))
@@ -125,7 +125,7 @@ func TestPrintAndForcedColoursKeepAllContent(t *testing.T) {
 	page = browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.View{Width: 760, Height: 1000, Print: true})
 	assert.Equal(t, "table-cell", style(page, "tbody td:nth-child(2)", "", "display"), "rows stay rows")
 	page.Screenshot(t, "console-print-deliveries")
-	page = browser.Open(t, base+shell.Root+"b/7/", browsertest.View{Width: 1280, Height: 900, Forced: true})
+	page = browser.Open(t, base+shell.Root+"b/7/", browsertest.View{Width: 1280, Height: 900, ForcedColours: true})
 	assert.NotEqual(t, style(page, ".chart", "", "backgroundColor"),
 		style(page, ".chart-key", "::before", "backgroundColor"))
 	page.Screenshot(t, "console-forced-business")
@@ -133,28 +133,28 @@ func TestPrintAndForcedColoursKeepAllContent(t *testing.T) {
 
 func TestPageConnectsLaterAfterARejectedStream(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
-	f.deaf.Store(true)
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
+	f.streamsDown.Store(true)
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
 	page.Wait(t, `!document.querySelector("#away").hidden`)
 	f.mu.Lock()
 	f.deliveries[0].LastError = "changed meanwhile"
 	f.mu.Unlock()
-	f.deaf.Store(false)
+	f.streamsDown.Store(false)
 	page.Wait(t,
 		`document.querySelector("main").innerText.includes("changed meanwhile") && `+
 			`document.querySelector("#away").hidden`)
-	page.Allow("503")
+	page.Ignore("503")
 	assert.Empty(t, page.Problems())
 }
 
 func TestSilentStreamIsShownAsDisconnected(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
 	page.Wait(t, `document.querySelector("#live")._htmx?.sse?.reader`)
 	browsertest.Eval[int](t, page, `(window.told = Date.now, Date.now = () => told() + 60000, 0)`)

@@ -19,13 +19,13 @@ func click(words string) browsertest.Step {
 		`self::summary][normalize-space()=%q]`, words)))
 }
 
-func told(t *testing.T, page *browsertest.Page) string {
+func mainText(t *testing.T, page *browsertest.Page) string {
 	t.Helper()
 	return browsertest.Eval[string](t, page, `document.querySelector("main").innerText`)
 }
 
-// side follows a link of the navigation.
-func side(words string) browsertest.Step {
+// clickNavigation follows a link of the navigation.
+func clickNavigation(words string) browsertest.Step {
 	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//nav[@id="side"]//a[.=%q]`, words)))
 }
 
@@ -41,17 +41,17 @@ func (j *journey) open(t *testing.T, path string) *browsertest.Page {
 }
 
 func TestConsoleUserJourneys(t *testing.T) {
-	f := full()
-	j := &journey{browser: browsertest.Start(t), fake: f, base: served(t, f)}
-	enter(t, j.browser, j.base, "sam@example.com")
+	f := fullHub()
+	j := &journey{browser: browsertest.Start(t), fake: f, base: serveConsole(t, f)}
+	signIn(t, j.browser, j.base, "sam@example.com")
 	for _, one := range []struct {
 		name string
 		run  func(*journey, *testing.T)
 	}{
 		{"webhooks are not arriving: two clicks", (*journey).webhooksNotArriving},
 		{"an item was not applied: three clicks", (*journey).itemNotApplied},
-		{"it is mended, and what failed is sent again: four clicks", (*journey).failedSentAgain},
-		{"a delivery is sent again with a reason: three clicks", (*journey).deliverySentAgain},
+		{"it is mended, and what failed is sent again: four clicks", (*journey).failedResent},
+		{"a delivery is sent again with a reason: three clicks", (*journey).deliveryResent},
 		{"where is an order and its rider: one search", (*journey).orderAndRider},
 		{"a store is not live on a platform: two clicks", (*journey).storeNotLive},
 		{"one merchant or platform-wide: two clicks", (*journey).platformWide},
@@ -64,12 +64,12 @@ func TestConsoleUserJourneys(t *testing.T) {
 
 func (j *journey) webhooksNotArriving(t *testing.T) {
 	page := j.open(t, "")
-	assert.Contains(t, told(t, page),
+	assert.Contains(t, mainText(t, page),
 		"Tasty Eats: order_placed webhook 3: the server has responded with error 503 (not available) since 21 Nov "+
 			"10:26 UTC.")
 	page.Do(t, click("View webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
 		click("View attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")))
-	assert.Contains(t, told(t, page), "Failed after 6 attempts: the server responded with 503")
+	assert.Contains(t, mainText(t, page), "Failed after 6 attempts: the server responded with 503")
 	assert.Empty(t, page.Problems())
 }
 
@@ -78,17 +78,17 @@ func (j *journey) itemNotApplied(t *testing.T) {
 	page.Do(t, chromedp.Click(chromedp.Search(`//nav[@id="side"]//a[.="Items"]`)),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
 		click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)))
-	assert.Contains(t, told(t, page), "The item is not shown, because its category mains is inactive.")
+	assert.Contains(t, mainText(t, page), "The item is not shown, because its category mains is inactive.")
 	page.Do(t, click("View menu requests"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Jobs"]`)))
-	assert.Contains(t, told(t, page), "31")
+	assert.Contains(t, mainText(t, page), "31")
 }
 
-func (j *journey) failedSentAgain(t *testing.T) {
+func (j *journey) failedResent(t *testing.T) {
 	page := j.open(t, "")
 	page.Do(t, click("View webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
 		click("All deliveries"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)),
 		click("Bulk resend"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, told(t, page), "This resends 1 event delivery and no others.")
+	assert.Contains(t, mainText(t, page), "This resends 1 event delivery and no others.")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
 		click("Resend 1 event delivery"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Empty(t, page.Problems())
@@ -100,7 +100,7 @@ func (j *journey) failedSentAgain(t *testing.T) {
 	j.fake.done = nil
 }
 
-func (j *journey) deliverySentAgain(t *testing.T) {
+func (j *journey) deliveryResent(t *testing.T) {
 	page := j.open(t, "b/7/webhooks/3/")
 	page.Do(t, click("View attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")),
 		click("Resend"),
@@ -118,48 +118,48 @@ func (j *journey) orderAndRider(t *testing.T) {
 	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
 		chromedp.KeyEvent("\b10412\r"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Order 10412"]`)))
-	assert.Contains(t, told(t, page), "Acknowledged at 21 Nov 05:48 CST by API key pos. The rider Asha")
-	assert.Contains(t, told(t, page), "arrived at the store at 21 Nov 05:51 CST.")
-	assert.Contains(t, told(t, page), "Rider status AT-STORE to aggregator-a: Failed, and not retried")
+	assert.Contains(t, mainText(t, page), "Acknowledged at 21 Nov 05:48 CST by API key pos. The rider Asha")
+	assert.Contains(t, mainText(t, page), "arrived at the store at 21 Nov 05:51 CST.")
+	assert.Contains(t, mainText(t, page), "Rider status AT-STORE to aggregator-a: Failed, and not retried")
 	assert.Empty(t, page.Problems())
 }
 
 func (j *journey) storeNotLive(t *testing.T) {
 	page := j.open(t, "b/7/")
-	page.Do(t, side("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"),
+	page.Do(t, clickNavigation("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
-	assert.Contains(t, told(t, page), "The store is closed now, by its opening hours.")
-	assert.Contains(t, told(t, page),
+	assert.Contains(t, mainText(t, page), "The store is closed now, by its opening hours.")
+	assert.Contains(t, mainText(t, page),
 		"Not live on aggregator-a: The menu was not published: the aggregator responded with 422")
 }
 
 func (j *journey) platformWide(t *testing.T) {
 	page := j.open(t, "")
-	page.Do(t, side("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"),
+	page.Do(t, clickNavigation("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
-	assert.Contains(t, told(t, page), "Plugin aggregator-a responds, but has reported a problem")
-	assert.Contains(t, told(t, page), "tasty-eats")
+	assert.Contains(t, mainText(t, page), "Plugin aggregator-a responds, but has reported a problem")
+	assert.Contains(t, mainText(t, page), "tasty-eats")
 	assert.Empty(t, page.Problems())
 }
 
 func (j *journey) priceRolledBack(t *testing.T) {
 	page := j.open(t, "b/7/")
-	page.Do(t, side("Items"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
+	page.Do(t, clickNavigation("Items"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
 		click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)),
 		click("History"), chromedp.WaitVisible(chromedp.Search(`//h1[.="History"]`)))
-	assert.Contains(t, told(t, page), "key:pos", "who")
+	assert.Contains(t, mainText(t, page), "key:pos", "who")
 	page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
-	assert.Contains(t, told(t, page), "price 10.25 → 102.5")
+	assert.Contains(t, mainText(t, page), "price 10.25 → 102.5")
 	page.Do(t, click("Roll back to before this change"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, told(t, page), "A menu job restores the menu")
+	assert.Contains(t, mainText(t, page), "A menu job restores the menu")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
 		click("Roll back 125 objects"), chromedp.WaitVisible(chromedp.CSS(".flash")))
-	assert.Contains(t, told(t, page), "The rollback is queued")
+	assert.Contains(t, mainText(t, page), "The rollback is queued")
 	assert.Empty(t, page.Problems())
 	j.fake.mu.Lock()
 	defer j.fake.mu.Unlock()
 	last := j.fake.done[len(j.fake.done)-1]
-	assert.Equal(t, []any{"menu.rollback", "The till had a zero too many.", revised[1].String(), 125},
+	assert.Equal(t, []any{"menu.rollback", "The till had a zero too many.", revisionIDs[1].String(), 125},
 		[]any{last.Action, last.Why, last.After["back_to"], last.After["objects"]})
 	j.fake.done = nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// got is the status and the body of a page.
-func got(t *testing.T, client *http.Client, address string) (int, string) {
+// getPage is the status and the body of a page.
+func getPage(t *testing.T, client *http.Client, address string) (int, string) {
 	t.Helper()
 	response, err := client.Get(address)
 	require.NoError(t, err)
@@ -30,8 +30,8 @@ func got(t *testing.T, client *http.Client, address string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// posted sends a form of a page as a browser does.
-func posted(t *testing.T, client *http.Client, page, address string, form url.Values) (*http.Response, string) {
+// postForm sends a form of a page as a browser does.
+func postForm(t *testing.T, client *http.Client, page, address string, form url.Values) (*http.Response, string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
 	require.NoError(t, err)
@@ -46,33 +46,33 @@ func posted(t *testing.T, client *http.Client, page, address string, form url.Va
 	return response, string(body)
 }
 
-var tokenOf = regexp.MustCompile(`name="token" value="([^"]+)"`)
+var tokenPattern = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
 func TestUnreadableFilterFindsNothing(t *testing.T) {
-	base := served(t, full())
-	client := entered(t, base)
+	base := serveConsole(t, fullHub())
+	client := adminClient(t, base)
 	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "state=oops"} {
-		status, page := got(t, client, base+shell.Root+"b/7/deliveries/?"+query)
+		status, page := getPage(t, client, base+shell.Root+"b/7/deliveries/?"+query)
 		assert.Equal(t, http.StatusBadRequest, status, query)
 		assert.True(t, strings.Contains(page, "The filter is not valid"), query)
 		assert.False(t, strings.Contains(page, "checkbox"), query)
 		assert.False(t, strings.Contains(page, "Bulk resend"), query)
 		for _, path := range []string{"b/7/deliveries/?format=csv&", "b/7/deliveries/again/?"} {
-			status, page = got(t, client, base+shell.Root+path+query)
+			status, page = getPage(t, client, base+shell.Root+path+query)
 			assert.Equal(t, http.StatusBadRequest, status, path+query)
 			assert.False(t, strings.Contains(page, "Resend 1 event delivery"), path+query)
 		}
 	}
-	status, page := got(t, client, base+shell.Root+"b/7/deliveries/?webhook=3%20")
+	status, page := getPage(t, client, base+shell.Root+"b/7/deliveries/?webhook=3%20")
 	assert.Equal(t, http.StatusOK, status)
 	assert.True(t, strings.Contains(page, "Bulk resend"), "Bulk resend")
 }
 
 func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
-	f := full()
+	f := fullHub()
 	f.deliveries[1].OrderID, f.deliveries[2].OrderID = 10412, 10411
-	base := served(t, f)
-	_, page := got(t, entered(t, base), base+shell.Root+"b/7/deliveries/")
+	base := serveConsole(t, f)
+	_, page := getPage(t, adminClient(t, base), base+shell.Root+"b/7/deliveries/")
 	assert.True(t, strings.Contains(page, `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`),
 		`<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`)
 	names := regexp.MustCompile(`type="checkbox"[^>]* aria-label="Select ([^"]+)"`).FindAllStringSubmatch(page, -1)
@@ -86,11 +86,11 @@ func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
 }
 
 func TestCSVFileContainsTheWholeList(t *testing.T) {
-	f := full()
-	f.deliveries = repeated(f.deliveries)
-	base := served(t, f)
-	client := entered(t, base)
-	_, page := got(t, client, base+shell.Root+"b/7/deliveries/?event=order_placed&before="+f.deliveries[3].ID.String())
+	f := fullHub()
+	f.deliveries = repeatRows(f.deliveries)
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	_, page := getPage(t, client, base+shell.Root+"b/7/deliveries/?event=order_placed&before="+f.deliveries[3].ID.String())
 	assert.True(t, strings.Contains(page, `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`),
 		`href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`)
 	const limit = 10_000
@@ -98,10 +98,10 @@ func TestCSVFileContainsTheWholeList(t *testing.T) {
 		f.deliveries = append(f.deliveries, f.deliveries...)
 	}
 	f.deliveries = f.deliveries[:limit]
-	_, file := got(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
+	_, file := getPage(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
 	assert.Equal(t, limit+1, strings.Count(file, "\n"), "a line of names, and each row")
 	f.deliveries = append(f.deliveries, f.deliveries[0])
-	_, file = got(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
+	_, file = getPage(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
 	lines := strings.Split(strings.TrimSpace(file), "\n")
 	require.Len(t, lines, limit+2)
 	assert.Equal(t,
@@ -110,32 +110,32 @@ func TestCSVFileContainsTheWholeList(t *testing.T) {
 }
 
 func TestFormWithoutSessionReturnsToItsPage(t *testing.T) {
-	base := served(t, full())
+	base := serveConsole(t, fullHub())
 	stays := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for page, next := range map[string]string{
 		base + shell.Root + "b/7/webhooks/3/?done=tested&x=1": shell.Root + "b/7/webhooks/3/?x=1",
 		"https://elsewhere.example" + shell.Root + "b/7/":     shell.Root,
 		"": shell.Root,
 	} {
-		response, _ := posted(t, stays, page, base+shell.Root+"b/7/webhooks/3/pause/", url.Values{"why": {"it moves"}})
+		response, _ := postForm(t, stays, page, base+shell.Root+"b/7/webhooks/3/pause/", url.Values{"why": {"it moves"}})
 		require.Equal(t, http.StatusSeeOther, response.StatusCode)
 		to, err := response.Location()
 		require.NoError(t, err)
 		assert.Equal(t, next, to.Query().Get("next"))
-		_, signIn := got(t, stays, to.String())
+		_, signIn := getPage(t, stays, to.String())
 		assert.True(t, strings.Contains(signIn, "You were signed out, so nothing was done."),
 			"You were signed out, so nothing was done.")
 		assert.True(t, strings.Contains(signIn, `name="next" value="`+next+`"`), `name="next" value="`+next+`"`)
 	}
-	_, signIn := got(t, stays, base+shell.SignInPath)
+	_, signIn := getPage(t, stays, base+shell.SignInPath)
 	assert.False(t, strings.Contains(signIn, "You were signed out"), "You were signed out")
 }
 
 func TestNoBusinessHidesTheProblemsOfAnother(t *testing.T) {
-	f := full()
+	f := fullHub()
 	failing := func(business core.BusinessID, id int64, address string) console.Endpoint {
 		return console.Endpoint{Business: business, ID: id, EventType: "order_placed", URL: address, Active: true,
-			Health: console.Health{RefusedAt: before(1), FailingSince: before(9), Status: 503,
+			Health: console.Health{FailedAt: minutesAgo(1), FailingSince: minutesAgo(9), Status: 503,
 				Class: string(webhook.Status)}}
 	}
 	f.endpoints = nil
@@ -144,9 +144,9 @@ func TestNoBusinessHidesTheProblemsOfAnother(t *testing.T) {
 			failing(7, 200+id, fmt.Sprintf("https://pos-%d.example/", id)))
 	}
 	f.endpoints = append(f.endpoints, failing(12, 900, "https://other.example/"))
-	base := served(t, f)
-	client := entered(t, base)
-	_, page := got(t, client, base+shell.Root)
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	_, page := getPage(t, client, base+shell.Root)
 	assert.True(t, strings.Contains(page, long+": order_placed webhook 900"),
 		long+": order_placed webhook 900")
 	assert.True(t, strings.Contains(page, "13 webhooks at alike.example"), "13 webhooks at alike.example")
@@ -155,51 +155,51 @@ func TestNoBusinessHidesTheProblemsOfAnother(t *testing.T) {
 	for len(f.endpoints) < 100 {
 		f.endpoints = append(f.endpoints, f.endpoints[0])
 	}
-	_, page = got(t, client, base+shell.Root)
+	_, page = getPage(t, client, base+shell.Root)
 	assert.True(t, strings.Contains(page, "Problems of webhooks that are not shown here: number unknown."),
 		"Problems of webhooks that are not shown here: number unknown.")
 }
 
 func TestTruncatedListsSaySo(t *testing.T) {
-	f := full()
-	base := served(t, f)
-	client := entered(t, base)
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
 	words := map[string]string{"": "Only 200 businesses are shown",
 		"b/7/":        "More: search by name",
 		"b/7/grid/":   "10 of 11 platforms are shown",
 		"search/?q=a": "Only 10 results of each kind are shown"}
 	for path, said := range words {
-		_, page := got(t, client, base+shell.Root+path)
+		_, page := getPage(t, client, base+shell.Root+path)
 		assert.False(t, strings.Contains(page, said), "%s whole", path)
 	}
 	for id := range core.BusinessID(200) {
 		f.businesses = append(f.businesses,
-			core.Business{ID: 1000 + id, Name: fmt.Sprint("Merchant ", id), Timezone: "UTC", CreatedAt: before(9)})
+			core.Business{ID: 1000 + id, Name: fmt.Sprint("Merchant ", id), Timezone: "UTC", CreatedAt: minutesAgo(9)})
 	}
 	for n := range 11 {
 		f.hits = append(f.hits, console.Hit{Business: 7, Kind: "store", ID: fmt.Sprint(n),
 			Title: fmt.Sprint("Market ", n)})
 	}
 	for n := range 8 {
-		f.others = append(f.others, core.Platform{Name: fmt.Sprint("own-", n), ServedBy: "own"})
+		f.morePlatforms = append(f.morePlatforms, core.Platform{Name: fmt.Sprint("own-", n), ServedBy: "own"})
 	}
 	for path, said := range words {
-		_, page := got(t, client, base+shell.Root+path)
+		_, page := getPage(t, client, base+shell.Root+path)
 		assert.True(t, strings.Contains(page, said), path)
 		assert.False(t, strings.Contains(page, "Market 10"), "the eleventh of its kind")
 	}
 }
 
 func TestRejectedFormKeepsItsInput(t *testing.T) {
-	f := full()
-	base := served(t, f)
-	client := entered(t, base)
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
 	at := base + shell.Root + "b/7/settings/platform/?name=tasty-eats"
-	_, page := got(t, client, at)
-	token := tokenOf.FindStringSubmatch(page)[1]
+	_, page := getPage(t, client, at)
+	token := tokenPattern.FindStringSubmatch(page)[1]
 	secret := regexp.MustCompile(`name="(secret-[^"]+)"`).FindStringSubmatch(page)[1]
 	endpoint := regexp.MustCompile(`name="(endpoint-[^"]+)"`).FindStringSubmatch(page)[1]
-	response, page := posted(t, client, at, at,
+	response, page := postForm(t, client, at, at,
 		url.Values{"token": {token}, "name": {"tasty-eats"}, "version": {"v-before"}, "served_by": {"aggregator-a"},
 			"settings": {`{"nutrition": yes`}, "why": {"A new shop."},
 			secret: {"s3cr3t-typed"}, endpoint: {"https://typed.example"}})
@@ -211,10 +211,10 @@ func TestRejectedFormKeepsItsInput(t *testing.T) {
 	assert.False(t, strings.Contains(page, "s3cr3t-typed"), "s3cr3t-typed")
 
 	at = base + shell.Root + "b/7/sandbox/"
-	_, page = got(t, client, at)
+	_, page = getPage(t, client, at)
 	assert.False(t, strings.Contains(page, `<details class="act" name="act" open`),
 		`<details class="act" name="act" open`)
-	response, page = posted(t, client, at, at+"faults/",
+	response, page = postForm(t, client, at, at+"faults/",
 		url.Values{"token": {token}, "kind": {"delay"}, "delay": {"soon"}, "probability": {"100"}, "lasts": {"60"},
 			"why": {"Slow?"}})
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
@@ -228,17 +228,17 @@ func TestRejectedFormKeepsItsInput(t *testing.T) {
 }
 
 func TestOverviewShowsItsTime(t *testing.T) {
-	base := served(t, full())
-	_, page := got(t, entered(t, base), base+shell.Root)
+	base := serveConsole(t, fullHub())
+	_, page := getPage(t, adminClient(t, base), base+shell.Root)
 	assert.True(t, strings.Contains(page, "As of "+noon.Format(time.TimeOnly)+" UTC."),
 		"As of "+noon.Format(time.TimeOnly)+" UTC.")
 	assert.True(t, strings.Contains(page, `data-every="30"`), `data-every="30"`)
 }
 
 func TestFormURLRedirectsToItsPage(t *testing.T) {
-	f := full()
-	base := served(t, f)
-	client := entered(t, base)
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for form, page := range map[string]string{
 		"b/7/settings/watching/": "b/7/settings/", "b/7/sandbox/faults/off/": "b/7/sandbox/",
@@ -254,13 +254,13 @@ func TestFormURLRedirectsToItsPage(t *testing.T) {
 }
 
 func TestAuditTrailLinksToObjects(t *testing.T) {
-	f := full()
+	f := fullHub()
 	delivery := f.deliveries[0].ID.String()
 	for _, object := range []string{"store/1040", "delivery/" + delivery, "user/2", "platform/web"} {
-		f.audit = append(f.audit, console.Entry{ID: id(1), At: before(1), Actor: "hub", Action: "a", Object: object})
+		f.audit = append(f.audit, console.Entry{ID: idAt(1), At: minutesAgo(1), Actor: "hub", Action: "a", Object: object})
 	}
-	base := served(t, f)
-	client := entered(t, base)
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
 	hrefs := func(page string) (list []string) {
 		links := regexp.MustCompile(`<a class="[^"]*" href="([^"]+)"[^>]*>\w+/[^<]`).FindAllStringSubmatch(page, -1)
 		for _, link := range links {
@@ -268,9 +268,9 @@ func TestAuditTrailLinksToObjects(t *testing.T) {
 		}
 		return list
 	}
-	_, page := got(t, client, base+shell.Root+"b/7/audit/")
+	_, page := getPage(t, client, base+shell.Root+"b/7/audit/")
 	assert.Equal(t, []string{"/console/b/7/webhooks/3/", "/console/b/7/webhooks/5/", "/console/b/7/stores/1040/",
 		"/console/b/7/deliveries/" + delivery + "/"}, hrefs(page))
-	_, page = got(t, client, base+shell.Root+"audit/")
+	_, page = getPage(t, client, base+shell.Root+"audit/")
 	assert.Equal(t, []string{"/console/users/2/"}, hrefs(page))
 }

@@ -22,32 +22,32 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// samples are ids with which pages of the full hub are opened, by the path before them.
+// sampleIDs are ids with which pages of the full hub are opened, by the path before them.
 // Where the hub is empty there are no such pages.
-func samples(f *fake) map[string]string {
+func sampleIDs(f *fake) map[string]string {
 	if len(f.endpoints) == 0 {
 		return nil
 	}
 	return map[string]string{
 		"audit/": f.audit[0].ID.String(), "plugins/": "aggregator-a", "users/": "2",
 		"b/7/audit/": f.audit[0].ID.String(), "b/7/deliveries/": f.deliveries[1].ID.String(),
-		"b/7/history/": revised[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
+		"b/7/history/": revisionIDs[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
 		"b/7/orders/": "10412", "b/7/stores/": "1040", "b/7/webhooks/": "3",
 	}
 }
 
-// queries are those without which a page is not found.
-var queries = map[string]string{
-	"b/7/settings/platform/": "?name=tasty-eats", "b/7/history/" + revised[0].String() + "/diff/": "?at=1",
+// requiredQueries are those without which a page is not found.
+var requiredQueries = map[string]string{
+	"b/7/settings/platform/": "?name=tasty-eats", "b/7/history/" + revisionIDs[0].String() + "/diff/": "?at=1",
 }
 
-// address is that of a route below the root of the console, with its samples. It has
+// routePath is that of a route below the root of the console, with its samples. It has
 // none where the hub is empty and the page is of one object.
-func address(t *testing.T, f *fake, route string) (address string, ok bool) {
+func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 	t.Helper()
 	at, found := strings.CutPrefix(strings.ReplaceAll(route, ":business", "7"), shell.Root)
 	require.True(t, found, route)
-	known := samples(f)
+	known := sampleIDs(f)
 	if before, rest, ofOne := strings.Cut(at, ":"); ofOne {
 		if known == nil {
 			return "", false
@@ -56,37 +56,37 @@ func address(t *testing.T, f *fake, route string) (address string, ok bool) {
 		_, after, _ := strings.Cut(rest, "/")
 		at = before + known[before] + "/" + after
 	}
-	return at + queries[at], queries[at] == "" || known != nil
+	return at + requiredQueries[at], requiredQueries[at] == "" || known != nil
 }
 
-// every is each page of the console by a name: those of all routes, and more states of some.
-func every(t *testing.T, f *fake) map[string]string {
+// allPages is each page of the console by a name: those of all routes, and more states of some.
+func allPages(t *testing.T, f *fake) map[string]string {
 	t.Helper()
 	pages := map[string]string{"search-found": "search/?q=a"}
-	for _, page := range consoleOf(f).Pages() {
+	for _, page := range newConsole(f).Pages() {
 		for _, r := range page.Routes {
 			file, stream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
 			if r.Method != http.MethodGet || file || stream {
 				continue
 			}
-			if at, ok := address(t, f, r.Path); ok {
+			if at, ok := routePath(t, f, r.Path); ok {
 				name := strings.Trim(strings.TrimPrefix(r.Path, shell.Root), "/")
 				pages[strings.NewReplacer("b/:business", "business", ":", "", "/", "-").Replace(name)] = at
 			}
 		}
 	}
 	if len(f.endpoints) > 0 {
-		for name, at := range states(f) {
+		for name, at := range extraPages(f) {
 			pages[name] = at
 		}
 	}
 	return pages
 }
 
-// states are pages of the full hub in other states than those of samples.
-func states(f *fake) map[string]string {
+// extraPages are pages of the full hub in other states than those of samples.
+func extraPages(f *fake) map[string]string {
 	job := func(n int) string { return "b/7/jobs/" + f.jobs[n].Reference.String() + "/" }
-	revision := func(n int) string { return "b/7/history/" + revised[n].String() + "/" }
+	revision := func(n int) string { return "b/7/history/" + revisionIDs[n].String() + "/" }
 	return map[string]string{
 		"webhook-gone":         "b/7/webhooks/5/",
 		"delivery-callback":    fmt.Sprintf("b/7/deliveries/%s/", f.deliveries[4].ID),
@@ -111,8 +111,8 @@ func states(f *fake) map[string]string {
 	}
 }
 
-// inFolders calls visit for each file of Go of the folders of pages.
-func inFolders(t *testing.T, visit func(folder string, file *ast.File)) {
+// eachPageFile calls visit for each file of Go of the folders of pages.
+func eachPageFile(t *testing.T, visit func(folder string, file *ast.File)) {
 	t.Helper()
 	files, err := filepath.Glob("*/*.go")
 	require.NoError(t, err)
@@ -127,14 +127,14 @@ func inFolders(t *testing.T, visit func(folder string, file *ast.File)) {
 // page with the folders of the handlers that the console serves.
 func TestEveryPageFolderIsRegistered(t *testing.T) {
 	described, served := map[string]int{}, map[string]int{}
-	inFolders(t, func(folder string, file *ast.File) {
+	eachPageFile(t, func(folder string, file *ast.File) {
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && describesPage(f) {
 				described[folder]++
 			}
 		}
 	})
-	for _, page := range consoleOf(full()).Pages() {
+	for _, page := range newConsole(fullHub()).Pages() {
 		require.NotEmpty(t, page.Routes, page.Path)
 		handler := runtime.FuncForPC(reflect.ValueOf(page.Routes[0].Handle).Pointer()).Name()
 		folder, _, _ := strings.Cut(path.Base(handler), ".")
@@ -144,8 +144,8 @@ func TestEveryPageFolderIsRegistered(t *testing.T) {
 }
 
 func TestEveryActionHasAMessage(t *testing.T) {
-	pages := consoleOf(full()).Pages()
-	inFolders(t, func(_ string, file *ast.File) {
+	pages := newConsole(fullHub()).Pages()
+	eachPageFile(t, func(_ string, file *ast.File) {
 		ast.Inspect(file, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)
 			if !ok || len(call.Args) != 3 {
@@ -176,19 +176,19 @@ func describesPage(f *ast.FuncDecl) bool {
 }
 
 func TestEveryRouteChecksTheRole(t *testing.T) {
-	f := full()
+	f := fullHub()
 	for _, role := range access.Roles() {
 		f.users = append(f.users, access.User{ID: int64(10 + len(f.users)), Email: string(role) + "@example.com",
 			Role: role, Businesses: []core.BusinessID{7}})
 	}
-	base, pages := served(t, f), consoleOf(f).Pages()
+	base, pages := serveConsole(t, f), newConsole(f).Pages()
 	for _, role := range append(access.Roles(), "") {
-		client := visitor(t, base, role)
+		client := clientOf(t, base, role)
 		for _, page := range pages {
 			for _, r := range page.Routes {
 				name := fmt.Sprintf("%q: %s %s", role, r.Method, r.Path)
 				require.Contains(t, access.Roles(), r.Role, name)
-				response := visit(t, client, f, base, r)
+				response := requestRoute(t, client, f, base, r)
 				to, _ := url.Parse(response.Header.Get("Location"))
 				switch {
 				case role == "":
@@ -198,7 +198,7 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 				case r.Method == http.MethodGet:
 					assert.Equal(t, http.StatusOK, response.StatusCode, name)
 				case r.Path == shell.SignOutPath:
-					client = visitor(t, base, role)
+					client = clientOf(t, base, role)
 				default:
 					assert.NotContains(t, []int{http.StatusForbidden, http.StatusInternalServerError},
 						response.StatusCode, name)
@@ -209,12 +209,12 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 	}
 }
 
-// visitor is a client that has signed in as a user of the role; with "" one who has not.
-func visitor(t *testing.T, base string, role access.Role) *http.Client {
+// clientOf is a client that has signed in as a user of the role; with "" one who has not.
+func clientOf(t *testing.T, base string, role access.Role) *http.Client {
 	t.Helper()
 	client := &http.Client{}
 	if role != "" {
-		client = enteredAs(t, base, string(role)+"@example.com")
+		client = signedInClient(t, base, string(role)+"@example.com")
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return client
@@ -234,10 +234,10 @@ func assertMessage(t *testing.T, pages []shell.Page, keyword string) {
 	}
 }
 
-// visit asks for a route as a browser does. A form has a token and a reason, and else nothing.
-func visit(t *testing.T, client *http.Client, f *fake, base string, r shell.Route) *http.Response {
+// requestRoute asks for a route as a browser does. A form has a token and a reason, and else nothing.
+func requestRoute(t *testing.T, client *http.Client, f *fake, base string, r shell.Route) *http.Response {
 	t.Helper()
-	at, ok := address(t, f, r.Path)
+	at, ok := routePath(t, f, r.Path)
 	require.True(t, ok, r.Path)
 	request, err := http.NewRequest(r.Method, base+shell.Root+at, nil)
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func visit(t *testing.T, client *http.Client, f *fake, base string, r shell.Rout
 			}
 		}
 	}
-	response, _ := posted(t, client, base+shell.Root, request.URL.String(),
+	response, _ := postForm(t, client, base+shell.Root, request.URL.String(),
 		url.Values{"token": {token}, "why": {"To see who may."}})
 	return response
 }

@@ -13,9 +13,9 @@ import (
 
 func TestSandboxFaultsPassBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	f := full()
-	base := served(t, f)
-	enter(t, browser, base, "sam@example.com")
+	f := fullHub()
+	base := serveConsole(t, f)
+	signIn(t, browser, base, "sam@example.com")
 	press := func(form string) browsertest.Step {
 		return chromedp.Click(chromedp.CSS(`form[action="` + shell.Root + `b/7/sandbox/` + form + `"] button`))
 	}
@@ -24,14 +24,14 @@ func TestSandboxFaultsPassBrowserChecks(t *testing.T) {
 			"How does the POS take it?")
 	}
 	page := browser.Open(t, base+shell.Root+"b/7/sandbox/", browsertest.Views()[0])
-	said := told(t, page)
+	said := mainText(t, page)
 	for _, words := range []string{"Active faults: 3", "Fails with a status", "503, in 25% of the calls, seed 7",
 		"the simulator stops", "Rush: 12\u202f000 orders", "11\u202f000",
 		"of 11\u202f200 event deliveries for 11\u202f200 orders", "198 pending"} {
 		assert.Contains(t, said, words)
 	}
 	page.Do(t, click("Start a fault"), why("faults/"), press("faults/"), chromedp.WaitVisible(chromedp.CSS(".flash")))
-	assert.Contains(t, told(t, page), "The fault is active.")
+	assert.Contains(t, mainText(t, page), "The fault is active.")
 	page.Do(t, click("Stop all faults"), why("faults/off/"), press("faults/off/"),
 		chromedp.WaitVisible(chromedp.Search(`//p[contains(., "are stopped")]`)))
 	assert.Empty(t, page.Problems())

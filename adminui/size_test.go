@@ -16,21 +16,21 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 )
 
-// repeated is as many of the things as a page of a list reads.
-func repeated[T any](list []T) (many []T) {
+// repeatRows is as many of the things as a page of a list reads.
+func repeatRows[T any](list []T) (many []T) {
 	for len(list) > 0 && len(many) <= shell.PageSize {
 		many = append(many, list...)
 	}
 	return many
 }
 
-// entered is a client that has signed in as an admin.
-func entered(t *testing.T, base string) *http.Client {
+// adminClient is a client that has signed in as an admin.
+func adminClient(t *testing.T, base string) *http.Client {
 	t.Helper()
-	return enteredAs(t, base, "sam@example.com")
+	return signedInClient(t, base, "sam@example.com")
 }
 
-func enteredAs(t *testing.T, base, email string) *http.Client {
+func signedInClient(t *testing.T, base, email string) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
@@ -47,17 +47,17 @@ func enteredAs(t *testing.T, base, email string) *http.Client {
 }
 
 func TestNoPageIsLarge(t *testing.T) {
-	f := full()
-	f.endpoints, f.jobs, f.deliveries, f.stores, f.items = repeated(f.endpoints), repeated(f.jobs),
-		repeated(f.deliveries), repeated(f.stores), repeated(f.items)
-	f.keys, f.users, f.audit, f.hits, f.orders = repeated(f.keys), repeated(f.users), repeated(f.audit),
-		repeated(f.hits), repeated(f.orders)
+	f := fullHub()
+	f.endpoints, f.jobs, f.deliveries, f.stores, f.items = repeatRows(f.endpoints), repeatRows(f.jobs),
+		repeatRows(f.deliveries), repeatRows(f.stores), repeatRows(f.items)
+	f.keys, f.users, f.audit, f.hits, f.orders = repeatRows(f.keys), repeatRows(f.users), repeatRows(f.audit),
+		repeatRows(f.hits), repeatRows(f.orders)
 	for i := range f.jobs {
 		f.jobs[i].Request = []byte(strings.Repeat(`{"title":"`+long+`"} `, 10_000))
 	}
-	base := served(t, f)
-	client := entered(t, base)
-	for name, path := range every(t, f) {
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
+	for name, path := range allPages(t, f) {
 		response, err := client.Get(base + shell.Root + path)
 		require.NoError(t, err)
 		body, err := io.ReadAll(response.Body)
@@ -69,9 +69,9 @@ func TestNoPageIsLarge(t *testing.T) {
 }
 
 func TestPagesReportAnUnavailableDatabase(t *testing.T) {
-	f := full()
-	base := served(t, f)
-	client := entered(t, base)
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
 	f.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
 	for _, path := range []string{"", "b/7/", "b/7/jobs/", "welcome/?link=x"} {
 		response, err := client.Get(base + shell.Root + path)

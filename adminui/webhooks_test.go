@@ -11,15 +11,15 @@ import (
 )
 
 func TestEventHeaderIsSetOnTheWebhooksPage(t *testing.T) {
-	f := full()
-	base := served(t, f)
-	client := entered(t, base)
+	f := fullHub()
+	base := serveConsole(t, f)
+	client := adminClient(t, base)
 	page := base + shell.Root + "b/7/webhooks/3/"
-	_, shown := got(t, client, page)
+	_, shown := getPage(t, client, page)
 	require.Contains(t, shown, "X-Hook-Event: 18")
-	token := tokenOf.FindStringSubmatch(shown)[1]
+	token := tokenPattern.FindStringSubmatch(shown)[1]
 	set := func(name, value string) (*http.Response, string) {
-		return posted(t, client, page, page+"event-header/",
+		return postForm(t, client, page, page+"event-header/",
 			url.Values{"token": {token}, "why": {"it dispatches on it"}, "name": {name}, "value": {value}})
 	}
 	response, again := set("X-Event-Type", "name")

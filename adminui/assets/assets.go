@@ -22,24 +22,24 @@ var files embed.FS
 
 // asset is one file as served.
 type asset struct {
-	url, media   string
-	body, packed []byte
+	url, mediaType string
+	body, gzipped  []byte
 }
 
 // bundle is every asset by its name. Stylesheets are joined in the order of
 // their paths: base, components, pages.
 var bundle = sync.OnceValue(func() map[string]asset {
 	return map[string]asset{
-		"app.css": made("app.css", "text/css; charset=utf-8", joined("css")),
-		"app.js":  made("app.js", "text/javascript; charset=utf-8", joined("js")),
-		"htmx.js": made("htmx.js", "text/javascript; charset=utf-8",
-			append(joined("htmx/htmx.min.js"), joined("htmx/hx-sse.min.js")...)),
-		"icon.svg": made("icon.svg", "image/svg+xml", joined("icon.svg")),
+		"app.css": newAsset("app.css", "text/css; charset=utf-8", readFiles("css")),
+		"app.js":  newAsset("app.js", "text/javascript; charset=utf-8", readFiles("js")),
+		"htmx.js": newAsset("htmx.js", "text/javascript; charset=utf-8",
+			append(readFiles("htmx/htmx.min.js"), readFiles("htmx/hx-sse.min.js")...)),
+		"icon.svg": newAsset("icon.svg", "image/svg+xml", readFiles("icon.svg")),
 	}
 })
 
-// joined is every file below a folder, or one file.
-func joined(root string) []byte {
+// readFiles is every file below a folder, or one file.
+func readFiles(root string) []byte {
 	var all bytes.Buffer
 	err := fs.WalkDir(files, root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -55,13 +55,13 @@ func joined(root string) []byte {
 	return all.Bytes()
 }
 
-func made(name, media string, body []byte) asset {
+func newAsset(name, media string, body []byte) asset {
 	sum := sha256.Sum256(body)
-	a := asset{url: "/assets/" + hex.EncodeToString(sum[:6]) + "/" + name, media: media, body: body}
+	a := asset{url: "/assets/" + hex.EncodeToString(sum[:6]) + "/" + name, mediaType: media, body: body}
 	var packed bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
 	if _, err := w.Write(body); err == nil && w.Close() == nil {
-		a.packed = packed.Bytes()
+		a.gzipped = packed.Bytes()
 	}
 	return a
 }
@@ -76,16 +76,16 @@ func Mount(router fiber.Router) {
 		if !known {
 			return fiber.ErrNotFound
 		}
-		c.Set(fiber.HeaderContentType, a.media)
+		c.Set(fiber.HeaderContentType, a.mediaType)
 		c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 		c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 		c.Set(fiber.HeaderCacheControl, "no-cache") // a page of another version asks: it gets what there is
 		if c.Path() == a.url {
 			c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
 		}
-		if a.packed != nil && strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
+		if a.gzipped != nil && strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
 			c.Set(fiber.HeaderContentEncoding, "gzip")
-			return c.Send(a.packed)
+			return c.Send(a.gzipped)
 		}
 		return c.Send(a.body)
 	})

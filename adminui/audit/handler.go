@@ -67,20 +67,20 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	keys := make([]string, len(found))
 	for i, e := range found {
 		keys[i] = e.ID.String()
-		why, changes := told(e.Detail)
+		why, changes := summarize(e.Detail)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)).Exactly(), ui.T(e.Actor),
-				ui.Linked(e.Action, path(v)+e.ID.String()+"/"), object(v, e), ui.T(why), ui.T(changes)}})
+			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(e.At)).WithExactTime(), ui.T(e.Actor),
+				ui.LinkCell(e.Action, listPath(v)+e.ID.String()+"/"), objectCell(v, e), ui.T(why), ui.T(changes)}})
 	}
 	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0}
 	if v.Business.ID == 0 {
 		head.Title = text.HubAudit
 	}
-	return v.Listed(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before", keys)
 }
 
-// path is the list of the trail.
-func path(v *shell.PageContext) string {
+// listPath is the list of the trail.
+func listPath(v *shell.PageContext) string {
 	if v.Business.ID == 0 {
 		return shell.AuditPath
 	}
@@ -101,26 +101,26 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return err
 	}
-	why, changes := told(e.Detail)
-	facts := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)},
-		{Label: text.Object, Cell: object(v, e)},
+	why, changes := summarize(e.Detail)
+	facts := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)},
+		{Label: text.Object, Cell: objectCell(v, e)},
 		{Label: text.Reason, Cell: ui.T(why)}, {Label: text.Changes, Cell: ui.T(changes)}}
-	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Up: ui.Link{Href: path(v), Label: text.Audit}},
+	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
 		entryPage(facts,
-			ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After,
+			ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After,
 				text.DiffTooLarge,
 				text.DiffTooMany)))
 }
 
-// object leads to the thing, where it has a page.
-func object(v *shell.PageContext, e console.Entry) ui.Cell {
+// objectCell leads to the thing, where it has a page.
+func objectCell(v *shell.PageContext, e console.Entry) ui.Cell {
 	_, id, _ := strings.Cut(e.Object, "/")
 	href := v.ObjectLink(e.Object)
 	return ui.Cell{Text: e.Object, Href: href, Code: href != "" && uuid.Validate(id) == nil}
 }
 
-// told is the reason of an entry, and what it says besides in one line.
-func told(detail []byte) (why, changes string) {
+// summarize is the reason of an entry, and what it says besides in one line.
+func summarize(detail []byte) (why, changes string) {
 	var all map[string]jsontext.Value
 	if json.Unmarshal(detail, &all) != nil {
 		return "", ""
@@ -139,22 +139,22 @@ func told(detail []byte) (why, changes string) {
 		was, existed := before[name]
 		switch {
 		case !existed:
-			parts = append(parts, name+" "+plain(now))
+			parts = append(parts, name+" "+plainValue(now))
 		case string(was) != string(now):
-			parts = append(parts, fmt.Sprintf("%s %s → %s", name, plain(was), plain(now)))
+			parts = append(parts, fmt.Sprintf("%s %s → %s", name, plainValue(was), plainValue(now)))
 		}
 	}
 	for name, raw := range all {
 		if name != "before" && name != "after" {
-			parts = append(parts, name+" "+plain(raw))
+			parts = append(parts, name+" "+plainValue(raw))
 		}
 	}
 	slices.Sort(parts)
 	return why, strings.Join(parts, ", ")
 }
 
-// plain is a value without the quotes of JSON.
-func plain(raw jsontext.Value) string {
+// plainValue is a value without the quotes of JSON.
+func plainValue(raw jsontext.Value) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s

@@ -15,7 +15,7 @@ func TestAuditEntryShowsItsDifferences(t *testing.T) {
 		`{"after":{"username":"till","scope":"pos"}}`: {"", "scope pos, username till"},
 		`{"reason":"410 Gone","delivery":"01a1"}`:     {"410 Gone", "delivery 01a1"},
 	} {
-		why, changes := told([]byte(detail))
+		why, changes := summarize([]byte(detail))
 		require.Equal(t, want, [2]string{why, changes}, detail)
 	}
 }

@@ -27,12 +27,12 @@ func TestWebhookStateIsExplained(t *testing.T) {
 		text     string
 		detail   string
 	}{
-		"probed": {console.Endpoint{Active: true, ProbedSince: since, Pause: 30 * time.Second, Waiting: 3,
+		"probed": {console.Endpoint{Active: true, CircuitOpenedAt: since, ProbeInterval: 30 * time.Second, Waiting: 3,
 			Health: console.Health{FailingSince: since, Class: "status", Status: 503}}, ui.Err,
 			"error 503 (not available)",
 			"Pending: 3 event deliveries. Every 30s the hub tests the server with one of them."},
-		"probed, with deliveries held": {console.Endpoint{Active: true, ProbedSince: since, Pause: time.Second,
-			Waiting: 1, Held: 3, Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status",
+		"probed, with deliveries held": {console.Endpoint{Active: true, CircuitOpenedAt: since, ProbeInterval: time.Second,
+			Waiting: 1, Held: 3, Health: console.Health{FailingSince: since, FailedAt: since, Class: "status",
 				Status: 503}}, ui.Err,
 			"error 503",
 			"Pending: 1 event delivery. Waiting: 3 event deliveries. Every 1s the hub tests"},
@@ -57,38 +57,38 @@ func TestWebhookStateIsExplained(t *testing.T) {
 		"a class of a later version": {failing("new", 0), ui.Err, "not valid HTTP", "a web server"},
 		"gone": {console.Endpoint{DisabledReason: "the server responded with 410 Gone", Held: 2},
 			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries."},
-		"paused, with deliveries waiting": {console.Endpoint{Held: console.Many}, ui.Held,
+		"paused, with deliveries waiting": {console.Endpoint{Held: console.MaxCount}, ui.Held,
 			"is paused. Waiting: more than 9\u202f999 event deliveries.", "Resume it"},
 		"paused": {console.Endpoint{}, ui.Held, "is paused, so its events are not sent", "Resume it"},
 		"unused": {console.Endpoint{Active: true}, ui.Neutral, "not been used", ""},
-		"unused since it was changed": {console.Endpoint{Active: true, GivenUp: 2}, ui.Warn, "not been used",
+		"unused since it was changed": {console.Endpoint{Active: true, FailedDeliveries: 2}, ui.Warn, "not been used",
 			"Failed in the last 24 hours: 2 event deliveries."},
-		"given up": {console.Endpoint{Active: true, GivenUp: 1,
-			Health: console.Health{AcceptedAt: since}}, ui.Warn, "works, but 1 event delivery failed", "resend them"},
-		"not tried for long": {console.Endpoint{Active: true, ProbedSince: since, GivenUp: 1,
-			Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 503}}, ui.Err,
+		"given up": {console.Endpoint{Active: true, FailedDeliveries: 1,
+			Health: console.Health{SucceededAt: since}}, ui.Warn, "works, but 1 event delivery failed", "resend them"},
+		"not tried for long": {console.Endpoint{Active: true, CircuitOpenedAt: since, FailedDeliveries: 1,
+			Health: console.Health{FailingSince: since, FailedAt: since, Class: "status", Status: 503}}, ui.Err,
 			"error 503",
 			"No attempt since 21 Nov 09:30 UTC, because there was nothing to deliver. Failed in the last 24 hours: 1 " +
 				"event delivery. The operator"},
-		"its server answers others": {console.Endpoint{Active: true, ServerAnswered: since.Add(1),
-			Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect", Error: "nothing answers"}},
+		"its server answers others": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
+			Health: console.Health{FailingSince: since, FailedAt: since, Class: "connect", Error: "nothing answers"}},
 			ui.Warn,
 			"the last attempt failed at 21 Nov 09:30 UTC (nothing answers). The server has since responded to other " +
 				"webhooks.", "The next event shows"},
 		"its server answers others, and it is held for": {console.Endpoint{Active: true, Held: 1,
-			ServerAnswered: since.Add(1),
-			Health:         console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err,
+			ServerSucceededAt: since.Add(1),
+			Health:            console.Health{FailingSince: since, FailedAt: since, Class: "connect"}}, ui.Err,
 			"no connection", ""},
 		"its server answers others, and it is tried": {console.Endpoint{Active: true, Waiting: 1,
-			ServerAnswered: since.Add(1),
-			Health:         console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err,
+			ServerSucceededAt: since.Add(1),
+			Health:            console.Health{FailingSince: since, FailedAt: since, Class: "connect"}}, ui.Err,
 			"no connection", ""},
-		"its server answers others but not so": {console.Endpoint{Active: true, ServerAnswered: since.Add(1),
-			Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 500}}, ui.Err,
+		"its server answers others but not so": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
+			Health: console.Health{FailingSince: since, FailedAt: since, Class: "status", Status: 500}}, ui.Err,
 			"error 500", ""},
-		"some refused": {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since},
-			Day: console.Count{Refused: 1}}, ui.Warn, "some attempts failed", ""},
-		"well": {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}}, ui.OK, "works", ""},
+		"some refused": {console.Endpoint{Active: true, Health: console.Health{SucceededAt: since},
+			LastDay: console.Count{Failed: 1}}, ui.Warn, "some attempts failed", ""},
+		"well": {console.Endpoint{Active: true, Health: console.Health{SucceededAt: since}}, ui.OK, "works", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := Webhook(row.endpoint, since.Add(time.Hour), time.UTC)
@@ -102,12 +102,12 @@ func TestWebhookStateIsExplained(t *testing.T) {
 func TestWebhooksFailingAlikeShareOneCause(t *testing.T) {
 	failing := func(id int64, url string, status int, more time.Duration) console.Endpoint {
 		return console.Endpoint{ID: id, Business: 7, EventType: core.EventType(fmt.Sprint("event_", id)), URL: url,
-			Active: true, Waiting: 2, GivenUp: 1,
-			Health: console.Health{FailingSince: since.Add(more), RefusedAt: since.Add(more), Class: "status",
+			Active: true, Waiting: 2, FailedDeliveries: 1,
+			Health: console.Health{FailingSince: since.Add(more), FailedAt: since.Add(more), Class: "status",
 				Status: status}}
 	}
 	past := failing(6, "https://a.example/6", 0, 0)
-	past.Health.Class, past.ServerAnswered, past.Waiting, past.GivenUp = "connect", since.Add(1), 0, 0
+	past.Health.Class, past.ServerSucceededAt, past.Waiting, past.FailedDeliveries = "connect", since.Add(1), 0, 0
 	foreign := failing(7, "https://a.example/7", 503, 0)
 	foreign.Business = 8
 	paused := failing(8, "https://a.example/8", 503, 0)
@@ -174,7 +174,7 @@ func TestDeliveryAcceptedTwiceSaysSo(t *testing.T) {
 		return webhook.AttemptRecord{N: n, Attempt: webhook.Attempt{Status: 200}}
 	}
 	of := func(state webhook.State, attempts ...webhook.AttemptRecord) (string, bool) {
-		told, again := DeliveryOf(webhook.DeliveryRecord{State: state, Attempts: len(attempts), AttemptsBeforeRestart: 2}, attempts,
+		told, again := DeliveryWithAttempts(webhook.DeliveryRecord{State: state, Attempts: len(attempts), AttemptsBeforeRestart: 2}, attempts,
 			time.UTC)
 		return told.Text, again
 	}
@@ -235,12 +235,12 @@ func TestJobWarningsAreShownWithItsErrors(t *testing.T) {
 }
 
 func TestItemStateIsExplained(t *testing.T) {
-	at := func(available bool, stock int64) []console.ItemPlace {
-		return []console.ItemPlace{{Store: console.GridStore{Active: true, Ordering: true}, Sold: true,
+	at := func(available bool, stock int64) []console.ItemStore {
+		return []console.ItemStore{{Store: console.GridStore{Active: true, Ordering: true}, Sold: true,
 			Available: available, Stock: stock}}
 	}
 	unmet := at(true, -1)
-	unmet[0].Unmet = "size"
+	unmet[0].UnmetGroup = "size"
 	active := console.Item{Active: true}
 	wednesdays := []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{}},
 		{Day: "wednesday", Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}
@@ -248,7 +248,7 @@ func TestItemStateIsExplained(t *testing.T) {
 	saturdays := []core.DayHours{{Day: "friday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "10:00:00"}}}}
 	in := func(hours ...[]core.DayHours) (list []console.ItemCategory) {
 		for _, h := range hours {
-			list = append(list, console.ItemCategory{RefID: "mains", Name: "Mains", Active: true, OnSale: h})
+			list = append(list, console.ItemCategory{RefID: "mains", Name: "Mains", Active: true, SaleHours: h})
 		}
 		return list
 	}
@@ -258,47 +258,47 @@ func TestItemStateIsExplained(t *testing.T) {
 		text  string
 		place string
 	}{
-		"inactive at the master": {console.ItemDetail{Places: at(true, -1)}, ui.Err, "inactive in the master",
+		"inactive at the master": {console.ItemDetail{Stores: at(true, -1)}, ui.Err, "inactive in the master",
 			"Not shown"},
-		"in an inactive category": {console.ItemDetail{Item: active, Places: at(true, -1),
+		"in an inactive category": {console.ItemDetail{Item: active, Stores: at(true, -1),
 			Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
-		"under an inactive one": {console.ItemDetail{Item: active, Places: at(true, -1),
-			Categories: []console.ItemCategory{{RefID: "sub", Under: "top"}}}, ui.Err,
+		"under an inactive one": {console.ItemDetail{Item: active, Stores: at(true, -1),
+			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}}, ui.Err,
 			"its category sub belongs to the inactive category top", "Not shown"},
-		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Places: at(true, -1)}, ui.Err,
+		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Stores: at(true, -1)}, ui.Err,
 			"not listed on any platform", "Not shown"},
 		"at no store": {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
-		"unavailable": {console.ItemDetail{Item: active, Places: at(false, -1)}, ui.Warn, "0 of 1",
+		"unavailable": {console.ItemDetail{Item: active, Stores: at(false, -1)}, ui.Warn, "0 of 1",
 			"available is false"},
 		"the store is not active": {console.ItemDetail{Item: active,
-			Places: []console.ItemPlace{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
+			Stores: []console.ItemStore{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
 				Stock: -1}}}, ui.Warn, "0 of 1", "the store is inactive"},
 		"the store takes none": {console.ItemDetail{Item: active,
-			Places: []console.ItemPlace{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
+			Stores: []console.ItemStore{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
 				Stock: -1}}}, ui.Warn, "0 of 1", "accepts no orders"},
-		"out of stock": {console.ItemDetail{Item: active, Places: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
-		"without what it demands": {console.ItemDetail{Item: active, Places: unmet}, ui.Warn, "0 of 1",
+		"out of stock": {console.ItemDetail{Item: active, Stores: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
+		"without what it demands": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn, "0 of 1",
 			"option group size requires more options"},
-		"shown": {console.ItemDetail{Item: active, Places: at(true, 5)}, ui.OK, "1 of 1 store,", "Shown"},
-		"outside its times": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays)},
+		"shown": {console.ItemDetail{Item: active, Stores: at(true, 5)}, ui.OK, "1 of 1 store,", "Shown"},
+		"outside its times": {console.ItemDetail{Item: active, Stores: at(true, 5), Categories: in(wednesdays)},
 			ui.Warn, "Not on sale now. Sale hours by category: Mains (Wed 08:00–11:30).",
 			"Not on sale now: Not on sale now."},
-		"without any time": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays[:1])},
+		"without any time": {console.ItemDetail{Item: active, Stores: at(true, 5), Categories: in(wednesdays[:1])},
 			ui.Warn, "Mains (no hours)", "Not on sale now"},
-		"outside them, and off": {console.ItemDetail{Item: active, Places: at(false, 5), Categories: in(wednesdays)},
+		"outside them, and off": {console.ItemDetail{Item: active, Stores: at(false, 5), Categories: in(wednesdays)},
 			ui.Warn, "Not on sale now", "available is false"},
-		"within its times": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(saturdays)}, ui.OK,
+		"within its times": {console.ItemDetail{Item: active, Stores: at(true, 5), Categories: in(saturdays)}, ui.OK,
 			"1 of 1", "Shown"},
-		"in another category too": {console.ItemDetail{Item: active, Places: at(true, 5),
+		"in another category too": {console.ItemDetail{Item: active, Stores: at(true, 5),
 			Categories: in(wednesdays, nil)}, ui.OK, "1 of 1", "Shown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := Item(row.item, since)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
-			for _, place := range row.item.Places {
-				seen := Place(row.item, place, since)
-				require.Contains(t, seen.Words+": "+seen.Why, row.place)
+			for _, place := range row.item.Stores {
+				seen := ItemVisibility(row.item, place, since)
+				require.Contains(t, seen.Label+": "+seen.Why, row.place)
 			}
 		})
 	}
@@ -344,7 +344,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 			require.Contains(t, cause.Text, row.text)
 		})
 	}
-	state, why := StoreOn(listed(func(*store.Object) {}), "app", now)
+	state, why := StoreAvailability(listed(func(*store.Object) {}), "app", now)
 	require.Equal(t, ui.Neutral, state)
 	require.Contains(t, why, "not listed on this platform")
 }

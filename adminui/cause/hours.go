@@ -12,8 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Spans tells the hours of a day.
-func Spans(slots []core.HoursSlot) string {
+// DayHours tells the hours of a day.
+func DayHours(slots []core.HoursSlot) string {
 	spans := make([]string, len(slots))
 	for i, slot := range slots {
 		spans[i] = strings.TrimSuffix(slot.StartTime, ":00") + "–" + strings.TrimSuffix(slot.EndTime, ":00")
@@ -21,14 +21,14 @@ func Spans(slots []core.HoursSlot) string {
 	return strings.Join(spans, ", ")
 }
 
-// Hours tells the hours of a week, days of the same hours together.
-func Hours(week []core.DayHours) string {
+// WeekHours tells the hours of a week, days of the same hours together.
+func WeekHours(week []core.DayHours) string {
 	var days, hours []string
 	for _, d := range week {
 		if len(d.Slots) == 0 {
 			continue
 		}
-		day, spans := strings.ToUpper(d.Day[:1])+d.Day[1:3], Spans(d.Slots)
+		day, spans := strings.ToUpper(d.Day[:1])+d.Day[1:3], DayHours(d.Slots)
 		if at := slices.Index(hours, spans); at >= 0 {
 			days[at] += ", " + day
 			continue
@@ -41,16 +41,16 @@ func Hours(week []core.DayHours) string {
 	return cmp.Or(strings.Join(days, "; "), text.NoTime)
 }
 
-// notNow tells when an item is on sale of which no category is at an instant of the
+// notOnSaleReason tells when an item is on sale of which no category is at an instant of the
 // business's local time; "" where one is, or where it is in none.
-func notNow(i console.ItemDetail, now time.Time) string {
+func notOnSaleReason(i console.ItemDetail, now time.Time) string {
 	var times []string
 	for _, category := range i.Categories {
-		if on, _ := core.WithinHours(category.OnSale, now); on || category.OnSale == nil {
+		if on, _ := core.WithinHours(category.SaleHours, now); on || category.SaleHours == nil {
 			return ""
 		}
 		times = append(times, fmt.Sprintf(text.CategoryOnSale, cmp.Or(category.Name, category.RefID),
-			Hours(category.OnSale)))
+			WeekHours(category.SaleHours)))
 	}
 	if len(times) == 0 {
 		return ""

@@ -19,16 +19,16 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		text   string
 		detail string
 	}{
-		{Unheard(console.Unheard{EventType: "order_placed", Count: 1200, At: since}, time.UTC), ui.Warn,
+		{Unrouted(console.UnroutedEvents{EventType: "order_placed", Count: 1200, At: since}, time.UTC), ui.Warn,
 			"No webhook receives order_placed events. Not sent: 1\u202f200 events, the last at 21 Nov 09:30 UTC.",
 			"must subscribe"},
-		{Unheard(console.Unheard{EventType: "order_placed", Count: 1, At: since, Webhook: 7}, time.UTC), ui.Warn,
+		{Unrouted(console.UnroutedEvents{EventType: "order_placed", Count: 1, At: since, Webhook: 7}, time.UTC), ui.Warn,
 			"Webhook 7 for order_placed events is paused. Not sent: 1 event, the last at 21 Nov", "Resume it"},
-		{Untold(console.Untold{Count: 8, First: since.Add(-time.Hour), Last: since, Heard: true}, time.UTC), ui.Err,
+		{UnnotifiedOrders(console.UnnotifiedOrders{Count: 8, First: since.Add(-time.Hour), Last: since, HasWebhook: true}, time.UTC), ui.Err,
 			"The POS has not received 8 orders, the last of 21 Nov 09:30 UTC.", "send those of today"},
-		{Untold(console.Untold{Count: console.Many, Last: since}, time.UTC), ui.Err,
+		{UnnotifiedOrders(console.UnnotifiedOrders{Count: console.MaxCount, Last: since}, time.UTC), ui.Err,
 			"has not received more than 9\u202f999 orders, the last", "subscribe or resume one first"},
-		{CallsRefused(console.RefusedCalls{Platform: "tasty", At: since, Message: "the aggregator responded with 401",
+		{RefusedCalls(console.FailedCalls{Platform: "tasty", At: since, Message: "the aggregator responded with 401",
 			Kinds: []console.CallCount{{Kind: "order_status", Count: 16}, {Kind: "order_acknowledge", Count: 1},
 				{Kind: "dance", Count: 2}}},
 			&console.Plugin{About: console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}}, time.UTC),
@@ -36,7 +36,7 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			"tasty did not accept some updates in the last 24 hours: 16 order statuses, 1 order acknowledgement, 2 " +
 				"calls of kind dance. The last at 21 Nov 09:30 UTC: the aggregator responded with 401.",
 			"the secret api_key"},
-		{JobsRefused(console.RefusedJobs{Count: 2, Kind: core.MenuJob, Refused: 12, Total: 12},
+		{RefusedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
 			"Menu master catalogue"), ui.Warn,
 			"In 2 requests of the last 24 hours, at least half of the content failed. Last request, Menu master " +
 				"catalogue: 12 of 12 menu entries failed.", ""},
@@ -45,15 +45,15 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		{Throttled(console.Throttled{Name: "MENU", Until: since}, since, time.UTC), ui.Warn,
 			"rejected requests over the limit MENU until",
 			"SERVERY_LIMIT_MENU"},
-		{Throttled(console.Throttled{Name: Subscribing, Until: since.Add(time.Second)}, since, time.UTC), ui.Warn,
+		{Throttled(console.Throttled{Name: SubscriptionLimit, Until: since.Add(time.Second)}, since, time.UTC), ui.Warn,
 			"requests over the limit WEBHOOKS until", "takes some minutes"},
-		{Revoked(console.Key{Username: "till", Prefix: "svk_Ab12", UsedAt: since}, time.UTC), ui.Err,
+		{RevokedKey(console.Key{Username: "till", Prefix: "svk_Ab12", UsedAt: since}, time.UTC), ui.Err,
 			"Requests still use the revoked API key till (svk_Ab12…), the last at 21 Nov 09:30 UTC.", "a new key"},
-		{Waiting(console.Waiting{Count: 3, Since: since}, time.UTC), ui.Err,
+		{UnacknowledgedOrders(console.OverdueOrders{Count: 3, Since: since}, time.UTC), ui.Err,
 			"has not acknowledged 3 orders in time. Waiting since 21 Nov 09:30 UTC.", "the staff"},
-		{Silent(console.Silent{Count: 2, Store: "Harbour Street", Since: since}, time.UTC), ui.Warn,
+		{SilentStores(console.SilentStores{Count: 2, Store: "Harbour Street", Since: since}, time.UTC), ui.Warn,
 			"of 2 open stores. Store Harbour Street has had none since 21 Nov 09:30 UTC.", "runs there"},
-		{NotTaken(console.NotTaken{Count: 3, At: since, Reason: "items must hold at least one item"}, time.UTC),
+		{RefusedOrders(console.RejectedOrders{Count: 3, At: since, Reason: "items must hold at least one item"}, time.UTC),
 			ui.Warn, "3 orders were rejected and have not been accepted since. The last at 21 Nov 09:30 UTC: items " +
 				"must hold at least one item.", "place the orders again"},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
@@ -68,25 +68,25 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 }
 
 func TestJobShowsItsPublicationState(t *testing.T) {
-	taken := Taken([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
+	taken := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}})
 	require.Equal(t, ui.Cause{State: ui.Run,
 		Text: "On the platforms: a has the menu of 12 stores; b has not received the menu of 1 store yet: the plugin " +
 			"is not running."}, taken)
-	taken = Taken([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "told to fail"},
+	taken = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "told to fail"},
 		{Platform: "b", State: "waiting", Stores: 2}})
 	require.Equal(t, ui.Cause{State: ui.Err,
 		Text: "On the platforms: a rejected the menu of 3 stores: told to fail; b has not received the menu of 2 " +
 			"stores yet."}, taken)
-	require.Equal(t, ui.OK, Taken([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}).State)
+	require.Equal(t, ui.OK, PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}).State)
 }
 
 func TestUnavailableStoreHasAOneWordReason(t *testing.T) {
 	off := false
 	at := func(o store.Object, closed ...store.PlatformClosure) string {
 		o.IncludedPlatforms = []string{"web"}
-		return StoreAt(store.Stored{Object: o, ClosedOn: closed},
-			Platform{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}, since).Words
+		return StoreVisibility(store.Stored{Object: o, ClosedOn: closed},
+			Platform{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}, since).Label
 	}
 	require.Equal(t, []string{"Inactive", "Accepts no orders", "Closed", "Live"},
 		[]string{at(store.Object{Active: &off}), at(store.Object{OrderingEnabled: &off}),

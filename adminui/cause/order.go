@@ -19,8 +19,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Ordered is what is known of an order.
-type Ordered struct {
+// OrderFacts is what is known of an order.
+type OrderFacts struct {
 	State      order.State
 	Escalated  int64        // epoch milliseconds; 0: it never waited too long for its acknowledgement
 	History    []order.Step // the first is Placed
@@ -29,33 +29,33 @@ type Ordered struct {
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
 	// Page is where a delivery is shown, Again what sends it again; nil: nobody may.
-	Page  func(webhook.DeliveryRecord) ui.Link
-	Again func(webhook.DeliveryRecord) *ui.Button
+	DeliveryLink func(webhook.DeliveryRecord) ui.Link
+	ResendButton func(webhook.DeliveryRecord) *ui.Button
 	// Tell sends an order of which nobody was told to those subscribed now; nil: that is not possible.
-	Tell *ui.Button
+	NotifyButton *ui.Button
 }
 
-// known tells whether the merchant has moved the order. What completes or cancels
+// movedByMerchant tells whether the merchant has moved the order. What completes or cancels
 // one may be its channel.
-func (o Ordered) known() bool {
+func (o OrderFacts) movedByMerchant() bool {
 	return slices.ContainsFunc(o.History, func(s order.Step) bool {
 		return s.State != order.Placed && s.State != order.Completed && s.State != order.Cancelled
 	})
 }
 
-// slowToAcknowledge is how long a POS that has an order may say nothing of it
+// slowAcknowledgement is how long a POS that has an order may say nothing of it
 // before that is worth a word.
-const slowToAcknowledge = 5 * time.Minute
+const slowAcknowledgement = 5 * time.Minute
 
-// callsTold is how many calls that failed are told above an order.
-const callsTold = 3
+// maxFailedCalls is how many calls that failed are told above an order.
+const maxFailedCalls = 3
 
 // Order tells where an order and its rider are, and then what went wrong with
 // it, the gravest first.
-func Order(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
-	told := []ui.Cause{where(o, zone)}
-	told = append(told, untold(o, now, zone)...)
-	told = append(told, refusedCalls(o.Calls)...)
+func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
+	told := []ui.Cause{currentState(o, zone)}
+	told = append(told, deliveryCauses(o, now, zone)...)
+	told = append(told, failedCalls(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
 		told = append(told, ui.Cause{State: ui.Warn,
 			Text: fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)), Detail: Flag(o.Flags[0])})
@@ -63,30 +63,30 @@ func Order(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
 	return told
 }
 
-func where(o Ordered, zone *time.Location) ui.Cause {
+func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 	last := order.Step{State: o.State}
 	if n := len(o.History); n > 0 {
 		last = o.History[n-1]
 	}
-	c := ui.Cause{State: StateOfOrder(string(o.State)),
-		Text: fmt.Sprintf(text.CauseOrder, o.State, clock(time.UnixMilli(last.At), zone)), Detail: last.Message}
+	c := ui.Cause{State: OrderColour(string(o.State)),
+		Text: fmt.Sprintf(text.CauseOrder, o.State, formatTime(time.UnixMilli(last.At), zone)), Detail: last.Message}
 	if last.Actor != "" {
-		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, clock(time.UnixMilli(last.At), zone), Who(last.Actor))
+		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone), ActorName(last.Actor))
 	}
 	if last.ReasonCode != "" {
 		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, last.ReasonCode) + " " + c.Detail)
 	}
 	if n := len(o.Rides); n > 0 {
 		ride := o.Rides[n-1]
-		c.Text += " " + fmt.Sprintf(RiderWords(ride.Status), riderName(ride.Rider),
-			clock(time.UnixMilli(ride.At), zone))
+		c.Text += " " + fmt.Sprintf(RiderText(ride.Status), riderName(ride.Rider),
+			formatTime(time.UnixMilli(ride.At), zone))
 	}
 	return c
 }
 
 // Flag is a warning of an order as a sentence.
 func Flag(f order.Flag) string {
-	words := fieldWords(f.Path)
+	words := fieldLabel(f.Path)
 	switch {
 	case f.Sent == nil || f.Computed == nil:
 		return words + ": " + f.Message + "."
@@ -101,12 +101,12 @@ func Flag(f order.Flag) string {
 	}
 }
 
-// element matches an element of an array in a path.
-var element = regexp.MustCompile(`s\[(\d+)\]`)
+// arrayElement matches an element of an array in a path.
+var arrayElement = regexp.MustCompile(`s\[(\d+)\]`)
 
-// fieldWords is the path of a field in words: items[0].price becomes Item 1, price.
-func fieldWords(path string) string {
-	path = element.ReplaceAllStringFunc(path, func(s string) string {
+// fieldLabel is the path of a field in words: items[0].price becomes Item 1, price.
+func fieldLabel(path string) string {
+	path = arrayElement.ReplaceAllStringFunc(path, func(s string) string {
 		n, _ := strconv.Atoi(s[2 : len(s)-1]) // digits by the pattern
 		return " " + strconv.Itoa(n+1)
 	})
@@ -117,8 +117,8 @@ func fieldWords(path string) string {
 	return strings.ToUpper(path[:1]) + path[1:]
 }
 
-// Who is an actor in words.
-func Who(actor string) string {
+// ActorName is an actor in words.
+func ActorName(actor string) string {
 	kind, name, _ := strings.Cut(actor, ":")
 	switch kind {
 	case "key":
@@ -137,8 +137,8 @@ func Who(actor string) string {
 	return actor
 }
 
-// StateOfOrder is the colour of an order's state.
-func StateOfOrder(s string) ui.State {
+// OrderColour is the colour of an order's state.
+func OrderColour(s string) ui.State {
 	switch order.State(s) {
 	case order.Completed:
 		return ui.OK
@@ -156,30 +156,30 @@ func riderName(r order.Rider) string {
 	return fmt.Sprintf(text.TheRiderNamed, r.Name)
 }
 
-var riderWords = map[order.RiderStatus]string{
+var riderTexts = map[order.RiderStatus]string{
 	order.Assigned: text.RiderAssigned, order.Unassigned: text.RiderUnassigned, order.AtStore: text.RiderAtStore,
 	order.OutForDelivery: text.RiderOut,
 	order.RiderReached:   text.RiderReached, order.Delivered: text.RiderDelivered, order.NoRiderFound: text.RiderNone,
 }
 
-// RiderWords is a status of a rider as a sentence, of who it is and since when.
-func RiderWords(s order.RiderStatus) string {
-	if words, known := riderWords[s]; known {
+// RiderText is a status of a rider as a sentence, of who it is and since when.
+func RiderText(s order.RiderStatus) string {
+	if words, known := riderTexts[s]; known {
 		return words
 	}
 	return "%s: " + string(s) + ", %s."
 }
 
-// untold tells whether the merchant has the order: of each endpoint that has not
+// deliveryCauses tells whether the merchant has the order: of each endpoint that has not
 // accepted it, why, and what sends it again.
-func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
-	placed := latest(o.Deliveries)
+func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui.Cause) {
+	placed := latestDeliveries(o.Deliveries)
 	if len(placed) == 0 {
-		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.RemedySubscribe, Button: o.Tell}
+		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.RemedySubscribe, Button: o.NotifyButton}
 		switch {
 		case o.State == order.Cancelled:
 			c.Detail, c.Button = "", nil
-		case o.Tell != nil:
+		case o.NotifyButton != nil:
 			c.Detail = ""
 		}
 		return []ui.Cause{c}
@@ -199,34 +199,34 @@ func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
 		c := Delivery(d, zone)
 		c.Detail = c.Text
 		switch {
-		case o.State != order.Placed && (o.known() || !accepted.IsZero()):
+		case o.State != order.Placed && (o.movedByMerchant() || !accepted.IsZero()):
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)
 		case o.State != order.Placed:
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, d.URL)
 		case !accepted.IsZero():
 			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(placed), d.URL)
 		default:
-			c.Text = fmt.Sprintf(text.CauseOrderUntold, d.URL)
+			c.Text = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
 		}
-		if o.Page != nil {
-			c.Link = o.Page(d)
+		if o.DeliveryLink != nil {
+			c.Link = o.DeliveryLink(d)
 		}
-		if o.Again != nil && o.State != order.Cancelled {
-			c.Button = o.Again(d)
+		if o.ResendButton != nil && o.State != order.Cancelled {
+			c.Button = o.ResendButton(d)
 		}
 		told = append(told, c)
 	}
 	if o.State == order.Placed && o.Escalated != 0 {
 		told = append(told, ui.Cause{State: ui.Err,
-			Text: fmt.Sprintf(text.CauseOrderWaits, clock(time.UnixMilli(o.Escalated), zone))})
-	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowToAcknowledge {
-		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, clock(accepted, zone))})
+			Text: fmt.Sprintf(text.CauseOrderWaits, formatTime(time.UnixMilli(o.Escalated), zone))})
+	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowAcknowledgement {
+		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, formatTime(accepted, zone))})
 	}
 	return told
 }
 
-// latest are the deliveries of the order itself, of each endpoint the latest.
-func latest(deliveries []webhook.DeliveryRecord) (placed []webhook.DeliveryRecord) {
+// latestDeliveries are the deliveries of the order itself, of each endpoint the latest.
+func latestDeliveries(deliveries []webhook.DeliveryRecord) (placed []webhook.DeliveryRecord) {
 	for _, d := range deliveries { // the oldest first
 		if d.EventType != core.OrderPlaced {
 			continue
@@ -239,10 +239,10 @@ func latest(deliveries []webhook.DeliveryRecord) (placed []webhook.DeliveryRecor
 	return placed
 }
 
-// refusedCalls tells what the aggregator was not told or did not accept, the
+// failedCalls tells what the aggregator was not told or did not accept, the
 // latest first.
-func refusedCalls(calls []console.Call) (told []ui.Cause) {
-	for i := len(calls) - 1; i >= 0 && len(told) < callsTold; i-- {
+func failedCalls(calls []console.Call) (told []ui.Cause) {
+	for i := len(calls) - 1; i >= 0 && len(told) < maxFailedCalls; i-- {
 		c := Call(calls[i])
 		if c.State == ui.Err || c.State == ui.Warn {
 			c.Text = CallTitle(calls[i]) + ": " + c.Text
@@ -260,7 +260,7 @@ func CallTitle(c console.Call) string {
 		_ = json.Unmarshal(c.Payload, &sent) // what cannot be read is told without
 		return fmt.Sprintf(text.CallRider, sent.Status, c.Platform)
 	case relay.RiderLocation:
-		return fmt.Sprintf(text.CallPlace, c.Platform)
+		return fmt.Sprintf(text.CallLocation, c.Platform)
 	case relay.Action:
 		var sent relay.ActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
@@ -274,36 +274,36 @@ func CallTitle(c console.Call) string {
 	case relay.StoreAction:
 		var sent relay.StoreActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
-		return fmt.Sprintf(text.CallStore, switched(sent.Enable), c.Platform)
+		return fmt.Sprintf(text.CallStore, onOff(sent.Enable), c.Platform)
 	case relay.ItemAction:
 		var sent relay.ItemActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
 		items, options := sent.SentRefIDs()
-		return fmt.Sprintf(text.CallItems, len(items)+len(options), switched(sent.Enable), c.Platform)
+		return fmt.Sprintf(text.CallItems, len(items)+len(options), onOff(sent.Enable), c.Platform)
 	default:
 		return fmt.Sprintf(text.CallOther, c.Kind, c.Platform)
 	}
 }
 
-func switched(on bool) string {
+func onOff(on bool) string {
 	if on {
 		return text.SwitchedOn
 	}
 	return text.SwitchedOff
 }
 
-// RiderPlace tells, in words that end a line, whether the aggregator knows where a
+// RiderLocationNote tells, in words that end a line, whether the aggregator knows where a
 // rider was last seen.
-func RiderPlace(p console.RiderPlace) string {
+func RiderLocationNote(p console.RiderLocation) string {
 	switch relay.State(p.State) {
 	case relay.Done:
-		return text.RiderSeenTold
+		return text.RiderSeenSent
 	case relay.Failed:
-		return fmt.Sprintf(text.RiderSeenRefused, p.Message)
+		return fmt.Sprintf(text.RiderSeenRejected, p.Message)
 	case relay.Skipped:
 		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
 	}
-	return text.RiderSeenUntold
+	return text.RiderSeenUnsent
 }
 
 // Call tells what became of a call to an aggregator.
@@ -323,7 +323,7 @@ func Call(c console.Call) ui.Cause {
 		return ui.Cause{State: ui.Run, Text: text.CallPending, Detail: c.Message}
 	}
 	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallAgain, c.Message)}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, c.Message)}
 	}
 	return ui.Cause{State: ui.Run, Text: text.CallWaiting}
 }

@@ -18,16 +18,16 @@ var received = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhoo
 	FinishedAt: since}
 
 // orderWith is a new order that its receiver has, but for a change.
-func orderWith(change func(*Ordered)) Ordered {
-	o := Ordered{State: order.Placed, History: []order.Step{{State: order.Placed, At: since.UnixMilli()}},
+func orderWith(change func(*OrderFacts)) OrderFacts {
+	o := OrderFacts{State: order.Placed, History: []order.Step{{State: order.Placed, At: since.UnixMilli()}},
 		Deliveries: []webhook.DeliveryRecord{received}}
 	change(&o)
 	return o
 }
 
 // call adds a call to the platform of an order.
-func call(kind, state, payload, message string) func(*Ordered) {
-	return func(o *Ordered) {
+func call(kind, state, payload, message string) func(*OrderFacts) {
+	return func(o *OrderFacts) {
 		o.Calls = []console.Call{{Kind: kind, State: state, Platform: "tasty-eats", Payload: []byte(payload),
 			Message: message}}
 	}
@@ -35,7 +35,7 @@ func call(kind, state, payload, message string) func(*Ordered) {
 
 // explained is what is said of an order some time after it was placed.
 type explained struct {
-	order Ordered
+	order OrderFacts
 	after time.Duration
 	says  []string
 	worst ui.State
@@ -63,13 +63,13 @@ func requireExplained(t *testing.T, rows map[string]explained) {
 
 func TestOrderStateIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"placed": {orderWith(func(*Ordered) {}), 0, []string{"Placed at 21 Nov 09:30 UTC."}, ui.Run},
-		"nobody is told": {orderWith(func(o *Ordered) { o.Deliveries = nil }), 0,
+		"placed": {orderWith(func(*OrderFacts) {}), 0, []string{"Placed at 21 Nov 09:30 UTC."}, ui.Run},
+		"nobody is told": {orderWith(func(o *OrderFacts) { o.Deliveries = nil }), 0,
 			[]string{"The POS has not received the order, because no active webhook"}, ui.Err},
-		"not acknowledged": {orderWith(func(*Ordered) {}), 5 * time.Minute,
+		"not acknowledged": {orderWith(func(*OrderFacts) {}), 5 * time.Minute,
 			[]string{"has not acknowledged it"}, ui.Warn},
-		"acknowledged": {orderWith(func(o *Ordered) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
-		"doubts": {orderWith(func(o *Ordered) {
+		"acknowledged": {orderWith(func(o *OrderFacts) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
+		"doubts": {orderWith(func(o *OrderFacts) {
 			o.Flags = []order.Flag{{Path: "items[0].price",
 				Message: "the menu says 9.5"}}
 		}), 0, []string{"with 1 warning.", "Item 1, price: the menu says 9.5."}, ui.Warn},
@@ -78,19 +78,19 @@ func TestOrderStateIsExplained(t *testing.T) {
 
 func TestRiderOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"its rider": {orderWith(func(o *Ordered) {
+		"its rider": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.OutForDelivery, At: since.UnixMilli(),
 				Rider: order.Rider{Name: "Asha"}}}
 		}), 0, []string{"The rider Asha left for the customer at 21 Nov 09:30 UTC."}, ui.Run},
-		"a rider without a name": {orderWith(func(o *Ordered) {
+		"a rider without a name": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.Delivered,
 				At: since.UnixMilli()}}
 		}), 0, []string{"The rider delivered the order at 21 Nov"}, ui.Run},
-		"no rider found": {orderWith(func(o *Ordered) {
+		"no rider found": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.NoRiderFound,
 				At: since.UnixMilli()}}
 		}), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
-		"a status of a later version": {orderWith(func(o *Ordered) {
+		"a status of a later version": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: "LOST",
 				At: since.UnixMilli()}}
 		}), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
@@ -99,17 +99,17 @@ func TestRiderOfAnOrderIsExplained(t *testing.T) {
 
 func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"the merchant refuses it": {orderWith(func(o *Ordered) {
+		"the merchant refuses it": {orderWith(func(o *OrderFacts) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503"}
 		}), 0, []string{"The POS has not confirmed receipt of the order at https://a.example",
 			"Failed after 6 attempts: the server responded with 503"}, ui.Err},
-		"one of two refuses it": {orderWith(func(o *Ordered) {
+		"one of two refuses it": {orderWith(func(o *OrderFacts) {
 			o.Deliveries = append(o.Deliveries,
 				webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed,
 					Attempts: 6})
 		}), 0, []string{"One of 2 URLs has not confirmed receipt of the order: https://b.example"}, ui.Err},
-		"it was acknowledged all the same": {orderWith(func(o *Ordered) {
+		"it was acknowledged all the same": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Completed,
 				append(o.History, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
@@ -117,15 +117,15 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 		}), 0,
 			[]string{"The POS knows the order (Completed), but one URL has not confirmed receipt: " +
 				"https://a.example", "Failed after 6"}, ui.Warn},
-		"it was cancelled meanwhile": {orderWith(func(o *Ordered) {
+		"it was cancelled meanwhile": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
 		}), 0, []string{"The order is Cancelled, but one URL has not confirmed receipt: https://a.example"}, ui.Warn},
-		"it took it the second time": {orderWith(func(o *Ordered) {
+		"it took it the second time": {orderWith(func(o *OrderFacts) {
 			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, received}
 		}), 0, nil, ui.Run},
-		"it is on its way": {orderWith(func(o *Ordered) {
+		"it is on its way": {orderWith(func(o *OrderFacts) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
 		}), time.Hour, nil, ui.Run},
 	})
@@ -155,20 +155,20 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 
 func TestFailedOrderDeliveryOffersAResend(t *testing.T) {
 	failed := webhook.DeliveryRecord{EventType: core.OrderPlaced, WebhookID: 7, State: webhook.Failed}
-	o := Ordered{State: order.Placed, Deliveries: []webhook.DeliveryRecord{failed}}
-	o.Page = func(d webhook.DeliveryRecord) ui.Link { return ui.Link{Href: "page", Label: d.ID.String()} }
+	o := OrderFacts{State: order.Placed, Deliveries: []webhook.DeliveryRecord{failed}}
+	o.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link { return ui.Link{Href: "page", Label: d.ID.String()} }
 	require.Equal(t, "page", Order(o, since, time.UTC)[1].Link.Href)
 	require.Nil(t, Order(o, since, time.UTC)[1].Button)
-	o.Again = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{Label: "again"} }
+	o.ResendButton = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{Label: "again"} }
 	require.Equal(t, "again", Order(o, since, time.UTC)[1].Button.Label)
 	o.State = order.Cancelled
 	require.Nil(t, Order(o, since, time.UTC)[1].Button)
 }
 
 func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
-	o := Ordered{State: order.Placed}
+	o := OrderFacts{State: order.Placed}
 	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume a webhook")
-	o.Tell = &ui.Button{Label: "send"}
+	o.NotifyButton = &ui.Button{Label: "send"}
 	told := Order(o, since, time.UTC)[1]
 	require.Equal(t, []string{"", "send"}, []string{told.Detail, told.Button.Label})
 	o.State = order.Cancelled
@@ -184,9 +184,9 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		"skipped": "not sent to the platform: it responded with 401",
 		"waiting": "not sent to the platform yet",
 	} {
-		require.Equal(t, words, RiderPlace(console.RiderPlace{State: state, Message: "it responded with 401"}))
+		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state, Message: "it responded with 401"}))
 	}
-	refused := Order(Ordered{State: order.Acknowledged,
+	refused := Order(OrderFacts{State: order.Acknowledged,
 		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
 		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats",
 			Message: "it responded with 401"}}}, since, time.UTC)

@@ -60,19 +60,19 @@ func TestPluginStateIsExplained(t *testing.T) {
 }
 
 // sold is an item at a store that sells it.
-var sold = console.ItemPlace{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true,
+var sold = console.ItemStore{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true,
 	Included: []string{"tasty", "web"}}, Sold: true, Available: true, Stock: -1}
 
 // item is one that is sold at a store, but for a change.
 func item(change func(*console.ItemDetail)) console.ItemDetail {
-	i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Places: []console.ItemPlace{sold}}
+	i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Stores: []console.ItemStore{sold}}
 	if change != nil {
 		change(&i)
 	}
 	return i
 }
 
-func place(change func(*console.ItemPlace)) console.ItemPlace {
+func place(change func(*console.ItemStore)) console.ItemStore {
 	p := sold
 	change(&p)
 	return p
@@ -85,7 +85,7 @@ func tasty(plugin *console.Plugin, published *publish.Publication) Platform {
 // shownOn is how an item at a store is shown on a platform whose plugin is well.
 type shownOn struct {
 	item      console.ItemDetail
-	place     console.ItemPlace
+	place     console.ItemStore
 	published *publish.Publication
 	state     ui.State
 	says      string
@@ -96,9 +96,9 @@ func requireShownOn(t *testing.T, rows map[string]shownOn) {
 	well := pluginIn("ready", true)
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			seen := PlaceOn(row.item, row.place, tasty(&well, row.published), since)
+			seen := ItemVisibilityOn(row.item, row.place, tasty(&well, row.published), since)
 			require.Equal(t, row.state, seen.State)
-			require.Contains(t, seen.Words+": "+seen.Why, row.says)
+			require.Contains(t, seen.Label+": "+seen.Why, row.says)
 		})
 	}
 }
@@ -124,7 +124,7 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 		}), sold, nil, ui.OK, "Shown"},
 		"not its time": {item(func(i *console.ItemDetail) {
 			i.Categories = []console.ItemCategory{{Active: true, RefID: "b",
-				OnSale: []core.DayHours{{Day: "monday",
+				SaleHours: []core.DayHours{{Day: "monday",
 					Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}}}
 		}), sold, &publish.Publication{State: publish.Published}, ui.Warn,
 			"Not on sale now: Not on sale now. Sale hours by category: b (Mon 08:00–11:30)."},
@@ -133,21 +133,21 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 
 func TestItemAbsenceAtAStoreIsExplained(t *testing.T) {
 	requireShownOn(t, map[string]shownOn{
-		"not sold at the store": {item(nil), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral,
+		"not sold at the store": {item(nil), place(func(p *console.ItemStore) { p.Sold = false }), nil, ui.Neutral,
 			"does not sell it"},
-		"unavailable": {item(nil), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn,
+		"unavailable": {item(nil), place(func(p *console.ItemStore) { p.Available = false }), nil, ui.Warn,
 			"available is false"},
-		"out of stock": {item(nil), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
-		"the store is not there": {item(nil), place(func(p *console.ItemPlace) { p.Store.Included = []string{"web"} }),
+		"out of stock": {item(nil), place(func(p *console.ItemStore) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
+		"the store is not there": {item(nil), place(func(p *console.ItemStore) { p.Store.Included = []string{"web"} }),
 			nil, ui.Neutral, "the store is not listed on this platform"},
-		"the store is not active": {item(nil), place(func(p *console.ItemPlace) { p.Store.Active = false }), nil,
+		"the store is not active": {item(nil), place(func(p *console.ItemStore) { p.Store.Active = false }), nil,
 			ui.Warn, "Not shown: Not shown: the store is inactive"},
-		"the store is hidden": {item(nil), place(func(p *console.ItemPlace) { p.Store.Hidden = true }), nil, ui.Warn,
+		"the store is hidden": {item(nil), place(func(p *console.ItemStore) { p.Store.Hidden = true }), nil, ui.Warn,
 			"Hidden: The store is hidden"},
-		"the store is closed there": {item(nil), place(func(p *console.ItemPlace) {
+		"the store is closed there": {item(nil), place(func(p *console.ItemStore) {
 			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
 		}), nil, ui.Err, "Not shown: closed on this platform by API key pos"},
-		"outside the hours of the store": {item(nil), place(func(p *console.ItemPlace) {
+		"outside the hours of the store": {item(nil), place(func(p *console.ItemStore) {
 			p.Store.Timings = []core.DayHours{{Day: "sunday",
 				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 		}), nil, ui.Warn, "Closed now: The store is closed now"},
@@ -189,27 +189,27 @@ func TestItemAbsenceFromAMenuIsExplained(t *testing.T) {
 
 func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 	well, down := pluginIn("ready", true), pluginIn("quarantined", true, "no memory")
-	told := Findings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"},
+	told := ItemFindings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"},
 		{Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
 	require.Len(t, told, 2, "one for each platform")
 	require.Contains(t, told[0].Text, "is not listed on a: m")
 	refused := console.ItemDetail{Item: console.Item{Active: true},
-		Refusals: []console.ItemRefusal{{Platform: "tasty", Message: "photo required", Stores: 2}}}
-	told = Findings(refused)
+		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}}
+	told = ItemFindings(refused)
 	require.Contains(t, told[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
-	state, why := ItemOn(refused, "tasty", since)
+	state, why := ItemOnPlatform(refused, "tasty", since)
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Rejected by the platform at 2 stores: photo required")
-	require.Equal(t, Visibility{State: ui.OK, Words: "Shown"},
-		PlaceOn(refused, sold, tasty(&well, &publish.Publication{State: publish.Published}), since),
+	require.Equal(t, Visibility{State: ui.OK, Label: "Shown"},
+		ItemVisibilityOn(refused, sold, tasty(&well, &publish.Publication{State: publish.Published}), since),
 		"at a store of which the platform has it")
-	require.Contains(t, PlaceOn(refused, sold, tasty(&down, nil), since).Why, "failed too often")
+	require.Contains(t, ItemVisibilityOn(refused, sold, tasty(&down, nil), since).Why, "failed too often")
 	old := publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
 		Note: "the plugin is not running"}
-	require.Equal(t, Visibility{State: ui.Err, Words: "Not live",
+	require.Equal(t, Visibility{State: ui.Err, Label: "Not live",
 		Why:    "The platform shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is not running",
 		Remedy: AtPlugin},
-		PlaceOn(refused, sold, tasty(&down, &old), since))
+		ItemVisibilityOn(refused, sold, tasty(&down, &old), since))
 }
 
 func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
@@ -287,11 +287,11 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 			if row.platform == "web" {
 				served = core.ServedByMerchant
 			}
-			seen := StoreAt(row.store,
+			seen := StoreVisibility(row.store,
 				Platform{core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published}, since)
 			require.Contains(t, seen.Why, row.says)
 			seen.Why = ""
-			require.Equal(t, Visibility{State: row.state, Words: row.words, Remedy: row.remedy}, seen)
+			require.Equal(t, Visibility{State: row.state, Label: row.words, Remedy: row.remedy}, seen)
 		})
 	}
 }
@@ -320,12 +320,12 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		"products[0].categories must be an array":               "",
 		`the category "mains" does not exist`:                   "",
 	} {
-		require.Equal(t, want, RemedyFor(about, message), message)
+		require.Equal(t, want, SettingsRemedy(about, message), message)
 	}
-	require.Empty(t, RemedyFor(console.PluginAbout{}, "unknown partner key"))
-	told := MenusRefused(console.RefusedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
+	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
+	told := RefusedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
 		&console.Plugin{About: about})
 	require.Contains(t, told.Text, "tasty rejects the menu of 12 stores: unknown partner key")
 	require.Contains(t, told.Detail, "the secret api_key")
-	require.Empty(t, MenusRefused(console.RefusedMenus{}, nil).Detail)
+	require.Empty(t, RefusedMenus(console.RejectedMenus{}, nil).Detail)
 }

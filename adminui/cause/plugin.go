@@ -10,12 +10,12 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// gravest are the states of plugins with which one hub has a problem, the worst first.
-var gravest = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Degraded}
+// problemStates are the states of plugins with which one hub has a problem, the worst first.
+var problemStates = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Degraded}
 
 // PluginState is the state of a plugin in all hubs: the worst there is.
 func PluginState(p console.Plugin) pluginhost.State {
-	for _, state := range gravest {
+	for _, state := range problemStates {
 		for _, hub := range p.Hubs {
 			if hub.State == string(state) {
 				return state
@@ -31,7 +31,7 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	if len(p.Faults) > 0 {
 		fault = p.Faults[0].Text
 	}
-	since := clock(p.Since, zone)
+	since := formatTime(p.Since, zone)
 	state := PluginState(p)
 	switch {
 	case !p.Enabled:
@@ -51,7 +51,7 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 			Detail: fault}
 	case state == pluginhost.Ready && fault != "":
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since),
-			Detail: fmt.Sprintf(text.CausePluginLast, clock(p.Faults[0].At, zone), fault)}
+			Detail: fmt.Sprintf(text.CausePluginLast, formatTime(p.Faults[0].At, zone), fault)}
 	case state == pluginhost.Ready:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since)}
 	default:

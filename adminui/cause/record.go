@@ -33,7 +33,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	}
 	switch {
 	case j.State == string(job.Failed):
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attempts(j.Attempts), j.Error)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attemptCount(j.Attempts), j.Error)}
 	case j.State == string(job.Queued) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Queued):
@@ -42,31 +42,31 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Running):
 		return ui.Cause{State: ui.Run,
-			Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), objects(j.Kind, j.Total))}
+			Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), objectCount(j.Kind, j.Total))}
 	case j.DryRun:
 		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
 	case j.Kind == core.BulkResendJob:
-		return resent(j)
-	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
+		return resendCause(j)
+	case j.Kind == core.TimingJob && failedTimings(j) > 0:
 		return ui.Cause{State: ui.Err,
-			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)),
+			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(failedTimings(j)),
 				ui.Count(j.Total, text.OneTiming, text.Timings_))}
 	case wrong > 0:
 		return ui.Cause{State: ui.Err,
-			Text:   fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), objects(j.Kind, j.Total), first),
+			Text:   fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), objectCount(j.Kind, j.Total), first),
 			Detail: strings.Join(Warnings(j), " ")}
 	case len(Warnings(j)) > 0:
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseJobWarned, objects(j.Kind, j.Total)),
+			Text:   fmt.Sprintf(text.CauseJobWarned, objectCount(j.Kind, j.Total)),
 			Detail: strings.Join(Warnings(j), " ")}
 	default:
 		return ui.Cause{State: ui.OK,
-			Text: fmt.Sprintf(text.CauseJobDone, objects(j.Kind, j.Total))}
+			Text: fmt.Sprintf(text.CauseJobDone, objectCount(j.Kind, j.Total))}
 	}
 }
 
-// objects are as many objects of a job, named for what it changes.
-func objects(kind core.JobKind, n int) string {
+// objectCount are as many objects of a job, named for what it changes.
+func objectCount(kind core.JobKind, n int) string {
 	switch kind {
 	case core.StoreJob:
 		return ui.Count(n, text.OneStore, text.Stores_)
@@ -76,8 +76,8 @@ func objects(kind core.JobKind, n int) string {
 	return ui.Count(n, text.OneObject, text.Objects_)
 }
 
-// warningsTold is how many warnings of a job are told above it.
-const warningsTold = 3
+// maxWarnings is how many warnings of a job are told above it.
+const maxWarnings = 3
 
 // Warnings are the first of what a job tells besides errors: what had no effect and
 // why, each a sentence.
@@ -89,7 +89,7 @@ func Warnings(j console.Job) (told []string) {
 	}
 	_ = json.Unmarshal(j.Result, &so) // what cannot be read has none
 	for i, w := range so.Warnings {
-		if i == warningsTold {
+		if i == maxWarnings {
 			return append(told, fmt.Sprintf(text.MoreWarnings, ui.Number(len(so.Warnings)-i)))
 		}
 		told = append(told, w.Message+".")
@@ -97,8 +97,8 @@ func Warnings(j console.Job) (told []string) {
 	return told
 }
 
-// wrongTimings counts the groups of category timings that failed in whole or part.
-func wrongTimings(j console.Job) int {
+// failedTimings counts the groups of category timings that failed in whole or part.
+func failedTimings(j console.Job) int {
 	var so struct {
 		Errors int `json:"errors"`
 	}
@@ -106,15 +106,15 @@ func wrongTimings(j console.Job) int {
 	return so.Errors
 }
 
-// resent tells what became of deliveries that were sent again.
-func resent(j console.Job) ui.Cause {
+// resendCause tells what became of deliveries that were sent again.
+func resendCause(j console.Job) ui.Cause {
 	var so webhook.ResendResult
 	_ = json.Unmarshal(j.Result, &so)
 	if so.Skipped == 0 {
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveries(so.Resent))}
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveryCount(so.Resent))}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text: fmt.Sprintf(text.CauseJobResentBut, deliveries(so.Resent), deliveries(so.Skipped))}
+		Text: fmt.Sprintf(text.CauseJobResentBut, deliveryCount(so.Resent), deliveryCount(so.Skipped))}
 }
 
 // Item tells why an item is or is not shown to customers, by what holds at all
@@ -127,8 +127,8 @@ func Item(i console.ItemDetail, now time.Time) ui.Cause {
 		return ui.Cause{State: ui.Err, Text: text.CauseItemNoList, Detail: text.RemedyItemNoList}
 	}
 	for _, category := range i.Categories {
-		if category.Under != "" {
-			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemUnder, category.Under, category.RefID),
+		if category.InactiveParent != "" {
+			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemUnder, category.InactiveParent, category.RefID),
 				Detail: text.RemedyItemCategory}
 		}
 		if !category.Active {
@@ -136,22 +136,22 @@ func Item(i console.ItemDetail, now time.Time) ui.Cause {
 				Detail: text.RemedyItemCategory}
 		}
 	}
-	if len(i.Places) == 0 {
+	if len(i.Stores) == 0 {
 		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore, Detail: text.RemedyItemNoStore}
 	}
 	shown := 0
-	for _, place := range i.Places {
-		if state, _ := atStore(place); state == ui.OK {
+	for _, place := range i.Stores {
+		if state, _ := storeReason(place); state == ui.OK {
 			shown++
 		}
 	}
 	state := ui.OK
-	if shown < len(i.Places) {
+	if shown < len(i.Stores) {
 		state = ui.Warn
 	}
 	told := fmt.Sprintf(text.CauseItemShown, ui.Number(shown),
-		ui.Count(len(i.Places), text.OneStore, text.Stores_))
-	if why := notNow(i, now); why != "" {
+		ui.Count(len(i.Stores), text.OneStore, text.Stores_))
+	if why := notOnSaleReason(i, now); why != "" {
 		return ui.Cause{State: ui.Warn, Text: why, Detail: told}
 	}
 	return ui.Cause{State: state, Text: told}
@@ -190,13 +190,13 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	}
 }
 
-// StoreOn tells why a store takes orders on one platform or not.
-func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) {
+// StoreAvailability tells why a store takes orders on one platform or not.
+func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State, string) {
 	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).ListedOn(platform) {
 		return ui.Neutral, text.CauseNotListed
 	}
 	if closing := s.ClosureOn(platform); closing != nil {
-		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closed(*closing, now.Location()))
+		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closedText(*closing, now.Location()))
 	}
 	if cause := Store(s, []string{platform}, nil, now); cause.State != ui.OK {
 		return cause.State, cause.Text
@@ -204,16 +204,16 @@ func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) 
 	return ui.OK, ""
 }
 
-// Closings tell where a store is listed and was closed, those together that were
+// StoreClosures tell where a store is listed and was closed, those together that were
 // closed together: by whom, and what opens it.
-func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
+func StoreClosures(s store.Stored, zone *time.Location) (told []ui.Cause) {
 	var platforms, words []string
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
 	for _, c := range s.ClosedOn {
 		if !listing.ListedOn(c.Platform) {
 			continue
 		}
-		by := closed(c, zone)
+		by := closedText(c, zone)
 		if at := slices.Index(words, by); at >= 0 {
 			platforms[at] += ", " + c.Platform
 			continue
@@ -231,15 +231,15 @@ func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
 	return told
 }
 
-// closed tells who closed a store on a platform, since when, and until when.
-func closed(c store.PlatformClosure, zone *time.Location) string {
-	who := Who(c.Actor)
+// closedText tells who closed a store on a platform, since when, and until when.
+func closedText(c store.PlatformClosure, zone *time.Location) string {
+	who := ActorName(c.Actor)
 	if c.Reason != "" {
 		who += " (" + c.Reason + ")"
 	}
-	told := fmt.Sprintf(text.ClosedBy, who, clock(time.UnixMilli(c.Since), zone))
+	told := fmt.Sprintf(text.ClosedBy, who, formatTime(time.UnixMilli(c.Since), zone))
 	if c.TurnOnAt != 0 {
-		told += fmt.Sprintf(text.ClosedTill, clock(time.UnixMilli(c.TurnOnAt), zone))
+		told += fmt.Sprintf(text.ClosedTill, formatTime(time.UnixMilli(c.TurnOnAt), zone))
 	}
 	return told
 }

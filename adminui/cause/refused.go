@@ -9,10 +9,10 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// NotTaken tells that orders were refused, and why the last was.
-func NotTaken(n console.NotTaken, zone *time.Location) ui.Cause {
+// RefusedOrders tells that orders were refused, and why the last was.
+func RefusedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
-		Text: fmt.Sprintf(text.CauseNotTaken, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
-			clock(n.At, zone), n.Reason),
-		Detail: text.RemedyNotTaken}
+		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
+			formatTime(n.At, zone), n.Reason),
+		Detail: text.RemedyRejectedOrders}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// said are the sentence and the remedy for a class of failure.
-var said = map[webhook.ErrorClass]struct{ sentence, remedy string }{
+// failureTexts are the sentence and the remedy for a class of failure.
+var failureTexts = map[webhook.ErrorClass]struct{ sentence, remedy string }{
 	webhook.DNS:              {text.CauseDNS, text.RemedyDNS},
 	webhook.TLS:              {text.CauseTLS, text.RemedyTLS},
 	webhook.Connect:          {text.CauseConnect, text.RemedyConnect},
@@ -36,51 +36,51 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	switch {
 	case !e.Active && e.DisabledReason != "":
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name),
-			Detail: strings.TrimSpace(held(e) + " " + text.RemedyGone)}
+			Detail: strings.TrimSpace(heldText(e) + " " + text.RemedyGone)}
 	case !e.Active && e.Held > 0:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveries(e.Held)),
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveryCount(e.Held)),
 			Detail: text.RemedyPaused}
 	case !e.Active:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name), Detail: text.RemedyPaused}
 	case !h.FailingSince.IsZero():
-		return failing(e, name, now, zone)
-	case h.AcceptedAt.IsZero() && e.GivenUp > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: given(e)}
-	case e.GivenUp > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, deliveries(e.GivenUp)),
-			Detail: strings.TrimSpace(text.RemedyGivenUp + " " + waits(e))}
-	case h.AcceptedAt.IsZero():
+		return failingCause(e, name, now, zone)
+	case h.SucceededAt.IsZero() && e.FailedDeliveries > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: failedText(e)}
+	case e.FailedDeliveries > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFailedDeliveries, name, deliveryCount(e.FailedDeliveries)),
+			Detail: strings.TrimSpace(text.RemedyFailedDeliveries + " " + pendingText(e))}
+	case h.SucceededAt.IsZero():
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseUnused, name)}
-	case e.Day.Refused > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseSlow, name), Detail: waits(e)}
+	case e.LastDay.Failed > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseSlow, name), Detail: pendingText(e)}
 	default:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseWell, name), Detail: waits(e)}
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseWorks, name), Detail: pendingText(e)}
 	}
 }
 
-// untried is for how long nothing may be sent to a webhook that fails before that
+// staleFailureAge is for how long nothing may be sent to a webhook that fails before that
 // is worth a word.
-const untried = 10 * time.Minute
+const staleFailureAge = 10 * time.Minute
 
-// failing tells why a webhook's attempts fail, and since when.
-func failing(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
-	if over(e) {
+// failingCause tells why a webhook's attempts fail, and since when.
+func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
+	if maybeRecovered(e) {
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseServerBack, name, clock(e.Health.RefusedAt, zone), e.Health.Error),
-			Detail: strings.TrimSpace(given(e) + " " + text.RemedyServerBack)}
+			Text:   fmt.Sprintf(text.CauseServerBack, name, formatTime(e.Health.FailedAt, zone), e.Health.Error),
+			Detail: strings.TrimSpace(failedText(e) + " " + text.RemedyServerBack)}
 	}
-	cause, since := ui.Cause{State: ui.Err}, clock(e.Health.FailingSince, zone)
+	cause, since := ui.Cause{State: ui.Err}, formatTime(e.Health.FailingSince, zone)
 	var remedy string
 	switch class := webhook.ErrorClass(e.Health.Class); class {
 	case webhook.AddressRefused:
-		cause.Text, remedy = fmt.Sprintf(text.CauseRefused, name), text.RemedyRefused
+		cause.Text, remedy = fmt.Sprintf(text.CauseBlockedURL, name), text.RemedyBlockedURL
 	case webhook.Status, webhook.Gone, "":
-		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, status(e.Health.Status), since),
-			remedyOf(e.Health.Status)
+		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, statusText(e.Health.Status), since),
+			statusRemedy(e.Health.Status)
 	default:
-		words, known := said[class]
+		words, known := failureTexts[class]
 		if !known {
-			words = said[webhook.Protocol]
+			words = failureTexts[webhook.Protocol]
 		}
 		cause.Text, remedy = fmt.Sprintf(words.sentence, name, since), words.remedy
 	}
@@ -90,27 +90,27 @@ func failing(e console.Endpoint, name string, now time.Time, zone *time.Location
 	}
 	var more []string
 	switch {
-	case e.Waiting+e.Held > 0 && !e.ProbedSince.IsZero():
-		more = []string{effect, waits(e), held(e), fmt.Sprintf(text.CauseProbed, e.Pause), given(e), remedy}
-	case e.Waiting+e.Held == 0 && now.Sub(e.Health.RefusedAt) >= untried:
-		more = []string{effect, fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), remedy}
+	case e.Waiting+e.Held > 0 && !e.CircuitOpenedAt.IsZero():
+		more = []string{effect, pendingText(e), heldText(e), fmt.Sprintf(text.CauseProbed, e.ProbeInterval), failedText(e), remedy}
+	case e.Waiting+e.Held == 0 && now.Sub(e.Health.FailedAt) >= staleFailureAge:
+		more = []string{effect, fmt.Sprintf(text.CauseUntried, formatTime(e.Health.FailedAt, zone)), failedText(e), remedy}
 	default:
-		more = []string{effect, waits(e), held(e), given(e), remedy}
+		more = []string{effect, pendingText(e), heldText(e), failedText(e), remedy}
 	}
 	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
 	return cause
 }
 
-// status is the status of a response with its meaning.
-func status(code int) string {
+// statusText is the status of a response with its meaning.
+func statusText(code int) string {
 	if words := text.StatusWords[code]; words != "" {
 		return fmt.Sprintf("%d (%s)", code, words)
 	}
 	return fmt.Sprint(code)
 }
 
-// remedyOf is the remedy for a response with a status.
-func remedyOf(code int) string {
+// statusRemedy is the remedy for a response with a status.
+func statusRemedy(code int) string {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return text.RemedyLogin
@@ -120,21 +120,21 @@ func remedyOf(code int) string {
 	return text.RemedyStatus
 }
 
-// unreachable are the failures that are a server's, whichever webhook meets them.
-var unreachable = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.ConnectionBroken}
+// unreachableClasses are the failures that are a server's, whichever webhook meets them.
+var unreachableClasses = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.ConnectionBroken}
 
-// over tells whether a failure may be over: the server has answered others since, and
+// maybeRecovered tells whether a failure may be over: the server has answered others since, and
 // nothing is sent that would show it.
-func over(e console.Endpoint) bool {
-	return e.Waiting+e.Held == 0 && e.ServerAnswered.After(e.Health.RefusedAt) &&
-		slices.Contains(unreachable, webhook.ErrorClass(e.Health.Class))
+func maybeRecovered(e console.Endpoint) bool {
+	return e.Waiting+e.Held == 0 && e.ServerSucceededAt.After(e.Health.FailedAt) &&
+		slices.Contains(unreachableClasses, webhook.ErrorClass(e.Health.Class))
 }
 
-func given(e console.Endpoint) string {
-	if e.GivenUp == 0 {
+func failedText(e console.Endpoint) string {
+	if e.FailedDeliveries == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.DetailGivenUp, deliveries(e.GivenUp))
+	return fmt.Sprintf(text.DetailFailedDeliveries, deliveryCount(e.FailedDeliveries))
 }
 
 // Failure is webhooks that fail alike at one server, or one webhook.
@@ -148,12 +148,12 @@ type Failure struct {
 func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) (list []Failure) {
 	byServer := map[[4]string]int{}
 	for _, e := range endpoints {
-		if e.Active && over(e) && e.GivenUp == 0 {
+		if e.Active && maybeRecovered(e) && e.FailedDeliveries == 0 {
 			continue
 		}
-		alike := [4]string{fmt.Sprint(e.Business), server(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
+		alike := [4]string{fmt.Sprint(e.Business), hostOf(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
 		at, known := byServer[alike]
-		if fails := e.Active && !e.Health.FailingSince.IsZero() && !over(e); fails && known {
+		if fails := e.Active && !e.Health.FailingSince.IsZero() && !maybeRecovered(e); fails && known {
 			list[at].Webhooks = append(list[at].Webhooks, e)
 			continue
 		} else if fails {
@@ -163,14 +163,14 @@ func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) 
 	}
 	for i, f := range list {
 		if len(f.Webhooks) > 1 {
-			list[i].Cause = together(f.Webhooks, now, zone)
+			list[i].Cause = sharedCause(f.Webhooks, now, zone)
 		}
 	}
 	return list
 }
 
-// together tells why webhooks fail that do so alike at one server.
-func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
+// sharedCause tells why webhooks fail that do so alike at one server.
+func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	all, names := webhooks[0], make([]string, len(webhooks))
 	for i, e := range webhooks {
 		names[i] = string(e.EventType)
@@ -180,24 +180,24 @@ func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) u
 		if e.EventType == core.OrderPlaced {
 			all.EventType = e.EventType
 		}
-		all.Waiting, all.Held, all.GivenUp = min(all.Waiting+e.Waiting, console.Many),
-			min(all.Held+e.Held, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
+		all.Waiting, all.Held, all.FailedDeliveries = min(all.Waiting+e.Waiting, console.MaxCount),
+			min(all.Held+e.Held, console.MaxCount), min(all.FailedDeliveries+e.FailedDeliveries, console.MaxCount)
 		if e.Health.FailingSince.Before(all.Health.FailingSince) {
 			all.Health.FailingSince = e.Health.FailingSince
 		}
-		if e.Health.RefusedAt.After(all.Health.RefusedAt) {
-			all.Health.RefusedAt = e.Health.RefusedAt
+		if e.Health.FailedAt.After(all.Health.FailedAt) {
+			all.Health.FailedAt = e.Health.FailedAt
 		}
-		if !e.ProbedSince.IsZero() {
-			all.ProbedSince, all.Pause = e.ProbedSince, max(all.Pause, e.Pause)
+		if !e.CircuitOpenedAt.IsZero() {
+			all.CircuitOpenedAt, all.ProbeInterval = e.CircuitOpenedAt, max(all.ProbeInterval, e.ProbeInterval)
 		}
 	}
-	return failing(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), server(all.URL), strings.Join(names, ", ")), now,
+	return failingCause(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), hostOf(all.URL), strings.Join(names, ", ")), now,
 		zone)
 }
 
-// server is the host and port of an address.
-func server(address string) string {
+// hostOf is the host and port of an address.
+func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address
@@ -205,46 +205,48 @@ func server(address string) string {
 	return u.Host
 }
 
-func waits(e console.Endpoint) string {
+func pendingText(e console.Endpoint) string {
 	if e.Waiting == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.CauseWait, deliveries(e.Waiting))
+	return fmt.Sprintf(text.CauseWait, deliveryCount(e.Waiting))
 }
 
-func held(e console.Endpoint) string {
+func heldText(e console.Endpoint) string {
 	if e.Held == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.CauseHeld, deliveries(e.Held))
+	return fmt.Sprintf(text.CauseHeld, deliveryCount(e.Held))
 }
 
-// Counted is a number of which counting stopped at console.Many.
-func Counted(n int) string {
-	if n >= console.Many {
-		return "more than " + ui.Number(console.Many-1)
+// CappedNumber is a number of which counting stopped at console.Many.
+func CappedNumber(n int) string {
+	if n >= console.MaxCount {
+		return "more than " + ui.Number(console.MaxCount-1)
 	}
 	return ui.Number(n)
 }
 
-// Capped is ui.Count of a number of which counting stopped at console.Many.
-func Capped(n int, one, many string) string {
-	if n >= console.Many {
-		return fmt.Sprintf(many, Counted(n))
+// CappedCount is ui.Count of a number of which counting stopped at console.Many.
+func CappedCount(n int, one, many string) string {
+	if n >= console.MaxCount {
+		return fmt.Sprintf(many, CappedNumber(n))
 	}
 	return ui.Count(n, one, many)
 }
 
-func deliveries(n int) string { return Capped(n, text.OneDelivery, text.Deliveries_) }
+func deliveryCount(n int) string { return CappedCount(n, text.OneDelivery, text.Deliveries_) }
 
-func attempts(n int) string { return ui.Count(n, text.OneAttempt, text.Attempts_) }
+func attemptCount(n int) string { return ui.Count(n, text.OneAttempt, text.Attempts_) }
 
-// clock is an instant for a sentence, with its zone.
-func clock(at time.Time, zone *time.Location) string { return at.In(zone).Format("2 Jan 15:04 MST") }
+// formatTime is an instant for a sentence, with its zone.
+func formatTime(at time.Time, zone *time.Location) string {
+	return at.In(zone).Format("2 Jan 15:04 MST")
+}
 
-// DeliveryOf tells where a delivery stands by its attempts, and whether it was sent
+// DeliveryWithAttempts tells where a delivery stands by its attempts, and whether it was sent
 // again after it had been accepted.
-func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
+func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
 	zone *time.Location) (told ui.Cause, again bool) {
 	told = Delivery(d, zone)
 	var accepted []string
@@ -254,8 +256,8 @@ func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
 		}
 	}
 	if d.State == webhook.Delivered && len(accepted) > 1 {
-		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredAgain, len(accepted), strings.Join(accepted, ", ")),
-			text.DetailAgain
+		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredRepeatedly, len(accepted), strings.Join(accepted, ", ")),
+			text.DetailRepeatedDelivery
 	}
 	return told, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
@@ -274,25 +276,25 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		}
 		return told
 	case webhook.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attempts(d.Attempts), reason),
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attemptCount(d.Attempts), reason),
 			Detail: strings.TrimSpace(text.RemedyFailed + " " + maybe)}
 	case webhook.Held:
-		return waiting(d, zone, strings.TrimSpace(reason+" "+maybe))
+		return heldCause(d, zone, strings.TrimSpace(reason+" "+maybe))
 	}
 	anew := ""
 	if d.AttemptsBeforeRestart > 0 {
-		anew = text.SentAnew + " "
+		anew = text.Resent + " "
 	}
 	if d.Attempts == d.AttemptsBeforeRestart {
 		return ui.Cause{State: ui.Run, Text: anew + text.CausePendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, clock(d.NextAttempt, zone), reason),
+		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, formatTime(d.NextAttempt, zone), reason),
 		Detail: maybe}
 }
 
-// waiting tells why a delivery is held, with what is known of its last attempt.
-func waiting(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
+// heldCause tells why a delivery is held, with what is known of its last attempt.
+func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
 	why, remedy := d.HeldMessage, ""
 	switch d.HeldReason {
 	case webhook.EarlierEvent:
@@ -300,7 +302,7 @@ func waiting(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Caus
 	case webhook.WebhookPaused:
 		why, remedy = text.HeldPaused, text.RemedyHeldPaused
 	case webhook.EndpointDown:
-		why, remedy = fmt.Sprintf(text.HeldDown, clock(d.HeldSince, zone)), text.RemedyHeldDown
+		why, remedy = fmt.Sprintf(text.HeldDown, formatTime(d.HeldSince, zone)), text.RemedyHeldDown
 	}
 	if last != "" {
 		last = fmt.Sprintf(text.DetailLast, strings.TrimSuffix(last, "."))

@@ -23,7 +23,7 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	here := v.Link("deliveries/" + d.ID.String() + "/")
-	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType), Up: ui.Link{Href: here, Label: d.ID.String()}}
+	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType), Parent: ui.Link{Href: here, Label: d.ID.String()}}
 	previous, before, err := p.Bodies.PreviousBody(c.UserContext(), v.Business.ID, d)
 	if core.CodeOf(err) == core.NotFound {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.DiffNoBefore}))
@@ -34,7 +34,7 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	head.Links = []ui.Link{{Href: v.Link("deliveries/" + previous.String() + "/"),
 		Label: text.Delivery + " " + v.At(core.TimeOf(previous)).Exact()}}
 	return v.Show(c, head,
-		ui.DiffOf(ui.Compared(ui.Diff{Before: fmt.Sprintf(text.DiffEarlier, v.At(core.TimeOf(previous)).Exact()),
+		ui.DiffOf(ui.Compare(ui.Diff{Before: fmt.Sprintf(text.DiffEarlier, v.At(core.TimeOf(previous)).Exact()),
 			After: fmt.Sprintf(text.DiffThis, v.At(d.CreatedAt).Exact())}, before, body, text.DiffTooLarge,
 			text.DiffTooMany)))
 }

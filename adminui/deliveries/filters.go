@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// filters are the names of what narrows the list and what is sent again.
-var filters = []string{"state", "event", "webhook", "order", "reference", "from", "to"}
+// filterNames are the names of what narrows the list and what is sent again.
+var filterNames = []string{"state", "event", "webhook", "order", "reference", "from", "to"}
 
 // filter is what narrows the list, as it was read.
 type filter struct {
@@ -27,13 +27,13 @@ type filter struct {
 	from, to  time.Time // made from the one on and before the other
 }
 
-// readFilter reads the fields of the filter, moments as those of a zone. One that cannot be read is
+// parseFilter reads the fields of the filter, moments as those of a zone. One that cannot be read is
 // Invalid: without it more would be shown, and sent again, than was meant.
-func readFilter(value func(string) string, zone *time.Location) (f filter, err error) {
+func parseFilter(value func(string) string, zone *time.Location) (f filter, err error) {
 	field := func(name string) string { return strings.TrimSpace(value(name)) }
 	f = filter{state: webhook.State(field("state")), event: core.EventType(field("event")),
 		reference: field("reference")}
-	if !slices.ContainsFunc(states, func(o ui.Option) bool { return o.Value == string(f.state) }) {
+	if !slices.ContainsFunc(stateOptions, func(o ui.Option) bool { return o.Value == string(f.state) }) {
 		return f, core.Errorf(core.Invalid, text.FilterState, f.state)
 	}
 	for _, number := range []struct {
@@ -48,7 +48,7 @@ func readFilter(value func(string) string, zone *time.Location) (f filter, err e
 	}
 	for name, into := range map[string]*time.Time{"from": &f.from, "to": &f.to} {
 		if named := field(name); named != "" {
-			if *into, err = time.ParseInLocation(ui.MomentForm, named, zone); err != nil {
+			if *into, err = time.ParseInLocation(ui.MomentLayout, named, zone); err != nil {
 				return f, core.Errorf(core.Invalid, text.FilterMoment, named)
 			}
 		}
@@ -59,14 +59,14 @@ func readFilter(value func(string) string, zone *time.Location) (f filter, err e
 	return f, nil
 }
 
-// fields are the filters as they stand above the list.
-func fields(v *shell.PageContext, f filter) []ui.Filter {
+// filterFields are the filters as they stand above the list.
+func filterFields(v *shell.PageContext, f filter) []ui.Filter {
 	zone := v.Now.In(v.Zone).Format("MST")
-	return []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: states},
-		{Name: "event", Label: text.Event, Value: string(f.event), Options: events()},
+	return []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},
+		{Name: "event", Label: text.Event, Value: string(f.event), Options: eventOptions()},
 		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"},
 		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
 		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: "uuid"},
-		{Name: "from", Label: fmt.Sprintf(text.MadeFrom, zone), Value: v.Query.Get("from"), Moment: true},
-		{Name: "to", Label: fmt.Sprintf(text.MadeBefore, zone), Value: v.Query.Get("to"), Moment: true}}
+		{Name: "from", Label: fmt.Sprintf(text.CreatedFrom, zone), Value: v.Query.Get("from"), Moment: true},
+		{Name: "to", Label: fmt.Sprintf(text.CreatedBefore, zone), Value: v.Query.Get("to"), Moment: true}}
 }

@@ -23,7 +23,7 @@ func TestBulkResendSelectsByItsFilters(t *testing.T) {
 	} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
-		choice, err := choiceOf(values.Get, zone, at)
+		choice, err := selectorOf(values.Get, zone, at)
 		if want.EndedBy = at; want.To.IsZero() {
 			want.To = at
 		}
@@ -35,7 +35,7 @@ func TestBulkResendSelectsByItsFilters(t *testing.T) {
 		"order=W-7", "order=-1", "from=yesterday", "to=12:00", "from=2026-11-21T03:00&to=2026-11-21T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
-		_, err = choiceOf(values.Get, zone, at)
+		_, err = selectorOf(values.Get, zone, at)
 		require.Equal(t, core.Invalid, core.CodeOf(err), query)
 	}
 }

@@ -39,7 +39,7 @@ type Bodies interface {
 
 // Resender sends deliveries again: some by their ids, many by a job.
 type Resender interface {
-	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
+	ResendDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
@@ -62,21 +62,21 @@ func (p Pages) Page() shell.Page {
 	return shell.Page{Path: path, Label: text.Deliveries, Object: "delivery",
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
-			shell.Post(path+"retry/", access.Support, p.RetryChosen),
-			shell.Get(path+"again/", access.Support, p.Again),
-			shell.Post(path+"again/", access.Support, p.SendAgain),
+			shell.Post(path+"retry/", access.Support, p.ResendSelected),
+			shell.Get(path+"again/", access.Support, p.BulkResend),
+			shell.Post(path+"again/", access.Support, p.QueueBulkResend),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
-			shell.Post(path+":id/retry/", access.Support, p.Retry),
+			shell.Post(path+":id/retry/", access.Support, p.Resend),
 		},
-		Done: map[string]string{"retried": text.DeliveriesRetry, "again": text.AgainQueued}}
+		Done: map[string]string{"retried": text.DeliveriesRetry, "again": text.BulkResendQueued}}
 }
 
-// ofJobs are the events whose reference is that of a job.
-var ofJobs = []core.EventType{core.StoreCreation, core.InventoryUpdate, core.CatalogueTimingGroup, core.WebhookRetry}
+// jobEvents are the events whose reference is that of a job.
+var jobEvents = []core.EventType{core.StoreCreation, core.InventoryUpdate, core.CatalogueTimingGroup, core.WebhookRetry}
 
-var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending},
+var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending},
 	{Value: string(webhook.Held), Label: text.State_held},
 	{Value: string(webhook.Delivered), Label: text.State_delivered},
 	{Value: string(webhook.Failed), Label: text.State_failed}}
@@ -84,7 +84,7 @@ var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pe
 func stateOf(s webhook.State) (ui.State, string) {
 	colours := map[webhook.State]ui.State{webhook.Pending: ui.Run, webhook.Held: ui.Held, webhook.Delivered: ui.OK,
 		webhook.Failed: ui.Err}
-	for _, o := range states {
+	for _, o := range stateOptions {
 		if o.Value == string(s) {
 			return colours[s], o.Label
 		}
@@ -92,14 +92,14 @@ func stateOf(s webhook.State) (ui.State, string) {
 	return ui.Neutral, string(s)
 }
 
-// stated is the state of a delivery, with the reason why it waits.
-func stated(d webhook.DeliveryRecord) ui.Cell {
-	cell := ui.Stated(stateOf(d.State))
+// stateCell is the state of a delivery, with the reason why it waits.
+func stateCell(d webhook.DeliveryRecord) ui.Cell {
+	cell := ui.StateCell(stateOf(d.State))
 	cell.Note = cause.WaitingNote(d)
 	return cell
 }
 
-func events() []ui.Option {
+func eventOptions() []ui.Option {
 	options := []ui.Option{{Value: "", Label: text.Any}}
 	for _, event := range core.EventTypes() {
 		options = append(options, ui.Option{Value: string(event), Label: string(event)})
@@ -109,7 +109,7 @@ func events() []ui.Option {
 
 // List shows the deliveries of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	given, wrong := readFilter(v.Query.Get, v.Zone)
+	given, wrong := parseFilter(v.Query.Get, v.Zone)
 	if wrong != nil && v.WantsCSV() {
 		return wrong
 	}
@@ -124,9 +124,9 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = fields(v, given)
+	list.Filters = filterFields(v, given)
 	if wrong != nil {
-		list.NoneTitle, list.NoneText = text.FilterWrong, v.Refused(c, wrong)
+		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, wrong)
 	}
 	keys := make([]string, len(found))
 	for i, d := range found {
@@ -134,32 +134,32 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	head := shell.Head{Title: text.Deliveries, Live: true}
 	if v.MayAct() && len(found) > 0 && given.state != webhook.Pending && given.state != webhook.Held {
-		head.Links = []ui.Link{{Href: here(v, "deliveries/again/"), Label: text.AgainMany}}
+		head.Links = []ui.Link{{Href: linkWithFilters(v, "deliveries/again/"), Label: text.BulkResend}}
 	}
-	return v.Listed(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before", keys)
 }
 
 // Table is deliveries as a list; with choose those can be chosen and sent again.
 func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText,
 		Columns: []ui.Column{
-			{Label: text.Event}, {Label: text.Subject}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide},
+			{Label: text.Event}, {Label: text.Subject}, {Label: text.State}, {Label: text.LastResponse, Kind: ui.Wide},
 			{Label: text.Attempts, Kind: ui.Figure},
-			{Label: text.Made}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
+			{Label: text.DeliveryCreated}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
 	if choose {
-		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), Ask: text.Why}
+		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), ReasonLabel: text.Why}
 	}
 	for _, d := range found {
-		target := target(v, d)
+		target := targetCell(v, d)
 		if d.WebhookID == 0 {
 			target.Note = d.URL
 		}
-		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")),
-			about(v, d), stated(d), ui.T(answer(d)),
-			ui.T(fmt.Sprint(d.Attempts)), ui.Timed(v.At(d.CreatedAt)), ui.Timed(v.At(d.NextAttempt)), target}}
+		row := ui.Row{Cells: []ui.Cell{ui.LinkCell(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")),
+			subjectCell(v, d), stateCell(d), ui.T(lastResponse(d)),
+			ui.T(fmt.Sprint(d.Attempts)), ui.TimeCell(v.At(d.CreatedAt)), ui.TimeCell(v.At(d.NextAttempt)), target}}
 		if choose {
 			row.Key, row.Name = d.ID.String(),
-				fmt.Sprintf(text.RowMade, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text),
+				fmt.Sprintf(text.RowCreated, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text),
 					v.At(d.CreatedAt).Exact())
 		}
 		list.Rows = append(list.Rows, row)
@@ -167,52 +167,52 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 	return list
 }
 
-// Addressed is deliveries of one event as a list: who got it, and who did not.
-func Addressed(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
+// EventTable is deliveries of one event as a list: who got it, and who did not.
+func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone,
 		Columns: []ui.Column{
-			{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastAnswer, Kind: ui.Wide},
+			{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastResponse, Kind: ui.Wide},
 			{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
 	for _, d := range found {
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{stated(d),
+			ui.Row{Cells: []ui.Cell{stateCell(d),
 				{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
-				ui.T(answer(d)), ui.T(fmt.Sprint(d.Attempts)), target(v, d)}})
+				ui.T(lastResponse(d)), ui.T(fmt.Sprint(d.Attempts)), targetCell(v, d)}})
 	}
 	return list
 }
 
-// about is of what a delivery tells: its order, or the request that it answers.
-func about(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
+// subjectCell is of what a delivery tells: its order, or the request that it answers.
+func subjectCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	switch {
 	case d.OrderID != 0:
-		return ui.Linked(fmt.Sprintf(text.OrderOf, d.OrderID), v.Link(fmt.Sprintf("orders/%d/", d.OrderID)))
+		return ui.LinkCell(fmt.Sprintf(text.OrderOf, d.OrderID), v.Link(fmt.Sprintf("orders/%d/", d.OrderID)))
 	case d.Reference != "":
-		return referred(v, d)
+		return referenceCell(v, d)
 	default:
 		return ui.T("")
 	}
 }
 
-// referred is the request that a delivery answers, and where that stands.
-func referred(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
+// referenceCell is the request that a delivery answers, and where that stands.
+func referenceCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	href := v.Link("deliveries/?reference=" + url.QueryEscape(d.Reference))
-	if slices.Contains(ofJobs, d.EventType) {
+	if slices.Contains(jobEvents, d.EventType) {
 		href = v.Link("jobs/" + d.Reference + "/")
 	}
 	return ui.Cell{Text: d.Reference, Href: href, Code: true}
 }
 
-// target is where a delivery goes: a webhook, or the address that its request named.
-func target(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
+// targetCell is where a delivery goes: a webhook, or the address that its request named.
+func targetCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	if d.WebhookID == 0 {
 		return ui.T(text.CallbackURLOf)
 	}
-	return ui.Linked(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
+	return ui.LinkCell(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
 }
 
-// answer is what came back last.
-func answer(d webhook.DeliveryRecord) string {
+// lastResponse is what came back last.
+func lastResponse(d webhook.DeliveryRecord) string {
 	if d.LastError == "" && d.LastStatus != 0 {
 		return fmt.Sprint(d.LastStatus)
 	}
@@ -238,36 +238,36 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	here := v.Link("deliveries/" + d.ID.String() + "/")
-	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json",
+	view := deliveryView{attempts: attemptViews(v, attempts), payload: payloadOption(payload), downloadURL: here + "payload.json",
 		curl: curl(d, attempts, payload)}
-	told, err := p.told(c.UserContext(), v, d, attempts)
+	told, err := p.statusCause(c.UserContext(), v, d, attempts)
 	if err != nil {
 		return err
 	}
-	view.facts = []ui.Fact{{Label: text.State, Cell: stated(d)},
-		{Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
-		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())},
-		{Label: text.Made, Cell: ui.Timed(v.At(d.CreatedAt))},
-		{Label: text.NextAttempt, Cell: ui.Timed(v.At(d.NextAttempt))},
-		{Label: text.Finished, Cell: ui.Timed(v.At(d.FinishedAt))}}
+	view.facts = []ui.Fact{{Label: text.State, Cell: stateCell(d)},
+		{Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.CodeCell(d.URL)},
+		{Label: text.EventID, Cell: ui.CodeCell(d.EventID.String())},
+		{Label: text.DeliveryCreated, Cell: ui.TimeCell(v.At(d.CreatedAt))},
+		{Label: text.NextAttempt, Cell: ui.TimeCell(v.At(d.NextAttempt))},
+		{Label: text.Finished, Cell: ui.TimeCell(v.At(d.FinishedAt))}}
 	if d.WebhookID != 0 {
 		link := ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)), Label: text.ActSeeWebhook}
 		view.facts = append(view.facts,
-			ui.Fact{Label: text.Webhook, Cell: ui.Linked(fmt.Sprint(d.WebhookID), link.Href)})
+			ui.Fact{Label: text.Webhook, Cell: ui.LinkCell(fmt.Sprint(d.WebhookID), link.Href)})
 		if d.State != webhook.Delivered {
 			told.Link = link
 		}
 	}
 	if d.Reference != "" {
-		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referred(v, d)})
+		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(),
-		Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
+		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
 	if d.WebhookID != 0 && payload != nil {
 		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffPrevious}}
 	}
 	if v.MayAct() {
-		head.Buttons = []ui.Button{*RetryButton(v, d)}
+		head.Buttons = []ui.Button{*ResendButton(v, d)}
 	}
 	return v.Show(c, head, deliveryPage(view))
 }
@@ -285,44 +285,44 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, d.EventID.String()+".json", body)
 }
 
-// RetryButton sends a delivery again, once for each time that it is shown.
-func RetryButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
-	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), Ask: text.Why,
-		Hidden: []ui.Option{{Label: "seen", Value: seen(d)}}}
+// ResendButton sends a delivery again, once for each time that it is shown.
+func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
+	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), ReasonLabel: text.Why,
+		Hidden: []ui.Option{{Label: "seen", Value: formVersion(d)}}}
 	if d.State == webhook.Delivered {
-		button.Say = text.RetryDelivered
+		button.Help = text.RetryDelivered
 	}
 	return &button
 }
 
-// seen tells how a delivery stood when its button was shown, so that a form that is
+// formVersion tells how a delivery stood when its button was shown, so that a form that is
 // sent twice, as by a double click, sends it again once. What waits is tried by the hub
 // itself meanwhile, and asking for it twice sends it no oftener.
-func seen(d webhook.DeliveryRecord) string {
+func formVersion(d webhook.DeliveryRecord) string {
 	if d.State == webhook.Pending || d.State == webhook.Held {
 		return "waiting"
 	}
 	return fmt.Sprintf("%s %d", d.State, d.Attempts)
 }
 
-// Retry sends one delivery again.
-func (p Pages) Retry(c *fiber.Ctx, v *shell.PageContext) error {
+// Resend sends one delivery again.
+func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
 		return err
 	}
-	if was := shell.Field(c, "seen"); was != "" && was != seen(d) {
+	if was := shell.Field(c, "seen"); was != "" && was != formVersion(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
-	if err := p.Resender.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID},
+	if err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID},
 		v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
+	return shell.RedirectDone(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
 }
 
-// RetryChosen sends the chosen deliveries again, all or none.
-func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.PageContext) error {
+// ResendSelected sends the chosen deliveries again, all or none.
+func (p Pages) ResendSelected(c *fiber.Ctx, v *shell.PageContext) error {
 	var ids []core.ID
 	for _, raw := range shell.Fields(c, "id") {
 		id, err := uuid.Parse(raw)
@@ -334,9 +334,9 @@ func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.PageContext) error {
 	if len(ids) == 0 || len(ids) > shell.PageSize {
 		return core.Errorf(core.Invalid, text.ChooseSome)
 	}
-	if err := p.Resender.RetryDeliveries(c.UserContext(), v.Business.ID, ids,
+	if err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, ids,
 		v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("deliveries/"), "retried")
+	return shell.RedirectDone(c, v.Link("deliveries/"), "retried")
 }

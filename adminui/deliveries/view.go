@@ -14,36 +14,36 @@ import (
 
 // deliveryView is a delivery as the page shows it.
 type deliveryView struct {
-	facts    []ui.Fact
-	attempts []attemptView
-	payload  ui.Option // its label and its text
-	whole    string
-	curl     string
+	facts       []ui.Fact
+	attempts    []attemptView
+	payload     ui.Option // its label and its text
+	downloadURL string
+	curl        string
 }
 
 // attemptView is an attempt as the page shows it.
 type attemptView struct {
-	key, title string
-	state      ui.State
-	verdict    string
-	at         ui.Instant
-	took       string
-	phases     []ui.Option
-	sent, got  []ui.Option
-	body       string
+	key, title                      string
+	state                           ui.State
+	result                          string
+	at                              ui.Instant
+	took                            string
+	phases                          []ui.Option
+	requestHeaders, responseHeaders []ui.Option
+	body                            string
 }
 
-// shown are the attempts, the latest first.
-func shown(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
+// attemptViews are the attempts, the latest first.
+func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
 		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
-			verdict: fmt.Sprint(a.Status),
-			at:      v.At(a.StartedAt), took: ui.Took(a.Timing.Total), sent: ui.Headers(a.RequestHeaders),
-			got:  ui.Headers(a.ResponseHeaders),
-			body: ui.Pretty(a.ResponseBody, 8<<10)}
+			result: fmt.Sprint(a.Status),
+			at:     v.At(a.StartedAt), took: ui.Took(a.Timing.Total), requestHeaders: ui.Headers(a.RequestHeaders),
+			responseHeaders: ui.Headers(a.ResponseHeaders),
+			body:            ui.Pretty(a.ResponseBody, 8<<10)}
 		if !a.OK() {
-			one.state, one.verdict = ui.Err, a.Error
+			one.state, one.result = ui.Err, a.Error
 		}
 		for _, phase := range []struct {
 			name string
@@ -62,40 +62,40 @@ func shown(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView
 	return list
 }
 
-// shownPayload is how much of a payload stands on the page, curlPayload how
+// maxShownPayload is how much of a payload stands on the page, curlPayload how
 // much a command carries along.
-const shownPayload, curlPayload = 16 << 10, 4 << 10
+const maxShownPayload, maxCurlPayload = 16 << 10, 4 << 10
 
-func payloadOf(body []byte) ui.Option {
+func payloadOption(body []byte) ui.Option {
 	switch {
 	case body == nil:
 		return ui.Option{}
-	case len(body) > shownPayload:
-		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(shownPayload), ui.Size(len(body))),
-			Value: ui.Pretty(body, shownPayload)}
+	case len(body) > maxShownPayload:
+		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(maxShownPayload), ui.Size(len(body))),
+			Value: ui.Pretty(body, maxShownPayload)}
 	default:
 		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))),
-			Value: ui.Pretty(body, shownPayload)}
+			Value: ui.Pretty(body, maxShownPayload)}
 	}
 }
 
 // curl is the latest attempt as a command. Headers are as they are recorded,
 // secrets masked; a long payload is read from the downloaded file.
 func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []byte) string {
-	lines := []string{"curl -sS -X POST " + quoted(d.URL)}
+	lines := []string{"curl -sS -X POST " + shellQuote(d.URL)}
 	if len(attempts) > 0 {
 		for _, h := range ui.Headers(attempts[len(attempts)-1].RequestHeaders) {
 			if !strings.EqualFold(h.Label, "Content-Length") && !strings.EqualFold(h.Label, "Host") {
-				lines = append(lines, "-H "+quoted(h.Label+": "+h.Value))
+				lines = append(lines, "-H "+shellQuote(h.Label+": "+h.Value))
 			}
 		}
 	}
-	data := quoted(string(payload))
-	if len(payload) > curlPayload || payload == nil {
+	data := shellQuote(string(payload))
+	if len(payload) > maxCurlPayload || payload == nil {
 		data = "@" + d.EventID.String() + ".json"
 	}
 	return strings.Join(append(lines, "--data-binary "+data), " \\\n  ")
 }
 
-// quoted is text as one word of a shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+// shellQuote is text as one word of a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

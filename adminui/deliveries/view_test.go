@@ -23,19 +23,19 @@ func TestCurlCommandIsQuotedForTheShell(t *testing.T) {
 }
 
 func TestAttemptSentTwiceSaysSo(t *testing.T) {
-	list := shown(&shell.PageContext{}, []webhook.AttemptRecord{{N: 1}, {N: 2, Attempt: webhook.Attempt{SentTwice: true}}})
+	list := attemptViews(&shell.PageContext{}, []webhook.AttemptRecord{{N: 1}, {N: 2, Attempt: webhook.Attempt{SentTwice: true}}})
 	require.Equal(t, []ui.Option{{Label: text.SentTwice, Value: text.SentTwiceWhy}}, list[0].phases)
 	require.Empty(t, list[1].phases)
 }
 
 func TestCurlCommandReadsALongPayloadFromFile(t *testing.T) {
-	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, curlPayload+1)),
+	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, maxCurlPayload+1)),
 		"--data-binary @00000000-0000-0000-0000-000000000000.json")
 }
 
 func TestResendFormExpiresAfterAResendOnly(t *testing.T) {
 	stands := func(state webhook.State, attempts int) string {
-		return seen(webhook.DeliveryRecord{State: state, Attempts: attempts})
+		return formVersion(webhook.DeliveryRecord{State: state, Attempts: attempts})
 	}
 	require.Equal(t, stands(webhook.Pending, 1), stands(webhook.Pending, 2))
 	require.Equal(t, stands(webhook.Pending, 1), stands(webhook.Held, 1))

@@ -30,18 +30,18 @@ type Revisions interface {
 	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
 }
 
-// Past tells what things were like.
-type Past interface {
+// Snapshots tells what things were like.
+type Snapshots interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
 	ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
 		at time.Time) (menu.ItemAsOf, error)
-	Undoing(ctx context.Context, business core.BusinessID, to core.ID) (menu.RollbackPreview, error)
+	PreviewRollback(ctx context.Context, business core.BusinessID, to core.ID) (menu.RollbackPreview, error)
 }
 
 // Menus is all that the pages ask of menus.
 type Menus interface {
 	Revisions
-	Past
+	Snapshots
 }
 
 // Platforms lists the platforms of a business.
@@ -67,23 +67,25 @@ func (p Pages) Page() shell.Page {
 	return shell.Page{Path: path, Label: text.History,
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
-			shell.Get(path+"item/", access.Viewer, p.Then),
+			shell.Get(path+"item/", access.Viewer, p.ItemAsOf),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
-			shell.Get(path+":id/rollback/", access.Support, p.Rollback),
-			shell.Post(path+":id/rollback/", access.Support, p.RollBack),
+			shell.Get(path+":id/rollback/", access.Support, p.PreviewRollback),
+			shell.Post(path+":id/rollback/", access.Support, p.QueueRollback),
 		},
 		Done: map[string]string{"back": text.RollbackQueued}}
 }
 
-var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings,
+var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings,
 	"rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
 
-// here is the page of a revision.
-func here(v *shell.PageContext, id core.ID) string { return v.Link("history/" + id.String() + "/") }
+// revisionLink is the page of a revision.
+func revisionLink(v *shell.PageContext, id core.ID) string {
+	return v.Link("history/" + id.String() + "/")
+}
 
-// object is the object that the address names, if it does: an item where it says no kind.
-func object(v *shell.PageContext) menu.RevisionFilter {
+// objectFilter is the object that the address names, if it does: an item where it says no kind.
+func objectFilter(v *shell.PageContext) menu.RevisionFilter {
 	f := menu.RevisionFilter{Entity: v.Query.Get("entity"), RefID: strings.TrimSpace(v.Query.Get("ref"))}
 	if f.RefID != "" && !slices.Contains(menu.RevisionEntities(), f.Entity) {
 		f.Entity = menu.Items.String()
@@ -91,9 +93,9 @@ func object(v *shell.PageContext) menu.RevisionFilter {
 	return f
 }
 
-// within is the address of a page of a revision that tells of the object alone, if
+// withObject is the address of a page of a revision that tells of the object alone, if
 // there is one; place is where on the page, such as from=25.
-func within(page string, f menu.RevisionFilter, place ...string) string {
+func withObject(page string, f menu.RevisionFilter, place ...string) string {
 	if f.RefID != "" {
 		place = append(place, url.Values{"entity": {f.Entity}, "ref": {f.RefID}}.Encode())
 	}
@@ -105,7 +107,7 @@ func within(page string, f menu.RevisionFilter, place ...string) string {
 
 // List shows the revisions of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	f := object(v)
+	f := objectFilter(v)
 	f.Location, f.Limit = strings.TrimSpace(v.Query.Get("location")), v.Limit()
 	f.After, _ = uuid.Parse(v.Query.Get("before"))
 	found, err := p.Menus.Revisions(c.UserContext(), v.Business.ID, f)
@@ -122,7 +124,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	entities := []ui.Option{{Value: "", Label: text.Any}}
 	for _, name := range menu.RevisionEntities() {
-		entities = append(entities, ui.Option{Value: name, Label: words(name)})
+		entities = append(entities, ui.Option{Value: name, Label: entityLabel(name)})
 	}
 	list := ui.List{Name: text.History, EmptyTitle: text.NoHistoryTitle, EmptyText: text.NoHistoryText,
 		Filters: []ui.Filter{{Name: "entity", Label: text.Entity, Value: f.Entity, Options: entities},
@@ -131,21 +133,21 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor},
 			{Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
-		kind, changed := ui.Linked(kinds[r.Kind], within(here(v, r.ID), f)), ui.T(counts(r.Changes))
+		kind, changed := ui.LinkCell(kindLabels[r.Kind], withObject(revisionLink(v, r.ID), f)), ui.T(changeCounts(r.Changes))
 		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Timed(v.At(time.UnixMilli(r.At))).Exactly(), kind, ui.T(r.Actor), changed,
-				request(v, r)}})
+			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind, ui.T(r.Actor), changed,
+				requestCell(v, r)}})
 	}
 	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true,
 		Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
-	return v.Listed(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before", keys)
 }
 
-// changesTold is how many changes of an object a line of the list tells.
-const changesTold = 2
+// maxNotes is how many changes of an object a line of the list tells.
+const maxNotes = 2
 
 // notes tell of each revision what it changed of the object, or else names the first
 // objects that it changed.
@@ -159,23 +161,23 @@ func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 		}
 		return notes, err
 	}
-	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID, ids, f, 0, changesTold+1)
+	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID, ids, f, 0, maxNotes+1)
 	for id, list := range found {
 		var told []string
 		for i, d := range list {
-			if i == changesTold {
+			if i == maxNotes {
 				told = append(told, "…")
 				break
 			}
-			told = append(told, differenceOf(d, "").told())
+			told = append(told, differenceOf(d, "").line())
 		}
 		notes[id] = strings.Join(told, "; ")
 	}
 	return notes, err
 }
 
-// words is the name of a kind of entity for people.
-func words(entity string) string { return strings.ReplaceAll(entity, "_", " ") }
+// entityLabel is the name of a kind of entity for people.
+func entityLabel(entity string) string { return strings.ReplaceAll(entity, "_", " ") }
 
 func subject(r menu.Revision) string {
 	if r.Location == menu.MasterLocation {
@@ -184,20 +186,20 @@ func subject(r menu.Revision) string {
 	return r.Location
 }
 
-// request leads to the job that made a revision; a switch is none.
-func request(v *shell.PageContext, r menu.Revision) ui.Cell {
-	cell := ui.Coded(r.Reference.String())
+// requestCell leads to the job that made a revision; a switch is none.
+func requestCell(v *shell.PageContext, r menu.Revision) ui.Cell {
+	cell := ui.CodeCell(r.Reference.String())
 	if r.Kind != "switch" {
 		cell.Href = v.Link("jobs/" + r.Reference.String() + "/")
 	}
 	return cell
 }
 
-// countsShown is of how many kinds and stores a line tells how much was changed.
-const countsShown = 4
+// maxCounts is of how many kinds and stores a line tells how much was changed.
+const maxCounts = 4
 
-// counts tells how much was changed, of records and associations together.
-func counts(touched []menu.ChangeCount) string {
+// changeCounts tells how much was changed, of records and associations together.
+func changeCounts(touched []menu.ChangeCount) string {
 	type place struct{ entity, location string }
 	rows, order := map[place]int{}, []place{}
 	for _, t := range touched {
@@ -209,14 +211,14 @@ func counts(touched []menu.ChangeCount) string {
 	}
 	var parts []string
 	for i, at := range order {
-		if i == countsShown {
+		if i == maxCounts {
 			parts = append(parts, "…")
 			break
 		}
 		if at.location == "" {
-			parts = append(parts, fmt.Sprintf(text.ChangedRows, words(at.entity), ui.Number(rows[at])))
+			parts = append(parts, fmt.Sprintf(text.ChangedRows, entityLabel(at.entity), ui.Number(rows[at])))
 		} else {
-			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, words(at.entity), ui.Number(rows[at]), at.location))
+			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, entityLabel(at.entity), ui.Number(rows[at]), at.location))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -31,22 +31,22 @@ const (
 
 // revisionView is a revision as its page shows it.
 type revisionView struct {
-	facts       []ui.Fact
-	only, all   string // of which object alone it tells, and the address of the whole; "": it is the whole
-	differences []differenceView
-	first, next string // addresses of other pages of differences
+	facts                []ui.Fact
+	objectNote, wholeURL string // of which object alone it tells, and the address of the whole; "": it is the whole
+	differences          []differenceView
+	first, next          string // addresses of other pages of differences
 }
 
 // differenceView is what became of one record.
 type differenceView struct {
-	ref, what string
-	where     string // the association and the store, if it is of such
-	state     ui.State
-	verb      string // of what was made or removed
-	summary   string
-	fields    ui.List
-	record    string // of what was made or removed
-	whole     string // the address of the comparison of the whole record
+	ref, kindLabel string
+	location       string // the association and the store, if it is of such
+	state          ui.State
+	verb           string // of what was made or removed
+	summary        string
+	fields         ui.List
+	record         string // of what was made or removed
+	diffURL        string // the address of the comparison of the whole record
 }
 
 // find reads the revision that the address names.
@@ -66,53 +66,53 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	from, _ := strconv.Atoi(v.Query.Get("from"))
 	from = max(from, 0)
-	f := object(v)
+	f := objectFilter(v)
 	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, f, from, differencesShown+1)
 	if err != nil {
 		return err
 	}
 	differences, view := found[r.ID], revisionView{facts: facts(v, r)}
 	if f.RefID != "" {
-		view.only, view.all = fmt.Sprintf(text.OnlyOf, words(f.Entity), f.RefID), here(v, r.ID)
+		view.objectNote, view.wholeURL = fmt.Sprintf(text.OnlyOf, entityLabel(f.Entity), f.RefID), revisionLink(v, r.ID)
 	}
 	if from > 0 {
-		view.first = within(here(v, r.ID), f)
+		view.first = withObject(revisionLink(v, r.ID), f)
 	}
 	if len(differences) > differencesShown {
 		differences, view.next = differences[:differencesShown],
-			within(here(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
+			withObject(revisionLink(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
 	}
 	for i, d := range differences {
 		view.differences = append(view.differences,
-			differenceOf(d, within(here(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i))))
+			differenceOf(d, withObject(revisionLink(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i))))
 	}
-	head := shell.Head{Title: kinds[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(),
-		Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+	head := shell.Head{Title: kindLabels[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(),
+		Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if v.MayAct() {
-		if head.Links, err = p.ways(c.UserContext(), v, r); err != nil {
+		if head.Links, err = p.rollbackLinks(c.UserContext(), v, r); err != nil {
 			return err
 		}
 	}
 	return v.Show(c, head, revisionPage(view))
 }
 
-// ways are those back to before and to after a revision.
-func (p Pages) ways(ctx context.Context, v *shell.PageContext, r menu.Revision) ([]ui.Link, error) {
-	links := []ui.Link{{Href: here(v, r.ID) + "rollback/", Label: text.RollbackAfter}}
+// rollbackLinks are those back to before and to after a revision.
+func (p Pages) rollbackLinks(ctx context.Context, v *shell.PageContext, r menu.Revision) ([]ui.Link, error) {
+	links := []ui.Link{{Href: revisionLink(v, r.ID) + "rollback/", Label: text.RollbackAfter}}
 	earlier, err := p.Menus.Revisions(ctx, v.Business.ID, menu.RevisionFilter{After: r.ID, Limit: 1})
 	for _, before := range earlier {
-		links = append(links, ui.Link{Href: here(v, before.ID) + "rollback/", Label: text.RollbackBefore})
+		links = append(links, ui.Link{Href: revisionLink(v, before.ID) + "rollback/", Label: text.RollbackBefore})
 	}
 	return links, err
 }
 
 func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
-	list := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(time.UnixMilli(r.At)))},
+	list := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(time.UnixMilli(r.At)))},
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
-		{Label: text.Changed, Cell: ui.T(counts(r.Changes))}, {Label: text.ChangeRequest, Cell: request(v, r)}}
+		{Label: text.Changed, Cell: ui.T(changeCounts(r.Changes))}, {Label: text.ChangeRequest, Cell: requestCell(v, r)}}
 	if r.RolledBackTo != nil {
 		list = append(list, ui.Fact{Label: text.BackTo,
-			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.RolledBackTo)).Exact(), Href: here(v, *r.RolledBackTo)}})
+			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.RolledBackTo)).Exact(), Href: revisionLink(v, *r.RolledBackTo)}})
 	}
 	return list
 }
@@ -123,29 +123,29 @@ func differenceOf(d menu.Difference, whole string) differenceView {
 		view.ref = text.GoneObject
 	}
 	if d.Relation != "" {
-		view.where += " · " + d.Relation
+		view.location += " · " + d.Relation
 	}
 	if d.Location != "" {
-		view.where += " · " + fmt.Sprintf(text.AtStore, d.Location)
+		view.location += " · " + fmt.Sprintf(text.AtStore, d.Location)
 	}
-	view.what = words(d.Entity) + view.where
+	view.kindLabel = entityLabel(d.Entity) + view.location
 	changes := console.FieldChanges(d.Before, d.After)
 	for i := range changes {
 		changes[i].Field = strings.TrimPrefix(changes[i].Field, "record.")
 	}
 	switch {
 	case d.Before == nil:
-		view.state, view.verb, view.record = ui.OK, text.MadeNew, ui.Pretty(d.After, recordShown)
+		view.state, view.verb, view.record = ui.OK, text.CreatedNew, ui.Pretty(d.After, recordShown)
 	case d.After == nil:
 		view.state, view.verb, view.record = ui.Err, text.Gone, ui.Pretty(d.Before, recordShown)
 	default:
-		view.summary, view.fields, view.whole = summary(changes), fieldList(changes), whole
+		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes), whole
 	}
 	return view
 }
 
-// told is the difference in one line.
-func (v differenceView) told() string { return cmp.Or(v.summary, v.verb) + v.where }
+// line is the difference in one line.
+func (v differenceView) line() string { return cmp.Or(v.summary, v.verb) + v.location }
 
 // summary is the first few changes in one line.
 func summary(changes []console.FieldChange) string {
@@ -155,13 +155,13 @@ func summary(changes []console.FieldChange) string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, short(change.Before), short(change.After)))
+		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, truncate(change.Before), truncate(change.After)))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// short is the beginning of a value, as a line has room for it.
-func short(value string) string {
+// truncate is the beginning of a value, as a line has room for it.
+func truncate(value string) string {
 	if value == "" {
 		return "–"
 	}
@@ -182,7 +182,7 @@ func fieldList(changes []console.FieldChange) ui.List {
 			break
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Coded(change.Field), ui.T(change.Before), ui.T(change.After)}})
+			ui.Row{Cells: []ui.Cell{ui.CodeCell(change.Field), ui.T(change.Before), ui.T(change.After)}})
 	}
 	return list
 }
@@ -197,7 +197,7 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil || at < 0 {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, object(v), at, 1)
+	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, objectFilter(v), at, 1)
 	if err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	one := found[r.ID][0]
 	d := differenceOf(one, "")
-	head := shell.Head{Title: d.ref, Note: d.what,
-		Up: ui.Link{Href: within(here(v, r.ID), object(v)), Label: kinds[r.Kind]}}
-	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before,
+	head := shell.Head{Title: d.ref, Note: d.kindLabel,
+		Parent: ui.Link{Href: withObject(revisionLink(v, r.ID), objectFilter(v)), Label: kindLabels[r.Kind]}}
+	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before,
 		one.After, text.DiffTooLarge, text.DiffTooMany)))
 }

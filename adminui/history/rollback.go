@@ -13,38 +13,38 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// Rollback shows what going back to a revision would change, before it is done.
-func (p Pages) Rollback(c *fiber.Ctx, v *shell.PageContext) error {
+// PreviewRollback shows what going back to a revision would change, before it is done.
+func (p Pages) PreviewRollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
 	}
-	undoing, err := p.Menus.Undoing(c.UserContext(), v.Business.ID, r.ID)
+	undoing, err := p.Menus.PreviewRollback(c.UserContext(), v.Business.ID, r.ID)
 	if err != nil {
 		return err
 	}
-	return p.confirm(c, v, r, undoing, "")
+	return p.showRollback(c, v, r, undoing, "")
 }
 
-func (p Pages) confirm(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undoing menu.RollbackPreview,
+func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undoing menu.RollbackPreview,
 	problem string) error {
 	facts := []ui.Fact{{Label: text.RollbackTo,
-		Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kinds[r.Kind], v.At(time.UnixMilli(r.At)).Exact()),
-			Href: here(v, r.ID)}},
+		Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kindLabels[r.Kind], v.At(time.UnixMilli(r.At)).Exact()),
+			Href: revisionLink(v, r.ID)}},
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.RollbackCount, Cell: ui.T(ui.Number(undoing.Count()))}}
 	for _, kind := range menu.Kinds() {
 		if n := undoing.Objects[kind]; n > 0 {
-			facts = append(facts, ui.Fact{Label: words(kind.String()), Cell: ui.T(ui.Number(n))})
+			facts = append(facts, ui.Fact{Label: entityLabel(kind.String()), Cell: ui.T(ui.Number(n))})
 		}
 	}
 	if undoing.Timings > 0 {
-		facts = append(facts, ui.Fact{Label: words(menu.TimingsEntity), Cell: ui.T(ui.Number(undoing.Timings))})
+		facts = append(facts, ui.Fact{Label: entityLabel(menu.TimingsEntity), Cell: ui.T(ui.Number(undoing.Timings))})
 	}
 	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Count(undoing.Count(), text.OneObject, text.Objects_)),
-		Action: here(v, r.ID) + "rollback/", Token: v.Token(), Ask: text.Why, Say: text.RollbackSay,
+		Action: revisionLink(v, r.ID) + "rollback/", Token: v.Token(), ReasonLabel: text.Why, Help: text.RollbackSay,
 		Hidden: []ui.Option{{Label: "latest", Value: undoing.Latest.String()},
 			{Label: "count", Value: fmt.Sprint(undoing.Count())}}, Danger: true}
-	head := shell.Head{Title: text.RollbackTitle, Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+	head := shell.Head{Title: text.RollbackTitle, Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if problem != "" {
 		c.Status(http.StatusConflict)
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
@@ -52,19 +52,19 @@ func (p Pages) confirm(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undo
 	return v.Show(c, head, rollbackPage(facts, do, undoing.Count() > 0))
 }
 
-// RollBack queues the job that goes back to a revision, where it would change what
+// QueueRollback queues the job that goes back to a revision, where it would change what
 // was counted; else it says so.
-func (p Pages) RollBack(c *fiber.Ctx, v *shell.PageContext) error {
+func (p Pages) QueueRollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
 	}
-	undoing, err := p.Menus.Undoing(c.UserContext(), v.Business.ID, r.ID)
+	undoing, err := p.Menus.PreviewRollback(c.UserContext(), v.Business.ID, r.ID)
 	if err != nil {
 		return err
 	}
 	if shell.Field(c, "latest") != undoing.Latest.String() || undoing.Count() == 0 {
-		return p.confirm(c, v, r, undoing,
+		return p.showRollback(c, v, r, undoing,
 			fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(undoing.Count())))
 	}
 	work := menu.RollbackJob(v.Business.ID, r.ID, v.User.Actor(), v.Now)
@@ -73,5 +73,5 @@ func (p Pages) RollBack(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Queue.QueueJob(c.UserContext(), work, change); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("jobs/"+work.ID.String()+"/"), "back")
+	return shell.RedirectDone(c, v.Link("jobs/"+work.ID.String()+"/"), "back")
 }

@@ -75,18 +75,18 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			state, words = ui.Err, text.NotActive
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.Linked(item.Title, href),
-				ui.Stated(state, words),
-				ui.T(item.Price), ui.Timed(v.At(item.Updated))}})
+			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
+				ui.StateCell(state, words),
+				ui.T(item.Price), ui.TimeCell(v.At(item.Updated))}})
 	}
-	return v.Listed(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
 }
 
 // itemView is an item as the page shows it.
 type itemView struct {
 	facts     []ui.Fact
 	platforms ui.List
-	places    ui.List
+	stores    ui.List
 	more      string
 	record    string
 }
@@ -109,14 +109,14 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item),
 		platforms: platformList(v, item, platforms)}
-	if view.places, err = p.places(ctx, v, item, store, platforms); err != nil {
+	if view.stores, err = p.storeList(ctx, v, item, store, platforms); err != nil {
 		return err
 	}
-	if item.MorePlaces {
-		view.more = fmt.Sprintf(text.PlacesMore, ui.Number(len(item.Places)))
+	if item.MoreStores {
+		view.more = fmt.Sprintf(text.StoresMore, ui.Number(len(item.Stores)))
 	}
 	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID,
-		Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true,
+		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true,
 		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)),
 			Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)),
 			Label: text.AtAMoment}}}, itemPage(view))
@@ -124,7 +124,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 
 // causes are why customers do not see the item, those that hold at all stores.
 func causes(v *shell.PageContext, item console.ItemDetail, store string) []ui.Cause {
-	list := cause.Findings(item)
+	list := cause.ItemFindings(item)
 	if told := cause.Item(item, v.Now.In(v.Zone)); told.State == ui.Err || store == "" { // of one store, its row tells
 		list = append([]ui.Cause{told}, list...)
 	}
@@ -147,11 +147,11 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	var categories []string
 	for _, category := range item.Categories {
 		name := category.RefID
-		if category.OnSale != nil {
-			name += " (" + cause.Hours(category.OnSale) + ")"
+		if category.SaleHours != nil {
+			name += " (" + cause.WeekHours(category.SaleHours) + ")"
 		}
-		if category.Under != "" {
-			name += " (" + fmt.Sprintf(text.CategoryUnder, category.Under) + ")"
+		if category.InactiveParent != "" {
+			name += " (" + fmt.Sprintf(text.CategoryUnder, category.InactiveParent) + ")"
 		} else if !category.Active {
 			name += " (" + text.NotActive + ")"
 		}
@@ -161,9 +161,9 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	if !item.Active {
 		state, words = ui.Err, text.NotActive
 	}
-	return []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Ref, Cell: ui.Coded(item.RefID)},
+	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)}, {Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
 		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
 		{Label: text.Price, Cell: ui.T(item.Price)},
 		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},
-		{Label: text.OnPlatforms, Cell: ui.T(platforms)}, {Label: text.Updated, Cell: ui.Timed(v.At(item.Updated))}}
+		{Label: text.OnPlatforms, Cell: ui.T(platforms)}, {Label: text.Updated, Cell: ui.TimeCell(v.At(item.Updated))}}
 }

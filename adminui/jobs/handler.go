@@ -30,13 +30,13 @@ import (
 type Reader interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
-	PublishedBy(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
-	RefusedWeek(ctx context.Context, business core.BusinessID) (console.RefusedWeek, error)
+	PublishingOfRequest(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
+	FailureWeek(ctx context.Context, business core.BusinessID) (console.FailureWeek, error)
 }
 
 // Rerunner accepts the request of a job once more.
 type Rerunner interface {
-	RunAgain(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
+	Rerun(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
 }
 
 // Pages are the pages of jobs.
@@ -54,7 +54,7 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":reference/", access.Viewer, p.One),
 			shell.Get(path+":reference/diff/", access.Viewer, p.Diff),
-			shell.Post(path+":reference/again/", access.Support, p.Again),
+			shell.Post(path+":reference/again/", access.Support, p.Rerun),
 			shell.Get(path+":reference/request.json", access.Viewer, p.Request),
 			shell.Get(path+":reference/callback.json", access.Viewer, p.Callback),
 		},
@@ -66,19 +66,19 @@ type Deliveries interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
 }
 
-var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
+var kindOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
 	{Value: string(core.MenuJob), Label: text.Kind_menu},
 	{Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
 	{Value: string(core.BulkResendJob), Label: text.Kind_redelivery},
 	{Value: string(core.TimingJob), Label: text.Kind_timing_groups},
 	{Value: string(core.RecheckJob), Label: text.Kind_recheck}}
 
-var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
+var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
 	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done},
-	{Value: console.WithRefusals, Label: text.DoneRefused}, {Value: string(job.Failed), Label: text.State_failed}}
+	{Value: console.WithFailures, Label: text.DoneWithErrors}, {Value: string(job.Failed), Label: text.State_failed}}
 
-// label is the words for a value.
-func label(options []ui.Option, value string) string {
+// optionLabel is the words for a value.
+func optionLabel(options []ui.Option, value string) string {
 	for _, o := range options {
 		if o.Value == value {
 			return o.Label
@@ -97,26 +97,26 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	list := Table(v, found)
-	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kinds},
-		{Name: "state", Label: text.State, Value: f.State, Options: states},
+	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kindOptions},
+		{Name: "state", Label: text.State, Value: f.State, Options: stateOptions},
 		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: "location_ref_id"}}
 	keys := make([]string, len(found))
 	for i, j := range found {
 		keys[i] = j.Reference.String()
 	}
-	week, err := p.Jobs.RefusedWeek(c.UserContext(), v.Business.ID)
+	week, err := p.Jobs.FailureWeek(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
 	head := shell.Head{Title: text.Jobs, Live: true}
-	if week.Days >= checklist.LastingDays {
+	if week.Days >= checklist.PersistentDays {
 		told := cause.RefusedWeek(week)
-		if f.State != console.WithRefusals {
-			told.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithRefusals), Label: text.ActSeeRequests}
+		if f.State != console.WithFailures {
+			told.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithFailures), Label: text.ActSeeRequests}
 		}
 		head.Causes = append(head.Causes, told)
 	}
-	return v.Listed(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before", keys)
 }
 
 // Table is jobs as a list.
@@ -128,7 +128,7 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 		{Label: text.Reference_}}}
 	for _, j := range found {
 		href := v.Link("jobs/" + j.Reference.String() + "/")
-		kind := ui.Linked(label(kinds, string(j.Kind)), href)
+		kind := ui.LinkCell(optionLabel(kindOptions, string(j.Kind)), href)
 		if j.DryRun {
 			kind.Note = text.DryRun
 		}
@@ -147,15 +147,15 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{kind, ui.Stated(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
-				ui.Timed(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
+			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
+				ui.TimeCell(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
 	}
 	return list
 }
 
-// About is what a job is and what it is about, in words.
-func About(kind core.JobKind, about string) string {
-	return strings.TrimSpace(label(kinds, string(kind)) + " " + subject(about))
+// Describe is what a job is and what it is about, in words.
+func Describe(kind core.JobKind, about string) string {
+	return strings.TrimSpace(optionLabel(kindOptions, string(kind)) + " " + subject(about))
 }
 
 func subject(s string) string {
@@ -166,7 +166,7 @@ func subject(s string) string {
 }
 
 func stateOf(j console.Job) (ui.State, string) {
-	words := label(states, j.State)
+	words := optionLabel(stateOptions, j.State)
 	switch j.State {
 	case string(job.Failed):
 		return ui.Err, words
@@ -186,26 +186,26 @@ func stateOf(j console.Job) (ui.State, string) {
 
 // jobView is a job as the page shows it.
 type jobView struct {
-	facts      []ui.Fact
-	groups     []console.Group
-	request    bodyView
-	outcome    bodyView
-	result     string
-	deliveries ui.List
-	told       bool // somebody was to be told
-	ended      bool
-	progress   string // percent of a running job
+	facts       []ui.Fact
+	groups      []console.Group
+	request     bodyView
+	outcome     bodyView
+	result      string
+	deliveries  ui.List
+	hasCallback bool // somebody was to be told
+	finished    bool
+	progress    string // percent of a running job
 }
 
 // bodyView is the beginning of a body.
-type bodyView struct{ label, text, whole string }
+type bodyView struct{ label, text, downloadURL string }
 
-// deliveriesRead is among how many deliveries of a request those of its callback are.
-const deliveriesRead = 200
+// maxDeliveries is among how many deliveries of a request those of its callback are.
+const maxDeliveries = 200
 
-// shownBody is how much of a body stands on a page, comparedBody how large one
+// maxShownBody is how much of a body stands on a page, comparedBody how large one
 // may be that is compared with another.
-const shownBody, comparedBody = 16 << 10, 4 << 20
+const maxShownBody, maxComparedBody = 16 << 10, 4 << 20
 
 func (p Pages) detail(c *fiber.Ctx, v *shell.PageContext) (console.JobDetail, error) {
 	reference, err := uuid.Parse(c.Params("reference"))
@@ -221,33 +221,33 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	groups := console.Grouped(j.Outcome)
+	groups := console.GroupErrors(j.Outcome)
 	if j.Outcome == nil {
-		groups = console.GroupedResult(j.Result)
+		groups = console.GroupResultErrors(j.Result)
 	}
 	here := v.Link("jobs/" + j.Reference.String() + "/")
-	view := jobView{facts: facts(v, j), groups: groups, told: j.Event != core.ID{}, ended: !j.FinishedAt.IsZero(),
-		request: body(text.Request, j.Request, here+"request.json"),
-		outcome: body(text.Outcome, j.Outcome, here+"callback.json")}
+	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{}, finished: !j.FinishedAt.IsZero(),
+		request: newBodyView(text.Request, j.Request, here+"request.json"),
+		outcome: newBodyView(text.Outcome, j.Outcome, here+"callback.json")}
 	if j.DryRun && len(j.Result) > 0 {
 		view.result = clip(j.Result)
 	}
 	if j.State == string(job.Running) && j.Total > 0 {
 		view.progress = fmt.Sprint(100 * j.Done / j.Total)
 	}
-	if view.told {
+	if view.hasCallback {
 		found, err := p.Deliveries.List(c.UserContext(), v.Business.ID,
-			webhook.Filter{Reference: j.Reference.String(), Limit: deliveriesRead})
+			webhook.Filter{Reference: j.Reference.String(), Limit: maxDeliveries})
 		if err != nil {
 			return err
 		}
-		view.deliveries = deliveries.Addressed(v,
+		view.deliveries = deliveries.EventTable(v,
 			slices.DeleteFunc(slices.Clone(found), func(d webhook.DeliveryRecord) bool { return d.EventID != j.Event }))
 	}
-	head := shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(),
-		Up:     ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
+	head := shell.Head{Title: optionLabel(kindOptions, string(j.Kind)), Note: j.Reference.String(),
+		Parent: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
 		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: true}
-	if told, err := p.taken(c.UserContext(), v, j.Job); err != nil {
+	if told, err := p.publishCause(c.UserContext(), v, j.Job); err != nil {
 		return err
 	} else if told.Text != "" {
 		head.Causes = append(head.Causes, told)
@@ -255,9 +255,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if j.Outcome != nil && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
 		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffJob}}
 	}
-	if v.MayAct() && view.ended && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", Ask: text.Why,
-			Say: text.RunAgainSay}}
+	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", ReasonLabel: text.Why,
+			Help: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
 }
@@ -265,44 +265,44 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 // facts are what the page of a job lists of it.
 func facts(v *shell.PageContext, j console.JobDetail) []ui.Fact {
 	state, words := stateOf(j.Job)
-	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
-		{Label: text.Kind, Cell: ui.T(label(kinds, string(j.Kind)))},
+	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
+		{Label: text.Kind, Cell: ui.T(optionLabel(kindOptions, string(j.Kind)))},
 		{Label: text.Subject, Cell: ui.T(subject(j.Subject))}, {Label: text.Objects, Cell: ui.T(ui.Number(j.Total))},
-		{Label: text.Created, Cell: ui.Timed(v.At(j.CreatedAt))},
-		{Label: text.Started, Cell: ui.Timed(v.At(j.StartedAt))},
-		{Label: text.Finished, Cell: ui.Timed(v.At(j.FinishedAt))}, {Label: text.Took, Cell: ui.T(took(j.Job))},
+		{Label: text.Created, Cell: ui.TimeCell(v.At(j.CreatedAt))},
+		{Label: text.Started, Cell: ui.TimeCell(v.At(j.StartedAt))},
+		{Label: text.Finished, Cell: ui.TimeCell(v.At(j.FinishedAt))}, {Label: text.Took, Cell: ui.T(duration(j.Job))},
 		{Label: text.Attempts, Cell: ui.T(fmt.Sprint(j.Attempts))},
-		{Label: text.RequestID, Cell: ui.Coded(j.RequestID)}}
+		{Label: text.RequestID, Cell: ui.CodeCell(j.RequestID)}}
 	if j.CallbackURL != "" {
-		list = append(list, ui.Fact{Label: text.CallbackTo, Cell: ui.Coded(j.CallbackURL)})
+		list = append(list, ui.Fact{Label: text.CallbackTo, Cell: ui.CodeCell(j.CallbackURL)})
 	}
 	link := func(reference core.ID, label string) ui.Fact {
 		return ui.Fact{Label: label,
 			Cell: ui.Cell{Text: reference.String(), Href: v.Link("jobs/" + reference.String() + "/"), Code: true}}
 	}
-	if j.AgainOf != (core.ID{}) {
-		list = append(list, link(j.AgainOf, text.RunAgainOf))
+	if j.RepeatOf != (core.ID{}) {
+		list = append(list, link(j.RepeatOf, text.RunAgainOf))
 	}
-	for _, run := range j.Runs {
+	for _, run := range j.Repeats {
 		list = append(list, link(run, text.RunAgainAs))
 	}
 	return list
 }
 
-// taken tells whether platforms have what a request changed of menus; nothing where
+// publishCause tells whether platforms have what a request changed of menus; nothing where
 // they were not to be told of it, or of a later request since.
-func (p Pages) taken(ctx context.Context, v *shell.PageContext, j console.Job) (ui.Cause, error) {
+func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console.Job) (ui.Cause, error) {
 	if j.State != string(job.Done) || j.Kind != core.StoreJob && j.Kind != core.MenuJob && j.Kind != core.TimingJob {
 		return ui.Cause{}, nil
 	}
-	found, err := p.Jobs.PublishedBy(ctx, v.Business.ID, j.Reference)
+	found, err := p.Jobs.PublishingOfRequest(ctx, v.Business.ID, j.Reference)
 	if err != nil || len(found) == 0 {
 		return ui.Cause{}, err
 	}
-	told := cause.Taken(found)
+	told := cause.PublishResult(found)
 	told.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
 	if told.State == ui.Err {
-		told.Link.Href += "?state=" + string(console.MenuRefused)
+		told.Link.Href += "?state=" + string(console.MenuRejected)
 	}
 	return told, nil
 }
@@ -314,49 +314,49 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote,
-		Up: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: label(kinds, string(j.Kind))}}
+		Parent: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: optionLabel(kindOptions, string(j.Kind))}}
 	if j.Outcome == nil {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.BodyGone}))
 	}
 	d := ui.Diff{Before: text.DiffSent, After: text.DiffGot}
-	if max(len(j.Request), len(j.Outcome)) > comparedBody {
+	if max(len(j.Request), len(j.Outcome)) > maxComparedBody {
 		d.Problem = text.DiffTooLarge
 		return v.Show(c, head, ui.DiffOf(d))
 	}
-	return v.Show(c, head, ui.DiffOf(ui.Compared(d, console.Submitted(j.Request), console.Submitted(j.Outcome),
+	return v.Show(c, head, ui.DiffOf(ui.Compare(d, console.Submitted(j.Request), console.Submitted(j.Outcome),
 		text.DiffTooLarge, text.DiffTooMany)))
 }
 
-// Again accepts the request of a job once more.
-func (p Pages) Again(c *fiber.Ctx, v *shell.PageContext) error {
+// Rerun accepts the request of a job once more.
+func (p Pages) Rerun(c *fiber.Ctx, v *shell.PageContext) error {
 	reference, err := uuid.Parse(c.Params("reference"))
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	again, err := p.Rerunner.RunAgain(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
+	again, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
 	if err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("jobs/"+again.String()+"/"), "ran")
+	return shell.RedirectDone(c, v.Link("jobs/"+again.String()+"/"), "ran")
 }
 
-func took(j console.Job) string {
+func duration(j console.Job) string {
 	if j.FinishedAt.IsZero() || j.StartedAt.IsZero() {
 		return ""
 	}
 	return ui.Took(max(j.FinishedAt.Sub(j.StartedAt), time.Microsecond))
 }
 
-func body(name string, raw []byte, whole string) bodyView {
-	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw), whole: whole}
-	if len(raw) > shownBody {
-		v.label = fmt.Sprintf(text.BodyClipped, name, ui.Size(shownBody), ui.Size(len(raw)))
+func newBodyView(name string, raw []byte, whole string) bodyView {
+	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw), downloadURL: whole}
+	if len(raw) > maxShownBody {
+		v.label = fmt.Sprintf(text.BodyClipped, name, ui.Size(maxShownBody), ui.Size(len(raw)))
 	}
 	return v
 }
 
 // clip is the beginning of a body, indented where it is JSON.
-func clip(raw []byte) string { return ui.Pretty(raw, shownBody) }
+func clip(raw []byte) string { return ui.Pretty(raw, maxShownBody) }
 
 // Request answers with the body as it came.
 func (p Pages) Request(c *fiber.Ctx, v *shell.PageContext) error {
@@ -379,8 +379,8 @@ func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, j.Reference.String()+"-callback.json", j.Outcome)
 }
 
-// counted is a number of objects.
-func counted(n int) string { return ui.Count(n, text.OneObject, text.Objects_) }
+// objectCount is a number of objects.
+func objectCount(n int) string { return ui.Count(n, text.OneObject, text.Objects_) }
 
-// array is the name of an array for people.
-func array(name string) string { return strings.ReplaceAll(name, "_", " ") }
+// arrayLabel is the name of an array for people.
+func arrayLabel(name string) string { return strings.ReplaceAll(name, "_", " ") }

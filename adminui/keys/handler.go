@@ -79,11 +79,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: key.Username, Note: key.Platform}, ui.T(ids[i]),
-				ui.Coded(key.Prefix + "…"), ui.T(string(key.Scope)), ui.Stated(state, words),
-				ui.Timed(v.At(key.CreatedAt)), ui.Timed(v.At(key.UsedAt)),
-				ui.Timed(v.At(key.DisabledAt))}})
+				ui.CodeCell(key.Prefix + "…"), ui.T(string(key.Scope)), ui.StateCell(state, words),
+				ui.TimeCell(v.At(key.CreatedAt)), ui.TimeCell(v.At(key.UsedAt)),
+				ui.TimeCell(v.At(key.DisabledAt))}})
 		if key.UsedAt.After(key.DisabledAt) && !key.DisabledAt.IsZero() {
-			causes = append(causes, cause.Revoked(key, v.Zone))
+			causes = append(causes, cause.RevokedKey(key, v.Zone))
 		}
 	}
 	head := shell.Head{Title: text.Keys, Causes: causes}
@@ -93,7 +93,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			name = names[0].Value
 		}
 		head.Buttons = append(head.Buttons,
-			ui.Button{Label: text.Rotate, Action: v.Link("keys/"), Ask: text.Why, Say: text.RotateSay,
+			ui.Button{Label: text.Rotate, Action: v.Link("keys/"), ReasonLabel: text.Why, Help: text.RotateSay,
 				Fields: []ui.Filter{
 					{Name: "username", Label: text.Username, Value: name},
 					{Name: "scope", Label: text.Scope, Value: string(core.ScopePOS),
@@ -102,36 +102,36 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 					{Name: "platform", Label: text.KeyPlatform}}})
 		if len(working) > 0 {
 			head.Buttons = append(head.Buttons,
-				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), Ask: text.Why, Say: text.RevokeSay,
+				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), ReasonLabel: text.Why, Help: text.RevokeSay,
 					Danger: true,
 					Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
 		}
 	}
-	return v.Listed(c, head, list, "before", ids)
+	return v.ShowList(c, head, list, "before", ids)
 }
 
-// recording stores keys together with the change that the audit trail tells.
-type recording struct {
+// auditedKeys stores keys together with the change that the audit trail tells.
+type auditedKeys struct {
 	access.KeyStore
 	issuer Issuer
 	change access.Change
 }
 
 // CreateKey stores a key (access.Records).
-func (r recording) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
+func (r auditedKeys) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
 	return r.issuer.AddKey(ctx, key, r.change)
 }
 
 // Create makes a key and shows it, this once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
-	maker := access.Access{Keys: recording{issuer: p.Issuer, change: v.Change(c, "key.create")}, Clock: p.Clock}
+	maker := access.Access{Keys: auditedKeys{issuer: p.Issuer, change: v.Change(c, "key.create")}, Clock: p.Clock}
 	key, secret, err := maker.CreateKey(c.UserContext(),
 		access.Key{Business: v.Business.ID, Username: shell.Field(c, "username"),
 			Scope: core.Scope(shell.Field(c, "scope")), Platform: shell.Field(c, "platform")})
 	if err != nil {
 		return err
 	}
-	return v.Show(c, shell.Head{Title: text.NewKey, Up: ui.Link{Href: v.Link("keys/"), Label: text.Keys},
+	return v.Show(c, shell.Head{Title: text.NewKey, Parent: ui.Link{Href: v.Link("keys/"), Label: text.Keys},
 		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewKeyText}}},
 		ui.Code(text.KeyHeader, "Authorization: apikey "+key.Username+":"+secret))
 }
@@ -145,5 +145,5 @@ func (p Pages) Revoke(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Issuer.RevokeKey(c.UserContext(), v.Business.ID, id, v.Change(c, "key.revoke")); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("keys/"), "revoked")
+	return shell.RedirectDone(c, v.Link("keys/"), "revoked")
 }

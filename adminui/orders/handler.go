@@ -26,7 +26,7 @@ import (
 // Lister lists orders, those that were refused, and the platforms that they come from.
 type Lister interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
-	RefusedOrders(ctx context.Context, business core.BusinessID, f console.RefusedFilter) (list []console.RefusedOrder,
+	RejectedOrders(ctx context.Context, business core.BusinessID, f console.RejectedFilter) (list []console.RejectedOrder,
 		all int, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 }
@@ -35,14 +35,14 @@ type Lister interface {
 type Timeline interface {
 	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error)
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
-	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
+	RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error)
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
 // Notifier finds orders that no webhook received, and has them sent.
 type Notifier interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
-	UntoldOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.Untold, error)
+	UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.UnnotifiedOrders, error)
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
@@ -66,16 +66,16 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(shell.BusinessPath+RefusedPath, access.Viewer, p.Refused),
-			shell.Post(path+"tell/", access.Support, p.TellAll),
+			shell.Post(path+"tell/", access.Support, p.NotifyAll),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
-			shell.Post(path+":id/tell/", access.Support, p.Tell),
+			shell.Post(path+":id/tell/", access.Support, p.Notify),
 		}}
 }
 
-// spans are the times within which orders are looked for. Without a choice it
+// periodOptions are the times within which orders are looked for. Without a choice it
 // is a day: what is filtered is read one by one.
-var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay},
+var periodOptions = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay},
 	{Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
 
 // These stand among the states: for orders that wait too long for their
@@ -83,13 +83,13 @@ var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: 
 // something that it was told.
 const (
 	Unacknowledged = "unacknowledged"
-	Untold         = "untold"
-	Untaken        = "untaken"
+	Unnotified     = "untold"
+	UpdatesRefused = "untaken"
 )
 
-func states() []ui.Option {
+func stateOptions() []ui.Option {
 	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged},
-		{Value: Untold, Label: text.Untold}, {Value: Untaken, Label: text.Untaken}}
+		{Value: Unnotified, Label: text.Unnotified}, {Value: UpdatesRefused, Label: text.RejectedByPlatform}}
 	for _, state := range order.States() {
 		options = append(options, ui.Option{Value: string(state), Label: string(state)})
 	}
@@ -100,10 +100,10 @@ func states() []ui.Option {
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"),
 		Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
-		Before: console.ParseOrderPlace(v.Query.Get("before")), Limit: v.Limit()}
+		Before: console.ParseOrderCursor(v.Query.Get("before")), Limit: v.Limit()}
 	shown := f.State
-	if shown == Unacknowledged || shown == Untold || shown == Untaken {
-		f.State, f.Unacknowledged, f.Untold, f.Untaken = "", shown == Unacknowledged, shown == Untold, shown == Untaken
+	if shown == Unacknowledged || shown == Unnotified || shown == UpdatesRefused {
+		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", shown == Unacknowledged, shown == Unnotified, shown == UpdatesRefused
 	}
 	when := v.Query.Get("when")
 	if f.ID == "" && when != "any" {
@@ -117,36 +117,36 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	named, err := p.platforms(c.UserContext(), v)
+	named, err := p.platformOptions(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
-	refused, err := p.refused(c.UserContext(), v, f)
+	refused, err := p.refusedCauses(c.UserContext(), v, f)
 	if err != nil {
 		return err
 	}
 	list := table(v, found)
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: states()},
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: stateOptions()},
 		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"},
 		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint},
-		{Name: "when", Label: text.When, Value: when, Options: spans}}
-	list.NoneText = text.NoOrdersFilter
+		{Name: "when", Label: text.When, Value: when, Options: periodOptions}}
+	list.NoMatchText = text.NoOrdersFilter
 	keys := make([]string, len(found))
 	for i, o := range found {
-		keys[i] = o.Place().String()
+		keys[i] = o.Cursor().String()
 	}
 	head := shell.Head{Title: text.Orders, Causes: refused, Live: true}
-	if f.Untold && v.MayAct() {
-		if head.Buttons, err = p.tellButtons(c.UserContext(), v); err != nil {
+	if f.Unnotified && v.MayAct() {
+		if head.Buttons, err = p.notifyAllButtons(c.UserContext(), v); err != nil {
 			return err
 		}
 	}
-	return v.Listed(c, head, list, "before", keys)
+	return v.ShowList(c, head, list, "before", keys)
 }
 
-// platforms are those of the business, to choose from.
-func (p Pages) platforms(ctx context.Context, v *shell.PageContext) ([]ui.Option, error) {
+// platformOptions are those of the business, to choose from.
+func (p Pages) platformOptions(ctx context.Context, v *shell.PageContext) ([]ui.Option, error) {
 	platforms, err := p.Lister.Platforms(ctx, v.Business.ID)
 	named := []ui.Option{{Value: "", Label: text.Any}}
 	for _, platform := range platforms {
@@ -170,22 +170,22 @@ func table(v *shell.PageContext, found []console.Order) ui.List {
 			flags = ui.Number(o.Flags)
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Linked(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
-				stated(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)),
+			ui.Row{Cells: []ui.Cell{ui.LinkCell(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
+				stateCell(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)),
 					Note: o.StoreRef},
-				{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.Timed(v.At(o.Placed)),
-				ui.Timed(v.At(o.Updated))}})
+				{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.TimeCell(v.At(o.Placed)),
+				ui.TimeCell(v.At(o.Updated))}})
 	}
 	return list
 }
 
-func stated(o console.Order) ui.Cell {
+func stateCell(o console.Order) ui.Cell {
 	if o.Escalated && o.State == string(order.Placed) {
-		cell := ui.Stated(ui.Err, o.State)
+		cell := ui.StateCell(ui.Err, o.State)
 		cell.Note = text.Unacknowledged
 		return cell
 	}
-	return ui.Stated(cause.StateOfOrder(o.State), o.State)
+	return ui.StateCell(cause.OrderColour(o.State), o.State)
 }
 
 func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, error) {
@@ -197,9 +197,9 @@ func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, err
 	return id, record, err
 }
 
-// lookEvery is after how many seconds an order's page looks for itself: the change token of a
+// pollSeconds is after how many seconds an order's page looks for itself: the change token of a
 // business covers its newest orders alone.
-const lookEvery = 5
+const pollSeconds = 5
 
 // One shows an order.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
@@ -215,7 +215,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		reading = reading.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
-	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History,
+	known := cause.OrderFacts{State: reading.State, Escalated: reading.Escalated, History: reading.History,
 		Rides: record.RiderHistory, Flags: reading.Flags}
 	if known.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
@@ -223,35 +223,35 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if known.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
-	known.Page = func(d webhook.DeliveryRecord) ui.Link {
+	known.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	if v.MayAct() {
-		known.Again = func(d webhook.DeliveryRecord) *ui.Button {
-			return deliveries.RetryButton(v, d)
+		known.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
+			return deliveries.ResendButton(v, d)
 		}
-		if known.Tell, err = p.tellButton(ctx, v, id, reading, known.Deliveries); err != nil {
+		if known.NotifyButton, err = p.notifyButton(ctx, v, id, reading, known.Deliveries); err != nil {
 			return err
 		}
 	}
-	place, err := p.Timeline.RiderPlace(ctx, v.Business.ID, id)
+	place, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	line := lineOf(v, reading.Relay, known)
-	if err := p.sentAgain(ctx, v, known.Deliveries, line); err != nil {
+	line := timelineOf(v, reading.Relay, known)
+	if err := p.addResends(ctx, v, known.Deliveries, line); err != nil {
 		return err
 	}
 	view := orderView{facts: facts(v, reading, place), timeline: line,
-		payload: ui.Pretty(record.Relay, 16<<10), whole: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
-	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading),
-		Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, Every: lookEvery,
+		payload: ui.Pretty(record.Relay, 16<<10), payloadURL: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
+	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(reading),
+		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,
 		Causes: cause.Order(known, v.Now, v.Zone)}
 	return v.Show(c, head, orderPage(view))
 }
 
-// note tells how the platform calls the order.
-func note(r order.APIOrder) string {
+// platformNote tells how the platform calls the order.
+func platformNote(r order.APIOrder) string {
 	for _, platform := range r.Order.Details.Platforms {
 		return platform.ID + " · " + platform.Name
 	}
@@ -267,19 +267,19 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
 }
 
-func facts(v *shell.PageContext, r order.APIOrder, place console.RiderPlace) []ui.Fact {
+func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) []ui.Fact {
 	d, shop := r.Order.Details, r.Order.Store
-	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(cause.StateOfOrder(string(r.State)), string(r.State))},
+	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(cause.OrderColour(string(r.State)), string(r.State))},
 		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)),
 			Note: shop.RefID}},
-		{Label: text.Placed, Cell: ui.Timed(v.At(time.UnixMilli(d.Created)))}}
+		{Label: text.Placed, Cell: ui.TimeCell(v.At(time.UnixMilli(d.Created)))}}
 	for _, platform := range d.Platforms {
-		by := text.Carrier_partner
+		by := text.DeliveryMode_partner
 		if platform.DeliveryMode == order.SelfDelivery {
-			by = text.Carrier_self
+			by = text.DeliveryMode_self
 		}
 		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)},
-			ui.Fact{Label: text.OrderOn, Cell: ui.Coded(platform.ID)}, ui.Fact{Label: text.Carrier, Cell: ui.T(by)})
+			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)}, ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
 	}
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
 		ui.Fact{Label: text.Payable, Cell: ui.T(d.Payable.String() + " " + v.Business.Currency)})
@@ -287,10 +287,10 @@ func facts(v *shell.PageContext, r order.APIOrder, place console.RiderPlace) []u
 		list = append(list, ui.Fact{Label: text.Rider,
 			Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
 	}
-	if !place.SeenAt.IsZero() {
+	if !place.ReceivedAt.IsZero() {
 		list = append(list, ui.Fact{Label: text.RiderSeen,
-			Cell: ui.Cell{Instant: new(v.At(place.SeenAt)),
-				Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderPlace(place)}})
+			Cell: ui.Cell{Instant: new(v.At(place.ReceivedAt)),
+				Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderLocationNote(place)}})
 	}
 	return list
 }

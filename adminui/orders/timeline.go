@@ -20,19 +20,19 @@ import (
 
 // orderView is an order as the page shows it.
 type orderView struct {
-	facts    []ui.Fact
-	timeline *timeline.Line
-	payload  string
-	whole    string
+	facts      []ui.Fact
+	timeline   *timeline.Timeline
+	payload    string
+	payloadURL string
 }
 
-// lineOf puts what is known of an order in the order of time.
-func lineOf(v *shell.PageContext, r order.Relay, o cause.Ordered) *timeline.Line {
-	line := timeline.Of(v)
+// timelineOf puts what is known of an order in the order of time.
+func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeline.Timeline {
+	line := timeline.New(v)
 	for i, step := range o.History {
 		line.Add(time.UnixMilli(step.At),
-			timeline.Entry{State: cause.StateOfOrder(string(step.State)), Title: string(step.State),
-				Words: moved(r, step, i == 0), Note: step.Message})
+			timeline.Entry{State: cause.OrderColour(string(step.State)), Title: string(step.State),
+				Words: stepText(r, step, i == 0), Note: step.Message})
 	}
 	for _, flag := range o.Flags {
 		line.Add(time.UnixMilli(r.Order.Details.Created),
@@ -40,7 +40,7 @@ func lineOf(v *shell.PageContext, r order.Relay, o cause.Ordered) *timeline.Line
 	}
 	for _, ride := range o.Rides {
 		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run, Title: text.Rider + " " + string(ride.Status),
-			Words: fmt.Sprintf(text.MovedBy, cause.Who(ride.Actor)),
+			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(ride.Actor)),
 			Note:  strings.TrimSpace(ride.Name + " " + ride.Phone)})
 	}
 	for _, d := range o.Deliveries {
@@ -49,36 +49,36 @@ func lineOf(v *shell.PageContext, r order.Relay, o cause.Ordered) *timeline.Line
 			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
 	}
 	for _, call := range o.Calls {
-		line.Call(call)
+		line.AddCall(call)
 	}
 	return line
 }
 
-// againShown is how many times that somebody had deliveries sent again an order's line shows.
-const againShown = 20
+// maxResends is how many times that somebody had deliveries sent again an order's line shows.
+const maxResends = 20
 
-// sentAgain adds to a line who had deliveries of an order sent again.
-func (p Pages) sentAgain(ctx context.Context, v *shell.PageContext, list []webhook.DeliveryRecord,
-	line *timeline.Line) error {
+// addResends adds to a line who had deliveries of an order sent again.
+func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webhook.DeliveryRecord,
+	line *timeline.Timeline) error {
 	objects, events := []string{}, map[string]core.EventType{}
 	for _, d := range list {
-		object := deliveries.Object(d.ID)
+		object := deliveries.AuditObject(d.ID)
 		objects, events[object] = append(objects, object), d.EventType
 	}
-	asked, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: againShown})
+	asked, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: maxResends})
 	for _, e := range asked {
-		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.SentAgain_, events[e.Object]),
-			Words: fmt.Sprintf(text.MovedBy, cause.Who(e.Actor)),
-			Note:  deliveries.Why(e), Href: v.Link("audit/" + e.ID.String() + "/")})
+		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.Resent_, events[e.Object]),
+			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)),
+			Note:  deliveries.AuditReason(e), Href: v.Link("audit/" + e.ID.String() + "/")})
 	}
 	return err
 }
 
-func moved(r order.Relay, step order.Step, first bool) string {
-	words := fmt.Sprintf(text.MovedBy, cause.Who(step.Actor))
+func stepText(r order.Relay, step order.Step, first bool) string {
+	words := fmt.Sprintf(text.MovedBy, cause.ActorName(step.Actor))
 	if first {
 		for _, platform := range r.Order.Details.Platforms {
-			words = fmt.Sprintf(text.PlacedBy, cause.Who(step.Actor), platform.ID, platform.Name)
+			words = fmt.Sprintf(text.PlacedBy, cause.ActorName(step.Actor), platform.ID, platform.Name)
 		}
 	}
 	if step.ReasonCode != "" {

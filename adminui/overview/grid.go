@@ -20,8 +20,8 @@ import (
 type StoreGrid interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 	GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter,
-		after console.GridPlace) ([]console.GridStore, error)
-	PublishedAt(ctx context.Context, business core.BusinessID,
+		after console.GridCursor) ([]console.GridStore, error)
+	StorePublications(ctx context.Context, business core.BusinessID,
 		stores []int64) (map[int64]map[string]publish.Publication, error)
 }
 
@@ -30,8 +30,8 @@ type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// gridPlatforms is how many platforms the grid has room for; a store's page has all.
-const gridPlatforms = 10
+// maxGridPlatforms is how many platforms the grid has room for; a store's page has all.
+const maxGridPlatforms = 10
 
 // Grid shows the stores of a business on its platforms, those with problems first.
 func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
@@ -40,17 +40,17 @@ func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	f := stores.Filter(v)
-	list, keys, err := p.grid(c.UserContext(), v, found, f, console.ParseGridPlace(v.Query.Get("after")))
+	list, keys, err := p.grid(c.UserContext(), v, found, f, console.ParseGridCursor(v.Query.Get("after")))
 	if err != nil {
 		return err
 	}
-	list.Filters = stores.Filters(f, ui.Option{Value: string(console.MenuRefused), Label: text.MenuNotTaken})
-	return v.Listed(c, shell.Head{Title: text.Grid, Note: text.GridNote,
-		Up: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
+	list.Filters = stores.Filters(f, ui.Option{Value: string(console.MenuRejected), Label: text.MenuRejected})
+	return v.ShowList(c, shell.Head{Title: text.Grid, Note: text.GridNote,
+		Parent: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
 }
 
 func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.Plugin, f console.StoreFilter,
-	after console.GridPlace) (ui.List, []string, error) {
+	after console.GridCursor) (ui.List, []string, error) {
 	list := ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
 	platforms, err := p.Stores.Platforms(ctx, v.Business.ID)
 	if err != nil {
@@ -64,14 +64,14 @@ func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.P
 	for i, s := range listed {
 		ids[i] = s.ID
 	}
-	published, err := p.Stores.PublishedAt(ctx, v.Business.ID, ids)
+	published, err := p.Stores.StorePublications(ctx, v.Business.ID, ids)
 	if err != nil {
 		return list, nil, err
 	}
 	plugins := byID(found)
-	if all := len(platforms); all > gridPlatforms {
-		platforms = platforms[:gridPlatforms]
-		list.More = fmt.Sprintf(text.MorePlatforms, gridPlatforms, all)
+	if all := len(platforms); all > maxGridPlatforms {
+		platforms = platforms[:maxGridPlatforms]
+		list.More = fmt.Sprintf(text.MorePlatforms, maxGridPlatforms, all)
 	}
 	list.Columns = []ui.Column{{Label: text.Store, Kind: ui.Wide}}
 	for _, platform := range platforms {
@@ -79,7 +79,7 @@ func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.P
 	}
 	keys := make([]string, len(listed))
 	for i, s := range listed {
-		keys[i] = s.Place().String()
+		keys[i] = s.Cursor().String()
 		row := ui.Row{Cells: []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}}
 		for _, platform := range platforms {
 			row.Cells = append(row.Cells, visibilityCell(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
@@ -96,8 +96,8 @@ func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Pla
 	if p, found := published[platform.Name]; found {
 		there.Published = &p
 	}
-	seen := cause.StoreAt(cause.Stored(s), there, v.Now.In(v.Zone))
-	cell := ui.Stated(seen.State, seen.Words)
+	seen := cause.StoreVisibility(cause.StoreOf(s), there, v.Now.In(v.Zone))
+	cell := ui.StateCell(seen.State, seen.Label)
 	cell.Hint = seen.Why
 	return cell
 }

@@ -28,7 +28,7 @@ type Activity interface {
 	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
 		since time.Time) ([]console.Count, error)
 	Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error)
-	Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error)
+	UnhealthyEndpoints(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error)
 	FailedJobs(ctx context.Context, businesses []core.BusinessID, since time.Time, limit int) ([]console.Job, error)
 	Notices(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Notices, error)
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
@@ -67,29 +67,29 @@ func (p Pages) BusinessPage() shell.Page {
 }
 
 const (
-	day              = 24 * time.Hour
-	problemsShown    = 12  // of webhooks that fail alike, and of jobs
-	problemsRead     = 100 // of webhooks and of jobs
-	businessesShown  = 200
-	businessesCharts = 2000 // whose figures are added up
-	throttledLately  = 5 * time.Minute
-	gridShown        = 8 // stores on a business's page
+	day                = 24 * time.Hour
+	maxProblems        = 12  // of webhooks that fail alike, and of jobs
+	maxProblemsRead    = 100 // of webhooks and of jobs
+	maxBusinesses      = 200
+	maxChartBusinesses = 2000 // whose figures are added up
+	throttleNoticeAge  = 5 * time.Minute
+	maxGridStores      = 8 // stores on a business's page
 )
 
 // overviewView is what the page shows.
 type overviewView struct {
-	figures []ui.Figured
+	figures []ui.Metric
 	charts  []ui.Chart
 	list    *ui.List
 	facts   []ui.Fact
 	title   string // of the list
 	grid    *ui.List
-	all     string // where all of the grid is
+	gridURL string // where all of the grid is
 }
 
 // Overview shows all businesses that the visitor may see.
 func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
-	businesses, ids, err := v.Everybody(c.UserContext(), businessesCharts)
+	businesses, ids, err := v.VisibleBusinesses(c.UserContext(), maxChartBusinesses)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	view, causes, err := p.view(c.UserContext(), v, found, ids, names(businesses))
+	view, causes, err := p.loadView(c.UserContext(), v, found, ids, namesByID(businesses))
 	if err != nil {
 		return err
 	}
@@ -115,13 +115,13 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
 		{Label: text.Name, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Country},
 		{Label: text.Currency}, {Label: text.Zone}}}
 	for i, b := range businesses {
-		if i < businessesShown {
-			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(b.Name, shell.BusinessLink(b.ID, "")),
+		if i < maxBusinesses {
+			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.LinkCell(b.Name, shell.BusinessLink(b.ID, "")),
 				ui.T(fmt.Sprint(b.ID)), ui.T(b.Country), ui.T(b.Currency), ui.T(b.Timezone)}})
 		}
 	}
-	if len(businesses) > businessesShown {
-		list.More = fmt.Sprintf(text.MoreBusinesses, ui.Number(businessesShown))
+	if len(businesses) > maxBusinesses {
+		list.More = fmt.Sprintf(text.MoreBusinesses, ui.Number(maxBusinesses))
 	}
 	view.list, view.title = &list, text.Businesses
 	return v.Show(c, head, overviewPage(view))
@@ -135,7 +135,7 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	serving := slices.DeleteFunc(slices.Clone(found), func(p console.Plugin) bool { return len(p.Serves) == 0 })
-	view, causes, err := p.view(c.UserContext(), v, serving, []core.BusinessID{b.ID}, nil)
+	view, causes, err := p.loadView(c.UserContext(), v, serving, []core.BusinessID{b.ID}, nil)
 	if err != nil {
 		return err
 	}
@@ -145,12 +145,12 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	list := jobs.Table(v, recent)
 	view.list, view.title = &list, text.RecentJobs
-	grid, _, err := p.grid(c.UserContext(), v, found, console.StoreFilter{Limit: gridShown}, console.GridPlace{})
+	grid, _, err := p.grid(c.UserContext(), v, found, console.StoreFilter{Limit: maxGridStores}, console.GridCursor{})
 	if err != nil {
 		return err
 	}
 	if len(grid.Rows) > 0 {
-		view.grid, view.all = &grid, v.Link("grid/")
+		view.grid, view.gridURL = &grid, v.Link("grid/")
 	}
 	listing, err := p.Listing.DefaultListing(c.UserContext(), b.ID)
 	if err != nil {
@@ -158,11 +158,11 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
-		{Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
+		{Label: text.Since, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
 	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
 }
 
-func names(businesses []core.Business) map[core.BusinessID]string {
+func namesByID(businesses []core.Business) map[core.BusinessID]string {
 	names := make(map[core.BusinessID]string, len(businesses))
 	for _, b := range businesses {
 		names[b.ID] = b.Name
@@ -170,7 +170,7 @@ func names(businesses []core.Business) map[core.BusinessID]string {
 	return names
 }
 
-func (p Pages) view(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
+func (p Pages) loadView(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
 	names map[core.BusinessID]string) (overviewView, []ui.Cause, error) {
 	var view overviewView
 	since := v.Now.Add(-day)
@@ -191,59 +191,59 @@ func (p Pages) view(ctx context.Context, v *shell.PageContext, found []console.P
 		total.Add(count)
 	}
 	if len(causes) == 0 {
-		words := text.AllWell
-		if total.All() == 0 {
+		words := text.NoProblems
+		if total.Attempts() == 0 {
 			words = text.NoTraffic
 		}
 		causes = []ui.Cause{{State: ui.OK, Text: words}}
 	}
-	view.figures = figured(v, total, figures)
+	view.figures = figureList(v, total, figures)
 	view.charts = charts(v, counts, total)
 	return view, causes, nil
 }
 
-func figured(v *shell.PageContext, total console.Count, f console.Figures) []ui.Figured {
+func figureList(v *shell.PageContext, total console.Count, f console.Figures) []ui.Metric {
 	link := func(path string) string {
 		if v.Business.ID == 0 {
 			return ""
 		}
 		return v.Link(path)
 	}
-	rate := ui.Figured{Label: text.AcceptedRate, Value: "–",
-		Note: fmt.Sprintf(text.OfAttempts, ui.Count(total.All(), text.OneAttempt, text.Attempts_))}
-	if total.All() > 0 {
-		rate.Value = fmt.Sprintf("%.1f %%", total.Rate())
-		if total.Refused > 0 {
+	rate := ui.Metric{Label: text.AcceptedRate, Value: "–",
+		Note: fmt.Sprintf(text.OfAttempts, ui.Count(total.Attempts(), text.OneAttempt, text.Attempts_))}
+	if total.Attempts() > 0 {
+		rate.Value = fmt.Sprintf("%.1f %%", total.SuccessRate())
+		if total.Failed > 0 {
 			rate.State, rate.Href = ui.Warn, link("webhooks/")
 		}
 	}
-	held := ui.Figured{Label: text.HeldNow, Value: cause.Counted(f.Held), Note: text.HeldNote,
+	held := ui.Metric{Label: text.HeldNow, Value: cause.CappedNumber(f.Held), Note: text.HeldNote,
 		Href: link("deliveries/?state=held")}
 	if f.Held > 0 {
 		held.State = ui.Held
 	}
-	lost := ui.Figured{Label: text.GivenUpDay, Value: cause.Counted(f.GivenUp), Note: text.GivenUpNote,
+	lost := ui.Metric{Label: text.FailedDay, Value: cause.CappedNumber(f.FailedDeliveries), Note: text.FailedNote,
 		Href: link("deliveries/?state=failed")}
-	if f.GivenUp > 0 {
+	if f.FailedDeliveries > 0 {
 		lost.State = ui.Err
 	}
-	jobs := ui.Figured{Label: text.FailedJobsDay, Value: cause.Counted(f.FailedJobs),
-		Note: fmt.Sprintf(text.OpenJobsNote, cause.Counted(f.OpenJobs)), Href: link("jobs/?state=failed")}
+	jobs := ui.Metric{Label: text.FailedJobsDay, Value: cause.CappedNumber(f.FailedJobs),
+		Note: fmt.Sprintf(text.OpenJobsNote, cause.CappedNumber(f.OpenJobs)), Href: link("jobs/?state=failed")}
 	if f.FailedJobs > 0 {
 		jobs.State = ui.Err
 	}
-	return []ui.Figured{rate,
-		{Label: text.PendingNow, Value: cause.Counted(f.Waiting), Note: text.WaitNote,
+	return []ui.Metric{rate,
+		{Label: text.PendingNow, Value: cause.CappedNumber(f.Waiting), Note: text.WaitNote,
 			Href: link("deliveries/?state=pending")}, held, lost, jobs}
 }
 
 // charts are drawn over the last 24 hours, those without an attempt included.
 func charts(v *shell.PageContext, counts []console.Count, total console.Count) []ui.Chart {
-	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Refused, Upper2: ui.Err,
+	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Failed, UpperState: ui.Err,
 		Zone:    v.Zone,
-		Summary: fmt.Sprintf(text.AttemptsSummary, ui.Number(total.Accepted), ui.Number(total.Refused)),
+		Summary: fmt.Sprintf(text.AttemptsSummary, ui.Number(total.Succeeded), ui.Number(total.Failed)),
 		Format:  func(f float64) string { return ui.Number(int64(f)) }}
-	times := ui.Chart{Title: text.TimesHour, Lower: text.AverageTime, Upper: text.SlowestTime, Upper2: ui.Held,
+	times := ui.Chart{Title: text.TimesHour, Lower: text.AverageTime, Upper: text.SlowestTime, UpperState: ui.Held,
 		Zone:    v.Zone,
 		Summary: fmt.Sprintf(text.TimesSummary, ui.Took(total.Average()), ui.Took(total.Slowest)),
 		Format:  func(f float64) string { return ui.Took(time.Duration(f)) }}
@@ -254,7 +254,7 @@ func charts(v *shell.PageContext, counts []console.Count, total console.Count) [
 	for at := v.Now.Add(-23 * time.Hour).Truncate(time.Hour).UTC(); !at.After(v.Now); at = at.Add(time.Hour) {
 		count := byHour[at]
 		attempts.Bars = append(attempts.Bars,
-			ui.Bar{At: at, Lower: float64(count.Accepted), Upper: float64(count.Refused)})
+			ui.Bar{At: at, Lower: float64(count.Succeeded), Upper: float64(count.Failed)})
 		times.Bars = append(times.Bars,
 			ui.Bar{At: at, Lower: float64(count.Average()), Upper: float64(count.Slowest - count.Average())})
 	}

@@ -16,23 +16,23 @@ import (
 
 // notices collects the causes of notices.
 type notices struct {
-	v       *shell.PageContext
-	plugins map[string]*console.Plugin // by id
-	of      func(core.BusinessID, ui.Cause) ui.Cause
+	v        *shell.PageContext
+	plugins  map[string]*console.Plugin // by id
+	withName func(core.BusinessID, ui.Cause) ui.Cause
 	// many: of many businesses, closed stores and events without a webhook do not count.
 	// Merchants close stores every day, and many a POS wants no other event than orders.
-	many   bool
-	causes []ui.Cause
+	severalBusinesses bool
+	causes            []ui.Cause
 }
 
 // add adds a cause of a business with up to two links.
 func (n *notices) add(business core.BusinessID, c ui.Cause, links ...ui.Link) {
-	c = n.of(business, c)
+	c = n.withName(business, c)
 	for i, link := range links {
 		if i == 0 {
 			c.Link = link
 		} else {
-			c.Also = link
+			c.SecondLink = link
 		}
 	}
 	n.causes = append(n.causes, c)
@@ -59,10 +59,10 @@ func ordersLink(business core.BusinessID, state string) ui.Link {
 func (n *notices) addAll(found console.Notices) {
 	n.addPlatforms(found)
 	n.addOrders(found)
-	for _, j := range found.Refused {
-		n.add(j.Business, cause.JobsRefused(j, jobs.About(j.Kind, j.Subject)),
+	for _, j := range found.PartlyFailed {
+		n.add(j.Business, cause.RefusedJobs(j, jobs.Describe(j.Kind, j.Subject)),
 			link(j.Business, "jobs/"+j.Reference.String()+"/", text.ActSeeJob),
-			link(j.Business, "jobs/?state="+console.WithRefusals, text.ActSeeRequests))
+			link(j.Business, "jobs/?state="+console.WithFailures, text.ActSeeRequests))
 	}
 	n.addStores(found)
 	n.addClients(found)
@@ -71,41 +71,41 @@ func (n *notices) addAll(found console.Notices) {
 // addPlatforms adds what platforms do not accept.
 func (n *notices) addPlatforms(found console.Notices) {
 	for _, r := range found.Menus {
-		n.add(r.Business, cause.MenusRefused(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
+		n.add(r.Business, cause.RefusedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
 			link(r.Business, "grid/", text.ActSeeGrid))
 	}
 	for _, r := range found.Calls {
 		links := []ui.Link{settingsLink(r.Business, r.Platform)}
 		if r.Orders {
-			links = append(links, ordersLink(r.Business, orders.Untaken+"&platform="+url.QueryEscape(r.Platform)))
+			links = append(links, ordersLink(r.Business, orders.UpdatesRefused+"&platform="+url.QueryEscape(r.Platform)))
 		}
-		n.add(r.Business, cause.CallsRefused(r, n.plugins[r.ServedBy], n.v.Zone), links...)
+		n.add(r.Business, cause.RefusedCalls(r, n.plugins[r.ServedBy], n.v.Zone), links...)
 	}
 }
 
 // addOrders adds orders that nobody received, that wait, or that were not taken.
 func (n *notices) addOrders(found console.Notices) {
-	for _, u := range found.Untold {
-		n.add(u.Business, cause.Untold(u, n.v.Zone), ordersLink(u.Business, orders.Untold))
+	for _, u := range found.Unnotified {
+		n.add(u.Business, cause.UnnotifiedOrders(u, n.v.Zone), ordersLink(u.Business, orders.Unnotified))
 	}
-	for _, w := range found.Waiting {
-		n.add(w.Business, cause.Waiting(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
+	for _, w := range found.Overdue {
+		n.add(w.Business, cause.UnacknowledgedOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
 	}
-	for _, t := range found.NotTaken {
-		n.add(t.Business, cause.NotTaken(t, n.v.Zone), link(t.Business, orders.RefusedPath, text.ActSeeRefused))
+	for _, t := range found.RejectedOrders {
+		n.add(t.Business, cause.RefusedOrders(t, n.v.Zone), link(t.Business, orders.RefusedPath, text.ActSeeRejected))
 	}
 }
 
 // addStores adds stores that do not acknowledge their orders, or are closed.
 func (n *notices) addStores(found console.Notices) {
 	for _, s := range found.Silent {
-		n.add(s.Business, cause.Silent(s, n.v.Zone), storeLink(s.Business, s.StoreID))
+		n.add(s.Business, cause.SilentStores(s, n.v.Zone), storeLink(s.Business, s.StoreID))
 	}
-	if n.many {
+	if n.severalBusinesses {
 		return
 	}
 	for _, c := range found.Closed {
-		n.add(c.Business, cause.Closed(c, n.v.Zone), storeLink(c.Business, c.StoreID),
+		n.add(c.Business, cause.ClosedStores(c, n.v.Zone), storeLink(c.Business, c.StoreID),
 			link(c.Business, "grid/", text.ActSeeGrid))
 	}
 }
@@ -113,21 +113,21 @@ func (n *notices) addStores(found console.Notices) {
 // addClients adds calls with a revoked key, calls over a limit, and events without a webhook.
 func (n *notices) addClients(found console.Notices) {
 	for _, k := range found.Revoked {
-		n.add(k.Business, cause.Revoked(k, n.v.Zone), link(k.Business, "keys/", text.ActSeeKeys))
+		n.add(k.Business, cause.RevokedKey(k, n.v.Zone), link(k.Business, "keys/", text.ActSeeKeys))
 	}
 	for _, t := range found.Throttled {
-		if t.Until.After(n.v.Now) || t.Name != cause.Subscribing && t.Until.After(n.v.Now.Add(-throttledLately)) {
+		if t.Until.After(n.v.Now) || t.Name != cause.SubscriptionLimit && t.Until.After(n.v.Now.Add(-throttleNoticeAge)) {
 			n.add(t.Business, cause.Throttled(t, n.v.Now, n.v.Zone))
 		}
 	}
-	if n.many {
+	if n.severalBusinesses {
 		return
 	}
-	for _, u := range found.Unheard {
+	for _, u := range found.Unrouted {
 		var links []ui.Link
 		if u.Webhook != 0 {
 			links = []ui.Link{link(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook), text.ActSeeWebhook)}
 		}
-		n.add(u.Business, cause.Unheard(u, n.v.Zone), links...)
+		n.add(u.Business, cause.Unrouted(u, n.v.Zone), links...)
 	}
 }

@@ -18,11 +18,11 @@ import (
 // does not come through.
 func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
 	names map[core.BusinessID]string) ([]ui.Cause, error) {
-	endpoints, err := p.Activity.Troubled(ctx, ids, problemsRead)
+	endpoints, err := p.Activity.UnhealthyEndpoints(ctx, ids, maxProblemsRead)
 	if err != nil {
 		return nil, err
 	}
-	failed, err := p.Activity.FailedJobs(ctx, ids, v.Now.Add(-day), problemsRead)
+	failed, err := p.Activity.FailedJobs(ctx, ids, v.Now.Add(-day), maxProblemsRead)
 	if err != nil {
 		return nil, err
 	}
@@ -33,31 +33,31 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 		return c
 	}
 	causes := plugins.Causes(found, v.Zone)
-	alike, left := shared(webhooks.Causes(v, endpoints),
+	alike, left := fairShare(webhooks.Causes(v, endpoints),
 		func(f cause.Failure) core.BusinessID { return f.Webhooks[0].Business })
 	for _, f := range alike {
 		causes = append(causes, of(f.Webhooks[0].Business, f.Cause))
 	}
-	causes = append(causes, more(left, len(endpoints), text.MoreWebhooks)...)
-	shown, left := shared(failed, func(j console.Job) core.BusinessID { return j.Business })
+	causes = append(causes, moreCause(left, len(endpoints), text.MoreWebhooks)...)
+	shown, left := fairShare(failed, func(j console.Job) core.BusinessID { return j.Business })
 	for _, j := range shown {
 		c := of(j.Business, cause.Job(j, nil))
 		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
 		causes = append(causes, c)
 	}
-	causes = append(causes, more(left, len(failed), text.MoreJobs)...)
+	causes = append(causes, moreCause(left, len(failed), text.MoreJobs)...)
 	noticed, err := p.Activity.Notices(ctx, ids, v.Now.Add(-day))
 	if err != nil {
 		return nil, err
 	}
-	collected := notices{v: v, plugins: byID(found), of: of, many: names != nil, causes: causes}
+	collected := notices{v: v, plugins: byID(found), withName: of, severalBusinesses: names != nil, causes: causes}
 	collected.addAll(noticed)
 	return collected.causes, nil
 }
 
-// shared are at most problemsShown of a list, and how many are left: of every business
+// fairShare are at most problemsShown of a list, and how many are left: of every business
 // its first before the second of any, so that none hides another.
-func shared[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
+func fairShare[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
 	rank, seen := make(map[int][]T), make(map[core.BusinessID]int)
 	for _, one := range list {
 		rank[seen[of(one)]] = append(rank[seen[of(one)]], one)
@@ -66,18 +66,18 @@ func shared[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
 	for n := 0; len(shown) < len(list); n++ {
 		shown = append(shown, rank[n]...)
 	}
-	shown = shown[:min(len(shown), problemsShown)]
+	shown = shown[:min(len(shown), maxProblems)]
 	return shown, len(list) - len(shown)
 }
 
-// more says how many problems are not shown, which is unknown where as many were read
+// moreCause says how many problems are not shown, which is unknown where as many were read
 // as are read at most.
-func more(left, read int, words string) []ui.Cause {
-	if left == 0 && read < problemsRead {
+func moreCause(left, read int, words string) []ui.Cause {
+	if left == 0 && read < maxProblemsRead {
 		return nil
 	}
 	number := ui.Number(left)
-	if read == problemsRead {
+	if read == maxProblemsRead {
 		number = text.UnknownNumber
 	}
 	return []ui.Cause{{State: ui.Neutral, Text: fmt.Sprintf(words, number)}}

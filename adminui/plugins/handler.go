@@ -26,7 +26,7 @@ type Registry interface {
 
 // Controller sets what is to become of a plugin.
 type Controller interface {
-	WantPlugin(ctx context.Context, id string, wish console.PluginWish, change access.Change) error
+	RequestPluginAction(ctx context.Context, id string, wish console.PluginAction, change access.Change) error
 }
 
 // Pages are the pages of plugins.
@@ -42,10 +42,10 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Get(path+":id/", access.Viewer, p.One),
-			shell.Post(path+":id/enable/", access.Admin, p.Want(console.EnablePlugin)),
-			shell.Post(path+":id/disable/", access.Admin, p.Want(console.DisablePlugin)),
-			shell.Post(path+":id/restart/", access.Admin, p.Want(console.RestartPlugin)),
-			shell.Post(path+":id/upgrade/", access.Admin, p.Want(console.UpgradePlugin)),
+			shell.Post(path+":id/enable/", access.Admin, p.RequestAction(console.EnablePlugin)),
+			shell.Post(path+":id/disable/", access.Admin, p.RequestAction(console.DisablePlugin)),
+			shell.Post(path+":id/restart/", access.Admin, p.RequestAction(console.RestartPlugin)),
+			shell.Post(path+":id/upgrade/", access.Admin, p.RequestAction(console.UpgradePlugin)),
 		},
 		Done: map[string]string{"wanted": text.PluginWanted}}
 }
@@ -67,14 +67,14 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		keys[i] = one.ID
 		href := shell.PluginsPath + one.ID + "/"
 		told := cause.Plugin(one, v.Zone)
-		all := sum(one.Hubs)
+		all := totalCalls(one.Hubs)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.Stated(told.State, words(one)),
-				ui.T(one.Version), ui.Timed(v.At(one.Since)),
+			ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.StateCell(told.State, stateLabel(one)),
+				ui.T(one.Version), ui.TimeCell(v.At(one.Since)),
 				ui.T(fmt.Sprint(max(0, one.Starts-1))), ui.T(fmt.Sprint(inFlight(one.Hubs))), ui.T(average(all)),
 				ui.T(fmt.Sprint(len(one.Serves))), ui.T(ui.Number(one.Findings))}})
 	}
-	return v.Listed(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
 }
 
 // Causes are the plugins with which something is wrong, each with its page. One
@@ -90,7 +90,7 @@ func Causes(found []console.Plugin, zone *time.Location) (causes []ui.Cause) {
 	return causes
 }
 
-func words(p console.Plugin) string {
+func stateLabel(p console.Plugin) string {
 	switch state := cause.PluginState(p); {
 	case !p.Enabled:
 		return text.PluginOff
@@ -101,7 +101,7 @@ func words(p console.Plugin) string {
 	}
 }
 
-func sum(hubs []console.PluginHub) (all console.PluginCall) {
+func totalCalls(hubs []console.PluginHub) (all console.PluginCall) {
 	for _, hub := range hubs {
 		for _, call := range hub.Calls {
 			all.Add(call)
@@ -121,7 +121,7 @@ func average(c console.PluginCall) string {
 	if c.Count == 0 {
 		return ""
 	}
-	return ui.Took(c.Took / time.Duration(c.Count))
+	return ui.Took(c.TotalTime / time.Duration(c.Count))
 }
 
 // One shows a plugin.
@@ -135,19 +135,19 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			continue
 		}
 		head := shell.Head{Title: one.ID, Note: one.About.Name,
-			Up: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(one, v.Zone)}}
+			Parent: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(one, v.Zone)}}
 		if v.User.Role == access.Admin {
 			head.Buttons = buttons(one)
 		}
-		return v.Show(c, head, pluginPage(view(v, one)))
+		return v.Show(c, head, pluginPage(newPluginView(v, one)))
 	}
 	return core.Errorf(core.NotFound, text.NotFound)
 }
 
 func buttons(p console.Plugin) []ui.Button {
-	button := func(wish console.PluginWish, label, say string) ui.Button {
-		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(wish) + "/", Ask: text.Why,
-			Say: say}
+	button := func(wish console.PluginAction, label, say string) ui.Button {
+		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(wish) + "/", ReasonLabel: text.Why,
+			Help: say}
 	}
 	if !p.Enabled {
 		return []ui.Button{button(console.EnablePlugin, text.Enable, text.EnableSay)}
@@ -162,13 +162,13 @@ func buttons(p console.Plugin) []ui.Button {
 	return append(list, disable)
 }
 
-// Want records what an admin wants of a plugin.
-func (p Pages) Want(wish console.PluginWish) shell.Handler {
+// RequestAction records what an admin wants of a plugin.
+func (p Pages) RequestAction(wish console.PluginAction) shell.Handler {
 	return func(c *fiber.Ctx, v *shell.PageContext) error {
 		id := strings.Clone(c.Params("id"))
-		if err := p.Controller.WantPlugin(c.UserContext(), id, wish, v.Change(c, "plugin."+string(wish))); err != nil {
+		if err := p.Controller.RequestPluginAction(c.UserContext(), id, wish, v.Change(c, "plugin."+string(wish))); err != nil {
 			return err
 		}
-		return shell.Then(c, shell.PluginsPath+id+"/", "wanted")
+		return shell.RedirectDone(c, shell.PluginsPath+id+"/", "wanted")
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // pluginView is a plugin as the page shows it.
 type pluginView struct {
-	figures   []ui.Figured
+	figures   []ui.Metric
 	facts     []ui.Fact
 	calls     ui.List
 	faults    ui.List
@@ -29,17 +29,17 @@ type pluginView struct {
 // servedShown is how many platforms stand on the page.
 const servedShown = 100
 
-func view(v *shell.PageContext, p console.Plugin) pluginView {
-	all := sum(p.Hubs)
-	slowest, failed := ui.Figured{Label: text.Latency, Value: orNone(average(all)),
+func newPluginView(v *shell.PageContext, p console.Plugin) pluginView {
+	all := totalCalls(p.Hubs)
+	slowest, failed := ui.Metric{Label: text.Latency, Value: orDash(average(all)),
 		Note: fmt.Sprintf(text.CallsWorst, ui.Took(all.Slowest))},
-		ui.Figured{Label: text.CallsFailed, Value: ui.Number(all.Failed),
+		ui.Metric{Label: text.CallsFailed, Value: ui.Number(all.Failed),
 			Note: ui.Count(all.Count, text.OneOfCalls, text.OfCalls_)}
 	if all.Failed > 0 {
 		failed.State = ui.Warn
 	}
 	return pluginView{
-		figures: []ui.Figured{slowest, failed,
+		figures: []ui.Metric{slowest, failed,
 			{Label: text.InFlight, Value: fmt.Sprint(inFlight(p.Hubs)), Note: fmt.Sprintf(text.InHubs, len(p.Hubs))},
 			{Label: text.Findings, Value: ui.Number(p.Findings), Note: text.FindingsNote}},
 		facts: facts(v, p), calls: callList(p.Hubs), faults: faultList(v, p.Faults), served: servedList(p.Serves),
@@ -48,7 +48,7 @@ func view(v *shell.PageContext, p console.Plugin) pluginView {
 	}
 }
 
-func orNone(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "–"
 	}
@@ -65,8 +65,8 @@ func facts(v *shell.PageContext, p console.Plugin) []ui.Fact {
 		kinds[i] = in.Kind
 	}
 	list := []ui.Fact{{Label: text.Version, Cell: ui.T(p.Version)}, {Label: text.Installed, Cell: ui.T(p.Installed)},
-		{Label: text.Digest, Cell: ui.Coded(p.Digest)},
-		{Label: text.Since, Cell: ui.Timed(v.At(p.Since))},
+		{Label: text.Digest, Cell: ui.CodeCell(p.Digest)},
+		{Label: text.Since, Cell: ui.TimeCell(v.At(p.Since))},
 		{Label: text.Restarts, Cell: ui.T(fmt.Sprint(max(0, p.Starts-1)))}}
 	for _, f := range []struct {
 		label string
@@ -113,7 +113,7 @@ func faultList(v *shell.PageContext, faults []console.PluginFault) ui.List {
 			state, words = ui.Err, text.FaultEnded
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Timed(v.At(fault.At)), ui.T(fault.Text), ui.Stated(state, words)}})
+			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(fault.At)), ui.T(fault.Text), ui.StateCell(state, words)}})
 	}
 	return list
 }
@@ -124,8 +124,8 @@ func servedList(served []console.Served) ui.List {
 	for i, one := range served {
 		if i < servedShown {
 			list.Rows = append(list.Rows,
-				ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, shell.BusinessLink(one.Business, "")),
-					ui.Linked(one.Platform, shell.BusinessLink(one.Business, "settings/"))}})
+				ui.Row{Cells: []ui.Cell{ui.LinkCell(one.Name, shell.BusinessLink(one.Business, "")),
+					ui.LinkCell(one.Platform, shell.BusinessLink(one.Business, "settings/"))}})
 		}
 	}
 	return list
@@ -137,7 +137,7 @@ func endpointList(endpoints []console.PluginEndpoint) ui.List {
 			{Label: text.Detail, Kind: ui.Wide}}}
 	for _, e := range endpoints {
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(e.Name), ui.Coded(strings.Join(e.Hosts, ", ")), ui.T(e.Description)}})
+			ui.Row{Cells: []ui.Cell{ui.T(e.Name), ui.CodeCell(strings.Join(e.Hosts, ", ")), ui.T(e.Description)}})
 	}
 	return list
 }
@@ -145,7 +145,7 @@ func endpointList(endpoints []console.PluginEndpoint) ui.List {
 func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 	list := ui.List{Name: text.InHub, EmptyTitle: text.NoHubs, EmptyText: text.RemedyPluginNever,
 		Columns: []ui.Column{{Label: text.Hub_, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version},
-			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Memory, Kind: ui.Figure}, {Label: text.Told}}}
+			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Memory, Kind: ui.Figure}, {Label: text.ReportedAt}}}
 	for _, hub := range hubs {
 		state := ui.Run
 		switch pluginhost.State(hub.State) {
@@ -159,9 +159,9 @@ func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 			state = ui.Held
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Coded(hub.Hub.String()), ui.Stated(state, hub.State), ui.T(hub.Version),
+			ui.Row{Cells: []ui.Cell{ui.CodeCell(hub.Hub.String()), ui.StateCell(state, hub.State), ui.T(hub.Version),
 				ui.T(fmt.Sprint(hub.InFlight)),
-				ui.T(ui.Size(int(hub.Memory))), ui.Timed(v.At(hub.At))}})
+				ui.T(ui.Size(int(hub.Memory))), ui.TimeCell(v.At(hub.At))}})
 	}
 	return list
 }
@@ -172,14 +172,14 @@ func logText(lines []string) string {
 	for _, line := range lines {
 		var members map[string]any
 		if json.Unmarshal([]byte(line), &members) == nil {
-			line = readable(members)
+			line = formatLogLine(members)
 		}
 		out.WriteString(line + "\n")
 	}
 	return out.String()
 }
 
-func readable(members map[string]any) string {
+func formatLogLine(members map[string]any) string {
 	first := fmt.Sprintf("%v %-5v %v", members["@timestamp"], members["@level"], members["@message"])
 	var names []string
 	for name := range members {

@@ -18,7 +18,7 @@ import (
 )
 
 // fill sends one delivery of every look.
-func (b *bench) fill() {
+func (b *fixture) fill() {
 	b.t.Helper()
 	id := core.NewID(noon)
 	stores := strings.ReplaceAll(outcome, `"stores":[]`,
@@ -38,7 +38,7 @@ func (b *bench) fill() {
 
 func TestPagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	empty, full := newBench(t, 0), newBench(t, 0)
+	empty, full := newFixture(t, 0), newFixture(t, 0)
 	full.fill()
 	emptyURL, fullURL := browsertest.Serve(t, empty.app), browsertest.Serve(t, full.app)
 	for name, url := range map[string]string{
@@ -47,7 +47,7 @@ func TestPagePassesBrowserChecks(t *testing.T) {
 		"one":   fullURL + receiver.Path + "deliveries/2/",
 	} {
 		t.Run(name, func(t *testing.T) {
-			browser.Open(t, url, browsertest.Views()[0]).EachView(t, "receiver-"+name, browsertest.Views()...)
+			browser.Open(t, url, browsertest.Views()[0]).CheckViews(t, "receiver-"+name, browsertest.Views()...)
 		})
 	}
 	t.Run("opened", func(t *testing.T) {
@@ -58,12 +58,12 @@ func TestPagePassesBrowserChecks(t *testing.T) {
 			chromedp.Click(chromedp.CSS("#delivery-2 details summary")),
 			chromedp.WaitVisible(chromedp.CSS("#delivery-2 .code")),
 		)
-		page.EachView(t, "receiver-opened", browsertest.Views()...)
+		page.CheckViews(t, "receiver-opened", browsertest.Views()...)
 	})
 }
 
 func TestNewDeliveriesAreAnnounced(t *testing.T) {
-	b := newBench(t, 0)
+	b := newFixture(t, 0)
 	base := browsertest.Serve(t, b.app)
 	page := browsertest.Start(t).Open(t, base+receiver.Path, browsertest.Views()[0])
 	response, err := http.Post(base+receiver.Path, "application/json", strings.NewReader(`{}`))

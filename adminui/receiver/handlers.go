@@ -24,38 +24,38 @@ func (r *Receiver) Mount(router fiber.Router) {
 
 // post takes a delivery in.
 func (r *Receiver) post(c *fiber.Ctx) error {
-	share := r.Memory.NewReservation(deliveries.Class)
+	share := r.Memory.NewReservation(bodyLimit.Class)
 	defer share.Release()
-	sent, err := body.Read(c.UserContext(), c.Context(), deliveries, &share)
+	sent, err := body.Read(c.UserContext(), c.Context(), bodyLimit, &share)
 	if err != nil {
 		return err
 	}
 	header := func(name string) string { return strings.Clone(c.Get(name)) }
 	d := Delivery{WebhookID: header(webhook.HeaderID), EventType: header(webhook.HeaderEventType)}
 	c.Request().Header.VisitAll(func(name, value []byte) {
-		d.Headers = append(d.Headers, Header{text(name), text(value)})
+		d.Headers = append(d.Headers, Header{validUTF8(name), validUTF8(value)})
 	})
 	slices.SortStableFunc(d.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	signed := webhook.Signature{ID: d.WebhookID, Timestamp: header(webhook.HeaderTimestamp),
 		Signatures: header(webhook.HeaderSignature)}
-	d.WebhookID, d.EventType = text([]byte(d.WebhookID)), text([]byte(d.EventType))
+	d.WebhookID, d.EventType = validUTF8([]byte(d.WebhookID)), validUTF8([]byte(d.EventType))
 	r.accept(c.UserContext(), d, signed, sent)
 	return c.Status(http.StatusOK).JSON(fiber.Map{"status": "received"})
 }
 
-// text is bytes from outside as proper UTF-8.
-func text(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }
+// validUTF8 is bytes from outside as proper UTF-8.
+func validUTF8(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }
 
-// previewed is about how much of a body, indented, stands in the list; the page
+// previewBytes is about how much of a body, indented, stands in the list; the page
 // of the delivery shows all that is kept.
-const previewed = 6 << 10
+const previewBytes = 6 << 10
 
 // list is the page of all kept deliveries.
 func (r *Receiver) list(c *fiber.Ctx) error {
 	deliveries, total := r.Deliveries()
 	v := listView{page: r.page("Demo receiver"), base: r.BaseURL, total: total, capacity: r.Capacity}
 	for _, d := range deliveries {
-		v.deliveries = append(v.deliveries, shownDelivery(d, previewed))
+		v.deliveries = append(v.deliveries, newDeliveryView(d, previewBytes))
 	}
 	return ui.Write(c, http.StatusOK, listPage(v))
 }
@@ -68,17 +68,17 @@ func (r *Receiver) one(c *fiber.Ctx) error {
 		d = r.delivery(number)
 	}
 	if d == nil {
-		return ui.Write(c, http.StatusNotFound, gonePage(r.page("Delivery not found")))
+		return ui.Write(c, http.StatusNotFound, notFoundPage(r.page("Delivery not found")))
 	}
-	return ui.Write(c, http.StatusOK, onePage(r.page(fmt.Sprintf("Delivery %d", number)), shownDelivery(d, 4*KeptBody)))
+	return ui.Write(c, http.StatusOK, detailPage(r.page(fmt.Sprintf("Delivery %d", number)), newDeliveryView(d, 4*MaxBody)))
 }
 
 func (r *Receiver) page(title string) ui.Page {
 	return ui.Page{Title: title, Links: r.Links, Active: Path}
 }
 
-// deliveryBody is a delivery in the machine-readable list.
-type deliveryBody struct {
+// deliveryJSON is a delivery in the machine-readable list.
+type deliveryJSON struct {
 	Number     int     `json:"number"`
 	WebhookID  string  `json:"webhook_id"`
 	EventType  string  `json:"event_type"`
@@ -102,16 +102,16 @@ func (r *Receiver) json(c *fiber.Ctx) error {
 		deliveries = deliveries[:limit]
 	}
 	withBody := c.QueryBool("body")
-	list := make([]deliveryBody, len(deliveries))
+	list := make([]deliveryJSON, len(deliveries))
 	for i, d := range deliveries {
-		list[i] = deliveryBody{
+		list[i] = deliveryJSON{
 			Number: d.Number, WebhookID: d.WebhookID, EventType: d.EventType,
 			Verified: d.Signature.Verified, VerifiedBy: d.Signature.By, Reason: d.Signature.Reason,
 			ReceivedAt: d.At.UTC().Format("2006-01-02T15:04:05.000000Z"), Size: d.Size, Repeat: d.Repeat,
 			Reference: d.Reference, Stats: d.StoreStats,
 		}
 		if withBody {
-			body, clipped := text(d.Body), d.Clipped()
+			body, clipped := validUTF8(d.Body), d.Clipped()
 			list[i].Body, list[i].Clipped = &body, &clipped
 		}
 	}

@@ -19,12 +19,12 @@ import (
 // Path is the address of deliveries and of the page.
 const Path = "/demo/receiver/"
 
-// deliveries bounds what a delivery may be.
-var deliveries = body.Limit{Bytes: 16 << 20, Class: limit.Large, Cost: body.Cost{Byte: 2}}
+// bodyLimit bounds what a delivery may be.
+var bodyLimit = body.Limit{Bytes: 16 << 20, Class: limit.Large, Cost: body.Cost{Byte: 2}}
 
 // Bounds of what is kept.
 const (
-	KeptBody        = 256 << 10
+	MaxBody         = 256 << 10
 	defaultCapacity = 100
 )
 
@@ -46,7 +46,7 @@ type Config struct {
 type Receiver struct {
 	Config
 	mu    sync.Mutex
-	kept  []*Delivery // a ring: the delivery of number n is at (n-1) % Capacity
+	ring  []*Delivery // a ring: the delivery of number n is at (n-1) % Capacity
 	total int
 }
 
@@ -60,7 +60,7 @@ type Delivery struct {
 	Body       []byte   // the first KeptBody of it
 	Size       int      // of the whole body
 	Repeat     int      // how many of the kept ones came before with the same WebhookID
-	Signature  Verdict
+	Signature  Verification
 	Reference  string // of the request that the body answers
 	StoreStats *Stats // of store_creation
 }
@@ -79,7 +79,7 @@ func New(config Config) *Receiver {
 	if config.Secrets == nil {
 		config.Secrets = func(context.Context) (map[string]string, error) { return nil, nil }
 	}
-	return &Receiver{Config: config, kept: make([]*Delivery, config.Capacity)}
+	return &Receiver{Config: config, ring: make([]*Delivery, config.Capacity)}
 }
 
 // accept keeps a delivery: d carries its headers, body is borrowed until accept returns.
@@ -87,23 +87,23 @@ func (r *Receiver) accept(ctx context.Context, d Delivery, signed webhook.Signat
 	d.At, d.Size = r.Clock.Now(), len(body)
 	secrets, err := r.Secrets(ctx)
 	if err != nil {
-		d.Signature = Verdict{Reason: "the known secrets could not be read"}
+		d.Signature = Verification{Reason: "the known secrets could not be read"}
 	} else {
 		d.Signature = verify(signed, secrets, d.At, body)
 	}
 	d.Reference, d.StoreStats = summarize(d.EventType, body)
-	d.Body = bytes.Clone(body[:min(len(body), KeptBody)])
+	d.Body = bytes.Clone(body[:min(len(body), MaxBody)])
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, earlier := range r.kept {
+	for _, earlier := range r.ring {
 		if earlier != nil && d.WebhookID != "" && earlier.WebhookID == d.WebhookID {
 			d.Repeat = max(d.Repeat, earlier.Repeat+1)
 		}
 	}
 	r.total++
 	d.Number = r.total
-	r.kept[(d.Number-1)%r.Capacity] = &d
+	r.ring[(d.Number-1)%r.Capacity] = &d
 }
 
 // Deliveries lists what is kept, the newest first, and counts all that ever came.
@@ -111,7 +111,7 @@ func (r *Receiver) Deliveries() (list []*Delivery, total int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n := r.total; n > 0 && n > r.total-r.Capacity; n-- {
-		list = append(list, r.kept[(n-1)%r.Capacity])
+		list = append(list, r.ring[(n-1)%r.Capacity])
 	}
 	return list, r.total
 }
@@ -123,5 +123,5 @@ func (r *Receiver) delivery(number int) *Delivery {
 	if number < 1 || number > r.total || number <= r.total-r.Capacity {
 		return nil
 	}
-	return r.kept[(number-1)%r.Capacity]
+	return r.ring[(number-1)%r.Capacity]
 }

@@ -26,27 +26,27 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// standing is a clock that stands still.
-type standing struct{ now time.Time }
+// fixedClock is a clock that stands still.
+type fixedClock struct{ now time.Time }
 
-func (s standing) Now() time.Time { return s.now }
+func (s fixedClock) Now() time.Time { return s.now }
 
-func (s standing) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func (s fixedClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// bench is a receiver with one known secret, mounted.
-type bench struct {
+// fixture is a receiver with one known secret, mounted.
+type fixture struct {
 	t      *testing.T
 	app    *fiber.App
 	secret string
 }
 
-func newBench(t *testing.T, capacity int) *bench {
+func newFixture(t *testing.T, capacity int) *fixture {
 	t.Helper()
-	b := &bench{t: t, secret: webhook.NewSecret()}
+	b := &fixture{t: t, secret: webhook.NewSecret()}
 	r := receiver.New(receiver.Config{
-		Capacity: capacity, Clock: standing{noon}, BaseURL: "http://127.0.0.1:8080",
+		Capacity: capacity, Clock: fixedClock{noon}, BaseURL: "http://127.0.0.1:8080",
 		Links: []ui.Link{{Href: "/docs", Label: "Reference"}, {Href: receiver.Path, Label: "Demo receiver"}},
 		Secrets: func(context.Context) (map[string]string, error) {
 			return map[string]string{"webhook 1": webhook.NewSecret(), "webhook 2": b.secret}, nil
@@ -65,7 +65,7 @@ func newBench(t *testing.T, capacity int) *bench {
 }
 
 // delivery is a request as the hub sends it.
-func (b *bench) delivery(id core.ID, event core.EventType, at time.Time, body string) *http.Request {
+func (b *fixture) delivery(id core.ID, event core.EventType, at time.Time, body string) *http.Request {
 	b.t.Helper()
 	signed, err := webhook.Sign(b.secret, id, at, []byte(body))
 	require.NoError(b.t, err)
@@ -78,7 +78,7 @@ func (b *bench) delivery(id core.ID, event core.EventType, at time.Time, body st
 	return request
 }
 
-func (b *bench) send(request *http.Request) (int, string) {
+func (b *fixture) send(request *http.Request) (int, string) {
 	b.t.Helper()
 	response, err := b.app.Test(request, -1)
 	require.NoError(b.t, err)
@@ -87,7 +87,7 @@ func (b *bench) send(request *http.Request) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-func (b *bench) get(path string) (int, string) {
+func (b *fixture) get(path string) (int, string) {
 	b.t.Helper()
 	return b.send(httptest.NewRequest(http.MethodGet, path, nil))
 }
@@ -112,7 +112,7 @@ type listed struct {
 	}
 }
 
-func (b *bench) list(query string) (l listed) {
+func (b *fixture) list(query string) (l listed) {
 	b.t.Helper()
 	status, body := b.get(receiver.Path + "deliveries.json" + query)
 	require.Equal(b.t, http.StatusOK, status)
@@ -124,7 +124,7 @@ const outcome = `{"reference":"01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7aa","stats":{"c
 	`"errors":2},"stores":[]}`
 
 func TestDeliveryIsVerifiedAndShown(t *testing.T) {
-	b, id := newBench(t, 0), core.NewID(noon)
+	b, id := newFixture(t, 0), core.NewID(noon)
 	for range 2 {
 		status, _ := b.send(b.delivery(id, core.StoreCreation, noon.Add(-time.Minute), outcome))
 		require.Equal(t, http.StatusOK, status)
@@ -183,7 +183,7 @@ func TestInvalidSignatureIsShown(t *testing.T) {
 			func(r *http.Request) { r.Header.Set(webhook.HeaderTimestamp, "noon") }, noon},
 		{"unsigned", "none came along", func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, noon},
 	} {
-		b := newBench(t, 0)
+		b := newFixture(t, 0)
 		request := b.delivery(id, core.StoreCreation, c.at, outcome)
 		c.change(request)
 		status, _ := b.send(request)
@@ -195,7 +195,7 @@ func TestInvalidSignatureIsShown(t *testing.T) {
 }
 
 func TestOneOfSeveralSignaturesIsEnough(t *testing.T) {
-	b := newBench(t, 0)
+	b := newFixture(t, 0)
 	request := b.delivery(core.NewID(noon), core.StoreCreation, noon.Add(5*time.Minute), outcome)
 	request.Header.Set(webhook.HeaderSignature, "v1,AAAA v1a,BBBB "+request.Header.Get(webhook.HeaderSignature))
 	b.send(request)
@@ -203,7 +203,7 @@ func TestOneOfSeveralSignaturesIsEnough(t *testing.T) {
 }
 
 func TestUnreadableSecretsAreReported(t *testing.T) {
-	r := receiver.New(receiver.Config{Clock: standing{noon}, Secrets: func(context.Context) (map[string]string, error) {
+	r := receiver.New(receiver.Config{Clock: fixedClock{noon}, Secrets: func(context.Context) (map[string]string, error) {
 		return nil, errors.New("the database is away")
 	}})
 	app := fiber.New()
@@ -216,7 +216,7 @@ func TestUnreadableSecretsAreReported(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	b := newBench(t, 3)
+	b := newFixture(t, 3)
 	for i := range 5 {
 		b.send(httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader(strconv.Itoa(i))))
 	}
@@ -236,7 +236,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestLargeBodyIsClippedButVerified(t *testing.T) {
-	b := newBench(t, 0)
+	b := newFixture(t, 0)
 	body := `{"reference":"r-1","stats":{"created":5000,"updated":0,"errors":0},"stores":["` +
 		strings.Repeat("x", 2<<20) + `"]}`
 	status, _ := b.send(b.delivery(core.NewID(noon), core.StoreCreation, noon, body))
@@ -244,7 +244,7 @@ func TestLargeBodyIsClippedButVerified(t *testing.T) {
 	got := b.list("?body=true").Deliveries[0]
 	assert.True(t, got.Verified)
 	assert.Equal(t, len(body), got.Size)
-	assert.Len(t, *got.Body, receiver.KeptBody)
+	assert.Len(t, *got.Body, receiver.MaxBody)
 	assert.True(t, *got.Clipped)
 	assert.Equal(t, 5000, got.Stats.Created)
 	_, page := b.get(receiver.Path)
@@ -267,7 +267,7 @@ func TestHostileBodiesAreShownAsText(t *testing.T) {
 		strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 30000), `{"stats":{"created":"1"}}`, `{"stats":[]}`,
 		"{\"\x00\":1}",
 	} {
-		b := newBench(t, 0)
+		b := newFixture(t, 0)
 		request := httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader(body))
 		request.Header.Set(webhook.HeaderEventType, "store_creation"+script)
 		request.Header.Set(webhook.HeaderID, script)
@@ -293,7 +293,7 @@ func TestTruncatedBodiesAreIndented(t *testing.T) {
 		`plain text`:            ">plain text</code>",
 		`17`:                    ">17</code>",
 	} {
-		b := newBench(t, 0)
+		b := newFixture(t, 0)
 		b.send(httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader(body)))
 		_, page := b.get(receiver.Path)
 		assert.Contains(t, page, want, body)
@@ -301,7 +301,7 @@ func TestTruncatedBodiesAreIndented(t *testing.T) {
 }
 
 func TestEmptyPageShowsASampleRequest(t *testing.T) {
-	b := newBench(t, 0)
+	b := newFixture(t, 0)
 	status, page := b.get(receiver.Path)
 	require.Equal(t, http.StatusOK, status)
 	assert.Contains(t, page, "curl -X POST http://127.0.0.1:8080/external/api/v1/stores/")
@@ -311,7 +311,7 @@ func TestEmptyPageShowsASampleRequest(t *testing.T) {
 }
 
 func TestConcurrentDeliveriesAreCounted(t *testing.T) {
-	r := receiver.New(receiver.Config{Capacity: 8, Clock: standing{noon}})
+	r := receiver.New(receiver.Config{Capacity: 8, Clock: fixedClock{noon}})
 	app := fiber.New()
 	r.Mount(app)
 	var all sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Verdict is what came of verifying a signature.
-type Verdict struct {
+// Verification is what came of verifying a signature.
+type Verification struct {
 	Verified bool
 	By       string // the name of the secret that made it
 	Reason   string // why it is not verified
@@ -19,10 +19,10 @@ type Verdict struct {
 }
 
 // verify checks the signature over the whole body against every known secret.
-func verify(signed webhook.Signature, secrets map[string]string, now time.Time, body []byte) Verdict {
+func verify(signed webhook.Signature, secrets map[string]string, now time.Time, body []byte) Verification {
 	var id core.ID
 	if err := id.UnmarshalText([]byte(signed.ID)); signed.ID != "" && (err != nil || id.String() != signed.ID) {
-		return Verdict{Reason: "the webhook-id is not one of this hub"}
+		return Verification{Reason: "the webhook-id is not one of this hub"}
 	}
 	names := slices.Sorted(maps.Keys(secrets))
 	texts := make([]string, len(names))
@@ -31,10 +31,10 @@ func verify(signed webhook.Signature, secrets map[string]string, now time.Time, 
 	}
 	switch by, err := webhook.Verify(texts, signed, body, now); {
 	case errors.Is(err, webhook.ErrUnsigned):
-		return Verdict{Missing: true, Reason: "none came along"}
+		return Verification{Missing: true, Reason: "none came along"}
 	case err != nil:
-		return Verdict{Reason: err.Error()}
+		return Verification{Reason: err.Error()}
 	default:
-		return Verdict{Verified: true, By: names[by]}
+		return Verification{Verified: true, By: names[by]}
 	}
 }

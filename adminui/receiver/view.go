@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// noneText says how the first delivery arrives.
-const noneText = "Two commands bring the first callback here. The hub prints a username and a key that work when " +
+// emptyText says how the first delivery arrives.
+const emptyText = "Two commands bring the first callback here. The hub prints a username and a key that work when " +
 	"it starts with demo data."
 
 // listView is the list as the template sees it.
@@ -21,14 +21,14 @@ type listView struct {
 // deliveryView is a delivery as shown.
 type deliveryView struct {
 	*Delivery
-	body  string
-	whole bool // the body is shown to its end
+	body     string
+	complete bool // the body is shown to its end
 }
 
-func shownDelivery(d *Delivery, limit int) deliveryView {
+func newDeliveryView(d *Delivery, limit int) deliveryView {
 	v := deliveryView{Delivery: d}
-	v.body, v.whole = pretty(d.Body, limit)
-	v.whole = v.whole && !d.Clipped()
+	v.body, v.complete = pretty(d.Body, limit)
+	v.complete = v.complete && !d.Clipped()
 	return v
 }
 
@@ -66,15 +66,15 @@ func (d deliveryView) reason() string {
 // bodyLabel is the line above the body.
 func (d deliveryView) bodyLabel() string {
 	switch {
-	case d.whole:
+	case d.complete:
 		return "Body, " + ui.Size(d.Size)
 	default:
 		return "The beginning of the body; it has " + ui.Size(d.Size)
 	}
 }
 
-// counted is a number with its noun.
-func counted(n int, one, many string) string {
+// pluralize is a number with its noun.
+func pluralize(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -27,10 +27,10 @@ func boundsOf(s, items *schema) []bound {
 			list = append(list, bound{text, codes})
 		}
 	}
-	add(span(s.MinLength, s.MaxLength, "characters"))
-	add(numbers(s))
-	add(span(s.MinItems, s.MaxItems, "elements"))
-	add(span(nil, s.MaxProperties, "entries"))
+	add(rangeText(s.MinLength, s.MaxLength, "characters"))
+	add(numberRange(s))
+	add(rangeText(s.MinItems, s.MaxItems, "elements"))
+	add(rangeText(nil, s.MaxProperties, "entries"))
 	switch {
 	case s.Pattern == notBlank:
 		add("not blank")
@@ -41,13 +41,13 @@ func boundsOf(s, items *schema) []bound {
 		add(words)
 	}
 	if len(s.Enum) > 0 {
-		add("one of", distinct(s.Enum)...)
+		add("one of", distinctText(s.Enum)...)
 	}
 	if len(s.Const) > 0 {
-		add("always", plain(s.Const))
+		add("always", plainValue(s.Const))
 	}
 	if len(s.Default) > 0 {
-		add("default", plain(s.Default))
+		add("default", plainValue(s.Default))
 	}
 	if items != nil && len(items.Properties) == 0 {
 		for _, each := range boundsOf(items, nil) {
@@ -60,8 +60,8 @@ func boundsOf(s, items *schema) []bound {
 // formats says in words what a format means, where that is more than the type.
 var formats = map[string]string{"uri": "an address", "email": "an e-mail address", "uuid": "a UUID"}
 
-// span is a range of a count in words.
-func span(least, most *int, of string) string {
+// rangeText is a range of a count in words.
+func rangeText(least, most *int, of string) string {
 	switch {
 	case least != nil && most != nil:
 		return fmt.Sprintf("%d to %d %s", *least, *most, of)
@@ -75,7 +75,7 @@ func span(least, most *int, of string) string {
 	return ""
 }
 
-func numbers(s *schema) string {
+func numberRange(s *schema) string {
 	least, most, below := string(s.Minimum), string(s.Maximum), string(s.ExclusiveMaximum)
 	switch {
 	case least != "" && most != "":
@@ -90,19 +90,19 @@ func numbers(s *schema) string {
 	return ""
 }
 
-// distinct are the values as text, null left out and each once.
-func distinct(values []jsontext.Value) []string {
+// distinctText are the values as text, null left out and each once.
+func distinctText(values []jsontext.Value) []string {
 	var list []string
 	for _, value := range values {
-		if text := plain(value); value.Kind() != 'n' && !slices.Contains(list, text) {
+		if text := plainValue(value); value.Kind() != 'n' && !slices.Contains(list, text) {
 			list = append(list, text)
 		}
 	}
 	return list
 }
 
-// plain is a JSON value as text, a string without its quotes.
-func plain(value jsontext.Value) string {
+// plainValue is a JSON value as text, a string without its quotes.
+func plainValue(value jsontext.Value) string {
 	var text string
 	if value.Kind() == '"' && json.Unmarshal(value, &text) == nil {
 		return text

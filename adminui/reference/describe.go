@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// method is an operation with its HTTP method.
-type method struct {
+// httpOperation is an operation with its HTTP method.
+type httpOperation struct {
 	method string
 	*operation
 }
 
 // operations lists the operations of a path, writing before reading.
-func (p pathItem) operations() []method {
-	var list []method
-	for _, each := range []method{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch},
+func (p pathItem) operations() []httpOperation {
+	var list []httpOperation
+	for _, each := range []httpOperation{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch},
 		{"DELETE", p.Delete}} {
 		if each.operation != nil {
 			list = append(list, each)
@@ -25,8 +25,8 @@ func (p pathItem) operations() []method {
 }
 
 // describe makes an operation ready to show.
-func (d *document) describe(o method, path member[pathItem], base string, callback bool) (described, error) {
-	shown := described{
+func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base string, callback bool) (operationView, error) {
+	shown := operationView{
 		id: o.ID, method: o.method, path: path.name, summary: o.Summary, description: o.Description, callback: callback,
 		facts: o.facts(path.name, callback),
 	}
@@ -51,16 +51,16 @@ func (d *document) describe(o method, path member[pathItem], base string, callba
 		bodies = examplesOf(body)
 	}
 	if callback {
-		shown.requests = posted(parameters, bodies)
+		shown.requests = callbackRequests(parameters, bodies)
 	} else {
-		shown.requests = call{base, o.method, path.name, o.Security == nil, parameters, bodies}.curls()
+		shown.requests = curlCommand{base, o.method, path.name, o.Security == nil, parameters, bodies}.examples()
 	}
 	for _, each := range o.Responses {
-		a, err := d.answer(o.ID+"-"+strings.ToLower(each.name), each.name, each.value)
+		a, err := d.describeResponse(o.ID+"-"+strings.ToLower(each.name), each.name, each.value)
 		if err != nil {
 			return shown, err
 		}
-		shown.answers = append(shown.answers, a)
+		shown.responses = append(shown.responses, a)
 	}
 	return shown, nil
 }
@@ -84,17 +84,17 @@ func (o *operation) facts(path string, callback bool) []fact {
 		list[0].text = "any scope"
 	}
 	if r := o.RateLimit; r != nil {
-		text := fmt.Sprintf("%d in %s for the %s", r.Limit, lasting(r.Window), r.CountedBy)
+		text := fmt.Sprintf("%d in %s for the %s", r.Limit, durationText(r.Window), r.CountedBy)
 		if r.Block > 0 {
-			text += "; then blocked for " + lasting(r.Block)
+			text += "; then blocked for " + durationText(r.Block)
 		}
 		list = append(list, fact{"Limit", text + ". Set by `" + r.Setting + "`"})
 	}
 	return list
 }
 
-// lasting is a number of seconds in words.
-func lasting(seconds int) string {
+// durationText is a number of seconds in words.
+func durationText(seconds int) string {
 	switch span := time.Duration(seconds) * time.Second; {
 	case span == time.Hour:
 		return "an hour"
@@ -114,7 +114,7 @@ func (d *document) parameterTables(id string, parameters []*parameter) ([]table,
 			if p.In != place.in {
 				continue
 			}
-			f, err := d.named(p.Name, p)
+			f, err := d.namedField(p.Name, p)
 			if err != nil {
 				return nil, err
 			}
@@ -127,8 +127,8 @@ func (d *document) parameterTables(id string, parameters []*parameter) ([]table,
 	return tables, nil
 }
 
-// named describes a parameter or a header.
-func (d *document) named(name string, p *parameter) (field, error) {
+// namedField describes a parameter or a header.
+func (d *document) namedField(name string, p *parameter) (field, error) {
 	s, err := d.schema(p.Schema)
 	if err != nil {
 		return field{}, err
@@ -154,8 +154,8 @@ func (d *document) bodyTable(tables []table, id, title string, m media) ([]table
 	return append(tables, table{id, title, fields}), nil
 }
 
-// answer makes a response ready to show.
-func (d *document) answer(id, status string, r *response) (answer, error) {
+// describeResponse makes a response ready to show.
+func (d *document) describeResponse(id, status string, r *response) (answer, error) {
 	a := answer{id: id, status: status, text: r.Description}
 	if r.Ref != "" {
 		target, ok := d.Components.Responses.get(component(r.Ref))
@@ -171,7 +171,7 @@ func (d *document) answer(id, status string, r *response) (answer, error) {
 		if err != nil {
 			return a, err
 		}
-		f, err := d.named(each.name, p)
+		f, err := d.namedField(each.name, p)
 		if err != nil {
 			return a, err
 		}
@@ -190,12 +190,12 @@ func (d *document) answer(id, status string, r *response) (answer, error) {
 	return a, nil
 }
 
-// posted is a callback as it arrives: its headers and its body.
-func posted(parameters []*parameter, bodies []example) []example {
+// callbackRequests is a callback as it arrives: its headers and its body.
+func callbackRequests(parameters []*parameter, bodies []example) []example {
 	head := "POST /hooks/servery\nContent-Type: application/json\n"
 	for _, p := range parameters {
 		if p.In == "header" && len(p.Example) > 0 {
-			head += p.Name + ": " + plain(p.Example) + "\n"
+			head += p.Name + ": " + plainValue(p.Example) + "\n"
 		}
 	}
 	list := make([]example, len(bodies))

@@ -96,7 +96,7 @@ func TestGuidesPassBrowserChecks(t *testing.T) {
 	few := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]}
 	for _, name := range []string{"first-sync", "errors", "search?q=webhook"} {
 		page := browser.Open(t, base+"/docs/"+name, browsertest.Views()[0])
-		page.EachView(t, "docs-"+strings.Split(name, "?")[0], few...)
+		page.CheckViews(t, "docs-"+strings.Split(name, "?")[0], few...)
 	}
 	print := browsertest.Views()[0]
 	print.Print = true

@@ -8,16 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// members is a JSON object in the order in which it was written.
-type members[T any] []member[T]
+// orderedMap is a JSON object in the order in which it was written.
+type orderedMap[T any] []orderedEntry[T]
 
-type member[T any] struct {
+type orderedEntry[T any] struct {
 	name  string
 	value T
 }
 
 // UnmarshalJSONFrom reads the object and keeps its order.
-func (m *members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (m *orderedMap[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return fmt.Errorf("an object is needed: %w", err)
 	}
@@ -26,7 +26,7 @@ func (m *members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err != nil {
 			return err
 		}
-		next := member[T]{name: name.String()}
+		next := orderedEntry[T]{name: name.String()}
 		if err := json.UnmarshalDecode(d, &next.value); err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (m *members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-func (m members[T]) get(name string) (value T, found bool) {
+func (m orderedMap[T]) get(name string) (value T, found bool) {
 	for _, each := range m {
 		if each.name == name {
 			return each.value, true
@@ -53,14 +53,14 @@ type document struct {
 		Summary     string `json:"summary"`
 		Description string `json:"description"`
 	} `json:"info"`
-	Tags       []tag             `json:"tags"`
-	Paths      members[pathItem] `json:"paths"`
-	Webhooks   members[pathItem] `json:"webhooks"`
+	Tags       []tag                `json:"tags"`
+	Paths      orderedMap[pathItem] `json:"paths"`
+	Webhooks   orderedMap[pathItem] `json:"webhooks"`
 	Components struct {
-		Schemas    members[*schema]    `json:"schemas"`
-		Responses  members[*response]  `json:"responses"`
-		Parameters members[*parameter] `json:"parameters"`
-		Headers    members[*parameter] `json:"headers"`
+		Schemas    orderedMap[*schema]    `json:"schemas"`
+		Responses  orderedMap[*response]  `json:"responses"`
+		Parameters orderedMap[*parameter] `json:"parameters"`
+		Headers    orderedMap[*parameter] `json:"headers"`
 	} `json:"components"`
 }
 
@@ -89,9 +89,9 @@ type operation struct {
 	EventNumber int                 `json:"x-event-number"` // of a callback
 	Parameters  []*parameter        `json:"parameters"`
 	RequestBody *struct {
-		Content members[media] `json:"content"`
+		Content orderedMap[media] `json:"content"`
 	} `json:"requestBody"`
-	Responses members[*response] `json:"responses"`
+	Responses orderedMap[*response] `json:"responses"`
 }
 
 type rateLimit struct {
@@ -115,17 +115,17 @@ type parameter struct {
 type media struct {
 	Schema   *schema        `json:"schema"`
 	Example  jsontext.Value `json:"example"`
-	Examples members[struct {
+	Examples orderedMap[struct {
 		Summary string         `json:"summary"`
 		Value   jsontext.Value `json:"value"`
 	}] `json:"examples"`
 }
 
 type response struct {
-	Ref         string              `json:"$ref"`
-	Description string              `json:"description"`
-	Headers     members[*parameter] `json:"headers"`
-	Content     members[media]      `json:"content"`
+	Ref         string                 `json:"$ref"`
+	Description string                 `json:"description"`
+	Headers     orderedMap[*parameter] `json:"headers"`
+	Content     orderedMap[media]      `json:"content"`
 }
 
 // component is the name that a reference such as #/components/schemas/Store ends in.

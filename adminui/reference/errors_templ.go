@@ -151,7 +151,7 @@ func errorsPage(tables []errorTable) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = phrase(row.meaning+" "+row.cause).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = inlineProse(row.meaning+" "+row.cause).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -159,7 +159,7 @@ func errorsPage(tables []errorTable) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = phrase(row.remedy).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = inlineProse(row.remedy).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -14,24 +14,24 @@ type example struct{ title, text string }
 // lineWidth is how long a line of JSON may be before its value is broken open.
 const lineWidth = 80
 
-// pretty lays JSON out: what fits on a line stays on it. What is a text stays one.
-func pretty(value jsontext.Value) string {
+// formatJSON lays JSON out: what fits on a line stays on it. What is a text stays one.
+func formatJSON(value jsontext.Value) string {
 	if value.Kind() == '"' {
-		return strings.TrimRight(plain(value), "\n")
+		return strings.TrimRight(plainValue(value), "\n")
 	}
 	var b strings.Builder
-	layOut(&b, value, "", 0)
+	writeJSON(&b, value, "", 0)
 	return b.String()
 }
 
-// layOut writes a value behind what stands on its line already.
-func layOut(b *strings.Builder, value jsontext.Value, indent string, before int) {
+// writeJSON writes a value behind what stands on its line already.
+func writeJSON(b *strings.Builder, value jsontext.Value, indent string, before int) {
 	flat := value.Clone()
 	if flat.Format(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true)) != nil {
 		b.Write(value)
 		return
 	}
-	var object members[jsontext.Value]
+	var object orderedMap[jsontext.Value]
 	var array []jsontext.Value
 	open := before == 0 || len(indent)+before+len(flat) > lineWidth // the outermost value is always open
 	switch {
@@ -43,14 +43,14 @@ func layOut(b *strings.Builder, value jsontext.Value, indent string, before int)
 				name = []byte(`""`) // cannot be: the name was read from JSON
 			}
 			b.WriteString(comma(i) + "\n" + indent + "  " + string(name) + ": ")
-			layOut(b, each.value, indent+"  ", len(name)+len(": "))
+			writeJSON(b, each.value, indent+"  ", len(name)+len(": "))
 		}
 		b.WriteString("\n" + indent + "}")
 	case open && value.Kind() == '[' && json.Unmarshal(value, &array) == nil && len(array) > 0:
 		b.WriteString("[")
 		for i, each := range array {
 			b.WriteString(comma(i) + "\n" + indent + "  ")
-			layOut(b, each, indent+"  ", 1)
+			writeJSON(b, each, indent+"  ", 1)
 		}
 		b.WriteString("\n" + indent + "]")
 	default:
@@ -70,21 +70,21 @@ func comma(i int) string {
 func examplesOf(m media) []example {
 	var list []example
 	if len(m.Example) > 0 {
-		list = append(list, example{"Example", pretty(m.Example)})
+		list = append(list, example{"Example", formatJSON(m.Example)})
 	}
 	for _, each := range m.Examples {
-		list = append(list, example{each.value.Summary, pretty(each.value.Value)})
+		list = append(list, example{each.value.Summary, formatJSON(each.value.Value)})
 	}
 	return list
 }
 
-// curls turns the examples of an operation into commands to paste.
-func (c call) curls() []example {
+// examples turns the examples of an operation into commands to paste.
+func (c curlCommand) examples() []example {
 	command := "curl "
 	if c.method != "GET" {
 		command += "-X " + c.method + " "
 	}
-	command += quoted(c.base + c.filled())
+	command += shellQuote(c.base + c.exampleURL())
 	if c.secured {
 		command += " \\\n  -H 'Authorization: apikey USERNAME:API_KEY'"
 	}
@@ -94,27 +94,27 @@ func (c call) curls() []example {
 	var list []example
 	for _, body := range c.bodies {
 		list = append(list, example{body.title, command +
-			" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoted(body.text)})
+			" \\\n  -H 'Content-Type: application/json' \\\n  -d " + shellQuote(body.text)})
 	}
 	return list
 }
 
-// call is what a command is made of.
-type call struct {
+// curlCommand is what a command is made of.
+type curlCommand struct {
 	base, method, path string
 	secured            bool
 	parameters         []*parameter
 	bodies             []example
 }
 
-// filled is the path with the examples of its parameters.
-func (c call) filled() string {
+// exampleURL is the path with the examples of its parameters.
+func (c curlCommand) exampleURL() string {
 	path, query := c.path, []string{}
 	for _, p := range c.parameters {
 		if len(p.Example) == 0 {
 			continue
 		}
-		switch value := listed(p.Example); p.In {
+		switch value := joinValue(p.Example); p.In {
 		case "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(value))
 		case "query":
@@ -127,21 +127,21 @@ func (c call) filled() string {
 	return path
 }
 
-// listed is a value as text, an array as its elements with commas between.
-func listed(value jsontext.Value) string {
+// joinValue is a value as text, an array as its elements with commas between.
+func joinValue(value jsontext.Value) string {
 	var elements []jsontext.Value
 	if value.Kind() != '[' || json.Unmarshal(value, &elements) != nil {
-		return plain(value)
+		return plainValue(value)
 	}
 	words := make([]string, len(elements))
 	for i, each := range elements {
-		words[i] = plain(each)
+		words[i] = plainValue(each)
 	}
 	return strings.Join(words, ",")
 }
 
-// quoted is a text as one word of a POSIX shell.
-func quoted(text string) string {
+// shellQuote is a text as one word of a POSIX shell.
+func shellQuote(text string) string {
 	plain := strings.IndexFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
 			strings.ContainsRune(":/._-", r))

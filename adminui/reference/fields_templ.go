@@ -147,7 +147,7 @@ func fieldTable(t table) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = phrase(each.description).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inlineProse(each.description).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -15,7 +15,7 @@ var figureLine = regexp.MustCompile(`^!\[([^\]]+)\]\(([a-z-]+\.svg)\)$`)
 
 // figure writes a drawing into the page, so that it takes the page's colours.
 // It reports whether there is such a drawing.
-func (b *block) figure(caption, name string) bool {
+func (b *markdownWriter) figure(caption, name string) bool {
 	drawing, err := figureFiles.ReadFile("guides/" + name)
 	if err != nil {
 		return false

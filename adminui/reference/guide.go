@@ -91,7 +91,7 @@ func guideSections(guides []guide) []ui.Section {
 // steps are the pages before and after a guide; both may be nil.
 type steps struct{ before, after *guide }
 
-func stepsAt(guides []guide, at int) (s steps) {
+func neighboursOf(guides []guide, at int) (s steps) {
 	if at > 0 {
 		s.before = &guides[at-1]
 	}
@@ -101,8 +101,8 @@ func stepsAt(guides []guide, at int) (s steps) {
 	return s
 }
 
-// render makes the page of the guide at an index.
-func render(page ui.Page, guides []guide, at int) ([]byte, error) {
+// renderGuide makes the page of the guide at an index.
+func renderGuide(page ui.Page, guides []guide, at int) ([]byte, error) {
 	g := guides[at]
 	page.Title = g.title
 	sections := append([]ui.Section{{Lines: []ui.Line{{Href: Path, Label: "API reference"}}}}, guideSections(guides)...)
@@ -112,5 +112,5 @@ func render(page ui.Page, guides []guide, at int) ([]byte, error) {
 		}
 	}
 	on := ui.Section{Title: "On this page", Lines: g.headings.lines()}
-	return ui.Render(context.Background(), guidePage(page, sections, on, g, stepsAt(guides, at)))
+	return ui.Render(context.Background(), guidePage(page, sections, on, g, neighboursOf(guides, at)))
 }

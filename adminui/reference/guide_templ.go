@@ -76,7 +76,7 @@ func guidePage(page ui.Page, contents []ui.Section, on ui.Section, g guide, arou
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = stepLinks(around).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = neighbourLinks(around).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -111,8 +111,8 @@ func withOutline(contents []ui.Section, on ui.Section) []ui.Section {
 	return append([]ui.Section{on}, contents...)
 }
 
-// stepLinks leads to the page before and the page after.
-func stepLinks(around steps) templ.Component {
+// neighbourLinks leads to the page before and the page after.
+func neighbourLinks(around steps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// lister lists the fields of one table.
-type lister struct {
+// fieldLister lists the fields of one table.
+type fieldLister struct {
 	*document
-	told map[string]string // by reference: the field whose parts are listed already
-	list []field
+	listedUnder map[string]string // by reference: the field whose parts are listed already
+	list        []field
 }
 
 // fields lists the properties of a schema and of the objects in it, each after
 // the field that holds it. What occurs again is listed once and referred to.
 func (d *document) fields(s *schema) ([]field, error) {
-	l := lister{document: d, told: map[string]string{}}
+	l := fieldLister{document: d, listedUnder: map[string]string{}}
 	err := l.add(s, "")
 	return l.list, err
 }
 
-func (l *lister) add(s *schema, parent string) error {
+func (l *fieldLister) add(s *schema, parent string) error {
 	if strings.Count(parent, ".") >= maxNesting {
 		return fmt.Errorf("%s is nested too deeply", parent)
 	}
@@ -39,7 +39,7 @@ func (l *lister) add(s *schema, parent string) error {
 		each.parent, each.name, each.required = parent, property.name, slices.Contains(s.Required, property.name)
 		at := len(l.list)
 		l.list = append(l.list, each)
-		if same, err := l.below(property.value, parent+property.name); err != nil {
+		if same, err := l.addNested(property.value, parent+property.name); err != nil {
 			return err
 		} else if same != "" {
 			l.list[at].bounds = append(l.list[at].bounds, bound{"parts as in", []string{same}})
@@ -48,43 +48,43 @@ func (l *lister) add(s *schema, parent string) error {
 	return nil
 }
 
-// below lists what is inside a value: of an object its properties, of an array
+// addNested lists what is inside a value: of an object its properties, of an array
 // those of its elements, of a map those of its values, of a choice those of each
 // branch. Where these are listed already, it tells under which field.
-func (l *lister) below(s *schema, name string) (same string, err error) {
+func (l *fieldLister) addNested(s *schema, name string) (same string, err error) {
 	if s.Ref != "" {
 		resolved, err := l.schema(s)
-		if err != nil || !resolved.holds() {
+		if err != nil || !resolved.hasNested() {
 			return "", err
 		}
-		if same := l.told[s.Ref]; same != "" {
+		if same := l.listedUnder[s.Ref]; same != "" {
 			return same, nil
 		}
-		l.told[s.Ref] = name
+		l.listedUnder[s.Ref] = name
 		s = resolved
 	}
-	additional := s.values()
+	additional := s.mapValues()
 	switch {
 	case s.Items != nil:
-		return l.below(s.Items, name+"[]")
+		return l.addNested(s.Items, name+"[]")
 	case additional != nil:
-		return l.below(additional, name+".*")
+		return l.addNested(additional, name+".*")
 	}
 	for _, branch := range s.AnyOf {
-		if _, err := l.below(branch, name); err != nil {
+		if _, err := l.addNested(branch, name); err != nil {
 			return "", err
 		}
 	}
 	return "", l.add(s, name+".")
 }
 
-// holds tells whether there is anything inside a value of the schema.
-func (s *schema) holds() bool {
-	return len(s.Properties) > 0 || s.Items != nil || s.values() != nil || len(s.AnyOf) > 0
+// hasNested tells whether there is anything inside a value of the schema.
+func (s *schema) hasNested() bool {
+	return len(s.Properties) > 0 || s.Items != nil || s.mapValues() != nil || len(s.AnyOf) > 0
 }
 
-// values is the schema of the values of a map, nil of what is none.
-func (s *schema) values() *schema {
+// mapValues is the schema of the values of a map, nil of what is none.
+func (s *schema) mapValues() *schema {
 	if len(s.Additional) == 0 || s.Additional.Kind() != '{' {
 		return nil
 	}

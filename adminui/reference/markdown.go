@@ -14,8 +14,8 @@ import (
 // paragraphs, lists, tables, figures, code blocks, inline code and links. All else is text, HTML included.
 func prose(text string) templ.Component { return templ.Raw(markdown(text)) }
 
-// phrase is prose of one line, without a paragraph around it.
-func phrase(text string) templ.Component { return templ.Raw(inline(text)) }
+// inlineProse is prose of one line, without a paragraph around it.
+func inlineProse(text string) templ.Component { return templ.Raw(inline(text)) }
 
 var (
 	codeSpan     = regexp.MustCompile("`([^`]+)`")
@@ -35,8 +35,8 @@ var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 func outsideFences(text string) string { return fenced.ReplaceAllString(text, "") }
 
-// block is what is being read: a paragraph, a list or nothing.
-type block struct {
+// markdownWriter is what is being read: a paragraph, a list or nothing.
+type markdownWriter struct {
 	out      strings.Builder
 	headings outline
 	list     string   // ul, ol or "" outside a list
@@ -44,7 +44,7 @@ type block struct {
 }
 
 func markdown(source string) string {
-	var b block
+	var b markdownWriter
 	lines := strings.Split(strings.TrimSpace(source), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \r")
@@ -81,7 +81,7 @@ func markdown(source string) string {
 }
 
 // fence writes the lines up to the closing fence and returns where that is.
-func (b *block) fence(lines []string, from int) int {
+func (b *markdownWriter) fence(lines []string, from int) int {
 	to := from
 	for to < len(lines) && !strings.HasPrefix(lines[to], "```") {
 		to++
@@ -93,7 +93,7 @@ func (b *block) fence(lines []string, from int) int {
 	return to
 }
 
-func (b *block) item(list, text string) {
+func (b *markdownWriter) item(list, text string) {
 	if b.list != list {
 		b.end()
 		b.list = list
@@ -104,7 +104,7 @@ func (b *block) item(list, text string) {
 }
 
 // flush writes the paragraph or the item that was being read.
-func (b *block) flush() {
+func (b *markdownWriter) flush() {
 	if len(b.lines) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (b *block) flush() {
 }
 
 // end closes the paragraph and the list.
-func (b *block) end() {
+func (b *markdownWriter) end() {
 	b.flush()
 	if b.list != "" {
 		b.out.WriteString("</" + b.list + ">")

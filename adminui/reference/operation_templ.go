@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/servery-hub/servery/adminui/ui"
 
-func operationBlock(o described) templ.Component {
+func operationBlock(o operationView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -184,7 +184,7 @@ func operationBlock(o described) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = phrase(each.text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inlineProse(each.text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -301,7 +301,7 @@ func operationBlock(o described) templ.Component {
 }
 
 // answers lists what is answered; the first is open where it is what one looks for.
-func answers(o described) templ.Component {
+func answers(o operationView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -326,7 +326,7 @@ func answers(o described) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for i, each := range o.answers {
+		for i, each := range o.responses {
 			if !each.shared {
 				templ_7745c5c3_Err = answerFold(each, i == 0 && !o.callback).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
@@ -334,7 +334,7 @@ func answers(o described) templ.Component {
 				}
 			}
 		}
-		templ_7745c5c3_Err = sharedAnswers(o.answers).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sharedAnswers(o.responses).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -506,7 +506,7 @@ func answerTitle(a answer) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = phrase(a.text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = inlineProse(a.text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -575,7 +575,7 @@ func sharedAnswers(all []answer) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = phrase(each.text).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = inlineProse(each.text).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

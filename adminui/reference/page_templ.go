@@ -181,7 +181,7 @@ func shown(v *view) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, each := range v.answers {
+			for _, each := range v.responses {
 				templ_7745c5c3_Err = answerFold(each, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

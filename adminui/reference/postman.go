@@ -64,21 +64,21 @@ type (
 // channelKey begins the variables of the key for what a channel alone may call.
 const channelKey = "channel_"
 
-// byKey is how requests say whose they are, by variables with a prefix.
-func byKey(prefix string) collectionAuth {
+// apiKeyAuth is how requests say whose they are, by variables with a prefix.
+func apiKeyAuth(prefix string) collectionAuth {
 	value := "apikey {{" + prefix + "username}}:{{" + prefix + "api_key}}"
 	return collectionAuth{"apikey",
 		[]collectionVariable{{Key: "key", Value: "Authorization"}, {Key: "value", Value: value},
 			{Key: "in", Value: "header"}}}
 }
 
-// postman is the collection of every operation, in folders by tag: with the
+// postmanCollection is the collection of every operation, in folders by tag: with the
 // hub's address and the two keys as variables, and each example as a request.
-func postman(d *document, base string) ([]byte, error) {
+func postmanCollection(d *document, base string) ([]byte, error) {
 	c := collection{
 		Info: collectionInfo{d.Info.Title, d.Info.Description,
 			"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
-		Auth: byKey(""),
+		Auth: apiKeyAuth(""),
 		Variable: []collectionVariable{
 			{Key: "base", Value: base}, {Key: "username", Description: "of the POS's API key"}, {Key: "api_key"},
 			{Key: channelKey + "username", Description: "of an API key of a channel"}, {Key: channelKey + "api_key"},
@@ -106,12 +106,12 @@ func postman(d *document, base string) ([]byte, error) {
 }
 
 // requests are those of an operation: one for each example of its body.
-func (d *document) requests(o method, path member[pathItem]) ([]collectionRequest, error) {
+func (d *document) requests(o httpOperation, path orderedEntry[pathItem]) ([]collectionRequest, error) {
 	details := requestDetails{Method: o.method, Description: o.Description, URL: requestURL{Host: []string{"{{base}}"}}}
 	if o.Security != nil {
 		details.Auth = &collectionAuth{Type: "noauth"}
 	} else if o.Scope == "channel" {
-		auth := byKey(channelKey)
+		auth := apiKeyAuth(channelKey)
 		details.Auth = &auth
 	}
 	for _, part := range strings.Split(strings.TrimPrefix(path.name, "/"), "/") {
@@ -128,7 +128,7 @@ func (d *document) requests(o method, path member[pathItem]) ([]collectionReques
 		}
 		v := collectionVariable{Key: p.Name, Description: p.Description, Disabled: p.In != "path" && !p.Required}
 		if len(p.Example) > 0 {
-			v.Value = plain(p.Example)
+			v.Value = plainValue(p.Example)
 		}
 		switch p.In {
 		case "path":

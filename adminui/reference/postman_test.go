@@ -13,7 +13,7 @@ func TestPostmanCollectionMatchesGoldenFile(t *testing.T) {
 	require.NoError(t, err)
 	var d document
 	require.NoError(t, json.Unmarshal(source, &d))
-	made, err := postman(&d, "https://hub.example.com")
+	made, err := postmanCollection(&d, "https://hub.example.com")
 	require.NoError(t, err)
 	const golden = "testdata/small.postman.json"
 	if os.Getenv("UPDATE_GOLDEN") != "" {

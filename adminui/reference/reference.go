@@ -31,7 +31,7 @@ type Config struct {
 
 // Reference is the pages as they are served.
 type Reference struct {
-	pages   map[string]still
+	pages   map[string]staticPage
 	entries []entry // of the search
 	results func(query string) templ.Component
 }
@@ -48,11 +48,11 @@ func New(config Config) (*Reference, error) {
 		return nil, err
 	}
 	page := ui.Page{Title: "Reference", Links: config.Links, Active: Path, SearchPath: SearchPath}
-	v, err := makeView(&d, config.BaseURL, page, guides)
+	v, err := newView(&d, config.BaseURL, page, guides)
 	if err != nil {
 		return nil, fmt.Errorf("reading the interface description: %w", err)
 	}
-	r := &Reference{pages: map[string]still{}, entries: v.entries()}
+	r := &Reference{pages: map[string]staticPage{}, entries: v.entries()}
 	for _, g := range guides {
 		r.entries = append(r.entries, g.entries()...)
 	}
@@ -63,14 +63,14 @@ func New(config Config) (*Reference, error) {
 	if err := r.addPages(v, guides, page); err != nil {
 		return nil, err
 	}
-	collection, err := postman(&d, config.BaseURL)
+	collection, err := postmanCollection(&d, config.BaseURL)
 	return r, r.add(PostmanPath, fiber.MIMEApplicationJSON, collection, err)
 }
 
 // add keeps a page, or says which one could not be made.
 func (r *Reference) add(path, media string, body []byte, err error) error {
 	if err == nil {
-		r.pages[path], err = newStill(media, body)
+		r.pages[path], err = newStaticPage(media, body)
 	}
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", path, err)
@@ -101,7 +101,7 @@ func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
 		return err
 	}
 	for i, g := range guides {
-		body, err := render(page, guides, i)
+		body, err := renderGuide(page, guides, i)
 		if err := r.add(g.path(), fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
 			return err
 		}

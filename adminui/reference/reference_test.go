@@ -23,7 +23,7 @@ import (
 
 func app(t *testing.T) *fiber.App {
 	t.Helper()
-	app := serving(reference.Config{
+	app := newApp(reference.Config{
 		OpenAPI: web.OpenAPI(), BaseURL: "http://127.0.0.1:8080",
 		Links: []ui.Link{{Href: "/docs", Label: "Reference"}, {Href: "/demo/receiver/", Label: "Demo receiver"}},
 	})
@@ -31,7 +31,7 @@ func app(t *testing.T) *fiber.App {
 	return app
 }
 
-func serving(config reference.Config) *fiber.App {
+func newApp(config reference.Config) *fiber.App {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	reference.Mount(app, func() (*reference.Reference, error) { return reference.New(config) })
 	return app
@@ -116,7 +116,7 @@ func TestDescriptionIsEscaped(t *testing.T) {
 		"tags": []any{map[string]any{"name": attack, "description": attack}},
 	})
 	require.NoError(t, err)
-	_, body := get(t, serving(reference.Config{OpenAPI: document}), "/docs")
+	_, body := get(t, newApp(reference.Config{OpenAPI: document}), "/docs")
 	assert.NotContains(t, body, "<script>")
 	assert.Equal(t, 8, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
 }
@@ -137,7 +137,7 @@ func TestNewRejectsInvalidDocuments(t *testing.T) {
 }
 
 func TestRecursiveSchemaIsListedOnce(t *testing.T) {
-	app := serving(reference.Config{OpenAPI: []byte(`{"tags": [{"name": "T"}],
+	app := newApp(reference.Config{OpenAPI: []byte(`{"tags": [{"name": "T"}],
 		"paths": {"/a": {"post": {"tags": ["T"],` +
 		` "requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Tree"}}}}}}},
 		"components": {"schemas": {"Tree": {"properties": {
@@ -162,7 +162,7 @@ func TestPagePassesBrowserChecks(t *testing.T) {
 		"buttons to copy")
 	for _, view := range browsertest.Views() {
 		t.Run(view.Name, func(t *testing.T) {
-			page.Look(t, view)
+			page.SetView(t, view)
 			page.Screenshot(t, "docs-"+view.Name)
 			if view != browsertest.Views()[0] { // the parts of a long page are alike
 				page.CheckPart(t, "#postStores")

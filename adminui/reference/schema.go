@@ -11,27 +11,27 @@ import (
 
 // schema is what the page shows of a JSON Schema.
 type schema struct {
-	Ref              string           `json:"$ref"`
-	Type             types            `json:"type"`
-	Description      string           `json:"description"`
-	Format           string           `json:"format"`
-	Enum             []jsontext.Value `json:"enum"`
-	Const            jsontext.Value   `json:"const"`
-	Default          jsontext.Value   `json:"default"`
-	Minimum          jsontext.Value   `json:"minimum"`
-	Maximum          jsontext.Value   `json:"maximum"`
-	ExclusiveMaximum jsontext.Value   `json:"exclusiveMaximum"`
-	MinLength        *int             `json:"minLength"`
-	MaxLength        *int             `json:"maxLength"`
-	Pattern          string           `json:"pattern"`
-	MinItems         *int             `json:"minItems"`
-	MaxItems         *int             `json:"maxItems"`
-	MaxProperties    *int             `json:"maxProperties"`
-	Items            *schema          `json:"items"`
-	Properties       members[*schema] `json:"properties"`
-	Required         []string         `json:"required"`
-	Additional       jsontext.Value   `json:"additionalProperties"`
-	AnyOf            []*schema        `json:"anyOf"`
+	Ref              string              `json:"$ref"`
+	Type             types               `json:"type"`
+	Description      string              `json:"description"`
+	Format           string              `json:"format"`
+	Enum             []jsontext.Value    `json:"enum"`
+	Const            jsontext.Value      `json:"const"`
+	Default          jsontext.Value      `json:"default"`
+	Minimum          jsontext.Value      `json:"minimum"`
+	Maximum          jsontext.Value      `json:"maximum"`
+	ExclusiveMaximum jsontext.Value      `json:"exclusiveMaximum"`
+	MinLength        *int                `json:"minLength"`
+	MaxLength        *int                `json:"maxLength"`
+	Pattern          string              `json:"pattern"`
+	MinItems         *int                `json:"minItems"`
+	MaxItems         *int                `json:"maxItems"`
+	MaxProperties    *int                `json:"maxProperties"`
+	Items            *schema             `json:"items"`
+	Properties       orderedMap[*schema] `json:"properties"`
+	Required         []string            `json:"required"`
+	Additional       jsontext.Value      `json:"additionalProperties"`
+	AnyOf            []*schema           `json:"anyOf"`
 }
 
 // types is the type of a schema, one name or several.
@@ -108,7 +108,7 @@ func (d *document) field(s *schema) (field, error) {
 			}
 		}
 		f.bounds = append(f.bounds, boundsOf(branch, items)...)
-		f.kind = either(f.kind, kindOf(branch, items))
+		f.kind = mergeKinds(f.kind, kindOf(branch, items))
 	}
 	return f, nil
 }
@@ -121,7 +121,7 @@ func kindOf(s, items *schema) string {
 	if items != nil {
 		return kind + " of " + plural(kindOf(items, items.Items))
 	}
-	if values := s.values(); values != nil {
+	if values := s.mapValues(); values != nil {
 		if of := kindOf(values, values.Items); of != "" {
 			return kind + " of " + plural(of)
 		}
@@ -139,8 +139,8 @@ func plural(kind string) string {
 	return first + "s"
 }
 
-// either joins the types of two branches, each named once.
-func either(a, b string) string {
+// mergeKinds joins the types of two branches, each named once.
+func mergeKinds(a, b string) string {
 	all := strings.Split(a, " or ")
 	for name := range strings.SplitSeq(b, " or ") {
 		if name != "" && !slices.Contains(all, name) {

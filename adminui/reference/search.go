@@ -19,23 +19,23 @@ type entry struct {
 	Words  string `json:"w"`          // of the text, each once, in lower case
 }
 
-// maxFound bounds the results of a page.
-const maxFound = 50
+// maxResults bounds the results of a page.
+const maxResults = 50
 
-// token is a word as it is searched for. Names such as ref_id are one.
-var token = regexp.MustCompile(`[\pL\pN_]+`)
+// wordPattern is a word as it is searched for. Names such as ref_id are one.
+var wordPattern = regexp.MustCompile(`[\pL\pN_]+`)
 
-// common are words that say nothing of a text.
-var common = strings.Fields(`a about all also an and any are as at be but by can do does each every for from has have
+// stopWords are words that say nothing of a text.
+var stopWords = strings.Fields(`a about all also an and any are as at be but by can do does each every for from has have
 how if in into is it its no not of on one only or other that the them then there these they this to too was were what
 when where which who with you your`)
 
 // words are the words of texts, each once and sorted, without the common ones.
 func words(texts ...string) string {
-	list := token.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1)
+	list := wordPattern.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1)
 	slices.Sort(list)
 	list = slices.DeleteFunc(slices.Compact(list),
-		func(w string) bool { return len(w) < 2 || slices.Contains(common, w) })
+		func(w string) bool { return len(w) < 2 || slices.Contains(stopWords, w) })
 	return strings.Join(list, " ")
 }
 
@@ -97,7 +97,7 @@ func find(entries []entry, query string) []entry {
 		score int
 	}
 	var hits []hit
-	terms := token.FindAllString(strings.ToLower(query), -1)
+	terms := wordPattern.FindAllString(strings.ToLower(query), -1)
 	for _, e := range entries {
 		sum := 0
 		for _, term := range terms {
@@ -114,7 +114,7 @@ func find(entries []entry, query string) []entry {
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	var list []entry
-	for _, h := range hits[:min(len(hits), maxFound)] {
+	for _, h := range hits[:min(len(hits), maxResults)] {
 		list = append(list, h.entry)
 	}
 	return list
@@ -122,7 +122,7 @@ func find(entries []entry, query string) []entry {
 
 // score is how well a word fits the entry; 0 is not at all.
 func (e entry) score(term string) int {
-	title := " " + strings.Join(token.FindAllString(strings.ToLower(e.Title), -1), " ") + " "
+	title := " " + strings.Join(wordPattern.FindAllString(strings.ToLower(e.Title), -1), " ") + " "
 	text := " " + e.Words + " "
 	page := 0 // a page comes before its parts
 	if e.Within == "" {

@@ -16,7 +16,7 @@ func beginsTable(lines []string) bool {
 }
 
 // table writes the table that begins at the line from and returns the number of its last line.
-func (b *block) table(lines []string, from int) int {
+func (b *markdownWriter) table(lines []string, from int) int {
 	columns := tableCells(lines[from])
 	b.out.WriteString(`<table class="fields"><thead><tr>`)
 	for _, column := range columns {

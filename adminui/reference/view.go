@@ -12,31 +12,31 @@ import (
 
 // view is the page as the template sees it.
 type view struct {
-	page     ui.Page
-	title    string
-	summary  string
-	intro    string
-	contents []ui.Section
-	guides   []chapter
-	groups   []chapter
-	answers  []answer // those that many operations share
+	page      ui.Page
+	title     string
+	summary   string
+	intro     string
+	contents  []ui.Section
+	guides    []chapter
+	groups    []chapter
+	responses []answer // those that many operations share
 }
 
 // chapter is a tag: a text, and the operations that carry it.
 type chapter struct {
 	id, title, text string
-	operations      []described
+	operations      []operationView
 }
 
-// described is an operation as shown.
-type described struct {
+// operationView is an operation as shown.
+type operationView struct {
 	id, method, path     string
 	summary, description string
 	callback             bool
 	facts                []fact
 	tables               []table
 	requests             []example
-	answers              []answer
+	responses            []answer
 }
 
 type fact struct{ name, text string }
@@ -61,12 +61,12 @@ func slug(name string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }
 
-// makeView reads the document into what is shown.
-func makeView(d *document, base string, page ui.Page, guides []guide) (*view, error) {
+// newView reads the document into what is shown.
+func newView(d *document, base string, page ui.Page, guides []guide) (*view, error) {
 	v := &view{page: page, title: d.Info.Title, summary: d.Info.Summary, intro: d.Info.Description}
-	byTag := map[string][]described{}
+	byTag := map[string][]operationView{}
 	for _, set := range []struct {
-		paths    members[pathItem]
+		paths    orderedMap[pathItem]
 		callback bool
 	}{{d.Paths, false}, {d.Webhooks, true}} {
 		for _, path := range set.paths {
@@ -90,19 +90,19 @@ func makeView(d *document, base string, page ui.Page, guides []guide) (*view, er
 		}
 	}
 	for _, each := range d.Components.Responses {
-		shown, err := d.answer("answer-"+slug(each.name), "", each.value)
+		shown, err := d.describeResponse("answer-"+slug(each.name), "", each.value)
 		if err != nil {
 			return nil, fmt.Errorf("response %s: %w", each.name, err)
 		}
 		shown.name, shown.status = each.name, d.statusOf(each.name)
-		v.answers = append(v.answers, shown)
+		v.responses = append(v.responses, shown)
 	}
-	v.list(guides)
+	v.addContents(guides)
 	return v, nil
 }
 
-// list makes the side navigation.
-func (v *view) list(guides []guide) {
+// addContents makes the side navigation.
+func (v *view) addContents(guides []guide) {
 	basics := ui.Section{Title: "Basics", Lines: []ui.Line{{Href: "#introduction", Label: "Introduction"}}}
 	for _, chapter := range v.guides {
 		basics.Lines = append(basics.Lines, ui.Line{Href: "#" + chapter.id, Label: chapter.title})

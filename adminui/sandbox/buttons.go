@@ -10,24 +10,24 @@ import (
 
 // buttons are the scenarios, at the store of the one before.
 func buttons(action string, before console.Scenario) (list []ui.Button) {
-	places, step := ui.Filter{Name: "places", Label: text.PlayPlaces, Value: "5"},
-		ui.Filter{Name: "step", Label: text.PlayStep, Value: "0.5"}
+	places, step := ui.Filter{Name: "places", Label: text.ScenarioLocations, Value: "5"},
+		ui.Filter{Name: "step", Label: text.ScenarioStep, Value: "0.5"}
 	for _, one := range []struct {
 		kind, say, count, rate string
 		more                   []ui.Filter
 	}{
-		{"order", text.PlayOrderSay, "5", "0", nil},
-		{"rider", text.PlayRiderSay, "1", "0", []ui.Filter{places, step}},
-		{"cancel", text.PlayCancelSay, "4", "0", []ui.Filter{{Name: "share", Label: text.PlayShare, Value: "50"}}},
-		{"edit", text.PlayEditSay, "2", "0", nil},
-		{"rush", text.PlayRushSay, "500", "50", nil},
+		{"order", text.ScenarioOrderHelp, "5", "0", nil},
+		{"rider", text.ScenarioRiderHelp, "1", "0", []ui.Filter{places, step}},
+		{"cancel", text.ScenarioCancelHelp, "4", "0", []ui.Filter{{Name: "share", Label: text.ScenarioShare, Value: "50"}}},
+		{"edit", text.ScenarioEditHelp, "2", "0", nil},
+		{"rush", text.ScenarioRushHelp, "500", "50", nil},
 	} {
-		fields := slices.Concat([]ui.Filter{{Name: "store", Label: text.PlayStore, Value: before.Store,
-			Hint: text.PlayStoreHint}, {Name: "count", Label: text.PlayCount, Value: one.count},
-			{Name: "rate", Label: text.PlayRate, Value: one.rate}}, one.more,
-			[]ui.Filter{{Name: "seed", Label: text.PlaySeed},
-				{Name: "platform", Label: text.PlayPlatform, Value: before.Platform}})
-		list = append(list, ui.Button{Label: text.Plays[one.kind], Action: action, Ask: text.Why, Say: one.say,
+		fields := slices.Concat([]ui.Filter{{Name: "store", Label: text.ScenarioStore, Value: before.Store,
+			Hint: text.ScenarioStoreHint}, {Name: "count", Label: text.ScenarioCount, Value: one.count},
+			{Name: "rate", Label: text.ScenarioRate, Value: one.rate}}, one.more,
+			[]ui.Filter{{Name: "seed", Label: text.ScenarioSeed},
+				{Name: "platform", Label: text.ScenarioPlatform, Value: before.Platform}})
+		list = append(list, ui.Button{Label: text.ScenarioNames[one.kind], Action: action, ReasonLabel: text.Why, Help: one.say,
 			Hidden: []ui.Option{{Label: "kind", Value: one.kind}}, Fields: fields})
 	}
 	return list
@@ -36,20 +36,20 @@ func buttons(action string, before console.Scenario) (list []ui.Button) {
 // faultButton switches a fault of simulated platforms on.
 func faultButton(action string, platforms []string) ui.Button {
 	every := []ui.Option{{Label: text.Any}}
-	return ui.Button{Label: text.FaultOn, Action: action, Ask: text.Why, Say: text.FaultSay, Fields: []ui.Filter{
-		{Name: "kind", Label: text.FaultKind, Options: named(console.FaultKinds, text.FaultKinds)},
-		{Name: "platform", Label: text.Platform, Options: append(every, named(platforms, nil)...)},
-		{Name: "call", Label: text.FaultBefalls, Options: append(every, named(console.FaultCalls, nil)...)},
+	return ui.Button{Label: text.FaultOn, Action: action, ReasonLabel: text.Why, Help: text.FaultSay, Fields: []ui.Filter{
+		{Name: "kind", Label: text.FaultKind, Options: options(console.FaultKinds, text.FaultKinds)},
+		{Name: "platform", Label: text.Platform, Options: append(every, options(platforms, nil)...)},
+		{Name: "call", Label: text.FaultAppliesTo, Options: append(every, options(console.FaultCalls, nil)...)},
 		{Name: "status", Label: text.FaultStatus, Value: "503"},
 		{Name: "delay", Label: text.FaultDelay, Value: "2"},
 		{Name: "probability", Label: text.FaultProbability, Value: "100"},
 		{Name: "seed", Label: text.FaultSeed},
-		{Name: "lasts", Label: text.FaultLasts, Value: "300"},
+		{Name: "lasts", Label: text.FaultDuration, Value: "300"},
 	}}
 }
 
-// named are the values as options, each with its words where there are any.
-func named(values []string, words map[string]string) []ui.Option {
+// options are the values as options, each with its words where there are any.
+func options(values []string, words map[string]string) []ui.Option {
 	options := make([]ui.Option, len(values))
 	for i, value := range values {
 		options[i] = ui.Option{Value: value, Label: value}

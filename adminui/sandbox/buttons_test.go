@@ -12,7 +12,7 @@ import (
 func TestEveryScenarioAndFaultHasALabel(t *testing.T) {
 	kinds := []string{}
 	for _, b := range buttons("/", console.Scenario{}) {
-		require.NotEmpty(t, b.Say)
+		require.NotEmpty(t, b.Help)
 		kinds = append(kinds, b.Hidden[0].Value)
 	}
 	require.Equal(t, console.Scenarios, kinds)

@@ -23,14 +23,14 @@ import (
 type Faults interface {
 	// Faults is Unavailable where the simulator does not answer.
 	Faults(ctx context.Context, business core.BusinessID) ([]console.Fault, error)
-	SwitchFault(ctx context.Context, business core.BusinessID, fault console.Fault, change access.Change) error
+	InjectFault(ctx context.Context, business core.BusinessID, fault console.Fault, change access.Change) error
 	ClearFaults(ctx context.Context, business core.BusinessID, change access.Change) error
 }
 
 // faults are the banner and the list of the faults that are on; nil: none is. A
 // simulator that does not answer is told and keeps nobody from the page.
 func (p Pages) faults(c *fiber.Ctx, v *shell.PageContext) (banner []ui.Cause, list templ.Component, err error) {
-	on, err := p.Playground.Faults(c.UserContext(), v.Business.ID)
+	on, err := p.Runner.Faults(c.UserContext(), v.Business.ID)
 	if core.CodeOf(err) == core.Unavailable {
 		var known *core.Error
 		errors.As(err, &known)
@@ -41,13 +41,13 @@ func (p Pages) faults(c *fiber.Ctx, v *shell.PageContext) (banner []ui.Cause, li
 	}
 	own := 0
 	for _, f := range on {
-		if !f.Foreign {
+		if !f.Global {
 			own++
 		}
 	}
 	cause := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.FaultsOn, len(on)), Detail: text.FaultsDetail}
 	if v.MayAct() && own > 0 {
-		cause.Button = &ui.Button{Label: text.FaultsOff, Action: v.Link("sandbox/faults/off/"), Ask: text.Why}
+		cause.Button = &ui.Button{Label: text.FaultsOff, Action: v.Link("sandbox/faults/off/"), ReasonLabel: text.Why}
 	}
 	return []ui.Cause{cause}, ui.ListOf(faultList(v, on)), nil
 }
@@ -60,20 +60,20 @@ func faultList(v *shell.PageContext, on []console.Fault) ui.List {
 	for _, f := range on {
 		until := ui.T(text.FaultForever)
 		switch {
-		case f.Foreign:
-			until = ui.T(text.FaultForeign)
+		case f.Global:
+			until = ui.T(text.FaultGlobal)
 		case !f.Until.IsZero():
-			until = ui.Timed(v.At(f.Until))
+			until = ui.TimeCell(v.At(f.Until))
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(text.FaultKinds[f.Kind]), ui.T(how(f)), ui.T(orAny(f.Platform)),
+			ui.Row{Cells: []ui.Cell{ui.T(text.FaultKinds[f.Kind]), ui.T(faultDetails(f)), ui.T(orAny(f.Platform)),
 				ui.T(orAny(f.Call)), until, ui.T(ui.Number(f.Hits))}})
 	}
 	return list
 }
 
-// how is what else a fault says.
-func how(f console.Fault) string {
+// faultDetails is what else a fault says.
+func faultDetails(f console.Fault) string {
 	var parts []string
 	if f.Status != 0 {
 		parts = append(parts, strconv.Itoa(f.Status))
@@ -89,15 +89,15 @@ func how(f console.Fault) string {
 
 func orAny(s string) string { return cmp.Or(s, text.Any) }
 
-// SwitchFault switches a fault on.
-func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.PageContext) error {
+// InjectFault switches a fault on.
+func (p Pages) InjectFault(c *fiber.Ctx, v *shell.PageContext) error {
 	f := form{c: c}
 	fault := console.Fault{Kind: f.text("kind"), Platform: f.text("platform"), Call: f.text("call"),
 		Probability: f.number("probability", text.FaultProbability) / 100,
-		Seed:        f.seed("seed", text.FaultSeed), Lasts: f.seconds("lasts", text.FaultLasts)}
+		Seed:        f.seed("seed", text.FaultSeed), Duration: f.seconds("lasts", text.FaultDuration)}
 	switch fault.Kind { // what other kinds do not know is left out
 	case "fail":
-		fault.Status = f.whole("status", text.FaultStatus)
+		fault.Status = f.integer("status", text.FaultStatus)
 	case "delay":
 		fault.Delay = f.seconds("delay", text.FaultDelay)
 	}
@@ -105,18 +105,18 @@ func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.PageContext) error {
 		f.err = core.Errorf(core.Invalid, text.FaultNever)
 	}
 	if f.err == nil {
-		f.err = p.Playground.SwitchFault(c.UserContext(), v.Business.ID, fault, v.Change(c, "sandbox.fault"))
+		f.err = p.Runner.InjectFault(c.UserContext(), v.Business.ID, fault, v.Change(c, "sandbox.fault"))
 	}
 	if f.err != nil {
-		return v.Again(c, f.err, v.Link("sandbox/"), p.Show)
+		return v.Redisplay(c, f.err, v.Link("sandbox/"), p.Show)
 	}
-	return shell.Then(c, v.Link("sandbox/"), "fault")
+	return shell.RedirectDone(c, v.Link("sandbox/"), "fault")
 }
 
 // ClearFaults switches all faults of the business off.
 func (p Pages) ClearFaults(c *fiber.Ctx, v *shell.PageContext) error {
-	if err := p.Playground.ClearFaults(c.UserContext(), v.Business.ID, v.Change(c, "sandbox.fault_off")); err != nil {
+	if err := p.Runner.ClearFaults(c.UserContext(), v.Business.ID, v.Change(c, "sandbox.fault_off")); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("sandbox/"), "faults_off")
+	return shell.RedirectDone(c, v.Link("sandbox/"), "faults_off")
 }

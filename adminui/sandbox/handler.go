@@ -20,18 +20,18 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Playground plays scenarios, one of a business at a time, and switches faults.
-type Playground interface {
+// Runner plays scenarios, one of a business at a time, and switches faults.
+type Runner interface {
 	// Simulated are the platforms that are simulated; none: the business is not in test mode.
-	Simulated(ctx context.Context, business core.BusinessID) ([]string, error)
-	Play(ctx context.Context, business core.BusinessID, s console.Scenario, change access.Change) error
-	Latest(ctx context.Context, business core.BusinessID) (played console.Played, found bool, err error)
+	SimulatedPlatforms(ctx context.Context, business core.BusinessID) ([]string, error)
+	StartScenario(ctx context.Context, business core.BusinessID, s console.Scenario, change access.Change) error
+	LatestRun(ctx context.Context, business core.BusinessID) (played console.ScenarioRun, found bool, err error)
 	Faults
 }
 
 // Pages are the page of the sandbox.
 type Pages struct {
-	Playground Playground
+	Runner Runner
 }
 
 // Page describes the page.
@@ -40,17 +40,17 @@ func (p Pages) Page() shell.Page {
 	return shell.Page{Path: path, Label: text.Sandbox,
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.Show),
-			shell.Post(path, access.Support, p.Play),
-			shell.Post(path+"faults/", access.Support, p.SwitchFault),
+			shell.Post(path, access.Support, p.StartScenario),
+			shell.Post(path+"faults/", access.Support, p.InjectFault),
 			shell.Post(path+"faults/off/", access.Support, p.ClearFaults),
 		},
-		Done: map[string]string{"playing": text.SandboxBegun, "fault": text.FaultSwitched,
+		Done: map[string]string{"playing": text.SandboxStarted, "fault": text.FaultStarted,
 			"faults_off": text.FaultsCleared}}
 }
 
 // Show shows what can be played, what was played last, and which faults are on.
 func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
-	simulated, err := p.Playground.Simulated(c.UserContext(), v.Business.ID)
+	simulated, err := p.Runner.SimulatedPlatforms(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Causes = []ui.Cause{{State: ui.Neutral, Text: text.SandboxNone}}
 		return v.Show(c, head, templ.NopComponent)
 	}
-	played, found, err := p.Playground.Latest(c.UserContext(), v.Business.ID)
+	played, found, err := p.Runner.LatestRun(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
@@ -72,116 +72,116 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Above = append(head.Above, faults)
 	}
 	if found {
-		head.Causes = append(head.Causes, told(played))
-		head.Causes = append(head.Causes, arrived(v, played)...)
+		head.Causes = append(head.Causes, runCause(played))
+		head.Causes = append(head.Causes, deliveryCauses(v, played)...)
 		head.Above = append(head.Above, ui.FiguresOf(figures(v, played)))
 	} else {
 		head.Causes = append(head.Causes, ui.Cause{State: ui.Neutral, Text: text.SandboxReady})
 	}
 	if v.MayAct() {
-		if !found || !played.Ended.IsZero() {
+		if !found || !played.EndedAt.IsZero() {
 			head.Buttons = buttons(v.Link("sandbox/"), played.Scenario)
 		}
 		head.Buttons = append(head.Buttons, faultButton(v.Link("sandbox/faults/"), simulated))
 	}
-	list, keys := calls(played)
-	return v.Listed(c, head, list, "after", keys)
+	list, keys := callList(played)
+	return v.ShowList(c, head, list, "after", keys)
 }
 
-// calls are how the calls of a scenario fared.
-func calls(played console.Played) (list ui.List, keys []string) {
-	list = ui.List{Name: text.Calls, EmptyTitle: text.PlayCallsTitle, EmptyText: text.PlayCallsText,
-		Columns: []ui.Column{{Label: text.Call}, {Label: text.LastAnswer, Kind: ui.Wide},
+// callList are how the calls of a scenario fared.
+func callList(played console.ScenarioRun) (list ui.List, keys []string) {
+	list = ui.List{Name: text.Calls, EmptyTitle: text.ScenarioCallsTitle, EmptyText: text.ScenarioCallsText,
+		Columns: []ui.Column{{Label: text.Call}, {Label: text.LastResponse, Kind: ui.Wide},
 			{Label: text.Count, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure},
-			{Label: text.PlayAnsweredFast, Kind: ui.Figure}, {Label: text.PlayAnswered, Kind: ui.Figure}}}
+			{Label: text.ResponseP50, Kind: ui.Figure}, {Label: text.ResponseP99, Kind: ui.Figure}}}
 	for _, call := range played.Calls {
 		keys = append(keys, call.Name)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(call.Said), ui.T(ui.Number(call.Count)),
+			ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(call.LastResponse), ui.T(ui.Number(call.Count)),
 				ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99))}})
 	}
 	return list, keys
 }
 
-func told(p console.Played) ui.Cause {
+func runCause(p console.ScenarioRun) ui.Cause {
 	cause := ui.Cause{State: ui.OK, Text: text.SandboxRan}
 	switch {
 	case p.Failure != "":
 		cause = ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.SandboxFailed, p.Failure)}
-	case p.Ended.IsZero():
+	case p.EndedAt.IsZero():
 		cause = ui.Cause{State: ui.Run, Text: text.SandboxRuns}
 	}
-	cause.Text = fmt.Sprintf(text.SandboxAbout, text.Plays[p.Kind], ui.Count(p.Count, text.OneOrder, text.Orders_),
+	cause.Text = fmt.Sprintf(text.SandboxAbout, text.ScenarioNames[p.Kind], ui.Count(p.Count, text.OneOrder, text.Orders_),
 		p.Store, p.Seed) + " " +
 		cause.Text
 	return cause
 }
 
-// arrived is what is wrong with the webhooks of a scenario's orders.
-func arrived(v *shell.PageContext, p console.Played) (list []ui.Cause) {
-	a, link := p.Arrivals, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=")
+// deliveryCauses is what is wrong with the webhooks of a scenario's orders.
+func deliveryCauses(v *shell.PageContext, p console.ScenarioRun) (list []ui.Cause) {
+	a, link := p.Deliveries, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=")
 	if a.Failed > 0 {
-		list = append(list, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ArrivedNot, ui.Number(a.Failed)),
-			Link: ui.Link{Href: link + "failed", Label: text.ArrivedLook}})
+		list = append(list, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseOrdersFailed, ui.Number(a.Failed)),
+			Link: ui.Link{Href: link + "failed", Label: text.ActSeeDeliveries}})
 	}
 	if a.Retried > 0 {
-		list = append(list, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ArrivedRetry, ui.Number(a.Retried)),
-			Link: ui.Link{Href: link + "pending", Label: text.ArrivedLook}})
+		list = append(list, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrdersRetried, ui.Number(a.Retried)),
+			Link: ui.Link{Href: link + "pending", Label: text.ActSeeDeliveries}})
 	}
-	if a.Orders > 0 && a.Arrived+a.Failed+a.Waiting == 0 {
-		list = append(list, ui.Cause{State: ui.Warn, Text: text.ArrivedNone,
+	if a.NewOrders > 0 && a.Delivered+a.Failed+a.Waiting == 0 {
+		list = append(list, ui.Cause{State: ui.Warn, Text: text.CauseOrdersNotSent,
 			Link: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks}})
 	}
-	if a.Known > 0 {
-		list = append(list, ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.ArrivedKnown, ui.Number(a.Known))})
+	if a.KnownOrders > 0 {
+		list = append(list, ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseOrdersKnown, ui.Number(a.KnownOrders))})
 	}
 	return list
 }
 
 // figures are how the webhooks of a scenario's orders fared.
-func figures(v *shell.PageContext, p console.Played) []ui.Figured {
-	a := p.Arrivals
+func figures(v *shell.PageContext, p console.ScenarioRun) []ui.Metric {
+	a := p.Deliveries
 	took := func(d time.Duration) string {
-		if a.Arrived == 0 {
+		if a.Delivered == 0 {
 			return "–"
 		}
 		return ui.Took(d)
 	}
-	failed := ui.Figured{Label: text.ArrivedFailed, Value: ui.Number(a.Failed),
-		Note: fmt.Sprintf(text.ArrivedWaiting, ui.Number(a.Waiting))}
+	failed := ui.Metric{Label: text.OrdersFailed, Value: ui.Number(a.Failed),
+		Note: fmt.Sprintf(text.OrdersPending, ui.Number(a.Waiting))}
 	if a.Failed > 0 {
 		failed.State, failed.Href = ui.Err, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=failed")
 	}
-	return []ui.Figured{
-		{Label: text.Arrived, Value: ui.Number(a.Arrived),
-			Note: fmt.Sprintf(text.ArrivedOf,
-				ui.Count(a.Arrived+a.Failed+a.Waiting, text.OneDelivery, text.Deliveries_),
-				ui.Count(a.Orders, text.OneOrder, text.Orders_))},
+	return []ui.Metric{
+		{Label: text.OrdersDelivered, Value: ui.Number(a.Delivered),
+			Note: fmt.Sprintf(text.OrdersDeliveredOf,
+				ui.Count(a.Delivered+a.Failed+a.Waiting, text.OneDelivery, text.Deliveries_),
+				ui.Count(a.NewOrders, text.OneOrder, text.Orders_))},
 		failed,
-		{Label: text.ArrivedFast, Value: took(a.P50), Note: text.ArrivedSince},
-		{Label: text.ArrivedIn, Value: took(a.P99), Note: text.ArrivedSince},
+		{Label: text.DeliveredP50, Value: took(a.P50), Note: text.DeliveredSince},
+		{Label: text.DeliveredP99, Value: took(a.P99), Note: text.DeliveredSince},
 	}
 }
 
-// Play begins a scenario; what is refused comes back as it was typed.
-func (p Pages) Play(c *fiber.Ctx, v *shell.PageContext) error {
+// StartScenario begins a scenario; what is refused comes back as it was typed.
+func (p Pages) StartScenario(c *fiber.Ctx, v *shell.PageContext) error {
 	f := form{c: c}
 	s := console.Scenario{Kind: f.text("kind"), Store: f.text("store"), Platform: f.text("platform"),
-		Count: f.whole("count", text.PlayCount),
-		Rate:  f.number("rate", text.PlayRate), Seed: f.seed("seed", text.PlaySeed)}
+		Count: f.integer("count", text.ScenarioCount),
+		Rate:  f.number("rate", text.ScenarioRate), Seed: f.seed("seed", text.ScenarioSeed)}
 	switch s.Kind {
 	case "rider":
-		s.Places, s.Step = f.whole("places", text.PlayPlaces), f.seconds("step", text.PlayStep)
+		s.Locations, s.Step = f.integer("places", text.ScenarioLocations), f.seconds("step", text.ScenarioStep)
 	case "cancel":
-		s.Share = f.number("share", text.PlayShare) / 100
+		s.CancelShare = f.number("share", text.ScenarioShare) / 100
 	}
 	if f.err == nil {
-		f.err = p.Playground.Play(c.UserContext(), v.Business.ID, s, v.Change(c, "sandbox.play"))
+		f.err = p.Runner.StartScenario(c.UserContext(), v.Business.ID, s, v.Change(c, "sandbox.play"))
 	}
 	if f.err != nil {
-		return v.Again(c, f.err, v.Link("sandbox/"), p.Show)
+		return v.Redisplay(c, f.err, v.Link("sandbox/"), p.Show)
 	}
-	return shell.Then(c, v.Link("sandbox/"), "playing")
+	return shell.RedirectDone(c, v.Link("sandbox/"), "playing")
 }
 
 // form reads the fields of a form; err is the first that is no number.
@@ -192,16 +192,16 @@ type form struct {
 
 func (f *form) text(name string) string { return strings.TrimSpace(shell.Field(f.c, name)) }
 
-func (f *form) wrong(err error, label string) {
+func (f *form) fail(err error, label string) {
 	if err != nil && f.err == nil {
 		name, _, _ := strings.Cut(label, ";") // without what the label explains
-		f.err = core.Errorf(core.Invalid, text.PlayNumber, name)
+		f.err = core.Errorf(core.Invalid, text.ScenarioNumber, name)
 	}
 }
 
-func (f *form) whole(name, label string) int {
+func (f *form) integer(name, label string) int {
 	n, err := strconv.Atoi(f.text(name))
-	f.wrong(err, label)
+	f.fail(err, label)
 	return n
 }
 
@@ -210,7 +210,7 @@ func (f *form) number(name, label string) float64 {
 	if n != n {
 		err = strconv.ErrSyntax
 	}
-	f.wrong(err, label)
+	f.fail(err, label)
 	return n
 }
 
@@ -224,6 +224,6 @@ func (f *form) seed(name, label string) uint64 {
 		return 0
 	}
 	n, err := strconv.ParseUint(f.text(name), 10, 53)
-	f.wrong(err, label)
+	f.fail(err, label)
 	return n
 }

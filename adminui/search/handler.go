@@ -36,8 +36,8 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// searched is in how many businesses at most a visitor searches at once.
-const searched = 10_000
+// businessesSearched is in how many businesses at most a visitor searches at once.
+const businessesSearched = 10_000
 
 // Search shows what was found; a single match opens.
 func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
@@ -46,7 +46,7 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 		return v.Show(c, shell.Head{Title: text.SearchTitle, Note: text.SearchTextNone},
 			ui.ListOf(ui.List{Name: text.Search, EmptyTitle: text.SearchTitle, EmptyText: text.NoHitsText}))
 	}
-	businesses, ids, err := v.Everybody(c.UserContext(), searched)
+	businesses, ids, err := v.VisibleBusinesses(c.UserContext(), businessesSearched)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	if len(hits) == 1 {
-		return c.Redirect(address(hits[0]), http.StatusSeeOther)
+		return c.Redirect(hitLink(hits[0]), http.StatusSeeOther)
 	}
 	names := make(map[core.BusinessID]string, len(businesses))
 	for _, b := range businesses {
@@ -75,7 +75,7 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 			title = hit.ID
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.Linked(title, address(hit)), ui.T(hit.Detail),
+			ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.LinkCell(title, hitLink(hit)), ui.T(hit.Detail),
 				ui.T(names[hit.Business])}})
 	}
 	return v.Show(c, shell.Head{Title: fmt.Sprintf(text.Found, query)}, ui.ListOf(list))
@@ -84,10 +84,10 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery,
 	"webhook": text.Webhook,
 	"order":   text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound,
-	"refused": text.RefusedOrder, "refused at": text.RefusedOrders}
+	"refused": text.RejectedOrder, "refused at": text.RejectedOrders}
 
-// address is the page of what was found.
-func address(hit console.Hit) string {
+// hitLink is the page of what was found.
+func hitLink(hit console.Hit) string {
 	switch hit.Kind {
 	case "business":
 		return shell.BusinessLink(hit.Business, "")

@@ -50,8 +50,8 @@ func aliasNote(one console.PlatformSettings) string {
 func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Button {
 	hidden := []ui.Option{{Label: "name", Value: one.Name}}
 	first := fmt.Sprint(len(one.Aliases) == 0)
-	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden, Ask: text.Why,
-		Say: text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
+	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden, ReasonLabel: text.Why,
+		Help: text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
 			{Name: "sent", Label: text.SendAlias, Value: first,
 				Options: []ui.Option{{Value: "true", Label: text.Yes}, {Value: "false", Label: text.No}}}}}}
 	if len(one.Aliases) == 0 {
@@ -67,18 +67,18 @@ func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Butto
 		}
 	}
 	return append(buttons,
-		ui.Button{Label: text.SentName, Action: v.Link("settings/alias/sent/"), Ask: text.Why, Say: text.SentNameSay,
+		ui.Button{Label: text.SentName, Action: v.Link("settings/alias/sent/"), ReasonLabel: text.Why, Help: text.SentNameSay,
 			Hidden: append(hidden, ui.Option{Label: "was", Value: sent}),
 			Fields: []ui.Filter{{Name: "alias", Label: text.SentName, Value: sent, Options: names}}},
-		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden, Ask: text.Why,
-			Say: text.RemoveAliasSay, Danger: true,
+		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden, ReasonLabel: text.Why,
+			Help: text.RemoveAliasSay, Danger: true,
 			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: known}}})
 }
 
 // AddAlias gives a platform another name.
 func (p Pages) AddAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	sent := shell.Field(c, "sent") == "true"
-	return p.aliased(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, strings.TrimSpace(shell.Field(c, "alias")),
+	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, strings.TrimSpace(shell.Field(c, "alias")),
 		shell.Field(c, "name"), &sent, v.Change(c, "platform.alias")))
 }
 
@@ -89,25 +89,25 @@ func (p Pages) SendAlias(c *fiber.Ctx, v *shell.PageContext) error {
 		alias, sent = shell.Field(c, "was"), false
 	}
 	if alias == "" {
-		return p.aliased(c, v, nil)
+		return p.afterAliasChange(c, v, nil)
 	}
-	return p.aliased(c, v, p.Aliases.SendAlias(c.UserContext(), v.Business.ID, alias, sent,
+	return p.afterAliasChange(c, v, p.Aliases.SendAlias(c.UserContext(), v.Business.ID, alias, sent,
 		v.Change(c, "platform.send_alias")))
 }
 
 // RemoveAlias removes another name of a platform.
 func (p Pages) RemoveAlias(c *fiber.Ctx, v *shell.PageContext) error {
-	return p.aliased(c, v, p.Aliases.RemoveAlias(c.UserContext(), v.Business.ID, shell.Field(c, "alias"),
+	return p.afterAliasChange(c, v, p.Aliases.RemoveAlias(c.UserContext(), v.Business.ID, shell.Field(c, "alias"),
 		v.Change(c, "platform.unalias")))
 }
 
-// aliased answers with the page of the platform.
-func (p Pages) aliased(c *fiber.Ctx, v *shell.PageContext, err error) error {
+// afterAliasChange answers with the page of the platform.
+func (p Pages) afterAliasChange(c *fiber.Ctx, v *shell.PageContext, err error) error {
 	name := shell.Field(c, "name")
 	if err != nil {
-		return v.Again(c, err, here(v, name), func(c *fiber.Ctx, v *shell.PageContext) error {
+		return v.Redisplay(c, err, platformLink(v, name), func(c *fiber.Ctx, v *shell.PageContext) error {
 			return p.one(c, v, name, func(f formView) formView { return f })
 		})
 	}
-	return c.Redirect(here(v, name)+"&done=stored", fiber.StatusSeeOther)
+	return c.Redirect(platformLink(v, name)+"&done=stored", fiber.StatusSeeOther)
 }

@@ -34,7 +34,7 @@ type formView struct {
 	secrets       []secretView
 	facts         []ui.Fact
 	problem, why  string // of a form that was refused
-	anew          string // what has to be typed again
+	reenterNote   string // what has to be typed again
 }
 
 type endpointView struct{ name, address, hosts string }
@@ -45,15 +45,15 @@ type secretView struct {
 	at                ui.Instant
 }
 
-func formOf(v *shell.PageContext, one console.PlatformSettings, about console.PluginAbout, served []ui.Option,
+func newFormView(v *shell.PageContext, one console.PlatformSettings, about console.PluginAbout, served []ui.Option,
 	base string) formView {
-	form := formView{token: v.Token(), action: here(v, one.Name), name: one.Name, version: one.Version,
+	form := formView{token: v.Token(), action: platformLink(v, one.Name), name: one.Name, version: one.Version,
 		mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByMerchant,
 		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
 			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub},
 			{Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
 		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: one.ServedBy, Options: served},
-		settings: ui.Pretty(one.Settings, 64<<10), rules: rulesOf(about.Schema)}
+		settings: ui.Pretty(one.Settings, 64<<10), rules: settingRules(about.Schema)}
 	for _, e := range about.Endpoints {
 		form.endpoints = append(form.endpoints,
 			endpointView{e.Name, one.Addresses[e.Name], strings.Join(e.Hosts, ", ")})
@@ -65,15 +65,15 @@ func formOf(v *shell.PageContext, one console.PlatformSettings, about console.Pl
 	}
 	if form.plugin {
 		form.facts = append([]ui.Fact{{Label: text.Plugin,
-			Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}},
+			Cell: ui.LinkCell(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}},
 			callFacts(v, one, about.Inbound, base)...)
 	}
 	form.facts = append(form.facts, aliasFact(one))
 	return form
 }
 
-// rulesOf tells of each setting of a schema what it may be.
-func rulesOf(schema []byte) (rules []ui.Option) {
+// settingRules tells of each setting of a schema what it may be.
+func settingRules(schema []byte) (rules []ui.Option) {
 	var object struct {
 		Properties map[string]struct {
 			Type        any    `json:"type"`
@@ -99,8 +99,8 @@ func rulesOf(schema []byte) (rules []ui.Option) {
 	return rules
 }
 
-// retyped is the form as it was sent. Secrets are not sent back: they are typed anew.
-func (f formView) retyped(value func(string) string, problem string) formView {
+// withInput is the form as it was sent. Secrets are not sent back: they are typed anew.
+func (f formView) withInput(value func(string) string, problem string) formView {
 	f.problem, f.why, f.version = problem, value("why"), value("version")
 	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"),
 		cmp.Or(value("accept"), f.accept.Value)
@@ -110,7 +110,7 @@ func (f formView) retyped(value func(string) string, problem string) formView {
 	for i, s := range f.secrets {
 		f.secrets[i].drop = value("drop-"+s.name) != ""
 		if value("secret-"+s.name) != "" {
-			f.anew = text.SecretsAnew
+			f.reenterNote = text.SecretsReenter
 		}
 	}
 	return f
@@ -122,13 +122,13 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 	typed := func(name string) string { return shell.Field(c, name) }
 	err := p.save(c, v)
 	if core.CodeOf(err) == core.Invalid {
-		problem := v.Refused(c, err)
-		return p.one(c, v, typed("name"), func(f formView) formView { return f.retyped(typed, problem) })
+		problem := v.ErrorMessage(c, err)
+		return p.one(c, v, typed("name"), func(f formView) formView { return f.withInput(typed, problem) })
 	}
 	if err != nil {
 		return err
 	}
-	return c.Redirect(here(v, typed("name"))+"&done=stored", fiber.StatusSeeOther)
+	return c.Redirect(platformLink(v, typed("name"))+"&done=stored", fiber.StatusSeeOther)
 }
 
 func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
@@ -138,7 +138,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	about, err := p.about(ctx, platform.ServedBy)
+	about, err := p.pluginAbout(ctx, platform.ServedBy)
 	if err != nil {
 		return err
 	}
@@ -167,12 +167,12 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 	// The capability has the name of the call.
 	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByMerchant &&
 		!slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
-		return core.Errorf(core.Invalid, text.AcceptTold, platform.ServedBy)
+		return core.Errorf(core.Invalid, text.AcceptUnsupported, platform.ServedBy)
 	}
 	set := func(a *relay.Access) error {
 		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
-		a.BaseURLs = merged(a.BaseURLs, addresses)
-		a.Secrets = merged(a.Secrets, secrets)
+		a.BaseURLs = merge(a.BaseURLs, addresses)
+		a.Secrets = merge(a.Secrets, secrets)
 		return nil
 	}
 	return p.Platforms.SetPlatform(ctx, v.Business.ID, platform,
@@ -217,8 +217,8 @@ func (p Pages) addresses(c *fiber.Ctx, platform core.Platform, about console.Plu
 	return addresses, nil
 }
 
-// merged is what was set with what is set now; "" takes away.
-func merged(before, now map[string]string) map[string]string {
+// merge is what was set with what is set now; "" takes away.
+func merge(before, now map[string]string) map[string]string {
 	after := map[string]string{}
 	for name, value := range before {
 		after[name] = value

@@ -39,8 +39,8 @@ type CallbackKeys interface {
 
 // Monitoring reads and changes how a business is watched.
 type Monitoring interface {
-	Watching(ctx context.Context, business core.BusinessID) (console.Watching, error)
-	SetWatching(ctx context.Context, business core.BusinessID, set func(*console.Watching) error,
+	MonitoringRules(ctx context.Context, business core.BusinessID) (console.MonitoringRules, error)
+	SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
 		change access.Change) error
 }
 
@@ -70,21 +70,21 @@ func (p Pages) Page() shell.Page {
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
 			shell.Post(path+"platforms/", access.Support, p.Add),
-			shell.Post(path+"watching/", access.Support, p.Watch),
+			shell.Post(path+"watching/", access.Support, p.SetMonitoring),
 			shell.Post(path+"listing/", access.Support, p.ListStores),
 			shell.Post(path+"alias/", access.Support, p.AddAlias),
 			shell.Post(path+"alias/sent/", access.Support, p.SendAlias),
 			shell.Post(path+"alias/remove/", access.Support, p.RemoveAlias),
 			shell.Get(path+"platform/", access.Viewer, p.One),
 			shell.Post(path+"platform/", access.Support, p.Save),
-			shell.Post(path+"callback/", access.Support, p.Callback),
-			shell.Post(path+"callback/drop/", access.Support, p.DropCallbacks),
+			shell.Post(path+"callback/", access.Support, p.CreateCallbackKey),
+			shell.Post(path+"callback/drop/", access.Support, p.DropCallbackKeys),
 		},
 		Done: map[string]string{"stored": text.Stored}}
 }
 
-// here is the address of a platform's page; a name can be anything.
-func here(v *shell.PageContext, platform string) string {
+// platformLink is the address of a platform's page; a name can be anything.
+func platformLink(v *shell.PageContext, platform string) string {
 	return v.Link("settings/platform/?name=" + url.QueryEscape(platform))
 }
 
@@ -104,14 +104,14 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		keys[i] = one.Name
 		served := ui.T(text.Own)
 		if one.ServedBy != core.ServedByMerchant {
-			served = ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
+			served = ui.LinkCell(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: one.Name, Href: here(v, one.Name), Note: aliasNote(one)}, served,
-				ui.Coded(string(one.Settings)), ui.T(some(len(one.Addresses))),
-				ui.T(some(len(one.Secrets))), ui.T(some(len(one.Keys)))}})
+			ui.Row{Cells: []ui.Cell{{Text: one.Name, Href: platformLink(v, one.Name), Note: aliasNote(one)}, served,
+				ui.CodeCell(string(one.Settings)), ui.T(countOrBlank(len(one.Addresses))),
+				ui.T(countOrBlank(len(one.Secrets))), ui.T(countOrBlank(len(one.Keys)))}})
 	}
-	watched, err := p.Monitoring.Watching(c.UserContext(), v.Business.ID)
+	watched, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
@@ -120,29 +120,29 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	head := shell.Head{Title: text.Settings, Note: text.SettingsNote,
-		Above: []templ.Component{ui.FactsOf(append(watchFacts(watched), ListingFact(listing)))}}
+		Above: []templ.Component{ui.FactsOf(append(monitoringFacts(watched), ListingFact(listing)))}}
 	if v.MayAct() {
-		served, err := p.servers(c.UserContext())
+		served, err := p.serverOptions(c.UserContext())
 		if err != nil {
 			return err
 		}
-		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), Ask: text.Why,
+		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), ReasonLabel: text.Why,
 			Fields: []ui.Filter{
 				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
-			watchButton(v, watched), listingButton(v, listing)}
+			monitoringButton(v, watched), listingButton(v, listing)}
 	}
-	return v.Listed(c, head, list, "after", keys)
+	return v.ShowList(c, head, list, "after", keys)
 }
 
-func some(n int) string {
+func countOrBlank(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprint(n)
 }
 
-// servers are what can serve a platform.
-func (p Pages) servers(ctx context.Context) ([]ui.Option, error) {
+// serverOptions are what can serve a platform.
+func (p Pages) serverOptions(ctx context.Context) ([]ui.Option, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
 	options := []ui.Option{{Value: core.ServedByMerchant, Label: text.ServedOwn}}
 	for _, plugin := range plugins {
@@ -151,8 +151,8 @@ func (p Pages) servers(ctx context.Context) ([]ui.Option, error) {
 	return options, err
 }
 
-// about is what a plugin says of itself; of own platforms it is empty.
-func (p Pages) about(ctx context.Context, id string) (about console.PluginAbout, err error) {
+// pluginAbout is what a plugin says of itself; of own platforms it is empty.
+func (p Pages) pluginAbout(ctx context.Context, id string) (about console.PluginAbout, err error) {
 	if id == core.ServedByMerchant {
 		return about, nil
 	}
@@ -173,17 +173,17 @@ func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 	platform := core.Platform{Name: strings.TrimSpace(shell.Field(c, "name")), ServedBy: shell.Field(c, "served_by")}
 	platform.Name = strings.Clone(platform.Name)
 	if platform.Name == "" || len(platform.Name) > 255 || strings.ContainsRune(platform.Name, 0) {
-		return v.Again(c, core.Errorf(core.Invalid, text.PlatformNameWrong), v.Link("settings/"), p.List)
+		return v.Redisplay(c, core.Errorf(core.Invalid, text.PlatformNameWrong), v.Link("settings/"), p.List)
 	}
-	_, err := p.about(c.UserContext(), platform.ServedBy)
+	_, err := p.pluginAbout(c.UserContext(), platform.ServedBy)
 	if err == nil {
 		err = p.Platforms.SetPlatform(c.UserContext(), v.Business.ID, platform,
 			relay.AccessUpdate{Set: func(*relay.Access) error { return nil }}, v.Change(c, "platform.create"))
 	}
 	if err != nil {
-		return v.Again(c, err, v.Link("settings/"), p.List)
+		return v.Redisplay(c, err, v.Link("settings/"), p.List)
 	}
-	return c.Redirect(here(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
+	return c.Redirect(platformLink(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
 }
 
 func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (console.PlatformSettings, error) {
@@ -209,18 +209,18 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 	if err != nil {
 		return err
 	}
-	about, err := p.about(c.UserContext(), one.ServedBy)
+	about, err := p.pluginAbout(c.UserContext(), one.ServedBy)
 	if core.CodeOf(err) == core.Invalid { // a plugin that no hub knows any more
 		err = nil
 	}
 	if err != nil {
 		return err
 	}
-	served, err := p.servers(c.UserContext())
+	served, err := p.serverOptions(c.UserContext())
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
+	head := shell.Head{Title: one.Name, Note: servedByNote(one), Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
 	if wrong := pluginhost.SettingsProblems(about.Schema, one.Settings); len(wrong) > 0 {
 		head.Causes = append(head.Causes,
 			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
@@ -231,56 +231,56 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 	if v.MayAct() && one.ServedBy != core.ServedByMerchant {
 		hidden := []ui.Option{{Label: "name", Value: one.Name}}
 		head.Buttons = append(head.Buttons, ui.Button{Label: text.MakeCallbackKey,
-			Action: v.Link("settings/callback/"), Hidden: hidden, Ask: text.Why, Say: text.MakeCallbackKeySay})
+			Action: v.Link("settings/callback/"), Hidden: hidden, ReasonLabel: text.Why, Help: text.MakeCallbackKeySay})
 		if len(one.Keys) > 1 {
 			head.Buttons = append(head.Buttons,
 				ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden,
-					Ask: text.Why,
-					Say: fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
+					ReasonLabel: text.Why,
+					Help:        fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
 		}
 	}
-	return v.Show(c, head, platformPage(filled(formOf(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
+	return v.Show(c, head, platformPage(filled(newFormView(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
 }
 
-func note(one console.PlatformSettings) string {
+func servedByNote(one console.PlatformSettings) string {
 	if one.ServedBy == core.ServedByMerchant {
 		return text.ServedOwn
 	}
 	return text.ServedBy + " " + one.ServedBy
 }
 
-// recording stores callback keys together with the change that the audit trail tells.
-type recording struct {
+// auditedKeys stores callback keys together with the change that the audit trail tells.
+type auditedKeys struct {
 	relay.CallerKeys
 	keys   CallbackKeys
 	change access.Change
 }
 
 // CreateCallerKey stores a key (relay.CallerRecords).
-func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
+func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
 	return r.keys.AddCallbackKey(ctx, business, platform, hash, r.change)
 }
 
-// Callback makes a key by which a platform calls the hub, and shows it, this once.
-func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
+// CreateCallbackKey makes a key by which a platform calls the hub, and shows it, this once.
+func (p Pages) CreateCallbackKey(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
-	callers := relay.Callers{Keys: recording{keys: p.Keys, change: v.Change(c, "callback.create")},
+	callers := relay.Callers{Keys: auditedKeys{keys: p.Keys, change: v.Change(c, "callback.create")},
 		Clock: p.Clock}
 	key, err := callers.CreateKey(c.UserContext(), v.Business.ID, name)
 	if err != nil {
 		return err
 	}
-	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name, Up: ui.Link{Href: here(v, name), Label: name},
+	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name, Parent: ui.Link{Href: platformLink(v, name), Label: name},
 		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewCallbackKeyText}}},
 		ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
 }
 
-// DropCallbacks makes all keys of a platform useless but the newest.
-func (p Pages) DropCallbacks(c *fiber.Ctx, v *shell.PageContext) error {
+// DropCallbackKeys makes all keys of a platform useless but the newest.
+func (p Pages) DropCallbackKeys(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
 	if err := p.Keys.DropCallbackKeys(c.UserContext(), v.Business.ID, name,
 		v.Change(c, "callback.revoke")); err != nil {
 		return err
 	}
-	return c.Redirect(here(v, name)+"&done=stored", fiber.StatusSeeOther)
+	return c.Redirect(platformLink(v, name)+"&done=stored", fiber.StatusSeeOther)
 }

@@ -34,8 +34,8 @@ func listingWords(listing store.DefaultListing) string {
 
 // listingButton changes it.
 func listingButton(v *shell.PageContext, listing store.DefaultListing) ui.Button {
-	return ui.Button{Label: text.ListStoresAct, Action: v.Link("settings/listing/"), Ask: text.Why,
-		Say: text.ListStoresSay, Hidden: []ui.Option{{Label: "from", Value: string(listing)}}, Fields: []ui.Filter{
+	return ui.Button{Label: text.ListStoresAct, Action: v.Link("settings/listing/"), ReasonLabel: text.Why,
+		Help: text.ListStoresSay, Hidden: []ui.Option{{Label: "from", Value: string(listing)}}, Fields: []ui.Filter{
 			{Name: "listing", Label: text.ListStores, Value: string(listing),
 				Options: []ui.Option{{Value: string(store.ListNone), Label: text.ListStoresNone},
 					{Value: string(store.ListAll), Label: text.ListStoresAll}}}}}
@@ -49,7 +49,7 @@ func (p Pages) ListStores(c *fiber.Ctx, v *shell.PageContext) error {
 			listing, v.Change(c, "business.list_stores"))
 	}
 	if err != nil {
-		return v.Again(c, err, v.Link("settings/"), p.List)
+		return v.Redisplay(c, err, v.Link("settings/"), p.List)
 	}
-	return shell.Then(c, v.Link("settings/"), "stored")
+	return shell.RedirectDone(c, v.Link("settings/"), "stored")
 }

@@ -10,8 +10,8 @@ import (
 
 // The names of cookies.
 const (
-	sessionCookie = "servery"
-	begunCookie   = "servery-begun"
+	sessionCookie  = "servery"
+	providerCookie = "servery-begun"
 )
 
 func secure(c *fiber.Ctx) bool { return c.Secure() || c.Protocol() == "https" }
@@ -49,8 +49,10 @@ func SetSession(c *fiber.Ctx, token string) {
 // SessionOf is the session that the browser shows.
 func SessionOf(c *fiber.Ctx) string { return cookieOf(c, sessionCookie) }
 
-// SetBegun has the browser keep what it began to sign in with; "" takes it away.
-func SetBegun(c *fiber.Ctx, value string, life time.Duration) { setCookie(c, begunCookie, value, life) }
+// SetProviderState has the browser keep what it began to sign in with; "" takes it away.
+func SetProviderState(c *fiber.Ctx, value string, life time.Duration) {
+	setCookie(c, providerCookie, value, life)
+}
 
-// Begun is what the browser began to sign in with.
-func Begun(c *fiber.Ctx) string { return cookieOf(c, begunCookie) }
+// ProviderState is what the browser began to sign in with.
+func ProviderState(c *fiber.Ctx) string { return cookieOf(c, providerCookie) }

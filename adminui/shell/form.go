@@ -10,15 +10,15 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// forms is what the console takes in one form.
-func forms(class limit.Class) body.Limit {
+// formLimit is what the console takes in one form.
+func formLimit(class limit.Class) body.Limit {
 	return body.Limit{Bytes: 64 << 10, Class: class, Cost: body.Cost{Byte: 64}}
 }
 
 const localForm = "form"
 
-// form reads the form of a page that is open to everybody, before the handler.
-func (s *Shell) form(handle fiber.Handler) fiber.Handler {
+// publicForm reads the form of a page that is open to everybody, before the handler.
+func (s *Shell) publicForm(handle fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if err := s.withForm(c, limit.Anonymous, func() error { return handle(c) }); err != nil {
 			return s.fail(c, nil, err)
@@ -31,7 +31,7 @@ func (s *Shell) form(handle fiber.Handler) fiber.Handler {
 func (s *Shell) withForm(c *fiber.Ctx, class limit.Class, then func() error) error {
 	share := s.Memory.NewReservation(class)
 	defer share.Release()
-	fields, err := body.Form(c.UserContext(), c.Context(), forms(class), &share)
+	fields, err := body.Form(c.UserContext(), c.Context(), formLimit(class), &share)
 	if err != nil {
 		return err
 	}

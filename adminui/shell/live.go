@@ -21,10 +21,10 @@ import (
 type ChangeToken func(ctx context.Context, business core.BusinessID) (string, error)
 
 const (
-	liveEvery     = 2 * time.Second  // how often changes are looked for
-	liveBeat      = 20 * time.Second // how often a quiet stream shows that it lives
-	liveLife      = 15 * time.Minute // after which the browser connects, and shows its session, anew
-	sessionsEvery = 10 * time.Second // how often the sessions of streams are checked
+	pollInterval         = 2 * time.Second  // how often changes are looked for
+	heartbeatInterval    = 20 * time.Second // how often a quiet stream shows that it lives
+	maxStreamAge         = 15 * time.Minute // after which the browser connects, and shows its session, anew
+	sessionCheckInterval = 10 * time.Second // how often the sessions of streams are checked
 )
 
 // Limits of streams: in all, and so that one user or one browser cannot take them from others.
@@ -34,13 +34,13 @@ const (
 	maxSessionStreams = 20
 )
 
-// Visitors finds the users of those sessions that have not ended, by their tokens.
-type Visitors func(ctx context.Context, tokens []string) (map[string]access.User, error)
+// UsersBySession finds the users of those sessions that have not ended, by their tokens.
+type UsersBySession func(ctx context.Context, tokens []string) (map[string]access.User, error)
 
 // watcher is a stream: a page of a session that follows a business.
 type watcher struct {
 	business core.BusinessID
-	number   int64 // in the order in which streams began
+	sequence int64 // in the order in which streams began
 	user     int64
 	session  string        // its token
 	changed  chan struct{} // of one element: the business has changed since the page last looked
@@ -50,26 +50,26 @@ type watcher struct {
 // Live notifies pages that their business has changed. One goroutine looks at the
 // businesses that somebody watches, however many watch.
 type Live struct {
-	ChangeToken ChangeToken
-	Visitors    Visitors
-	Log         *slog.Logger
-	mu          sync.Mutex
-	watchers    map[*watcher]bool
-	began       int64 // streams
-	seen        map[core.BusinessID]string
-	over        chan struct{}
-	end         sync.Once
+	ChangeToken    ChangeToken
+	UsersBySession UsersBySession
+	Log            *slog.Logger
+	mu             sync.Mutex
+	watchers       map[*watcher]bool
+	started        int64 // streams
+	tokens         map[core.BusinessID]string
+	stopped        chan struct{}
+	stopOnce       sync.Once
 }
 
 // NewLive makes one; Run has to run for pages to be notified.
-func NewLive(token ChangeToken, visitors Visitors, log *slog.Logger) *Live {
-	return &Live{ChangeToken: token, Visitors: visitors, Log: log,
-		watchers: map[*watcher]bool{}, seen: map[core.BusinessID]string{}, over: make(chan struct{})}
+func NewLive(token ChangeToken, visitors UsersBySession, log *slog.Logger) *Live {
+	return &Live{ChangeToken: token, UsersBySession: visitors, Log: log,
+		watchers: map[*watcher]bool{}, tokens: map[core.BusinessID]string{}, stopped: make(chan struct{})}
 }
 
 // Run looks for changes, and for sessions that are over, until the context ends.
 func (l *Live) Run(ctx context.Context) {
-	tick, sessions := time.NewTicker(liveEvery), time.NewTicker(sessionsEvery)
+	tick, sessions := time.NewTicker(pollInterval), time.NewTicker(sessionCheckInterval)
 	defer tick.Stop()
 	defer sessions.Stop()
 	for {
@@ -77,10 +77,10 @@ func (l *Live) Run(ctx context.Context) {
 		case <-ctx.Done():
 			l.Stop()
 			return
-		case <-l.over:
+		case <-l.stopped:
 			return
 		case <-tick.C:
-			l.look(ctx)
+			l.poll(ctx)
 		case <-sessions.C:
 			l.checkSessions(ctx)
 		}
@@ -88,11 +88,11 @@ func (l *Live) Run(ctx context.Context) {
 }
 
 // Stop ends all streams, so that a server which is to stop need not wait for them.
-func (l *Live) Stop() { l.end.Do(func() { close(l.over) }) }
+func (l *Live) Stop() { l.stopOnce.Do(func() { close(l.stopped) }) }
 
-// look asks for the change token of each watched business, and notifies those who watch
+// poll asks for the change token of each watched business, and notifies those who watch
 // one that differs.
-func (l *Live) look(ctx context.Context) {
+func (l *Live) poll(ctx context.Context) {
 	l.mu.Lock()
 	businesses := map[core.BusinessID]bool{}
 	for w := range l.watchers {
@@ -100,7 +100,7 @@ func (l *Live) look(ctx context.Context) {
 	}
 	l.mu.Unlock()
 	for business := range businesses {
-		asking, cancel := context.WithTimeout(ctx, liveEvery)
+		asking, cancel := context.WithTimeout(ctx, pollInterval)
 		token, err := l.ChangeToken(asking, business)
 		cancel()
 		if err != nil {
@@ -116,8 +116,8 @@ func (l *Live) look(ctx context.Context) {
 func (l *Live) notify(business core.BusinessID, token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, known := l.seen[business]
-	l.seen[business] = token
+	before, known := l.tokens[business]
+	l.tokens[business] = token
 	if !known || before == token {
 		return
 	}
@@ -145,9 +145,9 @@ func (l *Live) checkSessions(ctx context.Context) {
 	if len(tokens) == 0 {
 		return
 	}
-	asking, cancel := context.WithTimeout(ctx, liveEvery)
+	asking, cancel := context.WithTimeout(ctx, pollInterval)
 	defer cancel()
-	users, err := l.Visitors(asking, slices.Collect(maps.Keys(tokens)))
+	users, err := l.UsersBySession(asking, slices.Collect(maps.Keys(tokens)))
 	if err != nil {
 		if ctx.Err() == nil {
 			l.Log.Warn("checking the sessions of live streams failed", "error", err)
@@ -194,8 +194,8 @@ func (l *Live) watch(business core.BusinessID, user int64, session string) *watc
 	if len(l.watchers) >= maxStreams {
 		return nil
 	}
-	l.began++
-	w := &watcher{business: business, number: l.began, user: user, session: session,
+	l.started++
+	w := &watcher{business: business, sequence: l.started, user: user, session: session,
 		changed: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.watchers[w] = true
 	return w
@@ -209,7 +209,7 @@ func (l *Live) limitStreams(most int, of func(*watcher) bool) {
 			continue
 		}
 		count++
-		if oldest == nil || w.number < oldest.number {
+		if oldest == nil || w.sequence < oldest.sequence {
 			oldest = w
 		}
 	}
@@ -219,11 +219,11 @@ func (l *Live) limitStreams(most int, of func(*watcher) bool) {
 	}
 }
 
-// learn asks for the change token of a business that nobody watched before: what changes from
+// fetchToken asks for the change token of a business that nobody watched before: what changes from
 // now on is noticed at the next look. Where that fails, that look learns it.
-func (l *Live) learn(ctx context.Context, business core.BusinessID) {
+func (l *Live) fetchToken(ctx context.Context, business core.BusinessID) {
 	l.mu.Lock()
-	_, known := l.seen[business]
+	_, known := l.tokens[business]
 	l.mu.Unlock()
 	if known {
 		return
@@ -233,7 +233,7 @@ func (l *Live) learn(ctx context.Context, business core.BusinessID) {
 	}
 }
 
-func (l *Live) leave(w *watcher) {
+func (l *Live) unwatch(w *watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remove(w)
@@ -247,7 +247,7 @@ func (l *Live) remove(w *watcher) {
 			return
 		}
 	}
-	delete(l.seen, w.business)
+	delete(l.tokens, w.business)
 }
 
 // Stream answers with server-sent events: one named changed whenever the
@@ -257,14 +257,14 @@ func (l *Live) Stream(c *fiber.Ctx, v *PageContext) error {
 	if watcher == nil {
 		return core.Errorf(core.Unavailable, text.TooManySessions)
 	}
-	l.learn(c.UserContext(), v.Business.ID)
+	l.fetchToken(c.UserContext(), v.Business.ID)
 	c.Set(fiber.HeaderContentType, "text/event-stream")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Set("X-Accel-Buffering", "no")
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer l.leave(watcher)
-		beat, life := time.NewTicker(liveBeat), time.NewTimer(liveLife)
+		defer l.unwatch(watcher)
+		beat, life := time.NewTicker(heartbeatInterval), time.NewTimer(maxStreamAge)
 		defer beat.Stop()
 		defer life.Stop()
 		message := ": welcome\n\n"
@@ -273,7 +273,7 @@ func (l *Live) Stream(c *fiber.Ctx, v *PageContext) error {
 				return
 			}
 			select {
-			case <-l.over:
+			case <-l.stopped:
 				return
 			case <-watcher.ended:
 				return

@@ -39,8 +39,8 @@ func TestStreamsPerUserAreLimited(t *testing.T) {
 	require.Equal(t, maxUserStreams, live.Streams())
 	other := live.watch(1, 8, "other")
 	require.NotNil(t, other)
-	live.leave(other)
-	live.leave(first) // as its goroutine does, once it is over
+	live.unwatch(other)
+	live.unwatch(first) // as its goroutine does, once it is over
 	require.Equal(t, maxUserStreams, live.Streams())
 }
 
@@ -50,7 +50,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	live.End("mine")
 	require.True(t, ended(mine))
 	require.False(t, ended(others))
-	live.leave(mine) // as its goroutine does, once it is over
+	live.unwatch(mine) // as its goroutine does, once it is over
 	require.Equal(t, 1, live.Streams())
 }
 

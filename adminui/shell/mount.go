@@ -16,7 +16,7 @@ func (s *Shell) Mount(router fiber.Router) {
 	for _, page := range s.Pages {
 		for _, r := range page.Public {
 			if r.Method != fiber.MethodGet {
-				r.Handle = s.form(r.Handle)
+				r.Handle = s.publicForm(r.Handle)
 			}
 			router.Add(r.Method, r.Path, r.Handle)
 		}
@@ -29,25 +29,25 @@ func (s *Shell) Mount(router fiber.Router) {
 			s.mount(router, r, shown)
 		}
 	}
-	router.Get(Root+"*", s.show(access.Viewer, func(*fiber.Ctx, *PageContext) error {
+	router.Get(Root+"*", s.guardPage(access.Viewer, func(*fiber.Ctx, *PageContext) error {
 		return core.Errorf(core.NotFound, "there is no such page")
 	}))
 }
 
 func (s *Shell) mount(router fiber.Router, r Route, shown map[string]bool) {
 	if r.Method == fiber.MethodGet {
-		router.Get(r.Path, s.show(r.Role, r.Handle))
+		router.Get(r.Path, s.guardPage(r.Role, r.Handle))
 		return
 	}
-	router.Add(r.Method, r.Path, s.write(r.Role, r.Handle))
+	router.Add(r.Method, r.Path, s.guardForm(r.Role, r.Handle))
 	if !shown[r.Path] {
-		router.Get(r.Path, s.show(access.Viewer, toPage(r.Path, shown)))
+		router.Get(r.Path, s.guardPage(access.Viewer, redirectToPage(r.Path, shown)))
 	}
 }
 
-// toPage goes from the address of a form, where somebody comes back to after signing in
+// redirectToPage goes from the address of a form, where somebody comes back to after signing in
 // or by a reload, to the page that it is on: the nearest above.
-func toPage(form string, shown map[string]bool) Handler {
+func redirectToPage(form string, shown map[string]bool) Handler {
 	levels := 0
 	for ; !shown[form]; levels++ {
 		form = path.Dir(strings.TrimSuffix(form, "/")) + "/"

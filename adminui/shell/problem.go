@@ -49,9 +49,9 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 	if core.IsDatabaseUnavailable(err) {
 		s.Log.Error("console page failed without database", "request", id, "path", c.Path(), "error",
 			err)
-		words := text.Away
+		words := text.Unavailable
 		if c.Method() != http.MethodGet {
-			words = text.AwayMeanwhile
+			words = text.UnavailableDuringAction
 		}
 		return http.StatusServiceUnavailable, words
 	}

@@ -57,18 +57,18 @@ type Shell struct {
 
 // PageContext is a request of a signed-in user.
 type PageContext struct {
-	User     access.User
-	Business core.Business // of a page of a business; else zero
-	Zone     *time.Location
-	Now      time.Time
-	Theme    string // light, dark, or "" as the system
-	Path     string
-	Query    url.Values
-	Done     string // what has just been done, in words
-	refused  error  // why the form that was sent is refused, on its page that is shown again
-	session  string
-	shell    *Shell
-	switcher []core.Business
+	User      access.User
+	Business  core.Business // of a page of a business; else zero
+	Zone      *time.Location
+	Now       time.Time
+	Theme     string // light, dark, or "" as the system
+	Path      string
+	Query     url.Values
+	Done      string // what has just been done, in words
+	formError error  // why the form that was sent is refused, on its page that is shown again
+	session   string
+	shell     *Shell
+	switcher  []core.Business
 }
 
 // Token proves, in a form, that the form is ours.
@@ -117,16 +117,16 @@ func (v *PageContext) Change(c *fiber.Ctx, action string) access.Change {
 // Handler answers a request of a signed-in user.
 type Handler func(c *fiber.Ctx, v *PageContext) error
 
-// show guards a page that shows something: the visitor is signed in, has at
+// guardPage guards a page that shows something: the visitor is signed in, has at
 // least the role, and may see the business that the address names.
-func (s *Shell) show(least access.Role, handle Handler) fiber.Handler {
+func (s *Shell) guardPage(least access.Role, handle Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		v, err := s.pageContext(c)
 		if core.CodeOf(err) == core.Unauthenticated {
-			return s.toSignIn(c)
+			return s.redirectToSignIn(c)
 		}
 		if err == nil {
-			err = s.mayEnter(c, v, least)
+			err = s.authorize(c, v, least)
 		}
 		if err == nil {
 			err = handle(c, v)
@@ -138,18 +138,18 @@ func (s *Shell) show(least access.Role, handle Handler) fiber.Handler {
 	}
 }
 
-// write guards what changes something: as show, and the request was made by a
+// guardForm guards what changes something: as show, and the request was made by a
 // form of ours in the visitor's own session; what a viewer may not do has a reason.
-func (s *Shell) write(least access.Role, handle Handler) fiber.Handler {
-	return s.show(access.Viewer, func(c *fiber.Ctx, v *PageContext) error {
-		if err := FromOurPage(c); err != nil {
+func (s *Shell) guardForm(least access.Role, handle Handler) fiber.Handler {
+	return s.guardPage(access.Viewer, func(c *fiber.Ctx, v *PageContext) error {
+		if err := CheckSameOrigin(c); err != nil {
 			return err
 		}
 		return s.withForm(c, limit.Small, func() error {
 			if !access.ValidFormToken(v.session, Field(c, "token")) {
 				return core.Errorf(core.Forbidden, text.FormOld)
 			}
-			if err := s.mayEnter(c, v, least); err != nil {
+			if err := s.authorize(c, v, least); err != nil {
 				return err
 			}
 			if least != access.Viewer && strings.TrimSpace(Field(c, "why")) == "" {
@@ -160,9 +160,9 @@ func (s *Shell) write(least access.Role, handle Handler) fiber.Handler {
 	})
 }
 
-// FromOurPage refuses a form that another site sent: by Sec-Fetch-Site, which
+// CheckSameOrigin refuses a form that another site sent: by Sec-Fetch-Site, which
 // browsers set and pages cannot, or by Origin where that is missing.
-func FromOurPage(c *fiber.Ctx) error {
+func CheckSameOrigin(c *fiber.Ctx) error {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		if site == "same-origin" {
 			return nil
@@ -197,7 +197,7 @@ func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 // switcherShown is how many businesses the switcher lists; that there are more it says.
 const switcherShown = 30
 
-func (s *Shell) mayEnter(c *fiber.Ctx, v *PageContext, least access.Role) error {
+func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error {
 	if v.switcher == nil {
 		var err error
 		if v.switcher, err = s.Businesses.Businesses(c.UserContext(), v.Visible(), switcherShown+1); err != nil {
@@ -227,31 +227,31 @@ func (s *Shell) mayEnter(c *fiber.Ctx, v *PageContext, least access.Role) error 
 	return nil
 }
 
-// toSignIn sends a visitor to the sign-in page and back here afterwards; from a form
+// redirectToSignIn sends a visitor to the sign-in page and back here afterwards; from a form
 // back to its page, and with the word that nothing was done. A part of a page cannot
 // show that: the whole page is loaded again.
-func (s *Shell) toSignIn(c *fiber.Ctx) error {
+func (s *Shell) redirectToSignIn(c *fiber.Ctx) error {
 	if c.Get("HX-Request") != "" {
 		c.Set("HX-Refresh", "true")
 		return c.SendStatus(http.StatusNoContent)
 	}
 	query := url.Values{"next": {string(c.Request().URI().RequestURI())}}
 	if c.Method() != http.MethodGet {
-		query = url.Values{"next": {cameFrom(c)}, "lost": {"1"}}
+		query = url.Values{"next": {refererPath(c)}, "lost": {"1"}}
 	}
 	return c.Redirect(SignInPath+"?"+query.Encode(), http.StatusSeeOther)
 }
 
-// Then answers a write: the browser loads the address, which says what was done.
-func Then(c *fiber.Ctx, address, done string) error {
+// RedirectDone answers a write: the browser loads the address, which says what was done.
+func RedirectDone(c *fiber.Ctx, address, done string) error {
 	if done != "" {
 		address += "?done=" + done
 	}
 	return c.Redirect(address, http.StatusSeeOther)
 }
 
-// Everybody are the ids of the businesses that the user may see, at most limit.
-func (v *PageContext) Everybody(ctx context.Context, limit int) ([]core.Business, []core.BusinessID, error) {
+// VisibleBusinesses are the ids of the businesses that the user may see, at most limit.
+func (v *PageContext) VisibleBusinesses(ctx context.Context, limit int) ([]core.Business, []core.BusinessID, error) {
 	list, err := v.shell.Businesses.Businesses(ctx, v.Visible(), limit)
 	ids := make([]core.BusinessID, len(list))
 	for i, business := range list {

@@ -36,7 +36,7 @@ func (p Pages) Page() shell.Page {
 		},
 		Public: []shell.PublicRoute{
 			{Method: fiber.MethodGet, Path: shell.SignInPath, Handle: p.SignIn},
-			{Method: fiber.MethodPost, Path: shell.SignInPath, Handle: p.Enter},
+			{Method: fiber.MethodPost, Path: shell.SignInPath, Handle: p.SubmitSignIn},
 			{Method: fiber.MethodGet, Path: shell.WelcomePath, Handle: p.Welcome},
 			{Method: fiber.MethodPost, Path: shell.WelcomePath, Handle: p.UseLink},
 		},
@@ -55,12 +55,12 @@ type publicView struct {
 	email, next    string
 	link           string
 	provider       string // where people sign in by the identity provider; "": there is none
-	has            bool   // a password already
+	hasPassword    bool   // a password already
 }
 
 // publicView is the sign-in page as this request asks for it.
 func (p Pages) publicView(c *fiber.Ctx, problem string) publicView {
-	v := publicView{theme: shell.ThemeOf(c), problem: problem, next: shell.Inside(c.Query("next"))}
+	v := publicView{theme: shell.ThemeOf(c), problem: problem, next: shell.LocalPath(c.Query("next"))}
 	if p.Provider != nil {
 		v.provider = shell.ProviderPath + "?next=" + url.QueryEscape(v.next)
 	}
@@ -76,14 +76,14 @@ func (p Pages) SignIn(c *fiber.Ctx) error {
 	return ui.Write(c, http.StatusOK, signInPage(p.publicView(c, problem)))
 }
 
-// Enter checks a password and starts a session.
-func (p Pages) Enter(c *fiber.Ctx) error {
+// SubmitSignIn checks a password and starts a session.
+func (p Pages) SubmitSignIn(c *fiber.Ctx) error {
 	v := p.publicView(c, "")
-	v.email, v.next = shell.Field(c, "email"), shell.Inside(shell.Field(c, "next"))
-	err := shell.FromOurPage(c)
+	v.email, v.next = shell.Field(c, "email"), shell.LocalPath(shell.Field(c, "next"))
+	err := shell.CheckSameOrigin(c)
 	if err == nil {
 		var token string
-		token, err = p.Accounts.SignIn(c.UserContext(), v.email, shell.Field(c, "password"), addressOf(c, p.Proxies),
+		token, err = p.Accounts.SignIn(c.UserContext(), v.email, shell.Field(c, "password"), clientIP(c, p.Proxies),
 			shell.SessionOf(c))
 		if err == nil {
 			shell.SetSession(c, token)
@@ -111,14 +111,14 @@ func (p Pages) welcome(c *fiber.Ctx, link string, problem error) error {
 				noLinkPage(v, text.LinkOver, ui.Link{Href: shell.SignInPath, Label: text.SignIn}))
 		}
 		return ui.Write(c, status,
-			noLinkPage(v, shell.TitleOf(status),
+			noLinkPage(v, shell.ErrorTitle(status),
 				ui.Link{Href: shell.WelcomePath + "?link=" + url.QueryEscape(link), Label: text.TryAgain}))
 	}
 	status := http.StatusOK
 	if problem != nil {
 		status, v.problem = p.Problem(c, problem)
 	}
-	v.email, v.has = user.Email, user.Password != ""
+	v.email, v.hasPassword = user.Email, user.Password != ""
 	return ui.Write(c, status, welcomePage(v))
 }
 
@@ -128,7 +128,7 @@ func (p Pages) UseLink(c *fiber.Ctx) error {
 	if shell.Field(c, "keep") != "" {
 		password = ""
 	}
-	err := shell.FromOurPage(c)
+	err := shell.CheckSameOrigin(c)
 	if err == nil {
 		var token string
 		if token, err = p.Accounts.UseLink(c.UserContext(), link, password, shell.SessionOf(c)); err == nil {
@@ -159,16 +159,16 @@ func (p Pages) ChangePassword(c *fiber.Ctx, v *shell.PageContext) error {
 	err := p.Accounts.ChangePassword(c.UserContext(), v.User, shell.Field(c, "present"), shell.Field(c, "password"),
 		v.Session())
 	if code := core.CodeOf(err); code == core.Invalid || code == core.Throttled {
-		return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, v.Refused(c, err)))
+		return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, v.ErrorMessage(c, err)))
 	}
 	if err != nil {
 		return err
 	}
-	return shell.Then(c, shell.AccountPath, "password")
+	return shell.RedirectDone(c, shell.AccountPath, "password")
 }
 
 func (v publicView) greeting() string {
-	if v.has {
+	if v.hasPassword {
 		return fmt.Sprintf(text.WelcomeBack, v.email)
 	}
 	return fmt.Sprintf(text.WelcomeText, v.email)

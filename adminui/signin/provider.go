@@ -23,11 +23,11 @@ type Provider interface {
 	Verify(ctx context.Context, secret, back, state, code string) (email string, err error)
 }
 
-// begunLife is how long a person may take at the provider.
-const begunLife = 10 * time.Minute
+// providerTimeout is how long a person may take at the provider.
+const providerTimeout = 10 * time.Minute
 
-// back is where the provider sends people back to.
-func (p Pages) back(c *fiber.Ctx) string {
+// callbackURL is where the provider sends people back to.
+func (p Pages) callbackURL(c *fiber.Ctx) string {
 	base := p.BaseURL
 	if base == "" {
 		base = c.BaseURL()
@@ -39,40 +39,40 @@ func (p Pages) back(c *fiber.Ctx) string {
 // the way back to this browser, and the page to go on to.
 func (p Pages) ToProvider(c *fiber.Ctx) error {
 	secret := core.NewToken()
-	address, err := p.Provider.SignInURL(c.UserContext(), secret, p.back(c))
+	address, err := p.Provider.SignInURL(c.UserContext(), secret, p.callbackURL(c))
 	if err != nil {
-		return p.refused(c, err)
+		return p.showProblem(c, err)
 	}
-	shell.SetBegun(c, secret+"."+base64.RawURLEncoding.EncodeToString([]byte(shell.Inside(c.Query("next")))), begunLife)
+	shell.SetProviderState(c, secret+"."+base64.RawURLEncoding.EncodeToString([]byte(shell.LocalPath(c.Query("next")))), providerTimeout)
 	return c.Redirect(address, http.StatusSeeOther)
 }
 
 // FromProvider starts the session of whom the provider vouches for.
 func (p Pages) FromProvider(c *fiber.Ctx) error {
-	secret, encoded, _ := strings.Cut(shell.Begun(c), ".")
-	shell.SetBegun(c, "", 0)
+	secret, encoded, _ := strings.Cut(shell.ProviderState(c), ".")
+	shell.SetProviderState(c, "", 0)
 	if told := strings.Clone(c.Query("error")); told != "" {
-		return p.refused(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRefused, told)))
+		return p.showProblem(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRejected, told)))
 	}
-	email, err := p.Provider.Verify(c.UserContext(), secret, p.back(c), strings.Clone(c.Query("state")),
+	email, err := p.Provider.Verify(c.UserContext(), secret, p.callbackURL(c), strings.Clone(c.Query("state")),
 		strings.Clone(c.Query("code")))
 	if err != nil {
-		return p.refused(c, err)
+		return p.showProblem(c, err)
 	}
 	token, err := p.Accounts.SignInByProvider(c.UserContext(), email, shell.SessionOf(c))
 	if err != nil {
-		return p.refused(c, err)
+		return p.showProblem(c, err)
 	}
 	shell.SetSession(c, token)
 	next, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
 		next = nil
 	}
-	return c.Redirect(shell.Inside(string(next)), http.StatusSeeOther)
+	return c.Redirect(shell.LocalPath(string(next)), http.StatusSeeOther)
 }
 
-// refused shows the sign-in page with what went wrong.
-func (p Pages) refused(c *fiber.Ctx, err error) error {
+// showProblem shows the sign-in page with what went wrong.
+func (p Pages) showProblem(c *fiber.Ctx, err error) error {
 	status, problem := p.Problem(c, err)
 	return ui.Write(c, status, signInPage(p.publicView(c, problem)))
 }

@@ -35,7 +35,7 @@ type Lister interface {
 	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 	// ItemOf is the id of an item by its ref_id; NotFound where there is none.
-	ItemOf(ctx context.Context, business core.BusinessID, refID string) (int64, error)
+	ItemID(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 }
 
 // Timeline reads what happened to a store.
@@ -108,33 +108,33 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, s := range found {
 		keys[i] = s.RefID
 		href := v.Link(fmt.Sprintf("stores/%d/", s.ID))
-		state, words := stateOf(s, names(platforms))
+		state, words := stateOf(s, platformNames(platforms))
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.Linked(s.Name, href), ui.T(s.City),
-				ui.Stated(state, words),
-				ui.T(listing(s.Excluded, s.Included)), ui.Timed(v.At(s.Updated))}})
+			ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.LinkCell(s.Name, href), ui.T(s.City),
+				ui.StateCell(state, words),
+				ui.T(listing(s.Excluded, s.Included)), ui.TimeCell(v.At(s.Updated))}})
 	}
-	return v.Listed(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
 // Filter is how a list of stores is narrowed by its address.
 func Filter(v *shell.PageContext) console.StoreFilter {
-	return console.StoreFilter{Text: v.Query.Get("text"), Standing: console.Standing(v.Query.Get("state")),
+	return console.StoreFilter{Text: v.Query.Get("text"), Status: console.StoreStatus(v.Query.Get("state")),
 		Local: v.Now.In(v.Zone), Limit: v.Limit()}
 }
 
 // Filters are the fields by which a list of stores is narrowed; more are further choices of the state.
 func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
 	choices := []ui.Option{{Value: "", Label: text.Any}}
-	for _, s := range standings {
+	for _, s := range statuses {
 		choices = append(choices, ui.Option{Value: string(s.standing), Label: s.words})
 	}
 	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
-		{Name: "state", Label: text.State, Value: string(f.Standing), Options: append(choices, more...)}}
+		{Name: "state", Label: text.State, Value: string(f.Status), Options: append(choices, more...)}}
 }
 
-var standings = []struct {
-	standing console.Standing
+var statuses = []struct {
+	standing console.StoreStatus
 	state    ui.State
 	words    string
 }{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed},
@@ -152,7 +152,7 @@ func stateOf(s console.Store, platforms []string) (ui.State, string) {
 		}
 		return ui.Err, text.ClosedEverywhere
 	}
-	for _, known := range standings {
+	for _, known := range statuses {
 		if known.standing == s.Standing {
 			return known.state, known.words
 		}
@@ -160,7 +160,7 @@ func stateOf(s console.Store, platforms []string) (ui.State, string) {
 	return ui.Neutral, string(s.Standing)
 }
 
-func names(platforms []core.Platform) []string {
+func platformNames(platforms []core.Platform) []string {
 	names := make([]string, len(platforms))
 	for i, platform := range platforms {
 		names[i] = platform.Name
@@ -187,13 +187,13 @@ type storeView struct {
 	platforms ui.List
 	syncs     ui.List
 	hours     []ui.Option
-	told      *timeline.Line
+	timeline  *timeline.Timeline
 	record    string
 }
 
-// toldShown is how many calls to each platform a store's page shows, switchesShown
+// callsShown is how many calls to each platform a store's page shows, switchesShown
 // how many times it was switched.
-const toldShown, switchesShown = 5, 10
+const callsShown, auditShown = 5, 10
 
 // One shows a store.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
@@ -223,7 +223,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	told, err := p.line(ctx, v, id)
+	told, err := p.timeline(ctx, v, id)
 	if err != nil {
 		return err
 	}
@@ -233,44 +233,44 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{told: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
+	view := storeView{timeline: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
 		facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
 	}
-	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores},
+	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Parent: ui.Link{Href: v.Link("stores/"), Label: text.Stores},
 		Live: true,
 		Links: []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched},
 			{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu},
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
-		Causes: slices.Concat([]ui.Cause{cause.Store(s, names(platforms), down(shown), v.Now.In(v.Zone))},
-			cause.Closings(s, v.Zone), causes)}, storePage(view))
+		Causes: slices.Concat([]ui.Cause{cause.Store(s, platformNames(platforms), platformsWithErrors(shown), v.Now.In(v.Zone))},
+			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
 }
 
-// line is the timeline of a store: what platforms were sent, and when it was switched.
-func (p Pages) line(ctx context.Context, v *shell.PageContext, id int64) (*timeline.Line, error) {
-	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, toldShown)
+// timeline is the timeline of a store: what platforms were sent, and when it was switched.
+func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*timeline.Timeline, error) {
+	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, callsShown)
 	if err != nil {
 		return nil, err
 	}
-	told := timeline.Of(v)
+	told := timeline.New(v)
 	for _, call := range calls {
-		told.Call(call)
+		told.AddCall(call)
 	}
 	done, err := p.Timeline.Audit(ctx, v.Business.ID,
-		console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: switchesShown})
+		console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: auditShown})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range done {
-		told.Add(e.At, switchOf(v, e))
+		told.Add(e.At, auditEntry(v, e))
 	}
 	return told, nil
 }
 
-// switchOf is a line of the audit trail by which the store was switched, for its line of time.
-func switchOf(v *shell.PageContext, e console.Entry) timeline.Entry {
+// auditEntry is a line of the audit trail by which the store was switched, for its line of time.
+func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
 	var said struct {
 		Why   string
 		After struct {
@@ -285,18 +285,18 @@ func switchOf(v *shell.PageContext, e console.Entry) timeline.Entry {
 	if e.Action == "store.open" {
 		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
 	}
-	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.Who(e.Actor)), said.Why
+	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), said.Why
 	if said.After.Source == toggle.SourceTimer {
-		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.Who(e.Actor))
+		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.ActorName(e.Actor))
 	}
 	return entry
 }
 
 func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
-	list := []ui.Fact{{Label: text.Ref, Cell: ui.Coded(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))},
+	list := []ui.Fact{{Label: text.Ref, Cell: ui.CodeCell(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))},
 		{Label: text.City, Cell: ui.T(*s.City)},
 		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))},
-		{Label: text.Updated, Cell: ui.Timed(v.At(updated))}}
+		{Label: text.Updated, Cell: ui.TimeCell(v.At(updated))}}
 	if s.Address != nil {
 		list = append(list, ui.Fact{Label: text.StreetAddress, Cell: ui.T(*s.Address)})
 	}
@@ -306,7 +306,7 @@ func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
 func hours(timings []store.Timing) []ui.Option {
 	var list []ui.Option
 	for _, t := range timings {
-		list = append(list, ui.Option{Label: t.Day, Value: cause.Spans(t.Slots)})
+		list = append(list, ui.Option{Label: t.Day, Value: cause.DayHours(t.Slots)})
 	}
 	return list
 }

@@ -46,13 +46,13 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	for i, platform := range platforms {
 		there := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
 			Published: byPlatform[platform.Name]}
-		list[i] = visibility{cause.StoreAt(s, there, v.Now.In(v.Zone)), there}
+		list[i] = visibility{cause.StoreVisibility(s, there, v.Now.In(v.Zone)), there}
 	}
 	return list, nil
 }
 
-// down are the platforms that keep the store from being live there.
-func down(shown []visibility) (names []string) {
+// platformsWithErrors are the platforms that keep the store from being live there.
+func platformsWithErrors(shown []visibility) (names []string) {
 	for _, one := range shown {
 		if one.State == ui.Err && one.Remedy != cause.AtStore {
 			names = append(names, one.platform.Name)
@@ -77,7 +77,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 			}
 			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, one.platform.Name), Label: text.ActSeeSettings}
 			if one.platform.Plugin != nil {
-				c.Detail = cause.RemedyFor(one.platform.Plugin.About, one.Why)
+				c.Detail = cause.SettingsRemedy(one.platform.Plugin.About, one.Why)
 			}
 		case cause.AtItem:
 			c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
@@ -96,7 +96,7 @@ func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, missing publi
 	if missing.Entity != "item" {
 		return ui.Link{}, nil
 	}
-	id, err := p.Lister.ItemOf(ctx, v.Business.ID, missing.RefID)
+	id, err := p.Lister.ItemID(ctx, v.Business.ID, missing.RefID)
 	if core.CodeOf(err) == core.NotFound {
 		return ui.Link{}, nil
 	}
@@ -113,14 +113,14 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 			served.Href = shell.PluginsPath + one.platform.ServedBy + "/"
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.Stated(one.State, one.Words), ui.T(one.Why),
-				menuThere(v, one.platform.Published), served}})
+			ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.StateCell(one.State, one.Label), ui.T(one.Why),
+				menuCell(v, one.platform.Published), served}})
 	}
 	return list
 }
 
-// menuThere tells since when a platform has the store's menu.
-func menuThere(v *shell.PageContext, p *publish.Publication) ui.Cell {
+// menuCell tells since when a platform has the store's menu.
+func menuCell(v *shell.PageContext, p *publish.Publication) ui.Cell {
 	if p == nil {
 		return ui.Cell{}
 	}

@@ -23,8 +23,8 @@ func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) [
 	if len(options) == 1 || !v.MayAct() {
 		return nil
 	}
-	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), Ask: text.Why,
-		Say:    text.PublishNowSay,
+	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), ReasonLabel: text.Why,
+		Help:   text.PublishNowSay,
 		Fields: []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
 }
 
@@ -47,5 +47,5 @@ func (p Pages) Publish(c *fiber.Ctx, v *shell.PageContext) error {
 		v.Change(c, "store.publish")); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link(fmt.Sprintf("stores/%d/", id)), "published")
+	return shell.RedirectDone(c, v.Link(fmt.Sprintf("stores/%d/", id)), "published")
 }

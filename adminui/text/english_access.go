@@ -17,5 +17,5 @@ const (
 	ProblemPlatform  = "Only a channel key can have a platform. Leave it empty for a POS key."
 	ByProvider       = "Sign in with your organisation"
 	OrPassword       = "or with a password"
-	ProviderRefused  = "The identity provider rejected the sign-in: %s"
+	ProviderRejected = "The identity provider rejected the sign-in: %s"
 )

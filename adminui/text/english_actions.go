@@ -2,18 +2,18 @@ package text
 
 // Words of what people do.
 const (
-	AgainMany    = "Bulk resend"
-	AgainTitle   = "Resend all that match the filter"
-	AgainCount   = "Deliveries"
-	AgainCounted = "Counted at"
-	AgainNone    = "No delivered or failed delivery matches the filter, so there is nothing to resend."
-	AgainSay     = "This resends %s and no others. A delivery is skipped if another user resends it first, or if its " +
+	BulkResend        = "Bulk resend"
+	BulkResendTitle   = "Resend all that match the filter"
+	BulkResendCount   = "Deliveries"
+	BulkResendCounted = "Counted at"
+	BulkResendNone    = "No delivered or failed delivery matches the filter, so there is nothing to resend."
+	BulkResendHelp    = "This resends %s and no others. A delivery is skipped if another user resends it first, or if its " +
 		"webhook is paused. The job shows how many were skipped."
-	AgainChanged = "Nothing was resent, because the number of deliveries changed from %s to %s. Check the new number " +
+	BulkResendChanged = "Nothing was resent, because the number of deliveries changed from %s to %s. Check the new number " +
 		"and confirm again."
-	AgainDo     = "Resend %s"
-	SendTest    = "Send test event"
-	SendTestSay = "This sends a sample of the event to this webhook only. It is signed and retried like every " +
+	BulkResendDo = "Resend %s"
+	SendTest     = "Send test event"
+	SendTestSay  = "This sends a sample of the event to this webhook only. It is signed and retried like every " +
 		"delivery, with the header X-Event-Test: true."
 	TestSent        = "The test event is being sent. The response appears here in a moment."
 	RotateSecret    = "Rotate secret"
@@ -40,5 +40,5 @@ const (
 	CauseJobResent     = "Resent: %s."
 	CauseJobResentBut  = "Resent: %s. Skipped, because they changed or their webhook is paused: %s."
 	CauseProbed        = "Every %s the hub tests the server with one of them."
-	AgainQueued        = "The deliveries are being resent. This job shows the progress."
+	BulkResendQueued   = "The deliveries are being resent. This job shows the progress."
 )

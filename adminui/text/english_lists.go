@@ -3,14 +3,14 @@ package text
 // Words about what a page shows and what it omits: filters that cannot be read,
 // lists that are cut, what a row is about, how fresh it is.
 const (
-	FilterWrong   = "The filter is not valid"
-	FilterState   = "%q is not a state of deliveries."
-	FilterWebhook = "%q is not the id of a webhook. Enter a number."
-	AgainState    = "Only delivered or failed deliveries can be resent."
+	FilterWrong     = "The filter is not valid"
+	FilterState     = "%q is not a state of deliveries."
+	FilterWebhook   = "%q is not the id of a webhook. Enter a number."
+	BulkResendState = "Only delivered or failed deliveries can be resent."
 
-	CSVCut  = "These are the first %s rows. There are more: use the filters of the list."
-	OrderOf = "Order %d"
-	RowMade = "%s, %s, created %s"
+	CSVCut     = "These are the first %s rows. There are more: use the filters of the list."
+	OrderOf    = "Order %d"
+	RowCreated = "%s, %s, created %s"
 
 	MoreWebhooks   = "Problems of webhooks that are not shown here: %s. The lists of webhooks have them."
 	MoreJobs       = "Failed jobs that are not shown here: %s. The lists of jobs have them."
@@ -24,6 +24,6 @@ const (
 	AsOf         = "%s As of %s."
 	Copy         = "Copy"
 
-	SecretsAnew = "Your input is still here, except secrets. Enter them again."
-	SessionLost = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."
+	SecretsReenter = "Your input is still here, except secrets. Enter them again."
+	SessionLost    = "You were signed out, so nothing was done. Sign in to return to the page, and repeat it."
 )

@@ -2,16 +2,16 @@ package text
 
 // Words of what keeps requests and events from arriving.
 const (
-	CauseUnheard    = "No webhook receives %s events. Not sent: %s, the last at %s."
-	CauseUnheardOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last at %[3]s."
-	OneEvent        = "1 event"
-	Events_         = "%s events"
-	RemedyUnheard   = "If the POS needs them, it must subscribe with POST /external/api/v1/webhooks/. It then " +
+	CauseUnrouted    = "No webhook receives %s events. Not sent: %s, the last at %s."
+	CauseUnroutedOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last at %[3]s."
+	OneEvent         = "1 event"
+	Events_          = "%s events"
+	RemedyUnrouted   = "If the POS needs them, it must subscribe with POST /external/api/v1/webhooks/. It then " +
 		"receives new events only."
-	RemedyUnheardOff = "Resume it to send new events. Missed events are not sent later."
-	CauseThrottled   = "The POS sends too many requests. The hub rejects requests over the limit %s until %s."
-	CauseThrottledAt = "The POS sent too many requests. The hub rejected requests over the limit %s until %s."
-	RemedyThrottled  = "The POS must send fewer requests, or more objects in each. The hub setting SERVERY_LIMIT_%s " +
+	RemedyUnroutedOff = "Resume it to send new events. Missed events are not sent later."
+	CauseThrottled    = "The POS sends too many requests. The hub rejects requests over the limit %s until %s."
+	CauseThrottledAt  = "The POS sent too many requests. The hub rejected requests over the limit %s until %s."
+	RemedyThrottled   = "The POS must send fewer requests, or more objects in each. The hub setting SERVERY_LIMIT_%s " +
 		"has the limit."
 	RemedySubscribing = "One subscription at a time takes some minutes. A POS that waits as Retry-After says loses " +
 		"nothing. POST /external/api/v1/webhooks/bulk/ subscribes to all events at once."
@@ -33,8 +33,8 @@ const (
 
 // Words of jobs with failed objects.
 const (
-	CauseRefusedWeek  = "Objects of %[3]s failed, on %[1]d of the last %[2]d days."
-	RemedyRefusedWeek = "View a job to see its failed objects with the reasons. Ask the developer of the POS to " +
+	CauseFailureWeek  = "Objects of %[3]s failed, on %[1]d of the last %[2]d days."
+	RemedyFailureWeek = "View a job to see its failed objects with the reasons. Ask the developer of the POS to " +
 		"correct them."
 	OneJob = "1 job"
 	Jobs_  = "%s jobs"

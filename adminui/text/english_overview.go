@@ -2,7 +2,7 @@ package text
 
 // Words of the overview and of a business.
 const (
-	AllWell = "Nothing needs attention. All webhooks work, every order was sent, and platforms accept menus and " +
+	NoProblems = "Nothing needs attention. All webhooks work, every order was sent, and platforms accept menus and " +
 		"updates. No request of the last 24 hours failed, or had half of its objects rejected."
 	NoTraffic       = "There were no deliveries in the last 24 hours, and nothing failed."
 	AcceptedRate    = "Attempts accepted, 24 h"
@@ -12,7 +12,7 @@ const (
 	AttemptsHour    = "Delivery attempts per hour"
 	TimesHour       = "Time per attempt, by hour"
 	Accepted        = "Accepted"
-	Refused         = "Failed"
+	Failed          = "Failed"
 	AverageTime     = "Average"
 	SlowestTime     = "Slowest, above the average"
 	AttemptsSummary = "%s accepted and %s failed in 24 hours"

@@ -43,7 +43,7 @@ const (
 	InHub           = "In the hubs"
 	Hub_            = "Hub"
 	Memory          = "Memory"
-	Told            = "Reported"
+	ReportedAt      = "Reported"
 	NoHubs          = "No hub runs it"
 	Log             = "Log, its last lines"
 	NoLog           = "The log is empty."

@@ -17,12 +17,12 @@ const (
 	NoPlatformsTitle  = "No platforms"
 	NoPlatformsText   = "Stores and items are listed on platforms. Add one that the merchant's own channels serve, " +
 		"or one that the plugin of an aggregator serves."
-	NoSuchPlugin = "There is no plugin %q."
-	SettingsJSON = "Settings for the plugin, a JSON object"
-	AcceptTold   = "Plugin %s cannot report that the POS accepted an order. Let the hub accept the orders of this " +
+	NoSuchPlugin      = "There is no plugin %q."
+	SettingsJSON      = "Settings for the plugin, a JSON object"
+	AcceptUnsupported = "Plugin %s cannot report that the POS accepted an order. Let the hub accept the orders of this " +
 		"platform."
-	ServedAnew  = "Changing this removes the secrets and URLs below. Enter those of the new one afterwards."
-	SettingsOwn = "Only plugins have settings. This platform is served by the merchant's own channels, so leave them " +
+	ServedByChange = "Changing this removes the secrets and URLs below. Enter those of the new one afterwards."
+	SettingsOwn    = "Only plugins have settings. This platform is served by the merchant's own channels, so leave them " +
 		"empty."
 	SettingsWrong      = "Plugin %s rejects the current settings: %s."
 	SettingsNoJSON     = "The settings must be a JSON object, such as {\"nutrition\": \"required\"}."
@@ -50,15 +50,15 @@ const (
 
 // Words of the monitoring of a business.
 const (
-	Watching = "Monitoring"
-	WatchSay = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked once a " +
+	Monitoring     = "Monitoring"
+	MonitoringHelp = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked once a " +
 		"minute."
-	AckWithin     = "Report orders that are not acknowledged within"
-	SilentAfter   = "Report a POS without contact for"
-	CloseSilent   = "Close stores while their POS has no contact"
-	AsTheHub      = "hub: the setting of the hub"
-	ForEver       = "0: never"
-	WatchConflict = "Nothing was saved, because another user has changed it. Reload the page to see the current values."
+	AckWithin          = "Report orders that are not acknowledged within"
+	SilentAfter        = "Report a POS without contact for"
+	CloseSilent        = "Close stores while their POS has no contact"
+	HubDefault         = "hub: the setting of the hub"
+	ZeroNever          = "0: never"
+	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the current values."
 )
 
 // Words of where new stores are listed.
@@ -92,33 +92,33 @@ const (
 
 // Words of items and stores on platforms.
 const (
-	HereNotSold        = "Not shown: the store does not sell it"
-	ItemNotListed      = "Not listed: the POS has not selected this platform for the item (included_platforms)"
-	ItemRefused        = "Not listed, because of the platform's rule %s: %s"
-	ItemRefusedThere   = "Rejected by the platform: %s"
-	PriceStorePlatform = "the store's for this platform"
-	PriceOfPlatform    = "the catalogue's for this platform"
-	PriceExternal      = "the store's external_price"
-	PriceOfStore       = "the store's"
-	PriceToCome        = "%s, after the pending change"
-	CauseItemFinding   = "The item is not listed on %s: %s"
-	RemedyFinding      = "Add what is missing in the POS. The next menu request checks the platform's rule %s again."
-	PublishFailed      = "The menu was not published: %s"
-	PublishWaits       = "The menu is waiting to be published: %s"
-	PublishUnderWay    = "The menu is being published."
-	PublishWithout     = "Published without %s (%s): %s"
-	CausePluginUnknown = "The platform needs plugin %s, which is not installed. Ask the operator of the hub."
-	CauseStoreOnBut    = "Not live on %s: %s"
-	MenuThere          = "Menu published"
-	MenuFailed         = "Failed"
-	ChangeFailed       = "Last change failed"
-	MenuWaits          = "Waiting"
-	PriceOn            = "Values on"
-	OwnValues          = "The store's own"
-	NoSuchStore        = "Store not found"
-	NoSuchStoreText    = "There is no store with this ref_id."
-	PublishNow         = "Publish now"
-	PublishNowSay      = "This sends the store's menu to the platforms now, even if they have it already. The result " +
+	HereNotSold            = "Not shown: the store does not sell it"
+	ItemNotListed          = "Not listed: the POS has not selected this platform for the item (included_platforms)"
+	ItemRejected           = "Not listed, because of the platform's rule %s: %s"
+	ItemRejectedByPlatform = "Rejected by the platform: %s"
+	PriceStorePlatform     = "the store's for this platform"
+	PriceOfPlatform        = "the catalogue's for this platform"
+	PriceExternal          = "the store's external_price"
+	PriceOfStore           = "the store's"
+	PriceToCome            = "%s, after the pending change"
+	CauseItemFinding       = "The item is not listed on %s: %s"
+	RemedyFinding          = "Add what is missing in the POS. The next menu request checks the platform's rule %s again."
+	PublishFailed          = "The menu was not published: %s"
+	PublishWaits           = "The menu is waiting to be published: %s"
+	PublishUnderWay        = "The menu is being published."
+	PublishWithout         = "Published without %s (%s): %s"
+	CausePluginUnknown     = "The platform needs plugin %s, which is not installed. Ask the operator of the hub."
+	CauseStoreOnBut        = "Not live on %s: %s"
+	MenuThere              = "Menu published"
+	MenuFailed             = "Failed"
+	ChangeFailed           = "Last change failed"
+	MenuWaits              = "Waiting"
+	PriceOn                = "Values on"
+	OwnValues              = "The store's own"
+	NoSuchStore            = "Store not found"
+	NoSuchStoreText        = "There is no store with this ref_id."
+	PublishNow             = "Publish now"
+	PublishNowSay          = "This sends the store's menu to the platforms now, even if they have it already. The result " +
 		"appears here."
 	PublishOn         = "Platform"
 	PublishEverywhere = "All that list the store"

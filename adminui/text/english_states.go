@@ -4,7 +4,7 @@ package text
 const (
 	WebhookName       = "%s webhook %d"
 	CauseStatus       = "%s: the server has responded with error %s since %s."
-	CauseRefused      = "%s: its URL is not on the public internet, so nothing is sent."
+	CauseBlockedURL   = "%s: its URL is not on the public internet, so nothing is sent."
 	CauseDNS          = "%s: the server name in its URL has not been found (DNS) since %s."
 	CauseTLS          = "%s: no secure connection (TLS) to the server since %s."
 	CauseConnect      = "%s: no connection to the server since %s."
@@ -17,7 +17,7 @@ const (
 	EffectEvents      = "These events do not reach this server."
 	CausePausedHeld   = "%s is paused. Waiting: %s."
 	CausePaused       = "%s is paused, so its events are not sent."
-	CauseWell         = "%s works: the latest attempt was accepted."
+	CauseWorks        = "%s works: the latest attempt was accepted."
 	CauseUnused       = "%s has not been used yet with its current URL and headers."
 	CauseSlow         = "%s works, but some attempts failed in the last 24 hours."
 	CauseWait         = "Pending: %s."
@@ -37,7 +37,7 @@ const (
 	RemedyFailed      = "The hub does not retry it anymore. Resend it when the server works."
 	CausePending      = "Pending: attempt %d of 6 follows at %s. The last attempt failed: %s"
 	CausePendingFirst = "Pending: the first attempt is due."
-	SentAnew          = "Resent."
+	Resent            = "Resent."
 	DetailMaybeGot    = "The server may have received it. All attempts have the same webhook-id, so the receiver can " +
 		"ignore repeats."
 	DetailRepeats = "The server may have received earlier attempts too. All have the same webhook-id, so the " +
@@ -79,7 +79,7 @@ const (
 	RemedyStatus      = "The operator of the server must fix this. The last attempt shows its response."
 	RemedyLogin       = "Check the login in the headers of the webhook, and the signing secret at the server."
 	RemedyPath        = "Check the path in the URL of the webhook: the server does not know it."
-	RemedyRefused     = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
+	RemedyBlockedURL  = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
 	RemedyDNS         = "Check the URL of the webhook, and the DNS entry of the server. For a private IP address, " +
 		"the operator of the hub must set SERVERY_WEBHOOK_ALLOW."
 	RemedyTLS = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3. The last attempt shows what " +

@@ -43,7 +43,7 @@ const (
 	AtStores         = "At stores"
 	AtStoresNone     = "No store sells this item"
 	AtStoresNoneText = "A store sells an item once a menu request for the store has it."
-	PlacesMore       = "The first %s stores that sell it."
+	StoresMore       = "The first %s stores that sell it."
 	Categories       = "Categories"
 	MasterRecord     = "Master record"
 	OnPlatforms      = "Listed on"

@@ -16,7 +16,7 @@ import (
 )
 
 // Show is the line, the oldest first.
-func (l *Line) Show() templ.Component {
+func (l *Timeline) Show() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -175,12 +175,12 @@ func (l *Line) Show() templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if len(h.tries) > 0 {
+			if len(h.attempts) > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<div class=\"folds\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for _, t := range h.tries {
+				for _, t := range h.attempts {
 					templ_7745c5c3_Var10 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 						templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 						templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -198,9 +198,9 @@ func (l *Line) Show() templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var11 string
-						templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(t.address)
+						templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(t.url)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `timeline/page.templ`, Line: 36, Col: 29}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `timeline/page.templ`, Line: 36, Col: 25}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 						if templ_7745c5c3_Err != nil {
@@ -210,11 +210,11 @@ func (l *Line) Show() templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.HeaderList(text.RequestHeaders, t.sentHead).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.HeaderList(text.RequestHeaders, t.requestHeaders).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.HeaderList(text.ResponseHeaders, t.gotHead).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.HeaderList(text.ResponseHeaders, t.responseHeaders).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -222,8 +222,8 @@ func (l *Line) Show() templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						if t.sent != "" {
-							templ_7745c5c3_Err = ui.Code(text.Request_, t.sent).Render(ctx, templ_7745c5c3_Buffer)
+						if t.requestBody != "" {
+							templ_7745c5c3_Err = ui.Code(text.Request_, t.requestBody).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -232,8 +232,8 @@ func (l *Line) Show() templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						if t.got != "" {
-							templ_7745c5c3_Err = ui.Code(text.ResponseBody, t.got).Render(ctx, templ_7745c5c3_Buffer)
+						if t.responseBody != "" {
+							templ_7745c5c3_Err = ui.Code(text.ResponseBody, t.responseBody).Render(ctx, templ_7745c5c3_Buffer)
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err
 							}
@@ -263,7 +263,7 @@ func (l *Line) Show() templ.Component {
 	})
 }
 
-func tryHead(t try) templ.Component {
+func tryHead(t attempt) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -301,7 +301,7 @@ func tryHead(t try) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Badge(t.state, t.verdict).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Badge(t.state, t.outcome).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -23,55 +23,55 @@ type Entry struct {
 	Words string
 	Note  string
 
-	key   string
-	at    ui.Instant
-	clock string
-	tries []try
+	key      string
+	at       ui.Instant
+	clock    string
+	attempts []attempt
 }
 
-// try is an attempt of a call to the aggregator.
-type try struct {
-	title    string
-	address  string // with the method
-	state    ui.State
-	verdict  string
-	took     string
-	sentHead []ui.Option
-	sent     string
-	gotHead  []ui.Option
-	got      string
+// attempt is an attempt of a call to the aggregator.
+type attempt struct {
+	title           string
+	url             string // with the method
+	state           ui.State
+	outcome         string
+	took            string
+	requestHeaders  []ui.Option
+	requestBody     string
+	responseHeaders []ui.Option
+	responseBody    string
 }
 
-// Line is what happened, in the order of time once it is shown.
-type Line struct {
-	visit   *shell.PageContext
+// Timeline is what happened, in the order of time once it is shown.
+type Timeline struct {
+	page    *shell.PageContext
 	entries []Entry
 }
 
-// Of begins a line for a visit.
-func Of(v *shell.PageContext) *Line { return &Line{visit: v} }
+// New begins a line for a visit.
+func New(v *shell.PageContext) *Timeline { return &Timeline{page: v} }
 
 // Add puts something at its time.
-func (l *Line) Add(at time.Time, e Entry) {
-	e.at, e.clock = l.visit.At(at), clockOf(l.visit, at)
+func (l *Timeline) Add(at time.Time, e Entry) {
+	e.at, e.clock = l.page.At(at), clockOf(l.page, at)
 	l.entries = append(l.entries, e)
 }
 
-// Call puts what an aggregator was or is to be told, with its tries.
-func (l *Line) Call(c console.Call) {
+// AddCall puts what an aggregator was or is to be told, with its tries.
+func (l *Timeline) AddCall(c console.Call) {
 	told := cause.Call(c)
 	words := told.Text
 	if c.Actor != "" {
-		words = fmt.Sprintf(text.MovedBy, cause.Who(c.Actor)) + " " + words
+		words = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + words
 	}
 	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail,
-		tries: tries(c.Attempts)})
+		attempts: attemptsOf(c.Attempts)})
 }
 
 // Len is how many things happened.
-func (l *Line) Len() int { return len(l.entries) }
+func (l *Timeline) Len() int { return len(l.entries) }
 
-func (l *Line) sorted() []Entry {
+func (l *Timeline) sorted() []Entry {
 	slices.SortStableFunc(l.entries,
 		func(a, b Entry) int { return cmp.Compare(a.at.At.UnixMilli(), b.at.At.UnixMilli()) })
 	for i := range l.entries {
@@ -89,15 +89,15 @@ func clockOf(v *shell.PageContext, at time.Time) string {
 	return at.Format("2 Jan " + time.TimeOnly)
 }
 
-func tries(attempts []console.CallAttempt) []try {
-	list := make([]try, 0, len(attempts))
+func attemptsOf(attempts []console.CallAttempt) []attempt {
+	list := make([]attempt, 0, len(attempts))
 	for _, a := range attempts {
-		one := try{title: fmt.Sprintf(text.Attempt, a.N), address: a.Method + " " + a.URL, state: ui.OK,
-			verdict: fmt.Sprint(a.Status), took: ui.Took(a.Took),
-			sentHead: ui.Headers(a.RequestHeaders), gotHead: ui.Headers(a.ResponseHeaders),
-			sent: ui.Pretty(a.RequestBody, 8<<10), got: ui.Pretty(a.ResponseBody, 8<<10)}
+		one := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
+			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
+			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
+			requestBody: ui.Pretty(a.RequestBody, 8<<10), responseBody: ui.Pretty(a.ResponseBody, 8<<10)}
 		if a.ErrorClass != "" {
-			one.state, one.verdict = ui.Err, a.Error
+			one.state, one.outcome = ui.Err, a.Error
 		}
 		list = append(list, one)
 	}

@@ -7,14 +7,14 @@ import (
 
 // Chart is bars over time, each of two parts.
 type Chart struct {
-	Title   string
-	Summary string // for those who do not see it, and below it
-	Lower   string // what the parts are called
-	Upper   string
-	Bars    []Bar
-	Upper2  State // the colour of the upper part
-	Format  func(float64) string
-	Zone    *time.Location
+	Title      string
+	Summary    string // for those who do not see it, and below it
+	Lower      string // what the parts are called
+	Upper      string
+	Bars       []Bar
+	UpperState State // the colour of the upper part
+	Format     func(float64) string
+	Zone       *time.Location
 }
 
 // Bar is one span of a chart.
@@ -33,15 +33,15 @@ func (c Chart) top() float64 {
 	return top
 }
 
-// drawn is a bar as it is drawn.
-type drawn struct{ x, lowerY, lowerH, upperY, upperH string }
+// barShape is a bar as it is drawn.
+type barShape struct{ x, lowerY, lowerH, upperY, upperH string }
 
-func (c Chart) drawn() []drawn {
+func (c Chart) shapes() []barShape {
 	scale := 0.0
 	if top := c.top(); top > 0 {
 		scale = (chartHeight - 2) / top
 	}
-	list := make([]drawn, len(c.Bars))
+	list := make([]barShape, len(c.Bars))
 	number := func(f float64) string { return fmt.Sprintf("%.2f", f) }
 	for i, b := range c.Bars {
 		lower, upper := b.Lower*scale, b.Upper*scale
@@ -51,7 +51,7 @@ func (c Chart) drawn() []drawn {
 		if b.Upper > 0 {
 			upper = max(upper, 1.5) // what failed shows, however few
 		}
-		list[i] = drawn{number(float64(i)*barWidth + 1), number(chartHeight - lower), number(lower),
+		list[i] = barShape{number(float64(i)*barWidth + 1), number(chartHeight - lower), number(lower),
 			number(chartHeight - lower - upper), number(upper)}
 	}
 	return list

@@ -37,25 +37,25 @@ func lines(body []byte) []string {
 	return strings.Split(strings.ToValidUTF8(string(body), "\uFFFD"), "\n")
 }
 
-// Compared tells how two bodies differ. tooLarge and tooMany are the words for
+// Compare tells how two bodies differ. tooLarge and tooMany are the words for
 // bodies that are too large, or too different, to be compared here.
-func Compared(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
+func Compare(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
 	if len(before) > diffSize || len(after) > diffSize {
 		d.Problem = tooLarge
 		return d
 	}
-	edits, few := edited(lines(before), lines(after))
+	edits, few := editScript(lines(before), lines(after))
 	if !few {
 		d.Problem = tooMany
 		return d
 	}
-	d.Lines = around(edits)
+	d.Lines = clipContext(edits)
 	return d
 }
 
-// edited is the shortest way from one list of lines to another (Myers, An O(ND)
+// editScript is the shortest way from one list of lines to another (Myers, An O(ND)
 // Difference Algorithm), or false where it is longer than diffEdits.
-func edited(a, b []string) ([]DiffLine, bool) {
+func editScript(a, b []string) ([]DiffLine, bool) {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
@@ -64,7 +64,7 @@ func edited(a, b []string) ([]DiffLine, bool) {
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	middle, few := shortest(a[head:len(a)-tail], b[head:len(b)-tail])
+	middle, few := shortestEdit(a[head:len(a)-tail], b[head:len(b)-tail])
 	if !few {
 		return nil, false
 	}
@@ -79,7 +79,7 @@ func edited(a, b []string) ([]DiffLine, bool) {
 	return list, true
 }
 
-func shortest(a, b []string) ([]DiffLine, bool) {
+func shortestEdit(a, b []string) ([]DiffLine, bool) {
 	furthest := make([]int32, 2*diffEdits+3) // by diagonal, how far a path of d edits comes in a
 	middle := diffEdits + 1
 	var trace [][]int32
@@ -96,15 +96,15 @@ func shortest(a, b []string) ([]DiffLine, bool) {
 			}
 			furthest[middle+k] = int32(x)
 			if x >= len(a) && y >= len(b) {
-				return backwards(a, b, trace), true
+				return backtrack(a, b, trace), true
 			}
 		}
 	}
 	return nil, false
 }
 
-// backwards walks the way back from the end of both lists.
-func backwards(a, b []string, trace [][]int32) []DiffLine {
+// backtrack walks the way back from the end of both lists.
+func backtrack(a, b []string, trace [][]int32) []DiffLine {
 	var list []DiffLine
 	x, y := len(a), len(b)
 	for d, furthest := range slices.Backward(trace) {
@@ -135,8 +135,8 @@ func backwards(a, b []string, trace [][]int32) []DiffLine {
 	return list
 }
 
-// around leaves out what is far from any difference, and clips what is long.
-func around(edits []DiffLine) []DiffLine {
+// clipContext leaves out what is far from any difference, and clips what is long.
+func clipContext(edits []DiffLine) []DiffLine {
 	near := make([]bool, len(edits))
 	for i, line := range edits {
 		if line.Sign != " " {

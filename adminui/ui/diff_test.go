@@ -27,16 +27,16 @@ func TestDiffComparesJSONMembers(t *testing.T) {
 		{"", `{}`, "-|+{}|"},
 		{`[1,2,3,4,5,6,7,8,9,10]`, `[1,2,3,4,5,6,7,8,9,11]`, `…| 7,| 8,| 9,|-10|+11| ]|`},
 	} {
-		assert.Equal(t, row.want, signed(Compared(Diff{}, []byte(row.before), []byte(row.after), "large", "many")), row)
+		assert.Equal(t, row.want, signed(Compare(Diff{}, []byte(row.before), []byte(row.after), "large", "many")), row)
 	}
 }
 
 func TestDiffIsBounded(t *testing.T) {
-	assert.Equal(t, "large", Compared(Diff{}, make([]byte, diffSize+1), nil, "large", "many").Problem)
+	assert.Equal(t, "large", Compare(Diff{}, make([]byte, diffSize+1), nil, "large", "many").Problem)
 	some := strings.Repeat("a\n", diffEdits)
-	assert.Equal(t, "many", Compared(Diff{}, []byte(some), []byte(strings.Repeat("b\n", diffEdits)), "large",
+	assert.Equal(t, "many", Compare(Diff{}, []byte(some), []byte(strings.Repeat("b\n", diffEdits)), "large",
 		"many").Problem)
-	d := Compared(Diff{}, []byte(strings.Repeat("x", 5000)), nil, "large", "many")
+	d := Compare(Diff{}, []byte(strings.Repeat("x", 5000)), nil, "large", "many")
 	require.Empty(t, d.Problem)
 	assert.Len(t, d.Lines[0].Text, diffWidth+len("…"))
 }
@@ -45,7 +45,7 @@ func TestDiffTransformsOneTextIntoTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a", "b", "c"})
 		a, b := rapid.SliceOfN(line, 0, 40).Draw(t, "a"), rapid.SliceOfN(line, 0, 40).Draw(t, "b")
-		edits, few := edited(a, b)
+		edits, few := editScript(a, b)
 		require.True(t, few)
 		var before, after []string
 		for _, e := range edits {

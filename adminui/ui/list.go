@@ -4,20 +4,20 @@ import "slices"
 
 // List is a table of rows that can be narrowed, paged and taken away as CSV.
 type List struct {
-	Name       string // of the file, and for those who do not see the table
-	Columns    []Column
-	Rows       []Row
-	Filters    []Filter
-	Clear      string // the address without filters, where any is set
-	Older      string // the address of the next page, "" on the last
-	First      string // the address of the first page, "" on it
-	CSV        string // the address of the list as CSV
-	More       string // that it is cut, and where the rest is; "" where it is whole
-	EmptyTitle string
-	EmptyText  string
-	NoneTitle  string // said instead where a filter is set; "": that nothing is so
-	NoneText   string
-	Choose     *Button // what can be done to chosen rows
+	Name         string // of the file, and for those who do not see the table
+	Columns      []Column
+	Rows         []Row
+	Filters      []Filter
+	Clear        string // the address without filters, where any is set
+	Older        string // the address of the next page, "" on the last
+	First        string // the address of the first page, "" on it
+	CSV          string // the address of the list as CSV
+	More         string // that it is cut, and where the rest is; "" where it is whole
+	EmptyTitle   string
+	EmptyText    string
+	NoMatchTitle string // said instead where a filter is set; "": that nothing is so
+	NoMatchText  string
+	Choose       *Button // what can be done to chosen rows
 }
 
 // Column is a column of a list.
@@ -74,20 +74,20 @@ func (c Cell) plain() string {
 // T is a cell of text.
 func T(text string) Cell { return Cell{Text: text} }
 
-// Linked is a cell that leads somewhere.
-func Linked(text, href string) Cell { return Cell{Text: text, Href: href} }
+// LinkCell is a cell that leads somewhere.
+func LinkCell(text, href string) Cell { return Cell{Text: text, Href: href} }
 
-// Coded is a cell of an id or an address.
-func Coded(text string) Cell { return Cell{Text: text, Code: true} }
+// CodeCell is a cell of an id or an address.
+func CodeCell(text string) Cell { return Cell{Text: text, Code: true} }
 
-// Stated is a cell of a state.
-func Stated(state State, text string) Cell { return Cell{Text: text, State: state, Badge: true} }
+// StateCell is a cell of a state.
+func StateCell(state State, text string) Cell { return Cell{Text: text, State: state, Badge: true} }
 
-// Timed is a cell of an instant.
-func Timed(i Instant) Cell { return Cell{Instant: &i} }
+// TimeCell is a cell of an instant.
+func TimeCell(i Instant) Cell { return Cell{Instant: &i} }
 
-// Exactly is the cell with its exact time, if it has one.
-func (c Cell) Exactly() Cell {
+// WithExactTime is the cell with its exact time, if it has one.
+func (c Cell) WithExactTime() Cell {
 	c.Exact = true
 	return c
 }
@@ -100,8 +100,8 @@ type Filter struct {
 	Moment             bool // a day and a time, as MomentForm
 }
 
-// MomentForm is how browsers write a day and a time.
-const MomentForm = "2006-01-02T15:04"
+// MomentLayout is how browsers write a day and a time.
+const MomentLayout = "2006-01-02T15:04"
 
 // Option is a choice.
 type Option struct{ Value, Label string }
@@ -109,46 +109,46 @@ type Option struct{ Value, Label string }
 // Button is something that can be done: a form that is posted. Ask asks for a
 // reason first.
 type Button struct {
-	Label  string
-	Action string // the address
-	Token  string // proves that the form is ours
-	Hidden []Option
-	Fields []Filter // what else is asked for
-	Ask    string   // the label of the reason; "" asks for none
-	Say    string   // what it will do, shown before it is done
-	Danger bool
+	Label       string
+	Action      string // the address
+	Token       string // proves that the form is ours
+	Hidden      []Option
+	Fields      []Filter // what else is asked for
+	ReasonLabel string   // the label of the reason; "" asks for none
+	Help        string   // what it will do, shown before it is done
+	Danger      bool
 
 	Problem string // why what was typed is refused; "": nothing was
-	Why     string // the reason as it was typed then
+	Reason  string // the reason as it was typed then
 }
 
-// SentWith tells whether the form that was sent to an address is this button's.
-func (b Button) SentWith(address string, value func(name string) string) bool {
+// Matches tells whether the form that was sent to an address is this button's.
+func (b Button) Matches(address string, value func(name string) string) bool {
 	return b.Action == address &&
 		!slices.ContainsFunc(b.Hidden, func(h Option) bool { return value(h.Name()) != h.Value })
 }
 
-// Refused is the button with its form open as it was filled in, and why it was refused.
-func (b Button) Refused(value func(name string) string, problem string) Button {
+// WithProblem is the button with its form open as it was filled in, and why it was refused.
+func (b Button) WithProblem(value func(name string) string, problem string) Button {
 	b.Fields = slices.Clone(b.Fields)
 	for i, f := range b.Fields {
 		b.Fields[i].Value = value(f.Name)
 	}
-	b.Problem, b.Why = problem, value("why")
+	b.Problem, b.Reason = problem, value("why")
 	return b
 }
 
-// plainly tells whether the button needs no questions first.
-func (b Button) plainly() bool { return b.Ask == "" && b.Say == "" && len(b.Fields) == 0 }
+// immediate tells whether the button needs no questions first.
+func (b Button) immediate() bool { return b.ReasonLabel == "" && b.Help == "" && len(b.Fields) == 0 }
 
 // Cause is why things are as they are, in one sentence, with the remedy.
 type Cause struct {
-	State  State
-	Text   string
-	Detail string
-	Link   Link    // where to go on; zero: nowhere
-	Also   Link    // where else; zero: nowhere
-	Button *Button // what to do; nil: nothing
+	State      State
+	Text       string
+	Detail     string
+	Link       Link    // where to go on; zero: nowhere
+	SecondLink Link    // where else; zero: nowhere
+	Button     *Button // what to do; nil: nothing
 }
 
 // Fact is a line about a thing.
@@ -157,8 +157,8 @@ type Fact struct {
 	Cell  Cell
 }
 
-// Figured is a number to look at.
-type Figured struct {
+// Metric is a number to look at.
+type Metric struct {
 	Label, Value, Note string
 	Href               string
 	State              State

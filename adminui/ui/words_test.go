@@ -54,7 +54,7 @@ func TestListsAreWrittenAsCSV(t *testing.T) {
 	app := fiber.New()
 	list := ui.List{Name: "A list", Columns: []ui.Column{{Label: "a"}, {Label: "b"}}, Rows: []ui.Row{
 		{Cells: []ui.Cell{ui.T("=1+1"), ui.T("@x")}}, {Cells: []ui.Cell{ui.T("+1"), ui.T("-1")}},
-		{Cells: []ui.Cell{ui.T("a,\"b"), ui.Timed(ui.Instant{})}}}}
+		{Cells: []ui.Cell{ui.T("a,\"b"), ui.TimeCell(ui.Instant{})}}}}
 	app.Get("/", func(c *fiber.Ctx) error { return ui.WriteCSV(c, list) })
 	response, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil), -1)
 	require.NoError(t, err)

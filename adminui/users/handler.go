@@ -61,16 +61,16 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		keys[i] = u.Email
 		state, words := stateOf(u)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.Linked(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)),
-				ui.T(string(u.Role)), ui.T(granted(u)),
-				ui.Stated(state, words), ui.Timed(v.At(u.SeenAt)), ui.Timed(v.At(u.CreatedAt))}})
+			ui.Row{Cells: []ui.Cell{ui.LinkCell(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)),
+				ui.T(string(u.Role)), ui.T(grantText(u)),
+				ui.StateCell(state, words), ui.TimeCell(v.At(u.SeenAt)), ui.TimeCell(v.At(u.CreatedAt))}})
 	}
 	head := shell.Head{Title: text.Users,
-		Buttons: []ui.Button{{Label: text.AddUser, Action: shell.UsersPath, Ask: text.Why, Fields: []ui.Filter{
+		Buttons: []ui.Button{{Label: text.AddUser, Action: shell.UsersPath, ReasonLabel: text.Why, Fields: []ui.Filter{
 			{Name: "email", Label: text.Email},
 			{Name: "role", Label: text.RoleWords, Value: string(access.Support), Options: roles},
 			{Name: "businesses", Label: text.Grants, Hint: "7, 12"}}}}}
-	return v.Listed(c, head, list, "after", keys)
+	return v.ShowList(c, head, list, "after", keys)
 }
 
 func stateOf(u access.User) (ui.State, string) {
@@ -84,7 +84,7 @@ func stateOf(u access.User) (ui.State, string) {
 	}
 }
 
-func granted(u access.User) string {
+func grantText(u access.User) string {
 	if u.Role == access.Admin {
 		return text.GrantsAll
 	}
@@ -95,8 +95,8 @@ func granted(u access.User) string {
 	return strings.Join(ids, ", ")
 }
 
-// parsed reads ids with commas between them.
-func parsed(list string) ([]core.BusinessID, error) {
+// parseIDs reads ids with commas between them.
+func parseIDs(list string) ([]core.BusinessID, error) {
 	var ids []core.BusinessID
 	for part := range strings.SplitSeq(list, ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -115,7 +115,7 @@ func parsed(list string) ([]core.BusinessID, error) {
 
 // Create makes a user and shows the link for the first sign-in, this once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
-	businesses, err := parsed(shell.Field(c, "businesses"))
+	businesses, err := parseIDs(shell.Field(c, "businesses"))
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (p Pages) showLink(c *fiber.Ctx, v *shell.PageContext, user access.User, li
 		base = strings.Clone(c.BaseURL())
 	}
 	return v.Show(c, shell.Head{Title: text.NewLink, Note: user.Email,
-		Up:     ui.Link{Href: shell.UsersPath, Label: text.Users},
+		Parent: ui.Link{Href: shell.UsersPath, Label: text.Users},
 		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewLinkText}}},
 		ui.Code(user.Email, base+shell.WelcomePath+"?link="+link))
 }
@@ -159,16 +159,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		allowed = text.No
 	}
 	state, words := stateOf(u)
-	facts := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
-		{Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(granted(u))},
-		{Label: text.LastSeen, Cell: ui.Timed(v.At(u.SeenAt))}, {Label: text.Since, Cell: ui.Timed(v.At(u.CreatedAt))}}
-	head := shell.Head{Title: u.Email, Up: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
-		{Label: text.ChangeUser, Action: here, Ask: text.Why,
+	facts := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
+		{Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(grantText(u))},
+		{Label: text.LastSeen, Cell: ui.TimeCell(v.At(u.SeenAt))}, {Label: text.Since, Cell: ui.TimeCell(v.At(u.CreatedAt))}}
+	head := shell.Head{Title: u.Email, Parent: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
+		{Label: text.ChangeUser, Action: here, ReasonLabel: text.Why,
 			Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},
-				{Name: "businesses", Label: text.Grants, Value: strings.TrimPrefix(granted(u), text.GrantsAll)},
+				{Name: "businesses", Label: text.Grants, Value: strings.TrimPrefix(grantText(u), text.GrantsAll)},
 				{Name: "allowed", Label: text.SignInAllowed, Value: allowed,
 					Options: []ui.Option{{Value: text.Yes, Label: text.Yes}, {Value: text.No, Label: text.No}}}}},
-		{Label: text.MakeLink, Action: here + "link/", Say: text.MakeLinkSay, Ask: text.Why}}}
+		{Label: text.MakeLink, Action: here + "link/", Help: text.MakeLinkSay, ReasonLabel: text.Why}}}
 	return v.Show(c, head, ui.FactsOf(facts))
 }
 
@@ -178,7 +178,7 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	businesses, err := parsed(shell.Field(c, "businesses"))
+	businesses, err := parseIDs(shell.Field(c, "businesses"))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 		shell.Field(c, "allowed") == text.No, shell.Field(c, "why")); err != nil {
 		return err
 	}
-	return shell.Then(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")
+	return shell.RedirectDone(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")
 }
 
 // Link makes a new one-time link and shows it, this once.

@@ -29,8 +29,8 @@ type Reader interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Switcher pauses, resumes and changes webhooks.
-type Switcher interface {
+// Updater pauses, resumes and changes webhooks.
+type Updater interface {
 	ChangeWebhook(ctx context.Context, business core.BusinessID, id int64, input webhook.Input,
 		change access.Change) error
 	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
@@ -50,7 +50,7 @@ type Counts interface {
 // Pages are the pages of webhooks.
 type Pages struct {
 	Webhooks   Reader
-	Switcher   Switcher
+	Updater    Updater
 	Recorder   Recorder
 	Counts     Counts
 	Deliveries deliveries.Reader
@@ -95,19 +95,19 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		state, words := stateOf(e)
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)},
-				ui.Stated(state, words), ui.Coded(e.URL),
-				ui.T(rate(e.Day)), ui.T(average(e.Day)), ui.T(some(e.Waiting)), ui.T(some(e.Held)),
-				ui.Timed(v.At(e.Health.AcceptedAt))}})
+				ui.StateCell(state, words), ui.CodeCell(e.URL),
+				ui.T(rate(e.LastDay)), ui.T(average(e.LastDay)), ui.T(countOrBlank(e.Waiting)), ui.T(countOrBlank(e.Held)),
+				ui.TimeCell(v.At(e.Health.SucceededAt))}})
 	}
 	var causes []ui.Cause
 	failing := slices.DeleteFunc(slices.Clone(found[:min(len(found), shell.PageSize)]), func(e console.Endpoint) bool {
 		state, _ := stateOf(e)
-		return state != ui.Err && state != ui.Held && e.GivenUp == 0
+		return state != ui.Err && state != ui.Held && e.FailedDeliveries == 0
 	})
 	for _, f := range Causes(v, failing) {
 		causes = append(causes, f.Cause)
 	}
-	return v.Listed(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
 }
 
 // Causes are why webhooks fail, each with where more of it is.
@@ -115,24 +115,24 @@ func Causes(v *shell.PageContext, found []console.Endpoint) []cause.Failure {
 	list := cause.Failures(found, v.Now, v.Zone)
 	for i, f := range list {
 		one := f.Webhooks[0]
-		list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business,
-			fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, givenUp(one)
+		list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(one.Business,
+			fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, failedLink(one)
 		if len(f.Webhooks) > 1 {
-			list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"),
+			list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"),
 				Label: text.ActSeeWebhooks}, ui.Link{}
 		}
 	}
 	return list
 }
 
-// givenUp leads to the deliveries of a webhook that were given up, from where they
+// failedLink leads to the deliveries of a webhook that were given up, from where they
 // are sent again; nowhere where there are none.
-func givenUp(e console.Endpoint) ui.Link {
-	if e.GivenUp == 0 {
+func failedLink(e console.Endpoint) ui.Link {
+	if e.FailedDeliveries == 0 {
 		return ui.Link{}
 	}
 	return ui.Link{Href: shell.BusinessLink(e.Business,
-		fmt.Sprintf("deliveries/?state=%s&webhook=%d", webhook.Failed, e.ID)), Label: text.ActSeeGivenUp}
+		fmt.Sprintf("deliveries/?state=%s&webhook=%d", webhook.Failed, e.ID)), Label: text.ActSeeFailedDeliveries}
 }
 
 func stateOf(e console.Endpoint) (ui.State, string) {
@@ -143,7 +143,7 @@ func stateOf(e console.Endpoint) (ui.State, string) {
 		return ui.Held, text.Paused
 	case !e.Health.FailingSince.IsZero():
 		return ui.Err, text.Failing
-	case e.Health.AcceptedAt.IsZero():
+	case e.Health.SucceededAt.IsZero():
 		return ui.Neutral, text.Unused
 	default:
 		return ui.OK, text.Works
@@ -151,29 +151,29 @@ func stateOf(e console.Endpoint) (ui.State, string) {
 }
 
 func rate(c console.Count) string {
-	if c.All() == 0 {
+	if c.Attempts() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.1f %%", c.Rate())
+	return fmt.Sprintf("%.1f %%", c.SuccessRate())
 }
 
 func average(c console.Count) string {
-	if c.All() == 0 {
+	if c.Attempts() == 0 {
 		return ""
 	}
 	return ui.Took(c.Average())
 }
 
-func some(n int) string {
+func countOrBlank(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return cause.Counted(n)
+	return cause.CappedNumber(n)
 }
 
 // webhookView is a webhook as the page shows it.
 type webhookView struct {
-	figures []ui.Figured
+	figures []ui.Metric
 	facts   []ui.Fact
 	latest  ui.List
 	all     string
@@ -215,12 +215,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		latest: deliveries.Table(v, latest, false),
 		all:    v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
 	told := cause.Webhook(e, v.Now, v.Zone)
-	told.Also = givenUp(e)
+	told.SecondLink = failedLink(e)
 	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
 		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID),
-		Up:     ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
+		Parent: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
 		Causes: []ui.Cause{told}, Live: true}
 	if v.MayAct() {
 		head.Buttons = buttons(v, e)
@@ -229,37 +229,37 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 }
 
 // figures are how the attempts at a webhook fared, in a day and in the last hour.
-func figures(e console.Endpoint, hour []console.Count) []ui.Figured {
+func figures(e console.Endpoint, hour []console.Count) []ui.Metric {
 	var lately console.Count
 	for _, count := range hour {
 		lately.Add(count)
 	}
-	return []ui.Figured{
-		{Label: text.AcceptedRate, Value: orNone(rate(e.Day)),
-			Note: ofAttempts(e.Day)},
-		{Label: text.AcceptedHour, Value: orNone(rate(lately)),
-			Note: ofAttempts(lately)},
-		{Label: text.Latency, Value: orNone(average(e.Day)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.Day.Slowest))},
-		{Label: text.Pending, Value: cause.Counted(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.Counted(e.Held))}}
+	return []ui.Metric{
+		{Label: text.AcceptedRate, Value: orDash(rate(e.LastDay)),
+			Note: attemptsNote(e.LastDay)},
+		{Label: text.AcceptedHour, Value: orDash(rate(lately)),
+			Note: attemptsNote(lately)},
+		{Label: text.Latency, Value: orDash(average(e.LastDay)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.LastDay.Slowest))},
+		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
 }
 
-func ofAttempts(c console.Count) string {
-	return fmt.Sprintf(text.OfAttempts, ui.Count(c.All(), text.OneAttempt, text.Attempts_))
+func attemptsNote(c console.Count) string {
+	return fmt.Sprintf(text.OfAttempts, ui.Count(c.Attempts(), text.OneAttempt, text.Attempts_))
 }
 
 // facts are what the page of a webhook lists of it. changes are the latest in the audit trail.
 func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []ui.Fact {
 	state, words := stateOf(e)
-	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
+	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
 		{Label: text.Event, Cell: ui.T(string(e.EventType))},
-		{Label: text.Address, Cell: ui.Coded(e.URL)},
-		{Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
-		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))},
-		{Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
+		{Label: text.Address, Cell: ui.CodeCell(e.URL)},
+		{Label: text.LastAccepted, Cell: ui.TimeCell(v.At(e.Health.SucceededAt))},
+		{Label: text.LastFailed, Cell: ui.TimeCell(v.At(e.Health.FailedAt))},
+		{Label: text.FailingSince, Cell: ui.TimeCell(v.At(e.Health.FailingSince))},
 		{Label: text.RetryUnits, Cell: ui.T(e.Units)},
 		{Label: text.EventHeader, Cell: eventHeader(e)},
-		{Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))},
-		{Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
+		{Label: text.OldSecretUntil, Cell: ui.TimeCell(v.At(previousSecretUntil(v, e)))},
+		{Label: text.Since, Cell: ui.TimeCell(v.At(e.CreatedAt))}}
 	for _, change := range changes {
 		list = append(list,
 			ui.Fact{Label: text.LastChanged,
@@ -269,7 +269,7 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 	return list
 }
 
-func orNone(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "–"
 	}

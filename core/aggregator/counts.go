@@ -40,7 +40,7 @@ func (t *callCounts) PluginCalled(plugin, call, outcome string, took time.Durati
 	if t.calls[plugin][call] == nil {
 		t.calls[plugin][call] = &console.PluginCall{Name: call}
 	}
-	one := console.PluginCall{Count: 1, Took: took, Slowest: took}
+	one := console.PluginCall{Count: 1, TotalTime: took, Slowest: took}
 	switch outcome {
 	case "ok", "refused", "absent", "canceled": // answered, or the caller cancelled
 	default:

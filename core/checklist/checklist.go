@@ -101,8 +101,8 @@ func Steps(f Facts, base string) []Step {
 			Next: "Send an order with a key of scope channel, or run servery simulate order. Respond to its " +
 				"order_placed with a 2xx status.",
 			Command: curl(ChannelKey, "/channel/api/v1/orders/",
-				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+quoted(store)+`,"items":[{"ref_id":`+
-					quoted(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
+				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(store)+`,"items":[{"ref_id":`+
+					shellQuote(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
 		{Name: "orders_retried", Title: "Request missed orders", Done: f.OrdersRetried,
 			Next: "Request the orders of the last hour that you did not accept. The event webhook_retry has their " +
 				"number.",
@@ -129,17 +129,17 @@ func Steps(f Facts, base string) []Step {
 	return steps
 }
 
-// LastingDays is on how many of the last seven days objects fail before it counts as lasting.
-const LastingDays = 2
+// PersistentDays is on how many of the last seven days objects fail before it counts as lasting.
+const PersistentDays = 2
 
 // objectsStep is the step that lasts: requests whose objects do not fail day after day.
 func objectsStep(f Facts, curl func(key, path, body string) string) Step {
 	step := Step{Name: "objects_accepted", Title: "Send objects without errors",
-		Done: f.Requests && f.FailingDays < LastingDays,
+		Done: f.Requests && f.FailingDays < PersistentDays,
 		Next: "Send stores and menus. The callback, the job and, with wait, the response list the objects that failed.",
 		Command: curl(Key, "/external/api/v1/stores/?wait=10",
 			`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)}
-	if f.FailingDays >= LastingDays {
+	if f.FailingDays >= PersistentDays {
 		step.Reference = f.FailingJob
 		step.Next = fmt.Sprintf("On %d of the last 7 days, objects of requests failed. The job of the latest request "+
 			"has the reasons. Correct these objects in your system and send them.", f.FailingDays)
@@ -148,8 +148,8 @@ func objectsStep(f Facts, curl func(key, path, body string) string) Step {
 	return step
 }
 
-// quoted is a text in JSON within the single quotes of a shell.
-func quoted(text string) string {
+// shellQuote is a text in JSON within the single quotes of a shell.
+func shellQuote(text string) string {
 	value, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
 		return `""` // what is stored is valid text

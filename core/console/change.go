@@ -56,7 +56,7 @@ func eachField(place string, value jsontext.Value, tell func(place, value string
 		}
 	}
 	if len(value) > 0 {
-		tell(place, plain(value))
+		tell(place, formatValue(value))
 	}
 }
 
@@ -69,13 +69,13 @@ func eachElement(place string, elements []jsontext.Value, tell func(place, value
 			}
 			return
 		}
-		words[i] = plain(element)
+		words[i] = formatValue(element)
 	}
 	tell(place, strings.Join(words, ", "))
 }
 
-// plain formats a value for people: a string without quotes, a number as a decimal.
-func plain(value jsontext.Value) string {
+// formatValue formats a value for people: a string without quotes, a number as a decimal.
+func formatValue(value jsontext.Value) string {
 	switch value.Kind() {
 	case '"':
 		var text string

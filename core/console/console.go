@@ -8,36 +8,36 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Many is where counting stops: a larger number would not help the reader.
-const Many = 10000
+// MaxCount is where counting stops: a larger number would not help the reader.
+const MaxCount = 10000
 
 // Endpoint is a webhook with its health.
 type Endpoint struct {
-	Business       core.BusinessID
-	ID             int64
-	EventType      core.EventType
-	URL            string
-	Active         bool
-	DisabledReason string // why the hub disabled it
-	Units          string // minutes or seconds, of the retry schedule
-	EventHeader    string // a further header with the event type; "": none
-	EventForm      string // of its value: name or number
-	CreatedAt      time.Time
-	OldSecretUntil time.Time     // until when the previous secret also signs; past or zero: it does not
-	ProbedSince    time.Time     // when its circuit opened; zero: it is closed
-	Pause          time.Duration // between two probes
-	Day            Count         // of the last 24 hours
-	Health         Health
-	Held           int       // held deliveries (webhook.Held); at most Many
-	Waiting        int       // pending deliveries; at most Many
-	GivenUp        int       // failed deliveries of the last 24 hours; at most Many
-	ServerAnswered time.Time // last success of another webhook of the business on the same host and port; zero: never
+	Business          core.BusinessID
+	ID                int64
+	EventType         core.EventType
+	URL               string
+	Active            bool
+	DisabledReason    string // why the hub disabled it
+	Units             string // minutes or seconds, of the retry schedule
+	EventHeader       string // a further header with the event type; "": none
+	EventValue        string // of its value: name or number
+	CreatedAt         time.Time
+	OldSecretUntil    time.Time     // until when the previous secret also signs; past or zero: it does not
+	CircuitOpenedAt   time.Time     // when its circuit opened; zero: it is closed
+	ProbeInterval     time.Duration // between two probes
+	LastDay           Count         // of the last 24 hours
+	Health            Health
+	Held              int       // held deliveries (webhook.Held); at most Many
+	Waiting           int       // pending deliveries; at most Many
+	FailedDeliveries  int       // failed deliveries of the last 24 hours; at most Many
+	ServerSucceededAt time.Time // last success of another webhook of the business on the same host and port; zero: never
 }
 
 // Health is the health of a webhook by its latest attempts.
 type Health struct {
-	AcceptedAt   time.Time // the latest success; zero: none
-	RefusedAt    time.Time // the latest failure
+	SucceededAt  time.Time // the latest success; zero: none
+	FailedAt     time.Time // the latest failure
 	FailingSince time.Time // the first failure since the latest success; zero if there is none
 	Status       int       // of the latest failure; 0 without a response
 	Class        string    // webhook.ErrorClass of the latest failure
@@ -47,48 +47,48 @@ type Health struct {
 
 // Count is the number of delivery attempts in a time span.
 type Count struct {
-	At       time.Time // the start of the span
-	Accepted int64
-	Refused  int64
-	Took     time.Duration // total duration
-	Slowest  time.Duration
+	At        time.Time // the start of the span
+	Succeeded int64
+	Failed    int64
+	TotalTime time.Duration // total duration
+	Slowest   time.Duration
 }
 
-// All returns the number of attempts.
-func (c Count) All() int64 { return c.Accepted + c.Refused }
+// Attempts returns the number of attempts.
+func (c Count) Attempts() int64 { return c.Succeeded + c.Failed }
 
 // Average returns the mean duration of an attempt.
 func (c Count) Average() time.Duration {
-	if c.All() == 0 {
+	if c.Attempts() == 0 {
 		return 0
 	}
-	return c.Took / time.Duration(c.All())
+	return c.TotalTime / time.Duration(c.Attempts())
 }
 
-// Rate returns the share of successful attempts in percent, with one decimal, rounded down. Only if none failed is it
+// SuccessRate returns the share of successful attempts in percent, with one decimal, rounded down. Only if none failed is it
 // 100.
-func (c Count) Rate() float64 {
-	if c.All() == 0 {
+func (c Count) SuccessRate() float64 {
+	if c.Attempts() == 0 {
 		return 100
 	}
-	return float64(c.Accepted*1000/c.All()) / 10
+	return float64(c.Succeeded*1000/c.Attempts()) / 10
 }
 
 // Add adds the attempts of another span.
 func (c *Count) Add(other Count) {
-	c.Accepted += other.Accepted
-	c.Refused += other.Refused
-	c.Took += other.Took
+	c.Succeeded += other.Succeeded
+	c.Failed += other.Failed
+	c.TotalTime += other.TotalTime
 	c.Slowest = max(c.Slowest, other.Slowest)
 }
 
 // Figures are the numbers of pending and failed work of some businesses.
 type Figures struct {
-	Waiting    int // pending deliveries; at most Many
-	Held       int // held deliveries (webhook.Held); at most Many
-	GivenUp    int // failed deliveries of the last 24 hours; at most Many
-	FailedJobs int // of the last 24 hours
-	OpenJobs   int
+	Waiting          int // pending deliveries; at most Many
+	Held             int // held deliveries (webhook.Held); at most Many
+	FailedDeliveries int // failed deliveries of the last 24 hours; at most Many
+	FailedJobs       int // of the last 24 hours
+	OpenJobs         int
 }
 
 // Job is a job in a list.
@@ -114,8 +114,8 @@ type JobDetail struct {
 	Job
 	RequestID   string
 	CallbackURL string
-	AgainOf     core.ID   // the job whose request this one repeats; zero: none
-	Runs        []core.ID // jobs that repeat this one's request, newest first
+	RepeatOf    core.ID   // the job whose request this one repeats; zero: none
+	Repeats     []core.ID // jobs that repeat this one's request, newest first
 	Event       core.ID   // the callback; zero: none
 	Request     []byte    // the body as it was received
 	Outcome     []byte    // the body of the callback; nil: none, or expired
@@ -124,15 +124,15 @@ type JobDetail struct {
 // WeekDays is the number of days of a RefusedWeek.
 const WeekDays = 7
 
-// RefusedWeek is how often objects of a business's jobs failed in the last seven days.
-type RefusedWeek struct {
+// FailureWeek is how often objects of a business's jobs failed in the last seven days.
+type FailureWeek struct {
 	Days   int // on which any did
 	Jobs   int // with failed objects; at most Many of a day
 	Latest core.ID
 }
 
-// WithRefusals is a state in a JobFilter for jobs that completed with failed objects.
-const WithRefusals = "refused"
+// WithFailures is a state in a JobFilter for jobs that completed with failed objects.
+const WithFailures = "refused"
 
 // JobFilter selects jobs. A zero field matches all.
 type JobFilter struct {
@@ -184,34 +184,34 @@ type Store struct {
 	Hidden   bool
 	Excluded []string
 	Included []string
-	Standing Standing
+	Standing StoreStatus
 	ClosedOn []string // platforms, whether they list it or not
 	Updated  time.Time
 }
 
-// Standing is the status of a store for orders, most severe first.
-type Standing string
+// StoreStatus is the status of a store for orders, most severe first.
+type StoreStatus string
 
 // The statuses of stores.
 const (
-	StoreInactive Standing = "inactive"
-	StoreUnlisted Standing = "unlisted" // on no platform
-	StoreNoOrders Standing = "no_orders"
-	StoreClosed   Standing = "closed" // on platforms that list it
-	StoreHidden   Standing = "hidden"
-	StoreShut     Standing = "shut" // by its opening hours
-	StoreOpen     Standing = "open"
-	// MenuRefused is a status in a filter for stores whose menu a platform rejected.
-	MenuRefused Standing = "menu_refused"
+	StoreInactive StoreStatus = "inactive"
+	StoreUnlisted StoreStatus = "unlisted" // on no platform
+	StoreNoOrders StoreStatus = "no_orders"
+	StoreClosed   StoreStatus = "closed" // on platforms that list it
+	StoreHidden   StoreStatus = "hidden"
+	StoreShut     StoreStatus = "shut" // by its opening hours
+	StoreOpen     StoreStatus = "open"
+	// MenuRejected is a status in a filter for stores whose menu a platform rejected.
+	MenuRejected StoreStatus = "menu_refused"
 )
 
 // StoreFilter selects stores. A zero field matches all.
 type StoreFilter struct {
-	Text     string // part of the name, the city or the ref_id
-	Standing Standing
-	Local    time.Time // the current time in the zone of the business, for opening hours
-	After    string    // ref_id
-	Limit    int
+	Text   string // part of the name, the city or the ref_id
+	Status StoreStatus
+	Local  time.Time // the current time in the zone of the business, for opening hours
+	After  string    // ref_id
+	Limit  int
 }
 
 // Item is an item of the master catalogue in a list.
@@ -237,15 +237,15 @@ type ItemDetail struct {
 	Item
 	Record     []byte // JSON, the master record
 	Categories []ItemCategory
-	Places     []ItemPlace
-	MorePlaces bool     // there are more than these
+	Stores     []ItemStore
+	MoreStores bool     // there are more than these
 	Platforms  []string // that list it; nil: all
 	Findings   []ItemFinding
-	Refusals   []ItemRefusal
+	Rejections []ItemRejection
 }
 
-// ItemRefusal is a platform's error for an item in an accepted menu: the platform does not show the item.
-type ItemRefusal struct {
+// ItemRejection is a platform's error for an item in an accepted menu: the platform does not show the item.
+type ItemRejection struct {
 	Platform, Message string
 	Stores            int // the number of stores whose menus contain it
 }
@@ -255,21 +255,21 @@ type ItemFinding struct{ Platform, Rule, Message string }
 
 // ItemCategory is a category of an item.
 type ItemCategory struct {
-	RefID, Name string
-	Active      bool            // it and its parent
-	Under       string          // its parent, if that is inactive
-	OnSale      []core.DayHours // by the category timings; nil: always
+	RefID, Name    string
+	Active         bool            // it and its parent
+	InactiveParent string          // its parent, if that is inactive
+	SaleHours      []core.DayHours // by the category timings; nil: always
 }
 
-// ItemPlace is an item at a store.
-type ItemPlace struct {
-	Store     GridStore // without its rank
-	Sold      bool      // the store sells it
-	Price     string
-	Available bool
-	Stock     int64  // -1: not counted
-	Unmet     string // an option group of it that requires more options than can be ordered there
-	Values    []byte // JSON, the store's values
+// ItemStore is an item at a store.
+type ItemStore struct {
+	Store      GridStore // without its rank
+	Sold       bool      // the store sells it
+	Price      string
+	Available  bool
+	Stock      int64  // -1: not counted
+	UnmetGroup string // an option group of it that requires more options than can be ordered there
+	Values     []byte // JSON, the store's values
 }
 
 // HitsShown bounds the search results of a kind.

@@ -11,12 +11,12 @@ type Fault struct {
 	Delay       time.Duration // of delay
 	Probability float64       // up to 1; 0 means 1
 	Seed        uint64        // of the probability
-	Lasts       time.Duration // 0: until it is disabled
+	Duration    time.Duration // 0: until it is disabled
 
 	// Set by the simulator for an active fault.
-	Until   time.Time // zero: until it is disabled
-	Hits    int
-	Foreign bool // set at the simulator's start, for all businesses: it cannot be disabled
+	Until  time.Time // zero: until it is disabled
+	Hits   int
+	Global bool // set at the simulator's start, for all businesses: it cannot be disabled
 }
 
 // The kinds of faults, and the calls that they apply to: calls of the hub, then messages to it, which duplicate sends

@@ -29,22 +29,22 @@ type Publishing struct {
 	Message  string // of one of them: the reason why it failed or waits
 }
 
-// GridPlace is a cursor in the grid, problems first: after the store of that rank and ref_id.
-type GridPlace struct {
+// GridCursor is a cursor in the grid, problems first: after the store of that rank and ref_id.
+type GridCursor struct {
 	Rank  int
 	RefID string
 }
 
-// Place returns the cursor of the store in the grid.
-func (s GridStore) Place() GridPlace { return GridPlace{s.Rank, s.RefID} }
+// Cursor returns the cursor of the store in the grid.
+func (s GridStore) Cursor() GridCursor { return GridCursor{s.Rank, s.RefID} }
 
 // String returns the form that ParseGridPlace parses.
-func (p GridPlace) String() string { return fmt.Sprintf("%d-%s", p.Rank, p.RefID) }
+func (p GridCursor) String() string { return fmt.Sprintf("%d-%s", p.Rank, p.RefID) }
 
-// ParseGridPlace parses the form of String. Any other text is the start.
-func ParseGridPlace(s string) GridPlace {
+// ParseGridCursor parses the form of String. Any other text is the start.
+func ParseGridCursor(s string) GridCursor {
 	if len(s) < 2 || s[0] < '0' || s[0] > '2' || s[1] != '-' {
-		return GridPlace{}
+		return GridCursor{}
 	}
-	return GridPlace{int(s[0] - '0'), s[2:]}
+	return GridCursor{int(s[0] - '0'), s[2:]}
 }

@@ -40,12 +40,12 @@ type outcome struct {
 	} `json:"upipr_status"`
 }
 
-// differing matches the parts in which messages of one cause differ: names in quotes and numbers.
-var differing = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?`)
+// varyingParts matches the parts in which messages of one cause differ: names in quotes and numbers.
+var varyingParts = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?`)
 
-// Grouped groups the errors of a callback (store_creation, inventory_update) by cause, the most frequent first. It
+// GroupErrors groups the errors of a callback (store_creation, inventory_update) by cause, the most frequent first. It
 // returns none for any other body.
-func Grouped(callback []byte) []Group {
+func GroupErrors(callback []byte) []Group {
 	decoder := jsontext.NewDecoder(bytes.NewReader(callback), jsontext.AllowDuplicateNames(true))
 	if decoder.PeekKind() != '{' {
 		return nil
@@ -71,9 +71,9 @@ func Grouped(callback []byte) []Group {
 	return sorted(byCause)
 }
 
-// GroupedResult groups the failed objects that are stored with a job's result. It is for jobs whose callback has
+// GroupResultErrors groups the failed objects that are stored with a job's result. It is for jobs whose callback has
 // expired.
-func GroupedResult(result []byte) []Group {
+func GroupResultErrors(result []byte) []Group {
 	var kept struct {
 		Failed []core.FailedObject `json:"failed"`
 	}
@@ -82,7 +82,7 @@ func GroupedResult(result []byte) []Group {
 	}
 	byCause := map[string]*Group{}
 	for _, f := range kept.Failed {
-		add(byCause, Failed{f.Entity, f.RefID, f.Message})
+		addFailed(byCause, Failed{f.Entity, f.RefID, f.Message})
 	}
 	return sorted(byCause)
 }
@@ -117,14 +117,14 @@ func readArray(decoder *jsontext.Decoder, array string, byCause map[string]*Grou
 		if json.Unmarshal(raw, &o) != nil || !o.Status.Error {
 			continue
 		}
-		add(byCause, Failed{array, cmp.Or(o.RefID, o.Code, o.Title), o.Status.Message})
+		addFailed(byCause, Failed{array, cmp.Or(o.RefID, o.Code, o.Title), o.Status.Message})
 	}
 	_, err := decoder.ReadToken()
 	return err == nil
 }
 
-func add(byCause map[string]*Group, f Failed) {
-	cause := differing.ReplaceAllString(f.Message, "…")
+func addFailed(byCause map[string]*Group, f Failed) {
+	cause := varyingParts.ReplaceAllString(f.Message, "…")
 	group := byCause[cause]
 	if group == nil {
 		group = &Group{Cause: cause}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestErrorsOfOneCauseAreOneGroup(t *testing.T) {
-	groups := Grouped([]byte(`{"reference":"r","stats":{"items":{"errors":3}},"categories":[],
+	groups := GroupErrors([]byte(`{"reference":"r","stats":{"items":{"errors":3}},"categories":[],
 		"items":[{"ref_id":"a","upipr_status":{"action":"A","error":true,` +
 		`"err_msg":"category_ref_ids: there is no category \"x\""}},
 			{"ref_id":"b","upipr_status":{"action":"A","error":false,"id":7}},
@@ -26,22 +26,22 @@ func TestErrorsOfOneCauseAreOneGroup(t *testing.T) {
 func TestJobResultIsGroupedLikeItsCallback(t *testing.T) {
 	require.Equal(t, []Group{{Cause: `platform "z" is unknown`, Count: 1,
 		Examples: []Failed{{"stores", "S-8", `platform "z" is unknown`}}}},
-		GroupedResult([]byte(`{"created":0,"errors":1,"failed":[{"entity":"stores","ref_id":"S-8",`+
+		GroupResultErrors([]byte(`{"created":0,"errors":1,"failed":[{"entity":"stores","ref_id":"S-8",`+
 			`"message":"platform \"z\" is unknown"}]}`)))
-	require.Empty(t, GroupedResult(nil))
-	require.Empty(t, GroupedResult([]byte(`{"created":1}`)))
+	require.Empty(t, GroupResultErrors(nil))
+	require.Empty(t, GroupResultErrors([]byte(`{"created":1}`)))
 }
 
 func TestInvalidCallbackBodiesHaveNoErrors(t *testing.T) {
 	for _, body := range []string{"", "null", "[]", `{"items":`, `{"items":[{"err_msg"`,
 		`{"items":[1,"err_msg",{"x":"err_msg"}]}`} {
-		require.Empty(t, Grouped([]byte(body)), body)
+		require.Empty(t, GroupErrors([]byte(body)), body)
 	}
 }
 
 func TestRateIsHundredOnlyWithoutRejections(t *testing.T) {
-	require.Equal(t, 99.9, Count{Accepted: 99999, Refused: 1}.Rate())
-	require.Equal(t, 100.0, Count{Accepted: 5}.Rate())
-	require.Equal(t, 100.0, Count{}.Rate())
-	require.Equal(t, 0.0, Count{Refused: 5}.Rate())
+	require.Equal(t, 99.9, Count{Succeeded: 99999, Failed: 1}.SuccessRate())
+	require.Equal(t, 100.0, Count{Succeeded: 5}.SuccessRate())
+	require.Equal(t, 100.0, Count{}.SuccessRate())
+	require.Equal(t, 0.0, Count{Failed: 5}.SuccessRate())
 }

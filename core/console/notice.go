@@ -8,21 +8,21 @@ import (
 
 // Notices are problems that affect the requests and events of businesses, in addition to failing webhooks and jobs.
 type Notices struct {
-	Unheard   []Unheard
-	Throttled []Throttled
-	Revoked   []Key // disabled, but used since
-	Waiting   []Waiting
-	Silent    []Silent
-	NotTaken  []NotTaken
-	Menus     []RefusedMenus
-	Closed    []Closed
-	Calls     []RefusedCalls
-	Untold    []Untold
-	Refused   []RefusedJobs
+	Unrouted       []UnroutedEvents
+	Throttled      []Throttled
+	Revoked        []Key // disabled, but used since
+	Overdue        []OverdueOrders
+	Silent         []SilentStores
+	RejectedOrders []RejectedOrders
+	Menus          []RejectedMenus
+	Closed         []ClosedStores
+	Calls          []FailedCalls
+	Unnotified     []UnnotifiedOrders
+	PartlyFailed   []PartlyFailedJobs
 }
 
-// RefusedCalls are recent calls to a platform of a business that failed.
-type RefusedCalls struct {
+// FailedCalls are recent calls to a platform of a business that failed.
+type FailedCalls struct {
 	Business core.BusinessID
 	Platform string
 	ServedBy string
@@ -38,27 +38,27 @@ type CallCount struct {
 	Count int
 }
 
-// Untold is the number of a business's orders that are still Placed and had no active webhook when they arrived.
-type Untold struct {
+// UnnotifiedOrders is the number of a business's orders that are still Placed and had no active webhook when they arrived.
+type UnnotifiedOrders struct {
 	Business    core.BusinessID
 	Count       int       // at most Many
 	First, Last time.Time // when they were placed
-	Heard       bool      // a webhook is active for them now
+	HasWebhook  bool      // a webhook is active for them now
 }
 
-// RefusedJobs is the number of a business's jobs that completed, but with at least half of their objects failed.
-type RefusedJobs struct {
+// PartlyFailedJobs is the number of a business's jobs that completed, but with at least half of their objects failed.
+type PartlyFailedJobs struct {
 	Business  core.BusinessID
 	Count     int
 	Reference core.ID // of the last
 	Kind      core.JobKind
 	Subject   string
-	Refused   int // failed objects of the last
+	Failed    int // failed objects of the last
 	Total     int
 }
 
-// Closed is the number of a business's stores that are closed on platforms that list them.
-type Closed struct {
+// ClosedStores is the number of a business's stores that are closed on platforms that list them.
+type ClosedStores struct {
 	Business core.BusinessID
 	Count    int
 	StoreID  int64 // of the one that was closed last
@@ -68,8 +68,8 @@ type Closed struct {
 	Since    time.Time
 }
 
-// RefusedMenus is the number of a business's menus that a platform rejected.
-type RefusedMenus struct {
+// RejectedMenus is the number of a business's menus that a platform rejected.
+type RejectedMenus struct {
 	Business core.BusinessID
 	Platform string
 	ServedBy string
@@ -77,15 +77,15 @@ type RefusedMenus struct {
 	Message  string // of the latest
 }
 
-// Waiting is the number of a business's orders whose acknowledgement is overdue.
-type Waiting struct {
+// OverdueOrders is the number of a business's orders whose acknowledgement is overdue.
+type OverdueOrders struct {
 	Business core.BusinessID
 	Count    int
 	Since    time.Time // when the oldest was placed
 }
 
-// Silent is the number of a business's open stores with a silent POS.
-type Silent struct {
+// SilentStores is the number of a business's open stores with a silent POS.
+type SilentStores struct {
 	Business core.BusinessID
 	Count    int
 	StoreID  int64 // of the one that has been silent longest
@@ -93,8 +93,8 @@ type Silent struct {
 	Since    time.Time
 }
 
-// Unheard is the number of unrouted events of a type that still has no webhook. Orders are reported as Untold.
-type Unheard struct {
+// UnroutedEvents is the number of unrouted events of a type that still has no webhook. Orders are reported as Untold.
+type UnroutedEvents struct {
 	Business  core.BusinessID
 	EventType core.EventType
 	Count     int // of the last day or so

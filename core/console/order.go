@@ -29,31 +29,31 @@ type OrderFilter struct {
 	Store           string    // ref_id
 	ID              string    // an order id of the hub, the platform or the merchant
 	Unacknowledged  bool      // with an overdue acknowledgement
-	Untold          bool      // Placed, with no webhook notified
-	Untaken         bool      // with a call that its platform rejected
+	Unnotified      bool      // Placed, with no webhook notified
+	CallFailed      bool      // with a call that its platform rejected
 	Since           time.Time // placed then or later
-	Before          OrderPlace
+	Before          OrderCursor
 	Limit           int
 }
 
-// OrderPlace is a cursor in a list of orders, newest first: after the order with this time of placement and id. The
+// OrderCursor is a cursor in a list of orders, newest first: after the order with this time of placement and id. The
 // zero OrderPlace is the start.
-type OrderPlace struct {
+type OrderCursor struct {
 	Placed int64 // epoch microseconds
 	ID     int64
 }
 
-// Place returns the cursor of the order in a list.
-func (o Order) Place() OrderPlace { return OrderPlace{o.Placed.UnixMicro(), o.ID} }
+// Cursor returns the cursor of the order in a list.
+func (o Order) Cursor() OrderCursor { return OrderCursor{o.Placed.UnixMicro(), o.ID} }
 
 // String returns the form that ParseOrderPlace parses.
-func (p OrderPlace) String() string { return fmt.Sprintf("%d-%d", p.Placed, p.ID) }
+func (p OrderCursor) String() string { return fmt.Sprintf("%d-%d", p.Placed, p.ID) }
 
-// ParseOrderPlace parses the form of String. Any other text is the start.
-func ParseOrderPlace(s string) (p OrderPlace) {
+// ParseOrderCursor parses the form of String. Any other text is the start.
+func ParseOrderCursor(s string) (p OrderCursor) {
 	// too late for the database
 	if n, err := fmt.Sscanf(s, "%d-%d", &p.Placed, &p.ID); err != nil || n != 2 || p.Placed>>57 != 0 {
-		return OrderPlace{}
+		return OrderCursor{}
 	}
 	return p
 }
@@ -86,13 +86,13 @@ type CallAttempt struct {
 	Error           string
 	ResponseHeaders map[string]string
 	ResponseBody    []byte // the first 4 KiB
-	Took            time.Duration
+	Duration        time.Duration
 }
 
-// RiderPlace is the last known location of an order's rider.
-type RiderPlace struct {
+// RiderLocation is the last known location of an order's rider.
+type RiderLocation struct {
 	Latitude, Longitude string // decimal degrees
-	SeenAt              time.Time
+	ReceivedAt          time.Time
 	State               string // relay.State: done if the aggregator has it
 	Message             string // the reason of the state, in plain words
 }

@@ -8,22 +8,22 @@ import (
 
 // Plugin is a plugin as the hubs report it.
 type Plugin struct {
-	ID        string
-	Enabled   bool
-	Version   string // the running one, or else the last one tried; "" before the first start
-	Digest    string // SHA-256 of the running program
-	Installed string // version in the directory of plugins; "" if this hub has none
-	State     string // pluginhost.State; "" before the first start
-	Since     time.Time
-	Starts    int
-	ToldAt    time.Time // when a hub last reported a change
-	Health    string    // the problem while it is degraded
-	Faults    []PluginFault
-	Log       []string // its last lines, oldest first
-	Hubs      []PluginHub
-	About     PluginAbout
-	Serves    []Served
-	Findings  int // for items, on the platforms that it serves
+	ID         string
+	Enabled    bool
+	Version    string // the running one, or else the last one tried; "" before the first start
+	Digest     string // SHA-256 of the running program
+	Installed  string // version in the directory of plugins; "" if this hub has none
+	State      string // pluginhost.State; "" before the first start
+	Since      time.Time
+	Starts     int
+	ReportedAt time.Time // when a hub last reported a change
+	Health     string    // the problem while it is degraded
+	Faults     []PluginFault
+	Log        []string // its last lines, oldest first
+	Hubs       []PluginHub
+	About      PluginAbout
+	Serves     []Served
+	Findings   int // for items, on the platforms that it serves
 }
 
 // PluginFault is a fault of a plugin, in plain words.
@@ -48,16 +48,16 @@ type PluginHub struct {
 
 // PluginCall is the statistics of one kind of call since the hub's start.
 type PluginCall struct {
-	Name    string        `json:"name"` // such as Menu.CheckItems
-	Count   int64         `json:"count"`
-	Failed  int64         `json:"failed"`
-	Took    time.Duration `json:"took"` // total duration
-	Slowest time.Duration `json:"slowest"`
+	Name      string        `json:"name"` // such as Menu.CheckItems
+	Count     int64         `json:"count"`
+	Failed    int64         `json:"failed"`
+	TotalTime time.Duration `json:"took"` // total duration
+	Slowest   time.Duration `json:"slowest"`
 }
 
 // Add adds the statistics of the same kind of call from another hub.
 func (c *PluginCall) Add(other PluginCall) {
-	c.Count, c.Failed, c.Took, c.Slowest = c.Count+other.Count, c.Failed+other.Failed, c.Took+other.Took,
+	c.Count, c.Failed, c.TotalTime, c.Slowest = c.Count+other.Count, c.Failed+other.Failed, c.TotalTime+other.TotalTime,
 		max(c.Slowest, other.Slowest)
 }
 
@@ -93,13 +93,13 @@ type Served struct {
 	Platform string
 }
 
-// PluginWish is the state that an operator requests for a plugin.
-type PluginWish string
+// PluginAction is the state that an operator requests for a plugin.
+type PluginAction string
 
 // The requests. Upgrade runs the installed version; hubs that already run it do nothing.
 const (
-	EnablePlugin  PluginWish = "enable"
-	DisablePlugin PluginWish = "disable"
-	RestartPlugin PluginWish = "restart"
-	UpgradePlugin PluginWish = "upgrade"
+	EnablePlugin  PluginAction = "enable"
+	DisablePlugin PluginAction = "disable"
+	RestartPlugin PluginAction = "restart"
+	UpgradePlugin PluginAction = "upgrade"
 )

@@ -16,9 +16,9 @@ type Scenario struct {
 	Rate     float64
 	Seed     uint64 // the same seed places the same orders; 0: random
 
-	Places int           // of rider: the locations sent on the way
-	Step   time.Duration // of rider: the interval between updates
-	Share  float64       // of cancel: the part of the orders that is cancelled
+	Locations   int           // of rider: the locations sent on the way
+	Step        time.Duration // of rider: the interval between updates
+	CancelShare float64       // of cancel: the part of the orders that is cancelled
 }
 
 // Scenarios are the kinds of scenarios.
@@ -27,17 +27,17 @@ var Scenarios = []string{"order", "rider", "cancel", "edit", "rush"}
 // Bounds of a scenario: orders per second, the duration of a rush, the orders of other scenarios, the locations of a
 // rider, and the duration of a ride, which has riderMoves further updates.
 const (
-	MaxRate    = 200
-	MaxRush    = time.Minute
-	MaxPlayed  = 500
-	MaxPlaces  = 500
-	MaxRide    = time.Minute
-	riderMoves = 5
+	MaxRate      = 200
+	MaxRush      = time.Minute
+	MaxOrders    = 500
+	MaxLocations = 500
+	MaxRide      = time.Minute
+	riderUpdates = 5
 )
 
 // Check returns an Invalid error for a scenario that is not valid.
 func (s Scenario) Check() error {
-	most := MaxPlayed
+	most := MaxOrders
 	if s.Kind == "rush" {
 		most = int(min(max(s.Rate, 0), MaxRate) * MaxRush.Seconds())
 	}
@@ -50,44 +50,44 @@ func (s Scenario) Check() error {
 		return core.Errorf(core.Invalid, "rate must be from 0 to %d orders a second, and above 0 for a rush", MaxRate)
 	case s.Count < 1 || s.Count > most:
 		return core.Errorf(core.Invalid, "count must be from 1 to %d", most)
-	case s.Places < 0 || s.Places > MaxPlaces:
-		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxPlaces)
-	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Places+riderMoves)*s.Step > MaxRide:
+	case s.Locations < 0 || s.Locations > MaxLocations:
+		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxLocations)
+	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Locations+riderUpdates)*s.Step > MaxRide:
 		return core.Errorf(core.Invalid,
-			"step is too long: %d places take %d steps, at most %s in total", s.Places,
-			s.Places+riderMoves, MaxRide)
-	case s.Kind == "cancel" && !(s.Share > 0 && s.Share <= 1):
+			"step is too long: %d places take %d steps, at most %s in total", s.Locations,
+			s.Locations+riderUpdates, MaxRide)
+	case s.Kind == "cancel" && !(s.CancelShare > 0 && s.CancelShare <= 1):
 		return core.Errorf(core.Invalid, "share must be above 0, up to 1")
 	}
 	return nil
 }
 
-// Played is a scenario with its progress.
-type Played struct {
+// ScenarioRun is a scenario with its progress.
+type ScenarioRun struct {
 	Scenario
-	By           string    // who requested it
-	Begun, Ended time.Time // Ended is zero while it runs
-	Calls        []PlayedCall
-	Arrivals     Arrivals
-	Failure      string // the error; "" if there is none
+	RequestedBy        string    // who requested it
+	StartedAt, EndedAt time.Time // Ended is zero while it runs
+	Calls              []ScenarioCall
+	Deliveries         ScenarioDeliveries
+	Failure            string // the error; "" if there is none
 }
 
-// Arrivals counts the order_placed deliveries of a scenario's orders so far. Each order has one for each subscribed
+// ScenarioDeliveries counts the order_placed deliveries of a scenario's orders so far. Each order has one for each subscribed
 // webhook.
-type Arrivals struct {
-	Orders   int           // new to the hub
-	Known    int           // already known to the hub: they cause no delivery
-	Arrived  int           // deliveries with a 2xx response
-	Failed   int           // failed deliveries
-	Waiting  int           // pending, held, or waiting for a retry
-	Retried  int           // of them, with at least one failed attempt
-	P50, P99 time.Duration // from the order's acceptance to the response
+type ScenarioDeliveries struct {
+	NewOrders   int           // new to the hub
+	KnownOrders int           // already known to the hub: they cause no delivery
+	Delivered   int           // deliveries with a 2xx response
+	Failed      int           // failed deliveries
+	Waiting     int           // pending, held, or waiting for a retry
+	Retried     int           // of them, with at least one failed attempt
+	P50, P99    time.Duration // from the order's acceptance to the response
 }
 
-// PlayedCall is the statistics of the calls of a name.
-type PlayedCall struct {
+// ScenarioCall is the statistics of the calls of a name.
+type ScenarioCall struct {
 	Name          string
 	Count, Failed int
-	Said          string // the latest response
+	LastResponse  string // the latest response
 	P50, P99      time.Duration
 }

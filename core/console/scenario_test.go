@@ -12,9 +12,9 @@ import (
 
 func TestScenariosAreBounded(t *testing.T) {
 	for _, fine := range []console.Scenario{
-		{Kind: "order", Store: "S-1", Count: 1}, {Kind: "cancel", Store: "S-1", Count: 500, Rate: 200, Share: 0.5},
+		{Kind: "order", Store: "S-1", Count: 1}, {Kind: "cancel", Store: "S-1", Count: 500, Rate: 200, CancelShare: 0.5},
 		{Kind: "rush", Store: "S-1", Count: 12000, Rate: 200}, {Kind: "rush", Store: "S-1", Count: 30, Rate: 0.5},
-		{Kind: "rider", Store: "S-1", Count: 3, Places: 5, Step: 6 * time.Second},
+		{Kind: "rider", Store: "S-1", Count: 3, Locations: 5, Step: 6 * time.Second},
 		{Kind: "edit", Store: "S-1", Count: 500},
 	} {
 		require.NoError(t, fine.Check(), fine)
@@ -24,9 +24,9 @@ func TestScenariosAreBounded(t *testing.T) {
 		"store is required":           {Kind: "order", Count: 1},
 		"count must be from 1 to 500": {Kind: "rider", Store: "S-1", Count: 501},
 		"count must be from 1 to 60":  {Kind: "rush", Store: "S-1", Count: 61, Rate: 1},
-		"share must be":               {Kind: "cancel", Store: "S-1", Count: 1, Share: 1.5},
-		"places must be":              {Kind: "rider", Store: "S-1", Count: 1, Places: 501},
-		"step is too long":            {Kind: "rider", Store: "S-1", Count: 1, Places: 5, Step: 7 * time.Second},
+		"share must be":               {Kind: "cancel", Store: "S-1", Count: 1, CancelShare: 1.5},
+		"places must be":              {Kind: "rider", Store: "S-1", Count: 1, Locations: 501},
+		"step is too long":            {Kind: "rider", Store: "S-1", Count: 1, Locations: 5, Step: 7 * time.Second},
 		"above 0 for a rush":          {Kind: "rush", Store: "S-1", Count: 1},
 		"from 0 to 200":               {Kind: "order", Store: "S-1", Count: 1, Rate: 201},
 	} {

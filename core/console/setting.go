@@ -11,70 +11,70 @@ import (
 // values.
 type PlatformSettings struct {
 	core.Platform
-	Settings  []byte               // a JSON object, or empty
-	Addresses map[string]string    // by endpoint name
-	Secrets   map[string]time.Time // when each was set; zero if unknown
-	Accept    string               // who accepts its orders: hub or pos
-	Keys      []time.Time          // when its callback keys were created, newest first
-	RefusedAt time.Time            // when a call in its name was last rejected; zero: unknown
-	Refused   string               // the reason
-	Version   string               // changes with every update
-	Aliases   []core.PlatformAlias // its other names
+	Settings   []byte               // a JSON object, or empty
+	Addresses  map[string]string    // by endpoint name
+	Secrets    map[string]time.Time // when each was set; zero if unknown
+	Accept     string               // who accepts its orders: hub or pos
+	Keys       []time.Time          // when its callback keys were created, newest first
+	RejectedAt time.Time            // when a call in its name was last rejected; zero: unknown
+	Rejection  string               // the reason
+	Version    string               // changes with every update
+	Aliases    []core.PlatformAlias // its other names
 }
 
-// Watching is the monitoring configuration of a business. In a duration, nil means the hub's default and 0 means
+// MonitoringRules is the monitoring configuration of a business. In a duration, nil means the hub's default and 0 means
 // never.
-type Watching struct {
+type MonitoringRules struct {
 	AckWithin   *time.Duration // how long an order may wait for its acknowledgement
 	SilentAfter *time.Duration // how long a POS may be silent
 	CloseSilent bool           // stores are closed on the platforms while their POS is silent
 }
 
-// AsHub is the text for the hub's default.
-const AsHub = "hub"
+// HubDefault is the text for the hub's default.
+const HubDefault = "hub"
 
 // The bounds of the durations of Watching. An order must be placed and stored within the least one. POSes are checked
 // once a minute.
 const (
-	leastAck, mostAck         = 10 * time.Second, 24 * time.Hour
-	leastSilence, mostSilence = time.Minute, 7 * 24 * time.Hour
+	minAck, maxAck         = 10 * time.Second, 24 * time.Hour
+	minSilence, maxSilence = time.Minute, 7 * 24 * time.Hour
 )
 
 // SetAckWithin parses a duration such as 5m, 0 or hub. It returns Invalid for any other text.
-func (w *Watching) SetAckWithin(text string) error {
-	return span(&w.AckWithin, "acknowledge-within", text, leastAck, mostAck)
+func (w *MonitoringRules) SetAckWithin(text string) error {
+	return parseSpan(&w.AckWithin, "acknowledge-within", text, minAck, maxAck)
 }
 
 // SetSilentAfter parses a duration such as 15m, 0 or hub. It returns Invalid for any other text.
-func (w *Watching) SetSilentAfter(text string) error {
-	return span(&w.SilentAfter, "pos-silent-after", text, leastSilence, mostSilence)
+func (w *MonitoringRules) SetSilentAfter(text string) error {
+	return parseSpan(&w.SilentAfter, "pos-silent-after", text, minSilence, maxSilence)
 }
 
-func span(into **time.Duration, name, text string, least, most time.Duration) error {
-	if text == AsHub {
+func parseSpan(into **time.Duration, name, text string, least, most time.Duration) error {
+	if text == HubDefault {
 		*into = nil
 		return nil
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value != 0 && (value < least || value > most || value%time.Second != 0) {
-		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, AsHub,
+		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, HubDefault,
 			least, most)
 	}
 	*into = &value
 	return nil
 }
 
-// Told returns the settings under the names of their flags.
-func (w Watching) Told() map[string]any {
-	return map[string]any{"acknowledge-within": SpanText(w.AckWithin), "pos-silent-after": SpanText(w.SilentAfter),
+// Flags returns the settings under the names of their flags.
+func (w MonitoringRules) Flags() map[string]any {
+	return map[string]any{"acknowledge-within": FormatSpan(w.AckWithin), "pos-silent-after": FormatSpan(w.SilentAfter),
 		"close-silent-stores": w.CloseSilent}
 }
 
-// SpanText formats a duration in the form that SetAckWithin parses.
-func SpanText(span *time.Duration) string {
+// FormatSpan formats a duration in the form that SetAckWithin parses.
+func FormatSpan(span *time.Duration) string {
 	switch {
 	case span == nil:
-		return AsHub
+		return HubDefault
 	case *span == 0:
 		return "0"
 	case *span%time.Hour == 0:

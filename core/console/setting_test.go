@@ -12,18 +12,18 @@ import (
 func TestMonitoringDurationsAreParsedAndBounded(t *testing.T) {
 	for text, want := range map[string]time.Duration{"5m": 5 * time.Minute, "0": 0, "0s": 0, "90s": 90 * time.Second,
 		"24h": 24 * time.Hour, "1h30m": 90 * time.Minute} {
-		var w Watching
+		var w MonitoringRules
 		require.NoError(t, w.SetAckWithin(text), text)
 		require.Equal(t, want, *w.AckWithin)
-		var again Watching
-		require.NoError(t, again.SetAckWithin(SpanText(w.AckWithin)), "it is read as it is told")
+		var again MonitoringRules
+		require.NoError(t, again.SetAckWithin(FormatSpan(w.AckWithin)), "it is read as it is told")
 		require.Equal(t, w, again)
 	}
 	five := 5 * time.Minute
-	w := Watching{AckWithin: &five, SilentAfter: &five}
+	w := MonitoringRules{AckWithin: &five, SilentAfter: &five}
 	require.NoError(t, w.SetSilentAfter("hub"))
 	require.Equal(t, map[string]any{"acknowledge-within": "5m", "pos-silent-after": "hub",
-		"close-silent-stores": false}, w.Told())
+		"close-silent-stores": false}, w.Flags())
 	for _, wrong := range []string{"", "5", "soon", "-5m", "9s", "25h", "10s1ms", "1e9h"} {
 		require.Equal(t, core.Invalid, core.CodeOf(w.SetAckWithin(wrong)), wrong)
 		require.Equal(t, five, *w.AckWithin)

@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience bounds every wait for the browser.
-const patience = 60 * time.Second
+// timeout bounds every wait for the browser.
+const timeout = 60 * time.Second
 
 // flags keep Chromium quiet: no window, no updates, no traffic of its own.
 var flags = []chromedp.ExecAllocatorOption{
@@ -46,7 +46,7 @@ var chromium struct {
 // Main runs the tests of a package, which share one Chromium, and stops it. A
 // package whose tests call Start has it as its TestMain.
 func Main(m *testing.M) {
-	mains.Store(true)
+	mainRan.Store(true)
 	status := m.Run()
 	chromium.Lock()
 	if chromium.stop != nil {
@@ -55,8 +55,8 @@ func Main(m *testing.M) {
 	os.Exit(status)
 }
 
-// mains is set where Main stops Chromium.
-var mains atomic.Bool
+// mainRan is set where Main stops Chromium.
+var mainRan atomic.Bool
 
 // launch starts Chromium, or joins the one that runs.
 func launch(path string) (context.Context, error) {
@@ -89,7 +89,7 @@ type Browser struct {
 // skipped, in CI it fails.
 func Start(t *testing.T) *Browser {
 	t.Helper()
-	path := executable()
+	path := chromiumPath()
 	if path == "" {
 		const missing = "there is no Chromium on this machine: install it with apt-get install chromium, or name it " +
 			"in CHROMIUM"
@@ -98,7 +98,7 @@ func Start(t *testing.T) *Browser {
 		}
 		t.Skip(missing)
 	}
-	if !mains.Load() {
+	if !mainRan.Load() {
 		t.Fatal("the package's TestMain must be browsertest.Main, which stops Chromium")
 	}
 	running, err := launch(path)
@@ -107,15 +107,15 @@ func Start(t *testing.T) *Browser {
 	}
 	profile, end := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
-	first, err := prepare(profile)
+	first, err := newTab(profile)
 	if err != nil {
 		t.Fatalf("opening a profile: %v", err)
 	}
 	return &Browser{context: profile, free: []*tab{first}}
 }
 
-// executable is the path of Chromium, "" where there is none.
-func executable() string {
+// chromiumPath is the path of Chromium, "" where there is none.
+func chromiumPath() string {
 	if named := os.Getenv("CHROMIUM"); named != "" {
 		return named
 	}

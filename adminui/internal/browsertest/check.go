@@ -40,14 +40,14 @@ func (p *Page) CheckLong(t *testing.T, part string) {
 // CheckPart checks as Check does, with axe looking at one part of the page alone.
 func (p *Page) CheckPart(t *testing.T, selector string) { t.Helper(); p.check(t, selector, everyRule) }
 
-// EachView checks an open page in the views, takes pictures of it that bear the name,
+// CheckViews checks an open page in the views, takes pictures of it that bear the name,
 // and closes it. In the dark only colours differ from what was seen in the same width.
-func (p *Page) EachView(t *testing.T, name string, views ...View) {
+func (p *Page) CheckViews(t *testing.T, name string, views ...View) {
 	t.Helper()
 	seen := map[int64]bool{}
 	for _, view := range views {
 		t.Run(view.Name, func(t *testing.T) {
-			p.Look(t, view)
+			p.SetView(t, view)
 			p.Screenshot(t, name+"-"+view.Name)
 			if view.Dark && seen[view.Width] {
 				p.check(t, "html", `["color-contrast"]`)
@@ -68,7 +68,7 @@ func (p *Page) check(t *testing.T, part, rules string) {
 	for _, problem := range p.Problems() { // before axe, which is no part of the page
 		t.Errorf("the browser reports: %s", problem)
 	}
-	if shift := Eval[float64](t, p, shifted); shift > maxShift {
+	if shift := Eval[float64](t, p, layoutShiftScript); shift > maxShift {
 		t.Errorf("the layout shifts by %.3f while the page loads", shift)
 	}
 	wide := Eval[string](t, p, `(() => {
@@ -87,15 +87,15 @@ func (p *Page) check(t *testing.T, part, rules string) {
 		resultTypes: ["violations"], runOnly: `+rules+`,
 	}).then((result) => result.violations)`)
 	for _, v := range found {
-		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.where())
+		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.locations())
 	}
 }
 
 // maxShift is how much of a page may move while it loads (Cumulative Layout Shift).
 const maxShift = 0.1
 
-// shifted adds up what the browser has noted of layout shifts.
-const shifted = `new Promise((done) => {
+// layoutShiftScript adds up what the browser has noted of layout shifts.
+const layoutShiftScript = `new Promise((done) => {
 	let sum = 0;
 	const add = (list) => { for (const e of list) if (!e.hadRecentInput) sum += e.value; };
 	const watcher = new PerformanceObserver((list) => add(list.getEntries()));
@@ -103,8 +103,8 @@ const shifted = `new Promise((done) => {
 	requestAnimationFrame(() => requestAnimationFrame(() => { add(watcher.takeRecords()); done(sum); }));
 })`
 
-// where lists the first places of a violation.
-func (v violation) where() (places string) {
+// locations lists the first places of a violation.
+func (v violation) locations() (places string) {
 	for i, node := range v.Nodes {
 		if i == 3 {
 			return places + fmt.Sprintf("and %d more", len(v.Nodes)-3)

@@ -24,7 +24,7 @@ type View struct {
 	Dark          bool
 	NoScript      bool
 	Print         bool
-	Forced        bool // the visitor's own colours go before the page's
+	ForcedColours bool // the visitor's own colours go before the page's
 }
 
 // Views are the four ways in which every page must hold: wide and narrow, light
@@ -58,12 +58,12 @@ type Page struct {
 // Open opens a page in a tab that no other open page has, until the test ends.
 func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	t.Helper()
-	shown := b.take(t)
+	shown := b.acquire(t)
 	p := &Page{context: shown.context}
-	p.close = sync.OnceFunc(func() { b.give(shown) })
+	p.close = sync.OnceFunc(func() { b.release(shown) })
 	t.Cleanup(p.close)
 	shown.page.Store(p)
-	p.Look(t, view)
+	p.SetView(t, view)
 	p.Do(t,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
 		chromedp.Navigate(url),
@@ -72,8 +72,8 @@ func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	return p
 }
 
-// take takes a tab that is free, or opens one.
-func (b *Browser) take(t *testing.T) *tab {
+// acquire takes a tab that is free, or opens one.
+func (b *Browser) acquire(t *testing.T) *tab {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,15 +83,15 @@ func (b *Browser) take(t *testing.T) *tab {
 		return taken
 	}
 	opened, _ := chromedp.NewContext(b.context) // ends with the profile
-	taken, err := prepare(opened)
+	taken, err := newTab(opened)
 	if err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
 	return taken
 }
 
-// prepare opens a tab, whose life ends with the context.
-func prepare(opened context.Context) (*tab, error) {
+// newTab opens a tab, whose life ends with the context.
+func newTab(opened context.Context) (*tab, error) {
 	made := &tab{context: opened}
 	if err := chromedp.Listen(opened, func(event any) {
 		if p := made.page.Load(); p != nil {
@@ -103,10 +103,10 @@ func prepare(opened context.Context) (*tab, error) {
 	return made, chromedp.Do(opened, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
 }
 
-// give frees a tab for another page; one that does not leave its page is given up.
-func (b *Browser) give(shown *tab) {
+// release frees a tab for another page; one that does not leave its page is given up.
+func (b *Browser) release(shown *tab) {
 	shown.page.Store(nil)
-	ctx, cancel := context.WithTimeout(shown.context, patience)
+	ctx, cancel := context.WithTimeout(shown.context, timeout)
 	defer cancel()
 	if err := chromedp.Do(ctx,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}),
@@ -121,8 +121,8 @@ func (b *Browser) give(shown *tab) {
 	b.free = append(b.free, shown)
 }
 
-// Look changes the size of the window and the colour scheme.
-func (p *Page) Look(t *testing.T, view View) {
+// SetView changes the size of the window and the colour scheme.
+func (p *Page) SetView(t *testing.T, view View) {
 	t.Helper()
 	scheme, media, forced := "light", "", "none"
 	if view.Dark {
@@ -131,7 +131,7 @@ func (p *Page) Look(t *testing.T, view View) {
 	if view.Print {
 		media = "print"
 	}
-	if view.Forced {
+	if view.ForcedColours {
 		forced = "active"
 	}
 	p.Do(t,
@@ -187,7 +187,7 @@ func (p *Page) listen(event any) {
 // Do takes steps one after the other, and fails the test when one fails or takes too long.
 func (p *Page) Do(t *testing.T, steps ...Step) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(p.context, patience)
+	ctx, cancel := context.WithTimeout(p.context, timeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatalf("in the browser: %v", err)
@@ -197,7 +197,7 @@ func (p *Page) Do(t *testing.T, steps ...Step) {
 // Eval is the value of a JavaScript expression in the page; a promise is waited for.
 func Eval[T any](t *testing.T, p *Page, expression string) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(p.context, patience)
+	ctx, cancel := context.WithTimeout(p.context, timeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -221,7 +221,7 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	if folder == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.context, patience)
+	ctx, cancel := context.WithTimeout(p.context, timeout)
 	defer cancel()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
@@ -232,9 +232,9 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	}
 }
 
-// Allow takes back what the browser complained of so far with these words in
+// Ignore takes back what the browser complained of so far with these words in
 // it: what the test expects.
-func (p *Page) Allow(words string) {
+func (p *Page) Ignore(words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problems = slices.DeleteFunc(p.problems, func(problem string) bool { return strings.Contains(problem, words) })

@@ -16,12 +16,12 @@ func Serve(t *testing.T, app *fiber.App) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener := &cutting{Listener: plain}
+	listener := &closingListener{Listener: plain}
 	done := make(chan error, 1)
 	go func() { done <- app.Listener(listener) }()
 	t.Cleanup(func() {
-		listener.cut()
-		if err := app.ShutdownWithTimeout(patience); err != nil {
+		listener.closeAll()
+		if err := app.ShutdownWithTimeout(timeout); err != nil {
 			t.Errorf("stopping the server: %v", err)
 		}
 		if err := <-done; err != nil {
@@ -31,17 +31,17 @@ func Serve(t *testing.T, app *fiber.App) string {
 	return "http://" + plain.Addr().String()
 }
 
-// cutting is a listener that can cut its connections off. A browser opens some
+// closingListener is a listener that can cut its connections off. A browser opens some
 // ahead of need, and a server would wait for their first request.
-type cutting struct {
+type closingListener struct {
 	net.Listener
-	mu   sync.Mutex
-	open []net.Conn
-	over bool
+	mu     sync.Mutex
+	open   []net.Conn
+	closed bool
 }
 
 // Accept waits for the next connection.
-func (c *cutting) Accept() (net.Conn, error) {
+func (c *closingListener) Accept() (net.Conn, error) {
 	connection, err := c.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -49,16 +49,16 @@ func (c *cutting) Accept() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = append(c.open, connection)
-	if c.over {
+	if c.closed {
 		connection.Close()
 	}
 	return connection, nil
 }
 
-func (c *cutting) cut() {
+func (c *closingListener) closeAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.over = true
+	c.closed = true
 	for _, connection := range c.open {
 		connection.Close()
 	}

@@ -28,11 +28,11 @@ func main() {
 func run(args []string) (status int, err error) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	at, err := enter(chosenDir())
+	at, err := acquire(runDirPath())
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, at.leave()) }()
+	defer func() { err = errors.Join(err, at.release()) }()
 	at.startDatabase()
 	command := exec.Command("go", append([]string{"test", "-json", "-vet=off"}, args...)...)
 	command.Stderr = os.Stderr

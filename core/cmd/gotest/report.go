@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// slowest is how many tests the summary names.
-const slowest = 10
+// slowestShown is how many tests the summary names.
+const slowestShown = 10
 
 // event is a line of go test -json.
 type event struct {
@@ -98,9 +98,9 @@ func (r *report) add(e event) {
 func (r *report) endTest(e event, key string) {
 	r.tests[e.Action]++
 	r.perPkg[e.Package]++
-	r.ended = append(r.ended, test{short(e.Package) + " " + e.Test, e.Elapsed})
+	r.ended = append(r.ended, test{shortName(e.Package) + " " + e.Test, e.Elapsed})
 	if e.Action == "fail" {
-		r.failed = append(r.failed, short(e.Package)+" "+e.Test)
+		r.failed = append(r.failed, shortName(e.Package)+" "+e.Test)
 		r.show(key)
 	}
 	delete(r.output, key)
@@ -109,26 +109,26 @@ func (r *report) endTest(e event, key string) {
 func (r *report) endPackage(e event, key string) {
 	switch {
 	case e.Action == "fail":
-		for _, k := range r.of(e.Package) { // a test that was under way when the process ended, too
+		for _, k := range r.outputsOf(e.Package) { // a test that was under way when the process ended, too
 			r.show(k)
 		}
 		if r.tests["fail"] == 0 || e.FailedBuild != "" {
-			r.failed = append(r.failed, short(e.Package))
+			r.failed = append(r.failed, shortName(e.Package))
 		}
-		fmt.Fprintf(r.out, "FAIL  %-36s %4d tests %7.1fs\n", short(e.Package), r.perPkg[e.Package], e.Elapsed)
+		fmt.Fprintf(r.out, "FAIL  %-36s %4d tests %7.1fs\n", shortName(e.Package), r.perPkg[e.Package], e.Elapsed)
 	case e.Action == "skip": // no test files
 		return
 	case r.cached[e.Package]:
 		r.packages["cached"]++
 	default:
-		fmt.Fprintf(r.out, "ok    %-36s %4d tests %7.1fs\n", short(e.Package), r.perPkg[e.Package], e.Elapsed)
+		fmt.Fprintf(r.out, "ok    %-36s %4d tests %7.1fs\n", shortName(e.Package), r.perPkg[e.Package], e.Elapsed)
 	}
 	r.packages[e.Action]++
 	delete(r.output, key)
 }
 
-// of lists the outputs of a package, its own last.
-func (r *report) of(pkg string) (keys []string) {
+// outputsOf lists the outputs of a package, its own last.
+func (r *report) outputsOf(pkg string) (keys []string) {
 	for key := range r.output {
 		if strings.HasPrefix(key, pkg+" ") {
 			keys = append(keys, key)
@@ -151,7 +151,7 @@ func (r *report) summarize(took time.Duration) {
 	slices.SortFunc(r.ended, func(a, b test) int { return cmp.Compare(b.elapsed, a.elapsed) })
 	if len(r.ended) > 0 && r.ended[0].elapsed > 0 {
 		fmt.Fprintln(r.out, "\nslowest tests:")
-		for _, t := range r.ended[:min(slowest, len(r.ended))] {
+		for _, t := range r.ended[:min(slowestShown, len(r.ended))] {
 			fmt.Fprintf(r.out, "%7.1fs  %s\n", t.elapsed, t.name)
 		}
 	}
@@ -171,5 +171,5 @@ func (r *report) summarize(took time.Duration) {
 	fmt.Fprintln(r.out)
 }
 
-// short is a package without the module.
-func short(pkg string) string { return strings.TrimPrefix(pkg, "github.com/servery-hub/servery/") }
+// shortName is a package without the module.
+func shortName(pkg string) string { return strings.TrimPrefix(pkg, "github.com/servery-hub/servery/") }

@@ -33,21 +33,21 @@ type runDir struct {
 // A run uses memory if there is enough: each of a thousand tests has a database of 800
 // files. Creating and removing them on a disk takes a third of all processor time.
 const (
-	memory       = "/dev/shm"
-	minFree      = 8 << 30
-	minAvailable = 12 << 30
-	enterWait    = time.Minute
-	clearWait    = time.Minute
-	quitWait     = 3 * time.Second
-	lockPeriod   = 50 * time.Millisecond
+	memoryDir      = "/dev/shm"
+	minFree        = 8 << 30
+	minAvailable   = 12 << 30
+	lockTimeout    = time.Minute
+	cleanUpTimeout = time.Minute
+	quitTimeout    = 3 * time.Second
+	lockPeriod     = 50 * time.Millisecond
 )
 
-// chosenDir names the directory of this checkout. The name is the same for each run, as
+// runDirPath names the directory of this checkout. The name is the same for each run, as
 // go test knows a result by it, and short, as names of sockets are made of it.
-func chosenDir() string {
+func runDirPath() string {
 	parent := os.TempDir()
-	if free(memory) >= minFree && available() >= minAvailable {
-		parent = memory
+	if free(memoryDir) >= minFree && available() >= minAvailable {
+		parent = memoryDir
 	}
 	checkout, _ := os.Getwd()
 	sum := sha256.Sum256(fmt.Append(nil, os.Geteuid(), checkout))
@@ -76,11 +76,11 @@ func available() uint64 {
 	return kib << 10
 }
 
-// enter locks the directory for this run, beside others. It first removes what a killed
+// acquire locks the directory for this run, beside others. It first removes what a killed
 // run left there.
-func enter(dir string) (*runDir, error) {
-	for end := time.Now().Add(enterWait); time.Now().Before(end); time.Sleep(lockPeriod) {
-		p, err := tryEnter(dir)
+func acquire(dir string) (*runDir, error) {
+	for end := time.Now().Add(lockTimeout); time.Now().Before(end); time.Sleep(lockPeriod) {
+		p, err := tryAcquire(dir)
 		if p != nil || err != nil {
 			return p, err
 		}
@@ -88,8 +88,8 @@ func enter(dir string) (*runDir, error) {
 	return nil, fmt.Errorf("another run has been removing %s for a minute", dir)
 }
 
-// tryEnter returns nil if another run is removing the directory, or has removed it.
-func tryEnter(dir string) (*runDir, error) {
+// tryAcquire returns nil if another run is removing the directory, or has removed it.
+func tryAcquire(dir string) (*runDir, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
@@ -105,17 +105,17 @@ func tryEnter(dir string) (*runDir, error) {
 		return nil, err
 	}
 	p := &runDir{dir: dir, lock: lock}
-	if p.try(syscall.LOCK_EX) {
-		err = p.clear()
+	if p.tryLock(syscall.LOCK_EX) {
+		err = p.cleanUp()
 	}
-	if err != nil || !p.try(syscall.LOCK_SH) || !p.current() {
+	if err != nil || !p.tryLock(syscall.LOCK_SH) || !p.current() {
 		return nil, errors.Join(err, lock.Close())
 	}
 	// The database runs as another user, and so do plugins.
 	return p, errors.Join(os.Chmod(dir, 0o755|os.ModeSticky), os.MkdirAll(p.programs(), 0o755))
 }
 
-func (p *runDir) try(how int) bool {
+func (p *runDir) tryLock(how int) bool {
 	return syscall.Flock(int(p.lock.Fd()), how|syscall.LOCK_NB) == nil
 }
 
@@ -148,26 +148,26 @@ func (p *runDir) startDatabase() {
 	})
 }
 
-// leave stops PostgreSQL and unlocks the directory. The last run removes it.
-func (p *runDir) leave() error {
+// release stops PostgreSQL and unlocks the directory. The last run removes it.
+func (p *runDir) release() error {
 	p.stop()
 	p.starting.Wait()
 	var err error
 	if p.server != nil {
 		err = p.server.Close(context.Background())
 	}
-	if p.try(syscall.LOCK_EX) {
-		err = errors.Join(err, p.clear(), os.Remove(p.dir))
+	if p.tryLock(syscall.LOCK_EX) {
+		err = errors.Join(err, p.cleanUp(), os.Remove(p.dir))
 	}
 	return errors.Join(err, p.lock.Close())
 }
 
-// clear ends the processes that work in the directory, and removes all that lies in it.
-func (p *runDir) clear() error {
+// cleanUp ends the processes that work in the directory, and removes all that lies in it.
+func (p *runDir) cleanUp() error {
 	began := time.Now()
 	for ; ; time.Sleep(lockPeriod) {
 		by := syscall.SIGQUIT // at which PostgreSQL gives its shared memory back
-		if time.Since(began) > quitWait {
+		if time.Since(began) > quitTimeout {
 			by = syscall.SIGKILL
 		}
 		for _, pid := range processesIn(p.dir) {
@@ -178,7 +178,7 @@ func (p *runDir) clear() error {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, entry.Name())))
 		}
 		// a process that ends may still write
-		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(began) > clearWait {
+		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(began) > cleanUpTimeout {
 			return err
 		}
 	}

@@ -34,14 +34,14 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
 			change := access.Change{Business: c.Business, Actor: "cli", Action: "business.watch",
 				Why: "servery business set"}
-			if err := records.SetWatching(ctx, c.Business, c.applyTo, change); err != nil {
+			if err := records.SetMonitoringRules(ctx, c.Business, c.applyTo, change); err != nil {
 				return err
 			}
 		}
 		if found, err := records.Businesses(ctx, []core.BusinessID{c.Business}, 1); err != nil || len(found) == 0 {
 			return cmp.Or(err, error(core.Errorf(core.NotFound, "there is no business %d", c.Business)))
 		}
-		w, err := records.Watching(ctx, c.Business)
+		w, err := records.MonitoringRules(ctx, c.Business)
 		if err != nil {
 			return err
 		}
@@ -49,12 +49,12 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		settings := w.Told()
+		settings := w.Flags()
 		settings["list-stores"] = listing
 		return out.show(c.JSON, settings,
 			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t, "+
 				"new stores without platform lists are listed on: %s\n",
-			c.Business, console.SpanText(w.AckWithin), console.SpanText(w.SilentAfter), w.CloseSilent, listing)
+			c.Business, console.FormatSpan(w.AckWithin), console.FormatSpan(w.SilentAfter), w.CloseSilent, listing)
 	})
 }
 
@@ -77,7 +77,7 @@ func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing s
 	return listing, records.SetDefaultListing(ctx, c.Business, "", listing, change)
 }
 
-func (c businessSet) applyTo(w *console.Watching) (err error) {
+func (c businessSet) applyTo(w *console.MonitoringRules) (err error) {
 	if c.AcknowledgeWithin != "" {
 		err = w.SetAckWithin(c.AcknowledgeWithin)
 	}

@@ -36,7 +36,7 @@ func (h *Hub) newConsole() *adminui.Console {
 // observer records delivery attempts for metrics and for the console's statistics.
 type observer struct {
 	*metrics
-	tally   *console.Tally
+	tally   *console.AttemptCounter
 	monitor *monitor
 }
 

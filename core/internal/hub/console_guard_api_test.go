@@ -199,9 +199,9 @@ func TestStoreGridShowsProblemsFirst(t *testing.T) {
 		"Well (a-well),Not listed (the store is not listed on this platform),Live"} {
 		require.Contains(t, lines[i+1], want)
 	}
-	next := console.GridStore{Rank: 0, RefID: "d-off"}.Place()
-	require.Equal(t, next, console.ParseGridPlace(next.String()))
+	next := console.GridStore{Rank: 0, RefID: "d-off"}.Cursor()
+	require.Equal(t, next, console.ParseGridCursor(next.String()))
 	require.NotContains(t, sam.get(t, grid+"?after="+next.String()).text, "Nowhere")
 	require.Contains(t, sam.get(t, grid+"?after="+next.String()).text, "Hidden")
-	require.Equal(t, console.GridPlace{}, console.ParseGridPlace("9-x"))
+	require.Equal(t, console.GridCursor{}, console.ParseGridCursor("9-x"))
 }

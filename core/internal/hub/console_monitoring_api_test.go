@@ -38,10 +38,10 @@ func TestConsoleChangesMonitoringRules(t *testing.T) {
 	for _, told := range []string{"3m", "0: never", ">yes<"} {
 		require.Contains(t, after, told)
 	}
-	w, err := consoleview.New(a.hub.db).Watching(t.Context(), tenant.ID)
+	w, err := consoleview.New(a.hub.db).MonitoringRules(t.Context(), tenant.ID)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"acknowledge-within": "3m", "pos-silent-after": "0", "close-silent-stores": true},
-		w.Told())
+		w.Flags())
 	require.Equal(t, []string{"business.watch"}, a.auditActions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/")).text, "acknowledge-within hub → 3m")
 }

@@ -20,11 +20,11 @@ func TestConsoleFiguresAddUpOverReplicas(t *testing.T) {
 	tenant, records, ctx := hubtest.Business(t, db), consoleview.New(db), context.Background()
 	sub := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
 	now := db.Clock().Now()
-	attempt := func(tally *console.Tally, minutes int, class string) {
+	attempt := func(tally *console.AttemptCounter, minutes int, class string) {
 		tally.Count(console.Attempt{Business: tenant.ID, Webhook: sub.ID, Delivery: core.NewID(now),
 			At: now.Add(time.Duration(minutes) * time.Minute), Took: time.Second, Class: class, Status: 503})
 	}
-	var one, other console.Tally
+	var one, other console.AttemptCounter
 	attempt(&one, -30, "")
 	attempt(&one, -20, "status")
 	attempt(&other, -10, "status")
@@ -32,10 +32,10 @@ func TestConsoleFiguresAddUpOverReplicas(t *testing.T) {
 	require.NoError(t, records.AddSums(ctx, one.Take()))
 	e, err := records.Endpoint(ctx, tenant.ID, sub.ID)
 	require.NoError(t, err)
-	require.Equal(t, console.Count{Accepted: 1, Refused: 2, Took: 3 * time.Second, Slowest: time.Second}, e.Day)
+	require.Equal(t, console.Count{Succeeded: 1, Failed: 2, TotalTime: 3 * time.Second, Slowest: time.Second}, e.LastDay)
 	require.True(t, e.Health.FailingSince.Equal(now.Add(-20*time.Minute)),
 		"the first refusal since it was accepted, whichever replica saw it")
-	troubled, err := records.Troubled(ctx, []core.BusinessID{tenant.ID}, 9)
+	troubled, err := records.UnhealthyEndpoints(ctx, []core.BusinessID{tenant.ID}, 9)
 	require.NoError(t, err)
 	require.Len(t, troubled, 1)
 	attempt(&one, -5, "")
@@ -46,5 +46,5 @@ func TestConsoleFiguresAddUpOverReplicas(t *testing.T) {
 	minutes, err := records.Counts(ctx, []core.BusinessID{tenant.ID}, 0, time.Minute, now.Add(-time.Hour))
 	require.NoError(t, err)
 	require.Len(t, minutes, 4)
-	require.NoError(t, records.ForgetCounts(ctx))
+	require.NoError(t, records.DeleteExpiredCounts(ctx))
 }

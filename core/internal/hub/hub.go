@@ -64,7 +64,7 @@ type Hub struct {
 	publisher  *publish.Engine
 	menuSender *webhook.Sender // of menus
 
-	tally      console.Tally // of delivery attempts, for the console
+	tally      console.AttemptCounter // of delivery attempts, for the console
 	monitor    *monitor
 	keyUses    access.KeyUsage  // of keys, for the console
 	console    *adminui.Console // nil without the role

@@ -88,7 +88,7 @@ func (h *Hub) storeAttemptCounts(ctx context.Context) {
 		err := records.AddSums(ctx, h.tally.Take())
 		if time.Since(forgot) >= expiryInterval {
 			forgot = time.Now()
-			err = errors.Join(err, records.ForgetCounts(ctx))
+			err = errors.Join(err, records.DeleteExpiredCounts(ctx))
 		}
 		return err
 	})

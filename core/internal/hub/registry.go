@@ -38,7 +38,7 @@ func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.Busin
 	if err != nil {
 		return nil, err
 	}
-	served, findings, err := consoleview.New(r.db).Serving(ctx, businesses, maxServedPlatforms)
+	served, findings, err := consoleview.New(r.db).ServedPlatforms(ctx, businesses, maxServedPlatforms)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func reportedPlugin(p aggregator.Plugin) (console.Plugin, error) {
 		}
 		one.Version, one.Digest, one.State, one.Since, one.Starts = status.Version, status.Digest, string(status.State),
 			status.Since, status.Starts
-		one.Log, one.ToldAt, one.Health = status.Log, p.ReportedAt, status.Health
+		one.Log, one.ReportedAt, one.Health = status.Log, p.ReportedAt, status.Health
 		for _, fault := range status.Faults {
 			one.Faults = append(one.Faults, console.PluginFault(fault))
 		}

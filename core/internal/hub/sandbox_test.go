@@ -25,7 +25,7 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	s := newSimulatorClient(t)
 	p := sandbox.NewRunner(s.hub.db, sandbox.Options{DataDir: t.TempDir(), BaseURL: s.hubURL})
 	play := func(business core.BusinessID, scenario console.Scenario) error {
-		return p.Play(t.Context(), business, scenario,
+		return p.StartScenario(t.Context(), business, scenario,
 			access.Change{Business: business, Actor: "user:sam@example.com", Action: "sandbox.play", Why: "a try"})
 	}
 	refusing := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
@@ -39,12 +39,12 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	hubtest.WaitUntil(t, "the playground",
 		func() bool { return core.CodeOf(play(s.tenant.ID, rush)) != core.Unavailable })
 
-	var played console.Played
+	var played console.ScenarioRun
 	hubtest.WaitUntil(t, "the end of the rush", func() bool {
 		var err error
-		played, _, err = p.Latest(t.Context(), s.tenant.ID)
+		played, _, err = p.LatestRun(t.Context(), s.tenant.ID)
 		require.NoError(t, err)
-		return !played.Ended.IsZero()
+		return !played.EndedAt.IsZero()
 	})
 	require.Empty(t, played.Failure)
 	require.Equal(t, []any{1, "order", 20, 0},
@@ -53,22 +53,22 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	s.awaitOrderEvents(20)
 	hubtest.WaitUntil(t, "the arrivals", func() bool {
 		var err error
-		played, _, err = p.Latest(t.Context(), s.tenant.ID)
+		played, _, err = p.LatestRun(t.Context(), s.tenant.ID)
 		require.NoError(t, err)
-		return played.Arrivals.Arrived == 20
+		return played.Deliveries.Delivered == 20
 	})
 	require.Equal(t, []int{20, 0, 20},
-		[]int{played.Arrivals.Orders, played.Arrivals.Known, played.Arrivals.Failed + played.Arrivals.Waiting},
+		[]int{played.Deliveries.NewOrders, played.Deliveries.KnownOrders, played.Deliveries.Failed + played.Deliveries.Waiting},
 		"another receiver refuses them")
-	require.LessOrEqual(t, played.Arrivals.P50, played.Arrivals.P99)
-	require.Positive(t, played.Arrivals.P50)
+	require.LessOrEqual(t, played.Deliveries.P50, played.Deliveries.P99)
+	require.Positive(t, played.Deliveries.P50)
 	hubtest.WaitUntil(t, "what is refused", func() bool {
-		played, _, err := p.Latest(t.Context(), s.tenant.ID)
+		played, _, err := p.LatestRun(t.Context(), s.tenant.ID)
 		require.NoError(t, err)
-		require.LessOrEqual(t, played.Arrivals.Retried, played.Arrivals.Waiting)
+		require.LessOrEqual(t, played.Deliveries.Retried, played.Deliveries.Waiting)
 		require.Equal(t, []int{20, 20},
-			[]int{played.Arrivals.Arrived, played.Arrivals.Failed + played.Arrivals.Waiting})
-		return played.Arrivals.Retried > 0
+			[]int{played.Deliveries.Delivered, played.Deliveries.Failed + played.Deliveries.Waiting})
+		return played.Deliveries.Retried > 0
 	})
 
 	require.ErrorContains(t, play(hubtest.Business(t, s.hub.db).ID, rush), "not in test mode")
@@ -84,9 +84,9 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	case <-time.After(time.Minute):
 		require.FailNow(t, "what is played outlives the hub")
 	}
-	played, _, err := p.Latest(t.Context(), s.tenant.ID)
+	played, _, err := p.LatestRun(t.Context(), s.tenant.ID)
 	require.NoError(t, err)
-	require.False(t, played.Ended.IsZero())
+	require.False(t, played.EndedAt.IsZero())
 	require.Contains(t, played.Failure, "canceled")
 	require.Equal(t, core.Unavailable, core.CodeOf(play(s.tenant.ID, rush)), "after the hub's end")
 }
@@ -96,7 +96,7 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	p := sandbox.NewRunner(s.hub.db, sandbox.Options{})
 	change := access.Change{Business: s.tenant.ID, Actor: "user:sam@example.com", Action: "sandbox.fault", Why: "a try"}
 	on := func(business core.BusinessID, f console.Fault) error {
-		return p.SwitchFault(t.Context(), business, f, change)
+		return p.InjectFault(t.Context(), business, f, change)
 	}
 	faults := func() []console.Fault {
 		list, err := p.Faults(t.Context(), s.tenant.ID)
@@ -108,7 +108,7 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	for says, f := range map[string]console.Fault{
 		"kind": {Kind: "eat"}, "status must be": {Kind: "fail", Status: 200},
 		`platform "web" is not simulated, only: aggregator-a,`: {Kind: "hang", Platform: "web"},
-		"lasts_ms must be": {Kind: "hang", Lasts: 48 * time.Hour}, "delay_ms must be": {Kind: "delay"},
+		"lasts_ms must be": {Kind: "hang", Duration: 48 * time.Hour}, "delay_ms must be": {Kind: "delay"},
 	} {
 		err := on(s.tenant.ID, f)
 		require.ErrorContains(t, err, says)
@@ -120,9 +120,9 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	s.setFault(simulator.Fault{Kind: simulator.FaultHang, Space: fmt.Sprint(other)})
 
 	require.NoError(t, on(s.tenant.ID,
-		console.Fault{Kind: "fail", Platform: "aggregator-b", Call: "rider_status", Status: 500, Lasts: time.Hour}))
+		console.Fault{Kind: "fail", Platform: "aggregator-b", Call: "rider_status", Status: 500, Duration: time.Hour}))
 	require.Equal(t, []string{"delay", "fail"}, []string{faults()[0].Kind, faults()[1].Kind})
-	require.True(t, faults()[0].Foreign)
+	require.True(t, faults()[0].Global)
 	require.False(t, faults()[1].Until.IsZero())
 	id, its := s.placeOrder("aggregator-b", 1, selfDelivery)
 	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))

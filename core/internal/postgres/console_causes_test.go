@@ -39,21 +39,21 @@ func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 	}
 	notices, err := read.Notices(t.Context(), []core.BusinessID{p.business, other}, p.clock.Now().Add(-time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []console.RefusedMenus{{Business: p.business, Platform: "b", ServedBy: "aggregator-b", Count: 2,
+	require.Equal(t, []console.RejectedMenus{{Business: p.business, Platform: "b", ServedBy: "aggregator-b", Count: 2,
 		Message: "unknown partner key"}}, notices.Menus)
 	notices, err = read.Notices(t.Context(), []core.BusinessID{other}, p.clock.Now().Add(-time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, notices.Menus)
 
-	id, err := read.ItemOf(t.Context(), p.business, "curry")
+	id, err := read.ItemID(t.Context(), p.business, "curry")
 	require.NoError(t, err)
 	for store, stores := range map[string]int{"": 2, "s1": 1} {
 		item, err := read.Item(t.Context(), p.business, id, store)
 		require.NoError(t, err)
-		require.Equal(t, []console.ItemRefusal{{Platform: "a", Message: "photo required", Stores: stores}},
-			item.Refusals)
+		require.Equal(t, []console.ItemRejection{{Platform: "a", Message: "photo required", Stores: stores}},
+			item.Rejections)
 	}
-	_, err = read.ItemOf(t.Context(), other, "curry")
+	_, err = read.ItemID(t.Context(), other, "curry")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
@@ -70,32 +70,32 @@ func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
 	}
 	gaveUp(25*time.Hour, "failed")
 	gaveUp(time.Hour, "delivered")
-	found, err := read.Troubled(t.Context(), businesses, 10)
+	found, err := read.UnhealthyEndpoints(t.Context(), businesses, 10)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	gaveUp(time.Hour, "failed")
 	gaveUp(23*time.Hour, "failed")
-	found, err = read.Troubled(t.Context(), businesses, 10)
+	found, err = read.UnhealthyEndpoints(t.Context(), businesses, 10)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	require.Equal(t, 2, found[0].GivenUp)
+	require.Equal(t, 2, found[0].FailedDeliveries)
 	one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 	require.NoError(t, err)
-	require.Equal(t, 2, one.GivenUp)
+	require.Equal(t, 2, one.FailedDeliveries)
 	figures, err := read.Figures(t.Context(), businesses, c.clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, 2, figures.GivenUp)
+	require.Equal(t, 2, figures.FailedDeliveries)
 	figures, err = read.Figures(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID},
 		c.clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
-	require.Zero(t, figures.GivenUp)
+	require.Zero(t, figures.FailedDeliveries)
 }
 
 func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 	c := newClinic(t)
 	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
 	refused := func(ago time.Duration) console.Endpoint {
-		var tally console.Tally
+		var tally console.AttemptCounter
 		tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now().Add(-ago),
 			Class: "connect", Error: "nothing answers"})
 		require.NoError(t, read.AddSums(t.Context(), tally.Take()))
@@ -145,7 +145,7 @@ func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 	accepted := func(business core.BusinessID, id int64, at time.Time) console.Attempt {
 		return console.Attempt{Business: business, Webhook: id, At: at}
 	}
-	var tally console.Tally
+	var tally console.AttemptCounter
 	tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: now, Class: "connect"})
 	tally.Count(accepted(c.business, neighbour, now.Add(time.Minute)))
 	tally.Count(accepted(c.business, elsewhere, now.Add(time.Hour)))
@@ -154,7 +154,7 @@ func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 	for id, want := range map[int64]time.Time{c.sub.ID: now.Add(time.Minute), neighbour: {}} {
 		one, err := read.Endpoint(t.Context(), c.business, id)
 		require.NoError(t, err)
-		require.WithinDuration(t, want, one.ServerAnswered, 0)
+		require.WithinDuration(t, want, one.ServerSucceededAt, 0)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 		p.finish(other, publishing.Result{Work: w, State: publishing.Waiting, Uncounted: true,
 			Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()})
 	}
-	all, err := read.PublishedAt(t.Context(), p.business, []int64{work[0].StoreID})
+	all, err := read.StorePublications(t.Context(), p.business, []int64{work[0].StoreID})
 	require.NoError(t, err)
 	there := all[work[0].StoreID][work[0].Platform]
 	require.Equal(t, publishing.Published, there.State)
@@ -224,7 +224,7 @@ func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {
 	c := newClinic(t)
 	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
-	var tally console.Tally
+	var tally console.AttemptCounter
 	old := console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now()}
 	tally.Count(old)
 	old.Class, old.Error = "status", "500"
@@ -240,8 +240,8 @@ func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {
 	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
 	one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 	require.NoError(t, err)
-	require.Zero(t, one.Health.AcceptedAt)
-	require.Equal(t, c.clock.Now(), one.Health.RefusedAt.UTC())
+	require.Zero(t, one.Health.SucceededAt)
+	require.Equal(t, c.clock.Now(), one.Health.FailedAt.UTC())
 	require.Equal(t, c.clock.Now(), one.Health.FailingSince.UTC())
 	require.Equal(t, "nothing answers", one.Health.Error)
 }

@@ -18,7 +18,7 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 	k.store("s2")
 	k.send("-1", dinner)
 	read, menus := consoleview.New(k.db), menusdb.New(k.db)
-	id, err := read.ItemOf(t.Context(), k.business, "curry")
+	id, err := read.ItemID(t.Context(), k.business, "curry")
 	require.NoError(t, err)
 	for _, c := range []struct{ name, location, body, unmet string }{
 		{"the store sells no option of the group", "s1", `{"items":[{"ref_id":"curry","price":1}]}`, ""},
@@ -36,7 +36,7 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 		k.send(c.location, c.body)
 		item, err := read.Item(t.Context(), k.business, id, "s1")
 		require.NoError(t, err)
-		require.Equal(t, c.unmet, item.Places[0].Unmet, c.name)
+		require.Equal(t, c.unmet, item.Stores[0].UnmetGroup, c.name)
 		_, scope, err := menus.ResolveLocation(t.Context(), k.business, "s1")
 		require.NoError(t, err)
 		whole, err := menus.Menu(t.Context(), k.business, scope.StoreID)
@@ -52,12 +52,12 @@ func TestConsoleShowsItemCategoryTimings(t *testing.T) {
 		`{"categories":[{"ref_id":"day","name":"Day"},{"ref_id":"early","name":"Early","parent_ref_id":"day"}],`+
 			`"items":[{"ref_id":"roll","title":"Roll","price":1,"category_ref_ids":["early"]}]}`)
 	read := consoleview.New(k.db)
-	id, err := read.ItemOf(t.Context(), k.business, "roll")
+	id, err := read.ItemID(t.Context(), k.business, "roll")
 	require.NoError(t, err)
 	onSale := func() []core.DayHours {
 		item, err := read.Item(t.Context(), k.business, id, "")
 		require.NoError(t, err)
-		return item.Categories[0].OnSale
+		return item.Categories[0].SaleHours
 	}
 	require.Nil(t, onSale(), "without timings it always is")
 	k.set(`[{"title":"Breakfast","category_ref_ids":["early"],"day_slots":[{"day":"monday",` +

@@ -22,7 +22,7 @@ func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
 	read := consoleview.New(db)
 	many, other := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
 	now := clock.Now()
-	var tally console.Tally
+	var tally console.AttemptCounter
 	fails := func(business core.BusinessID, minutes int) {
 		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos-%d.example/", minutes),
 			webhook.Minutes)
@@ -38,7 +38,7 @@ func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
 	fails(other, 60)
 	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
 	businesses := []core.BusinessID{many, other}
-	found, err := read.Troubled(t.Context(), businesses, 3)
+	found, err := read.UnhealthyEndpoints(t.Context(), businesses, 3)
 	require.NoError(t, err)
 	require.Len(t, found, 3)
 	require.Equal(t, other, found[2].Business, "the last that was subscribed")

@@ -20,7 +20,7 @@ import (
 
 // storesOf returns the ref_ids of the stores that a filter selects, in the list and the grid.
 func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
-	f console.StoreFilter) (listed []string, shown []string, standings []console.Standing) {
+	f console.StoreFilter) (listed []string, shown []string, standings []console.StoreStatus) {
 	t.Helper()
 	f.Limit = 100
 	list, err := read.ListStores(t.Context(), business, f)
@@ -28,7 +28,7 @@ func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
 	for _, s := range list {
 		listed, standings = append(listed, s.RefID), append(standings, s.Standing)
 	}
-	grid, err := read.GridStores(t.Context(), business, f, console.GridPlace{})
+	grid, err := read.GridStores(t.Context(), business, f, console.GridCursor{})
 	require.NoError(t, err)
 	for _, s := range grid {
 		shown = append(shown, s.RefID)
@@ -40,7 +40,7 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 	p := newPress(t)
 	read := consoleview.New(p.db)
 	monday := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	change := map[console.Standing]string{
+	change := map[console.StoreStatus]string{
 		console.StoreInactive: `active = false, hide_from_ui = true`,
 		console.StoreUnlisted: `included_platforms = '{}', excluded_platforms = NULL`,
 		console.StoreNoOrders: `ordering_enabled = false`, console.StoreClosed: `hide_from_ui = true`,
@@ -64,7 +64,7 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 			AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
 	for standing := range change {
 		listed, shown, standings := storesOf(t, read, p.business,
-			console.StoreFilter{Standing: standing, Local: monday})
+			console.StoreFilter{Status: standing, Local: monday})
 		want := []string{string(standing)}
 		if standing == console.StoreOpen {
 			want = append(want, "s1", "s2")
@@ -73,12 +73,12 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 		require.ElementsMatch(t, want, shown)
 		require.Equal(t, standing, standings[0])
 	}
-	listed, shown, _ := storesOf(t, read, p.business, console.StoreFilter{Standing: console.MenuRefused, Local: monday})
+	listed, shown, _ := storesOf(t, read, p.business, console.StoreFilter{Status: console.MenuRejected, Local: monday})
 	require.Equal(t, []string{"s2"}, listed)
 	require.Equal(t, []string{"s2"}, shown)
 	_, shown, _ = storesOf(t, read, p.business, console.StoreFilter{Text: "S1", Local: monday})
 	require.Equal(t, []string{"s1"}, shown)
-	listed, _, _ = storesOf(t, read, p.business, console.StoreFilter{Standing: "none of them", Local: monday})
+	listed, _, _ = storesOf(t, read, p.business, console.StoreFilter{Status: "none of them", Local: monday})
 	require.Empty(t, listed)
 }
 
@@ -134,7 +134,7 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	}
 	reference := send(9)
 	stands := func() []console.Publishing {
-		list, err := read.PublishedBy(t.Context(), p.business, reference)
+		list, err := read.PublishingOfRequest(t.Context(), p.business, reference)
 		require.NoError(t, err)
 		return list
 	}
@@ -160,7 +160,7 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2},
 		{Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
 		{Platform: "b", State: "waiting", Stores: 1}}, stands())
-	list, err := read.PublishedBy(t.Context(), p.business, later)
+	list, err := read.PublishingOfRequest(t.Context(), p.business, later)
 	require.NoError(t, err)
 	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2},
 		{Platform: "b", State: "waiting", Stores: 2}}, list)

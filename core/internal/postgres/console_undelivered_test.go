@@ -38,7 +38,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	call(stranger.business, "store_action", "failed", "not yours", 0, time.Second)
 
 	day := clock.Now().Add(-24 * time.Hour)
-	told := func(business core.BusinessID) []console.RefusedCalls {
+	told := func(business core.BusinessID) []console.FailedCalls {
 		notices, err := read.Notices(t.Context(), []core.BusinessID{business}, day)
 		require.NoError(t, err)
 		for i := range notices.Calls {
@@ -47,14 +47,14 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		}
 		return notices.Calls
 	}
-	require.Equal(t, []console.RefusedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByMerchant,
+	require.Equal(t, []console.FailedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByMerchant,
 		Orders: true, Message: "the last",
 		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}},
 		told(k.business))
-	require.Equal(t, []console.RefusedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByMerchant,
+	require.Equal(t, []console.FailedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByMerchant,
 		Message: "not yours",
 		Kinds:   []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
-	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{Untaken: true, Since: day, Limit: 10})
+	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{CallFailed: true, Since: day, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, one.Order.Details.ID, listed[0].ID)
@@ -87,9 +87,9 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID},
 		clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []console.RefusedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1",
-		Refused: 302, Total: 302}}, notices.Refused)
-	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithRefusals, Limit: 10})
+	require.Equal(t, []console.PartlyFailedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1",
+		Failed: 302, Total: 302}}, notices.PartlyFailed)
+	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithFailures, Limit: 10})
 	require.NoError(t, err)
 	found := make([]core.ID, len(listed))
 	for i, j := range listed {
@@ -98,16 +98,16 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	require.Equal(t, []core.ID{last, timings, stores, some}, found)
 	notices, err = read.Notices(t.Context(), []core.BusinessID{business}, clock.Now())
 	require.NoError(t, err)
-	require.Empty(t, notices.Refused)
+	require.Empty(t, notices.PartlyFailed)
 }
 
 func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	c := newCashier(t)
 	read, since := consoleview.New(c.db), c.db.Clock().Now().Add(-time.Hour)
-	untold := func() (list []console.Untold, listed []console.Order) {
-		list, err := read.UntoldOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
+	untold := func() (list []console.UnnotifiedOrders, listed []console.Order) {
+		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
 		require.NoError(t, err)
-		listed, err = read.ListOrders(t.Context(), c.business, console.OrderFilter{Untold: true, Limit: 10})
+		listed, err = read.ListOrders(t.Context(), c.business, console.OrderFilter{Unnotified: true, Limit: 10})
 		require.NoError(t, err)
 		return list, listed
 	}
@@ -116,15 +116,15 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	list, listed := untold()
 	require.Len(t, listed, 3)
 	require.Len(t, list, 1)
-	require.Equal(t, []any{c.business, 3, false}, []any{list[0].Business, list[0].Count, list[0].Heard})
+	require.Equal(t, []any{c.business, 3, false}, []any{list[0].Business, list[0].Count, list[0].HasWebhook})
 	require.True(t, list[0].Last.Equal(listed[0].Placed) && list[0].First.Equal(listed[2].Placed))
 	notices, err := read.Notices(t.Context(), []core.BusinessID{c.business}, since)
 	require.NoError(t, err)
-	require.Equal(t, list, notices.Untold)
+	require.Equal(t, list, notices.Unnotified)
 
 	c.subscribe(t, c.sound)
 	list, _ = untold()
-	require.True(t, list[0].Heard, "it stays told once a webhook is there")
+	require.True(t, list[0].HasWebhook, "it stays told once a webhook is there")
 	require.Equal(t, 3, list[0].Count)
 	c.retry(t)
 	list, listed = untold()

@@ -28,9 +28,9 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 		require.NoError(t, orders.RecordRejected(t.Context(),
 			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
 	}
-	list := func(f console.RefusedFilter) (found []console.RefusedOrder, all int) {
+	list := func(f console.RejectedFilter) (found []console.RejectedOrder, all int) {
 		f.Limit = 2
-		found, all, err := read.RefusedOrders(t.Context(), k.business, f)
+		found, all, err := read.RejectedOrders(t.Context(), k.business, f)
 		require.NoError(t, err)
 		return found, all
 	}
@@ -42,38 +42,38 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	clock.Advance(time.Minute)
 	refuse(k.business, "W-1", "s1", "no price either")
 
-	found, all := list(console.RefusedFilter{})
+	found, all := list(console.RejectedFilter{})
 	require.Equal(t, 2, all)
 	require.Equal(t, []any{"W-1", "s1", "no price either", int64(2), true, true, int64(0)},
 		[]any{found[0].PlatformOrderID, found[0].Store, found[0].Reason, found[0].Times, found[0].First.Equal(first),
 			found[0].Last.Equal(clock.Now()), found[0].OrderID})
-	for name, f := range map[string]console.RefusedFilter{"W-2": {Before: found[0].Last},
+	for name, f := range map[string]console.RejectedFilter{"W-2": {Before: found[0].Last},
 		"W-1": {Since: found[0].Last}} {
 		some, _ := list(f)
 		require.Len(t, some, 1)
 		require.Equal(t, name, some[0].PlatformOrderID)
 	}
-	for _, f := range []console.RefusedFilter{{ID: "W-3"}, {Platform: "app"}, {Store: "nowhere"}} {
+	for _, f := range []console.RejectedFilter{{ID: "W-3"}, {Platform: "app"}, {Store: "nowhere"}} {
 		_, all := list(f)
 		require.Zero(t, all, f)
 	}
 
 	came := k.serve(newIntake(t, db), k.arrival("W-1", "web", oneCurry, ""))
-	found, _ = list(console.RefusedFilter{ID: "W-1"})
+	found, _ = list(console.RejectedFilter{ID: "W-1"})
 	require.Equal(t, came.Order.Details.ID, found[0].OrderID)
-	_, all = list(console.RefusedFilter{Missing: true})
+	_, all = list(console.RejectedFilter{Missing: true})
 	require.Equal(t, 1, all)
 	notices, err := read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
 	require.NoError(t, err)
-	require.Len(t, notices.NotTaken, 1)
-	require.Equal(t, []any{1, "no price"}, []any{notices.NotTaken[0].Count, notices.NotTaken[0].Reason})
-	clock.Advance(console.Lately)
+	require.Len(t, notices.RejectedOrders, 1)
+	require.Equal(t, []any{1, "no price"}, []any{notices.RejectedOrders[0].Count, notices.RejectedOrders[0].Reason})
+	clock.Advance(console.RejectionWindow)
 	notices, err = read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
 	require.NoError(t, err)
-	require.Empty(t, notices.NotTaken)
+	require.Empty(t, notices.RejectedOrders)
 
 	require.NoError(t, orders.DropOld(t.Context(), time.Minute))
-	_, all = list(console.RefusedFilter{})
+	_, all = list(console.RejectedFilter{})
 	require.Zero(t, all)
 }
 
@@ -94,7 +94,7 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	keeping.Wait()
 	keep(k.business, 0, "last")
 	for business, kept := range map[core.BusinessID]int{k.business: 500, stranger.business: 1} {
-		found, all, err := consoleview.New(db).RefusedOrders(t.Context(), business, console.RefusedFilter{Limit: 1000})
+		found, all, err := consoleview.New(db).RejectedOrders(t.Context(), business, console.RejectedFilter{Limit: 1000})
 		require.NoError(t, err)
 		require.Equal(t, []int{kept, kept}, []int{all, len(found)})
 		if business == k.business {
@@ -121,8 +121,8 @@ func TestUnverifiedCallsAreRecordedOncePerSecond(t *testing.T) {
 		require.NoError(t, err)
 		list = map[string]string{}
 		for _, p := range platforms {
-			if !p.RefusedAt.IsZero() {
-				list[p.Name] = p.Refused
+			if !p.RejectedAt.IsZero() {
+				list[p.Name] = p.Rejection
 			}
 		}
 		return list

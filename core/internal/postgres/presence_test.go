@@ -26,7 +26,7 @@ import (
 // watchedBy sets the monitoring rules of a business.
 func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
 	t.Helper()
-	require.NoError(t, consoleview.New(db).SetWatching(context.Background(), business, func(w *console.Watching) error {
+	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business, func(w *console.MonitoringRules) error {
 		if err := w.SetAckWithin(ack); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	hear()
 	require.Empty(t, look())
 	require.Equal(t, core.NotFound,
-		core.CodeOf(consoleview.New(s.db).SetWatching(ctx, 999, func(*console.Watching) error { return nil },
+		core.CodeOf(consoleview.New(s.db).SetMonitoringRules(ctx, 999, func(*console.MonitoringRules) error { return nil },
 			access.Change{})))
 }
 

@@ -104,7 +104,7 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 		}
 	}
 
-	undoing, err := menus.Undoing(t.Context(), k.business, all[2].ID)
+	undoing, err := menus.PreviewRollback(t.Context(), k.business, all[2].ID)
 	require.NoError(t, err)
 	require.Equal(t, menu.RollbackPreview{Timings: 1, Latest: all[0].ID}, undoing)
 	require.Equal(t, 1, undoing.Count())
@@ -118,7 +118,7 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 
 	k.set("[" + group("Lunch", ``, "09:00:00") + "]")
 	k.set("[" + group("Lunch", `"hot"`, "09:00:00") + "]")
-	undoing, err = menus.Undoing(t.Context(), k.business, all[1].ID)
+	undoing, err = menus.PreviewRollback(t.Context(), k.business, all[1].ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, undoing.Count(), "a group that was taken away and made again is the same")
 	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},

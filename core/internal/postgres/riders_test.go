@@ -189,7 +189,7 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	require.Equal(t, open, told[0].Order.ID)
 	d.clock.Advance(time.Hour)
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
-	place, err := consoleview.New(d.db).RiderPlace(t.Context(), d.business, delivered)
+	place, err := consoleview.New(d.db).RiderLocation(t.Context(), d.business, delivered)
 	require.NoError(t, err)
 	require.Equal(t, []string{"skipped", "the order no longer needs the location of its rider"},
 		[]string{place.State, place.Message})
@@ -222,7 +222,7 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 	console := consoleview.New(d.db)
 	known := func(state relay.State, message string) {
 		t.Helper()
-		place, err := console.RiderPlace(t.Context(), d.business, id)
+		place, err := console.RiderLocation(t.Context(), d.business, id)
 		require.NoError(t, err)
 		require.Equal(t, []string{string(state), message}, []string{place.State, place.Message})
 		calls, err := console.CallsOfOrder(t.Context(), d.business, id)

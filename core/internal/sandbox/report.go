@@ -136,10 +136,10 @@ func (r *Report) acceptedIDs() []int64 {
 // AwaitArrivals waits until no order_placed delivery of the orders is pending, or until the patience or the context
 // ends, and returns the counts.
 func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, business core.BusinessID,
-	begun time.Time, patience time.Duration) (a console.Arrivals, err error) {
+	begun time.Time, patience time.Duration) (a console.ScenarioDeliveries, err error) {
 	ending := time.Now().Add(patience)
 	for {
-		a, err = records.Arrivals(context.WithoutCancel(ctx), business, r.acceptedIDs(), begun.Add(-clockTolerance))
+		a, err = records.ScenarioDeliveries(context.WithoutCancel(ctx), business, r.acceptedIDs(), begun.Add(-clockTolerance))
 		if err != nil || a.Waiting == 0 || time.Now().After(ending) || !pause(ctx, pollInterval) {
 			return a, err
 		}
@@ -164,10 +164,10 @@ type ReportedArrivals struct {
 }
 
 // Print prints the report of a scenario for people, or as JSON.
-func (s *Scenario) Print(out io.Writer, asJSON bool, took time.Duration, a console.Arrivals) error {
+func (s *Scenario) Print(out io.Writer, asJSON bool, took time.Duration, a console.ScenarioDeliveries) error {
 	r := s.Report
 	lines := r.lines()
-	arrivals := ReportedArrivals{a.Orders, a.Known, a.Arrived, a.Failed, a.Waiting, milliseconds(a.P50),
+	arrivals := ReportedArrivals{a.NewOrders, a.KnownOrders, a.Delivered, a.Failed, a.Waiting, milliseconds(a.P50),
 		milliseconds(a.P99)}
 	if asJSON {
 		encoder := json.NewEncoder(out)
@@ -191,18 +191,18 @@ func (s *Scenario) Print(out io.Writer, asJSON bool, took time.Duration, a conso
 			l.P50, l.P99)
 	}
 	switch {
-	case a.Orders == 0:
-	case a.Arrived+a.Failed+a.Waiting == 0:
+	case a.NewOrders == 0:
+	case a.Delivered+a.Failed+a.Waiting == 0:
 		fmt.Fprintln(out, "webhooks: none; nothing is subscribed to order_placed")
 	default:
 		fmt.Fprintf(out,
 			"order_placed    %6d arrived %4d failed   p50 %8.1f ms   p99 %8.1f ms from the order's acceptance to the "+
 				"receiver's answer; %d under way\n",
-			a.Arrived, a.Failed, arrivals.P50, arrivals.P99, a.Waiting)
+			a.Delivered, a.Failed, arrivals.P50, arrivals.P99, a.Waiting)
 	}
-	if a.Known > 0 {
+	if a.KnownOrders > 0 {
 		fmt.Fprintf(out,
-			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n", a.Known)
+			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n", a.KnownOrders)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ type Runner struct {
 
 // run is one run of a scenario.
 type run struct {
-	console.Played
+	console.ScenarioRun
 	report *Report // nil before it starts
 }
 
@@ -56,15 +56,15 @@ func (p *Runner) Run(ctx context.Context) {
 	p.running.Wait()
 }
 
-// Simulated returns the platforms with simulated aggregators.
-func (p *Runner) Simulated(ctx context.Context, business core.BusinessID) ([]string, error) {
+// SimulatedPlatforms returns the platforms with simulated aggregators.
+func (p *Runner) SimulatedPlatforms(ctx context.Context, business core.BusinessID) ([]string, error) {
 	all, err := platforms.New(p.db).List(ctx, business)
 	return slices.Sorted(maps.Keys(simulatedPlatforms(business, all))), err
 }
 
-// Play starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario is
+// StartScenario starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario is
 // running. It returns Invalid if the store takes no orders.
-func (p *Runner) Play(ctx context.Context, business core.BusinessID, s console.Scenario,
+func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s console.Scenario,
 	change access.Change) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (p *Runner) Play(ctx context.Context, business core.BusinessID, s console.S
 	if s.Seed == 0 {
 		s.Seed = rand.Uint64() >> 11 // exact in every JSON parser
 	}
-	g := &run{Played: console.Played{Scenario: s, By: change.Actor, Begun: p.db.Clock().Now()}}
+	g := &run{ScenarioRun: console.ScenarioRun{Scenario: s, RequestedBy: change.Actor, StartedAt: p.db.Clock().Now()}}
 	playing, err := p.reserve(business, g)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (p *Runner) Play(ctx context.Context, business core.BusinessID, s console.S
 	if err == nil {
 		change.Object, change.After = "store/"+s.Store,
 			map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform,
-				"places": s.Places, "step_ms": s.Step.Milliseconds(), "share": s.Share}
+				"places": s.Locations, "step_ms": s.Step.Milliseconds(), "share": s.CancelShare}
 		err = consoleview.New(p.db).Record(ctx, change)
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *Runner) reserve(business core.BusinessID, g *run) (context.Context, err
 	if p.runContext == nil {
 		return nil, core.Errorf(core.Unavailable, "the hub is starting or stopping")
 	}
-	if before := p.runs[business]; before != nil && before.Ended.IsZero() {
+	if before := p.runs[business]; before != nil && before.EndedAt.IsZero() {
 		return nil, core.Errorf(core.Conflict, "a scenario is already running")
 	}
 	if p.runs == nil {
@@ -123,7 +123,7 @@ func (p *Runner) reserve(business core.BusinessID, g *run) (context.Context, err
 func (p *Runner) end(g *run, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g.Ended = p.db.Clock().Now()
+	g.EndedAt = p.db.Clock().Now()
 	if err != nil {
 		g.Failure = err.Error()
 	}
@@ -156,32 +156,32 @@ func (s *Scenario) run(ctx context.Context, scenario console.Scenario) error {
 	taken := s.Place(ctx, wish, scenario.Count, scenario.Rate)
 	switch scenario.Kind {
 	case "rider":
-		s.MoveRiders(ctx, taken, scenario.Places, scenario.Step)
+		s.MoveRiders(ctx, taken, scenario.Locations, scenario.Step)
 	case "cancel":
-		s.CancelSome(ctx, taken, scenario.Share)
+		s.CancelSome(ctx, taken, scenario.CancelShare)
 	case "edit":
 		s.Edit(ctx, taken)
 	}
 	return cmp.Or(ctx.Err(), s.Report.Failure())
 }
 
-// Latest returns the latest scenario of a business. It returns false if none ran here.
-func (p *Runner) Latest(ctx context.Context, business core.BusinessID) (console.Played, bool, error) {
+// LatestRun returns the latest scenario of a business. It returns false if none ran here.
+func (p *Runner) LatestRun(ctx context.Context, business core.BusinessID) (console.ScenarioRun, bool, error) {
 	p.mu.Lock()
 	g := p.runs[business]
 	if g == nil {
 		p.mu.Unlock()
-		return console.Played{}, false, nil
+		return console.ScenarioRun{}, false, nil
 	}
-	played, report := g.Played, g.report
+	played, report := g.ScenarioRun, g.report
 	p.mu.Unlock()
 	var err error
 	if report != nil {
-		played.Arrivals, err = consoleview.New(p.db).Arrivals(ctx, business, report.acceptedIDs(),
-			played.Begun.Add(-clockTolerance))
+		played.Deliveries, err = consoleview.New(p.db).ScenarioDeliveries(ctx, business, report.acceptedIDs(),
+			played.StartedAt.Add(-clockTolerance))
 		for _, line := range report.lines() {
 			played.Calls = append(played.Calls,
-				console.PlayedCall{Name: line.Call, Count: line.Count, Failed: line.Failed, Said: line.LastMessage,
+				console.ScenarioCall{Name: line.Call, Count: line.Count, Failed: line.Failed, LastResponse: line.LastMessage,
 					P50: toDuration(line.P50), P99: toDuration(line.P99)})
 		}
 	}

@@ -21,19 +21,19 @@ func (p *Runner) Faults(ctx context.Context, business core.BusinessID) ([]consol
 		list[i] = console.Fault{
 			Kind: f.Kind, Platform: f.Platform, Call: string(f.Call), Status: f.Status,
 			Delay: toDuration(float64(f.DelayMS)), Probability: f.Probability,
-			Seed: f.Seed, Until: f.Until, Hits: f.Hits, Foreign: f.Space == "",
+			Seed: f.Seed, Until: f.Until, Hits: f.Hits, Global: f.Space == "",
 		}
 	}
 	return list, err
 }
 
-// SwitchFault enables a fault for the business alone. It returns Invalid if the fault is not valid.
-func (p *Runner) SwitchFault(ctx context.Context, business core.BusinessID, fault console.Fault,
+// InjectFault enables a fault for the business alone. It returns Invalid if the fault is not valid.
+func (p *Runner) InjectFault(ctx context.Context, business core.BusinessID, fault console.Fault,
 	change access.Change) error {
 	f := simulator.Fault{
 		Kind: fault.Kind, Platform: fault.Platform, Call: simulator.Call(fault.Call), Status: fault.Status,
 		DelayMS:     fault.Delay.Milliseconds(),
-		Probability: fault.Probability, Seed: fault.Seed, LastsMS: fault.Lasts.Milliseconds(),
+		Probability: fault.Probability, Seed: fault.Seed, LastsMS: fault.Duration.Milliseconds(),
 	}
 	if err := p.faults().Check(ctx, business, f); err != nil {
 		return err

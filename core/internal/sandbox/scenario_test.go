@@ -80,8 +80,8 @@ func TestSameSeedRunsTheSameScenario(t *testing.T) {
 	for want, scenario := range map[string]console.Scenario{
 		"order": {Kind: "order", Count: 20, Rate: 2000}, "rush": {Kind: "rush", Count: 20, Rate: 2000},
 		"edit":   {Kind: "edit", Count: 8},
-		"rider":  {Kind: "rider", Count: 4, Places: 3, Step: time.Microsecond},
-		"cancel": {Kind: "cancel", Count: 12, Share: 0.5},
+		"rider":  {Kind: "rider", Count: 4, Locations: 3, Step: time.Microsecond},
+		"cancel": {Kind: "cancel", Count: 12, CancelShare: 0.5},
 	} {
 		t.Run(want, func(t *testing.T) {
 			scenario.Store, scenario.Seed = "s1", 7
@@ -102,10 +102,10 @@ func TestScenarioSendsTheExpectedRequests(t *testing.T) {
 		}
 		return n
 	}
-	rider := recordedRequests(t, console.Scenario{Kind: "rider", Store: "s1", Seed: 7, Count: 2, Places: 3})
+	rider := recordedRequests(t, console.Scenario{Kind: "rider", Store: "s1", Seed: 7, Count: 2, Locations: 3})
 	require.Equal(t, []int{10, 6}, []int{count(rider, "rider-status"), count(rider, "rider-location")},
 		"five statuses and the places that are asked for")
-	cancelled := recordedRequests(t, console.Scenario{Kind: "cancel", Store: "s1", Seed: 7, Count: 9, Share: 0.5})
+	cancelled := recordedRequests(t, console.Scenario{Kind: "cancel", Store: "s1", Seed: 7, Count: 9, CancelShare: 0.5})
 	require.Equal(t, 5, count(cancelled, `"new_status":"Cancelled"`)+count(cancelled, "/cancel"),
 		"half of them, rounded up")
 	require.Positive(t, count(cancelled, `"new_status":"Acknowledged"`)+count(cancelled, `"new_status":"Food Ready"`)+

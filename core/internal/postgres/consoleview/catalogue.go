@@ -18,32 +18,32 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// part returns a LIKE pattern for values that contain the text.
-func part(text string) string {
+// containsPattern returns a LIKE pattern for values that contain the text.
+func containsPattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
 // ListStores returns stores of a business, sorted by ref_id.
 func (c Store) ListStores(ctx context.Context, business core.BusinessID,
 	f console.StoreFilter) ([]console.Store, error) {
-	only := chosenStores(f)
+	only := storeConditions(f)
 	only.Add(true, "store.ref_id > ?", f.After)
 	var rows []struct {
-		ID       int64            `bun:"id"`
-		RefID    string           `bun:"ref_id"`
-		Name     string           `bun:"name"`
-		City     string           `bun:"city"`
-		Active   bool             `bun:"active"`
-		Ordering bool             `bun:"ordering_enabled"`
-		Hidden   bool             `bun:"hide_from_ui"`
-		Excluded []string         `bun:"excluded_platforms,array"`
-		Included []string         `bun:"included_platforms,array"`
-		Standing console.Standing `bun:"status"`
-		ClosedOn []string         `bun:"closed_on,array"`
-		Updated  time.Time        `bun:"updated_at"`
+		ID       int64               `bun:"id"`
+		RefID    string              `bun:"ref_id"`
+		Name     string              `bun:"name"`
+		City     string              `bun:"city"`
+		Active   bool                `bun:"active"`
+		Ordering bool                `bun:"ordering_enabled"`
+		Hidden   bool                `bun:"hide_from_ui"`
+		Excluded []string            `bun:"excluded_platforms,array"`
+		Included []string            `bun:"included_platforms,array"`
+		Standing console.StoreStatus `bun:"status"`
+		ClosedOn []string            `bun:"closed_on,array"`
+		Updated  time.Time           `bun:"updated_at"`
 	}
 	if err := c.db.Tenant(business).NewRaw(queries.With("list_stores", postgres.Args{
-		"business": business, "only": only, "status": standing(f.Local), "limit": f.Limit,
+		"business": business, "only": only, "status": storeStatus(f.Local), "limit": f.Limit,
 	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
@@ -62,8 +62,8 @@ func (c Store) StoreRef(ctx context.Context, business core.BusinessID,
 	return ref, updated, postgres.NotFound(err, "there is no such store")
 }
 
-// ItemOf returns the id of an item by its ref_id, or NotFound.
-func (c Store) ItemOf(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
+// ItemID returns the id of an item by its ref_id, or NotFound.
+func (c Store) ItemID(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
 	err = c.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items),
 		refID).Scan(&id)
@@ -98,7 +98,7 @@ func (r itemRow) item() console.Item {
 func (c Store) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
 	only := postgres.Conditions{Text: "business_id = ? AND kind = ? AND name > ?",
 		Args: []any{business, int(menu.Items), f.After}}
-	only.Add(f.Text != "", "(name ILIKE ? OR record->>'title' ILIKE ?)", part(f.Text), part(f.Text))
+	only.Add(f.Text != "", "(name ILIKE ? OR record->>'title' ILIKE ?)", containsPattern(f.Text), containsPattern(f.Text))
 	var rows []itemRow
 	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+` FROM catalogue_entities WHERE `+only.Text+
 		` ORDER BY name LIMIT ?`, append(only.Args, f.Limit)...).Scan(ctx, &rows); err != nil {
@@ -111,8 +111,8 @@ func (c Store) ListItems(ctx context.Context, business core.BusinessID, f consol
 	return list, nil
 }
 
-// placesShown bounds the stores on an item's page.
-const placesShown = 100
+// itemStoresShown bounds the stores on an item's page.
+const itemStoresShown = 100
 
 // Item returns an item with its categories, findings and stores. If store, a ref_id, is set,
 // it returns only that store, even without the item.
@@ -143,10 +143,10 @@ func (c Store) Item(ctx context.Context, business core.BusinessID, id int64, sto
 		detail.Findings = append(detail.Findings,
 			console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message})
 	}
-	if detail.Refusals, err = c.itemRefusals(ctx, business, detail.RefID, store); err != nil {
+	if detail.Rejections, err = c.itemRejections(ctx, business, detail.RefID, store); err != nil {
 		return detail, err
 	}
-	return detail, c.itemPlaces(ctx, business, store, &detail)
+	return detail, c.itemStores(ctx, business, store, &detail)
 }
 
 // itemCategories adds the categories of an item, with the times at which they are on sale.
@@ -168,13 +168,13 @@ func (c Store) itemCategories(ctx context.Context, business core.BusinessID, det
 	timings, _, err := menus.ReadTimings(ctx, c.db.Tenant(business), business, revisions.TimingsTable.Current())
 	for _, r := range rows {
 		detail.Categories = append(detail.Categories,
-			console.ItemCategory{RefID: r.RefID, Name: r.Name, Active: r.Active, Under: r.Under,
-				OnSale: timings.OnSale(r.ID, r.Parent)})
+			console.ItemCategory{RefID: r.RefID, Name: r.Name, Active: r.Active, InactiveParent: r.Under,
+				SaleHours: timings.OnSale(r.ID, r.Parent)})
 	}
 	return err
 }
 
-func (c Store) itemPlaces(ctx context.Context, business core.BusinessID, store string,
+func (c Store) itemStores(ctx context.Context, business core.BusinessID, store string,
 	detail *console.ItemDetail) error {
 	// Looked up by the key of each store's row: an index by item would slow every menu write.
 	var rows []struct {
@@ -187,20 +187,20 @@ func (c Store) itemPlaces(ctx context.Context, business core.BusinessID, store s
 		Values    []byte `bun:"content"`
 	}
 	if err := c.db.Tenant(business).NewRaw(queries.With("item_stores", postgres.Args{
-		"business": business, "items": int(menu.Items), "item": detail.ID, "store": store, "limit": placesShown + 1,
+		"business": business, "items": int(menu.Items), "item": detail.ID, "store": store, "limit": itemStoresShown + 1,
 		"columns": gridColumns, "closed_on": stores.ClosedOn,
 	})).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
 	}
-	detail.MorePlaces = len(rows) > placesShown
-	for _, r := range rows[:min(len(rows), placesShown)] {
+	detail.MoreStores = len(rows) > itemStoresShown
+	for _, r := range rows[:min(len(rows), itemStoresShown)] {
 		at, err := r.store()
 		if err != nil {
 			return err
 		}
-		detail.Places = append(detail.Places,
-			console.ItemPlace{Store: at, Sold: r.Sold, Price: r.Price, Available: r.Available, Stock: r.Stock,
-				Unmet: r.Unmet, Values: r.Values})
+		detail.Stores = append(detail.Stores,
+			console.ItemStore{Store: at, Sold: r.Sold, Price: r.Price, Available: r.Available, Stock: r.Stock,
+				UnmetGroup: r.Unmet, Values: r.Values})
 	}
 	return nil
 }

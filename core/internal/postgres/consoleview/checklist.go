@@ -26,20 +26,20 @@ func NewChecklist(db *postgres.DB, offers action.ActionLister) Checklist {
 	return Checklist{db, offers}
 }
 
-// latestLooked bounds how many of a webhook's deliveries, and how many orders, are read.
-const latestLooked = 100
+// latestRead bounds how many of a webhook's deliveries, and how many orders, are read.
+const latestRead = 100
 
 // Facts returns what a business has done so far. Each fact uses an index and stops at the
 // first match.
 func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f checklist.Facts, err error) {
-	offering, err := c.offering(ctx, business)
+	offering, err := c.contactPlugins(ctx, business)
 	if err != nil {
 		return f, err
 	}
 	var wrong uuid.NullUUID
 	err = c.db.Tenant(business).QueryRowContext(ctx, queries.With("facts", postgres.Args{
 		"business": business, "menu_job": core.MenuJob, "store_job": core.StoreJob,
-		"latest": latestLooked, "offering": pgdialect.Array(offering),
+		"latest": latestRead, "offering": pgdialect.Array(offering),
 		"order_placed": core.OrderPlaced, "order_retry_job": core.OrderRetryJob,
 	})).Scan(
 		&f.Called, &f.Stores, &f.Menu, &f.Subscribed, &f.Verified, &f.OrderAccepted, &f.OrdersRetried, &f.Rider,
@@ -48,7 +48,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	if err != nil {
 		return f, fmt.Errorf("reading the progress of an integration: %w", err)
 	}
-	week, err := refusedWeek(ctx, c.db, business)
+	week, err := failureWeek(ctx, c.db, business)
 	if err != nil {
 		return f, err
 	}
@@ -58,8 +58,8 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	return f, nil
 }
 
-// offering returns the plugins of a business that offer the customer's contact.
-func (c Checklist) offering(ctx context.Context, business core.BusinessID) ([]string, error) {
+// contactPlugins returns the plugins of a business that offer the customer's contact.
+func (c Checklist) contactPlugins(ctx context.Context, business core.BusinessID) ([]string, error) {
 	platforms, err := platformsdb.New(c.db).List(ctx, business)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 
 // Retention of counts.
 const (
-	minuteLife = 48 * time.Hour
-	hourLife   = 90 * 24 * time.Hour
+	minuteRetention = 48 * time.Hour
+	hourRetention   = 90 * 24 * time.Hour
 )
 
 // AddSums adds counts from memory to the stored ones, in two statements.
@@ -35,14 +35,14 @@ func (c Store) AddSums(ctx context.Context, sums console.Sums) error {
 	})
 }
 
-func addCounts(ctx context.Context, tx bun.Conn, counts map[console.Span]console.Count) error {
+func addCounts(ctx context.Context, tx bun.Conn, counts map[console.CounterKey]console.Count) error {
 	var businesses, grains, webhooks, accepted, refused, took, slow []int64
 	var at []string
 	for span, count := range counts {
 		businesses, grains = append(businesses, int64(span.Business)), append(grains, int64(span.Grain/time.Second))
 		webhooks, at = append(webhooks, span.Webhook), append(at, span.At.UTC().Format(time.RFC3339))
-		accepted, refused = append(accepted, count.Accepted), append(refused, count.Refused)
-		took, slow = append(took, count.Took.Microseconds()), append(slow, count.Slowest.Microseconds())
+		accepted, refused = append(accepted, count.Succeeded), append(refused, count.Failed)
+		took, slow = append(took, count.TotalTime.Microseconds()), append(slow, count.Slowest.Microseconds())
 	}
 	_, err := tx.ExecContext(ctx, queries.With("add_counts", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "grains": pgdialect.Array(grains), "at": pgdialect.Array(at),
@@ -53,7 +53,7 @@ func addCounts(ctx context.Context, tx bun.Conn, counts map[console.Span]console
 }
 
 // addHealth ignores attempts that started before the webhook's URL or headers last changed.
-func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]console.Change) error {
+func addHealth(ctx context.Context, tx bun.Conn, changes map[console.WebhookKey]console.HealthChange) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -67,8 +67,8 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 	}
 	for place, change := range changes {
 		businesses, webhooks = append(businesses, int64(place.Business)), append(webhooks, place.Webhook)
-		accepted, refused, since = append(accepted, instant(change.AcceptedAt)),
-			append(refused, instant(change.RefusedAt)), append(since, instant(change.FailingSince))
+		accepted, refused, since = append(accepted, instant(change.SucceededAt)),
+			append(refused, instant(change.FailedAt)), append(since, instant(change.FailingSince))
 		statuses, classes = append(statuses, int64(change.Status)), append(classes, change.Class)
 		errors, deliveries = append(errors, change.Error), append(deliveries, change.Delivery.String())
 	}
@@ -81,12 +81,12 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 	return err
 }
 
-// ForgetCounts deletes expired counts.
-func (c Store) ForgetCounts(ctx context.Context) error {
+// DeleteExpiredCounts deletes expired counts.
+func (c Store) DeleteExpiredCounts(ctx context.Context) error {
 	now := c.db.Clock().Now()
 	_, err := c.db.Bun().ExecContext(ctx,
 		`DELETE FROM attempt_counts WHERE bucket_seconds = 60 AND bucket_start < ? OR bucket_start < ?`,
-		now.Add(-minuteLife), now.Add(-hourLife))
+		now.Add(-minuteRetention), now.Add(-hourRetention))
 	return err
 }
 

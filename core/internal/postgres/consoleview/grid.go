@@ -46,13 +46,13 @@ func (r GridRow) store() (console.GridStore, error) {
 
 // GridStores returns stores of a business after a cursor, those with problems first.
 func (c Store) GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter,
-	after console.GridPlace) ([]console.GridStore, error) {
+	after console.GridCursor) ([]console.GridStore, error) {
 	var rows []struct {
 		GridRow
 		Rank int `bun:"rank"`
 	}
 	if err := c.db.Tenant(business).NewRaw(queries.With("grid_stores", postgres.Args{
-		"business": business, "only": chosenStores(f), "rank": bun.Safe(queries.With("grid_rank", nil)),
+		"business": business, "only": storeConditions(f), "rank": bun.Safe(queries.With("grid_rank", nil)),
 		"after_rank": after.Rank, "after_ref": after.RefID, "limit": f.Limit, "columns": gridColumns,
 		"closed_on": storesdb.ClosedOn,
 	})).Scan(ctx, &rows); err != nil {
@@ -69,8 +69,8 @@ func (c Store) GridStores(ctx context.Context, business core.BusinessID, f conso
 	return list, nil
 }
 
-// PublishedAt returns the publications of stores, by store and platform.
-func (c Store) PublishedAt(ctx context.Context, business core.BusinessID,
+// StorePublications returns the publications of stores, by store and platform.
+func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 	stores []int64) (map[int64]map[string]publish.Publication, error) {
 	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("published_at", postgres.Args{
 		"business": business, "stores": postgres.Array(stores),
@@ -88,7 +88,7 @@ func (c Store) PublishedAt(ctx context.Context, business core.BusinessID,
 			&one.PublishedAt, &one.DueAt); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
-		one.PublishedAt, one.DueAt = unlessEpoch(one.PublishedAt), unlessEpoch(one.DueAt)
+		one.PublishedAt, one.DueAt = zeroIfEpoch(one.PublishedAt), zeroIfEpoch(one.DueAt)
 		told := publish.Result{State: one.State, Message: one.Message}
 		if err := json.Unmarshal(leftOut, &told.Omitted); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
@@ -105,9 +105,9 @@ func (c Store) PublishedAt(ctx context.Context, business core.BusinessID,
 	return all, rows.Err()
 }
 
-// PublishedBy returns the publication states of the menus that a request changed last, by
+// PublishingOfRequest returns the publication states of the menus that a request changed last, by
 // platform. A menu that a later request has changed counts for that request.
-func (c Store) PublishedBy(ctx context.Context, business core.BusinessID,
+func (c Store) PublishingOfRequest(ctx context.Context, business core.BusinessID,
 	reference core.ID) ([]console.Publishing, error) {
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
 		func(p *console.Publishing) []any {

@@ -30,7 +30,7 @@ type jobRow struct {
 	RequestID   string          `bun:"request_id"`
 	CallbackURL string          `bun:"callback_url"`
 	EventID     core.ID         `bun:"event_id,type:uuid"`
-	AgainOf     core.ID         `bun:"rerun_of,type:uuid"`
+	RepeatOf    core.ID         `bun:"rerun_of,type:uuid"`
 	Body        []byte          `bun:"body"`
 }
 
@@ -51,8 +51,8 @@ func (r jobRow) job() console.Job {
 func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error) {
 	var only postgres.Conditions
 	only.Add(f.Kind != "", "kind = ?", f.Kind)
-	only.Add(f.State != "" && f.State != console.WithRefusals, "state = ?", f.State)
-	only.Add(f.State == console.WithRefusals, hasRefusals)
+	only.Add(f.State != "" && f.State != console.WithFailures, "state = ?", f.State)
+	only.Add(f.State == console.WithFailures, hasFailures)
 	only.Add(f.Subject != "", "subject = ?", f.Subject)
 	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
 	var rows []jobRow
@@ -98,13 +98,13 @@ func (c Store) Job(ctx context.Context, business core.BusinessID, reference core
 		return console.JobDetail{}, postgres.NotFound(err, "there is no job with this reference")
 	}
 	detail := console.JobDetail{Job: row.job(), RequestID: row.RequestID, CallbackURL: row.CallbackURL,
-		Event: row.EventID, AgainOf: row.AgainOf}
+		Event: row.EventID, RepeatOf: row.RepeatOf}
 	if detail.Request, err = c.db.Decompress(row.Body); err != nil {
 		return detail, err
 	}
 	if err := c.db.Tenant(business).
 		NewRaw(`SELECT id FROM jobs WHERE business_id = ? AND rerun_of = ? ORDER BY id DESC LIMIT 20`, business,
-			reference).Scan(ctx, &detail.Runs); err != nil {
+			reference).Scan(ctx, &detail.Repeats); err != nil {
 		return detail, fmt.Errorf("reading the later runs of a job: %w", err)
 	}
 	if row.EventID != (core.ID{}) {

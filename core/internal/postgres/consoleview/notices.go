@@ -22,7 +22,7 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) (n console.Notices, err error) {
 	if err := c.db.Bun().NewRaw(queries.With("unrouted_events", postgres.Args{
 		"businesses": postgres.Array(businesses), "since": since, "except": core.OrderPlaced, "limit": noticesShown,
-	})).Scan(ctx, &n.Unheard); err != nil {
+	})).Scan(ctx, &n.Unrouted); err != nil {
 		return n, fmt.Errorf("reading events without a receiver: %w", err)
 	}
 	if n.Revoked, err = accessdb.New(c.db).Keys(ctx, c.db.Bun(),
@@ -33,7 +33,7 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 	if err := c.db.Bun().NewRaw(`SELECT business_id AS business, count(*) AS count, min(created_at) AS since FROM orders
 		WHERE business_id = ANY (?) AND escalated_at IS NOT NULL AND state = ? AND created_at > ? GROUP BY business_id
 			ORDER BY 3 LIMIT ?`,
-		postgres.Array(businesses), order.Placed, since, noticesShown).Scan(ctx, &n.Waiting); err != nil {
+		postgres.Array(businesses), order.Placed, since, noticesShown).Scan(ctx, &n.Overdue); err != nil {
 		return n, fmt.Errorf("reading unacknowledged orders: %w", err)
 	}
 	if err := c.db.Bun().NewRaw(queries.With("silent_stores", postgres.Args{
@@ -51,16 +51,16 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 	})).Scan(ctx, &n.Closed); err != nil {
 		return n, fmt.Errorf("reading stores that are closed on platforms: %w", err)
 	}
-	if n.NotTaken, err = c.notTaken(ctx, businesses); err != nil {
+	if n.RejectedOrders, err = c.recentRejections(ctx, businesses); err != nil {
 		return n, err
 	}
-	if n.Calls, err = c.refusedCalls(ctx, businesses, since); err != nil {
+	if n.Calls, err = c.failedCalls(ctx, businesses, since); err != nil {
 		return n, err
 	}
-	if n.Untold, err = c.UntoldOrders(ctx, businesses, since); err != nil {
+	if n.Unnotified, err = c.UnnotifiedOrders(ctx, businesses, since); err != nil {
 		return n, err
 	}
-	if n.Refused, err = c.refusedJobs(ctx, businesses, since); err != nil {
+	if n.PartlyFailed, err = c.partlyFailedJobs(ctx, businesses, since); err != nil {
 		return n, err
 	}
 	var throttles []struct {

@@ -26,8 +26,8 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	var only postgres.Conditions
 	only.Add(f.State != "", "orders.state = ?", f.State)
 	only.Add(f.Unacknowledged, "orders.escalated_at IS NOT NULL AND orders.state = ?", order.Placed)
-	only.Add(f.Untold, "orders.unnotified AND orders.state = ?", order.Placed)
-	only.Add(f.Untaken,
+	only.Add(f.Unnotified, "orders.unnotified AND orders.state = ?", order.Placed)
+	only.Add(f.CallFailed,
 		"orders.id IN (SELECT order_id FROM calls WHERE business_id = ? AND state = 'failed' AND finished_at >= ?)",
 		business, f.Since)
 	only.Add(f.Platform != "", "orders.platform = ?", f.Platform)
@@ -62,9 +62,9 @@ func (c Store) DeliveriesOfOrder(ctx context.Context, business core.BusinessID,
 	return list, err
 }
 
-// toldPlace is the state (relay.State) of the rider's latest location, from its row in
+// locationState is the state (relay.State) of the rider's latest location, from its row in
 // call_queue. Without a note it was sent.
-const toldPlace = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
+const locationState = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
 	WHEN note = '' THEN 'done' ELSE location_state END`)
 
 // CallsOfOrder returns the calls to the aggregator about an order, the oldest first, with
@@ -72,7 +72,7 @@ const toldPlace = bun.Safe(`CASE WHEN available_at < 'infinity' THEN 'waiting'
 func (c Store) CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error) {
 	return c.calls(ctx, business, queries.With("calls_of_order", postgres.Args{
 		"business": business, "order": id, "columns": bun.Safe(queries.With("call_columns", nil)),
-		"location": relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10)), "location_state": toldPlace,
+		"location": relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10)), "location_state": locationState,
 	}))
 }
 
@@ -101,8 +101,8 @@ func (c Store) calls(ctx context.Context, business core.BusinessID, query string
 			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
 			return nil, fmt.Errorf("reading the calls to aggregators: %w", err)
 		}
-		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), unlessEpoch(call.FinishedAt),
-			unlessEpoch(call.NextAt)
+		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), zeroIfEpoch(call.FinishedAt),
+			zeroIfEpoch(call.NextAt)
 		list = append(list, call)
 	}
 	if err := rows.Err(); err != nil {
@@ -111,8 +111,8 @@ func (c Store) calls(ctx context.Context, business core.BusinessID, query string
 	return list, c.callAttempts(ctx, business, list)
 }
 
-// unlessEpoch returns the zero time for the epoch, which stands for null.
-func unlessEpoch(at time.Time) time.Time {
+// zeroIfEpoch returns the zero time for the epoch, which stands for null.
+func zeroIfEpoch(at time.Time) time.Time {
 	if at.Unix() == 0 {
 		return time.Time{}
 	}
@@ -149,21 +149,21 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 			json.Unmarshal(received, &a.ResponseHeaders)); err != nil {
 			return fmt.Errorf("reading the headers of a call: %w", err)
 		}
-		a.Took = time.Duration(took) * time.Microsecond
+		a.Duration = time.Duration(took) * time.Microsecond
 		byID[call].Attempts = append(byID[call].Attempts, a)
 	}
 	return rows.Err()
 }
 
-// RiderPlace returns the last location of an order's rider and the outcome of sending it. It
+// RiderLocation returns the last location of an order's rider and the outcome of sending it. It
 // returns NotFound if the location is unknown or no longer stored.
-func (c Store) RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error) {
+func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error) {
 	var payload string
-	var place console.RiderPlace
+	var place console.RiderLocation
 	err := c.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
-		toldPlace, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt,
+		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.ReceivedAt,
 		&place.State, &place.Message)
 	if err != nil {
 		return place, postgres.NotFound(err, "the place of the rider is not known")

@@ -12,9 +12,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Serving returns at most limit platforms that plugins serve, and the number of findings per
+// ServedPlatforms returns at most limit platforms that plugins serve, and the number of findings per
 // plugin. nil businesses means all.
-func (c Store) Serving(ctx context.Context, businesses []core.BusinessID,
+func (c Store) ServedPlatforms(ctx context.Context, businesses []core.BusinessID,
 	limit int) (served map[string][]console.Served, findings map[string]int, err error) {
 	only := postgres.Conditions{Text: "p.served_by <> ?", Args: []any{core.ServedByMerchant}}
 	only.Add(businesses != nil, "p.business_id = ANY (?)", postgres.Array(businesses))
@@ -40,12 +40,12 @@ func (c Store) Serving(ctx context.Context, businesses []core.BusinessID,
 	return served, findings, rows.Err()
 }
 
-// WantPlugin records the desired state of a plugin; every hub follows within seconds. It
+// RequestPluginAction records the desired state of a plugin; every hub follows within seconds. It
 // returns NotFound for an unknown plugin.
 //
 // It returns Conflict if another operator was faster, or if a disabled plugin is to be
 // restarted.
-func (c Store) WantPlugin(ctx context.Context, id string, wish console.PluginWish, change access.Change) error {
+func (c Store) RequestPluginAction(ctx context.Context, id string, wish console.PluginAction, change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		var before bool
 		if err := tx.QueryRowContext(ctx, `SELECT enabled FROM plugins WHERE id = ? AND NOT removed FOR UPDATE`,

@@ -39,13 +39,13 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 	})
 }
 
-// refusalsRead bounds the menus that are searched for a refused item.
-const refusalsRead = 1000
+// menusRead bounds the menus that are searched for a refused item.
+const menusRead = 1000
 
-// itemRefusals returns the problems that platforms reported for an item in accepted menus,
+// itemRejections returns the problems that platforms reported for an item in accepted menus,
 // one per platform. If store, a ref_id, is set, it reads that store only.
-func (c Store) itemRefusals(ctx context.Context, business core.BusinessID, refID,
-	store string) (list []console.ItemRefusal, err error) {
+func (c Store) itemRejections(ctx context.Context, business core.BusinessID, refID,
+	store string) (list []console.ItemRejection, err error) {
 	quoted, err := json.Marshal(refID) // as it appears in problems
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (c Store) itemRefusals(ctx context.Context, business core.BusinessID, refID
 		`SELECT platform, problems FROM publications WHERE business_id = ?0 AND state = 'published' AND problems LIKE ?1
 		AND (?2 = '' OR store_id = (SELECT id FROM stores WHERE business_id = ?0 AND ref_id = ?2))
 			ORDER BY platform, settled_at DESC LIMIT ?3`,
-		business, part(string(quoted)), store, refusalsRead)
+		business, containsPattern(string(quoted)), store, menusRead)
 	if err != nil {
 		return nil, fmt.Errorf("reading where the item was rejected: %w", err)
 	}
@@ -75,7 +75,7 @@ func (c Store) itemRefusals(ctx context.Context, business core.BusinessID, refID
 		case last >= 0 && list[last].Platform == platform:
 			list[last].Stores++
 		default:
-			list = append(list, console.ItemRefusal{Platform: platform, Message: problems[at].Message, Stores: 1})
+			list = append(list, console.ItemRejection{Platform: platform, Message: problems[at].Message, Stores: 1})
 		}
 	}
 	return list, rows.Err()

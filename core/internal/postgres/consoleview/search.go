@@ -27,7 +27,7 @@ func (c Store) Search(ctx context.Context, businesses []core.BusinessID, text st
 		number = -1
 	}
 	return c.hits(ctx, queries.With("search", postgres.Args{
-		"businesses": postgres.Array(businesses), "number": number, "pattern": part(text), "text": text,
+		"businesses": postgres.Array(businesses), "number": number, "pattern": containsPattern(text), "text": text,
 		"items": int(menu.Items), "limit": hitsRead,
 	}))
 }
@@ -38,7 +38,7 @@ func (c Store) searchID(ctx context.Context, businesses []core.BusinessID, id co
 	made := core.TimeOf(id)
 	return c.hits(ctx, queries.With("search_id", postgres.Args{
 		"businesses": postgres.Array(businesses), "id": id, "from": core.FirstID(made),
-		"to": core.FirstID(made.Add(time.Minute)), "pattern": part(id.String()), "text": id.String(),
+		"to": core.FirstID(made.Add(time.Minute)), "pattern": containsPattern(id.String()), "text": id.String(),
 		"limit": hitsRead,
 	}))
 }

@@ -57,7 +57,7 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 			continue
 		}
 		p := &list[i]
-		p.Version, p.RefusedAt, p.Refused = version, refused.Time, why
+		p.Version, p.RejectedAt, p.Rejection = version, refused.Time, why
 		if err := json.Unmarshal(stamps, &p.Secrets); err != nil {
 			return nil, fmt.Errorf("reading platform %s: %w", name, err)
 		}

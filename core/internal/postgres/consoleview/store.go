@@ -40,10 +40,10 @@ func (c Store) Counts(ctx context.Context, businesses []core.BusinessID, webhook
 	for rows.Next() {
 		var count console.Count
 		var took, slow int64
-		if err := rows.Scan(&count.At, &count.Accepted, &count.Refused, &took, &slow); err != nil {
+		if err := rows.Scan(&count.At, &count.Succeeded, &count.Failed, &took, &slow); err != nil {
 			return nil, fmt.Errorf("reading counts: %w", err)
 		}
-		count.Took, count.Slowest = time.Duration(took)*time.Microsecond, time.Duration(slow)*time.Microsecond
+		count.TotalTime, count.Slowest = time.Duration(took)*time.Microsecond, time.Duration(slow)*time.Microsecond
 		list = append(list, count)
 	}
 	return list, rows.Err()
@@ -53,10 +53,10 @@ func (c Store) Counts(ctx context.Context, businesses []core.BusinessID, webhook
 func (c Store) Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error) {
 	var f console.Figures
 	err := c.db.Bun().QueryRowContext(ctx, queries.With("figures", postgres.Args{
-		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "most": console.Many,
-		"most_queued": 2 * console.Many,
+		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "most": console.MaxCount,
+		"most_queued": 2 * console.MaxCount,
 	})).Scan(&f.Waiting, &f.Held,
-		&f.GivenUp, &f.FailedJobs, &f.OpenJobs)
+		&f.FailedDeliveries, &f.FailedJobs, &f.OpenJobs)
 	if err != nil {
 		return f, fmt.Errorf("counting pending work: %w", err)
 	}
@@ -64,34 +64,34 @@ func (c Store) Figures(ctx context.Context, businesses []core.BusinessID, since 
 }
 
 type endpointRow struct {
-	BusinessID     core.BusinessID `bun:"business_id"`
-	ID             int64           `bun:"id"`
-	EventType      core.EventType  `bun:"event_type"`
-	URL            string          `bun:"url"`
-	Active         bool            `bun:"active"`
-	DisabledReason string          `bun:"disabled_reason"`
-	Units          string          `bun:"retrial_interval_units"`
-	EventHeader    string          `bun:"event_type_header"`
-	EventValue     string          `bun:"event_type_header_value"`
-	CreatedAt      time.Time       `bun:"created_at"`
-	AcceptedAt     time.Time       `bun:"succeeded_at"`
-	RefusedAt      time.Time       `bun:"failed_at"`
-	FailingSince   time.Time       `bun:"failing_since"`
-	Status         int             `bun:"status"`
-	Class          string          `bun:"error_class"`
-	Error          string          `bun:"error"`
-	DeliveryID     core.ID         `bun:"delivery_id,type:uuid"`
-	Held           int             `bun:"held"`
-	Waiting        int             `bun:"waiting"`
-	GivenUp        int             `bun:"failed_deliveries"`
-	ServerAnswered time.Time       `bun:"server_succeeded_at"`
-	Accepted       int64           `bun:"succeeded"`
-	Refused        int64           `bun:"failed"`
-	Took           int64           `bun:"total_us"`
-	Slow           int64           `bun:"max_us"`
-	OldSecretUntil time.Time       `bun:"previous_secret_expires_at"`
-	ProbedSince    time.Time       `bun:"probing_since"`
-	PauseMS        int64           `bun:"pause_ms"`
+	BusinessID        core.BusinessID `bun:"business_id"`
+	ID                int64           `bun:"id"`
+	EventType         core.EventType  `bun:"event_type"`
+	URL               string          `bun:"url"`
+	Active            bool            `bun:"active"`
+	DisabledReason    string          `bun:"disabled_reason"`
+	Units             string          `bun:"retrial_interval_units"`
+	EventHeader       string          `bun:"event_type_header"`
+	EventValue        string          `bun:"event_type_header_value"`
+	CreatedAt         time.Time       `bun:"created_at"`
+	SucceededAt       time.Time       `bun:"succeeded_at"`
+	FailedAt          time.Time       `bun:"failed_at"`
+	FailingSince      time.Time       `bun:"failing_since"`
+	Status            int             `bun:"status"`
+	Class             string          `bun:"error_class"`
+	Error             string          `bun:"error"`
+	DeliveryID        core.ID         `bun:"delivery_id,type:uuid"`
+	Held              int             `bun:"held"`
+	Waiting           int             `bun:"waiting"`
+	FailedDeliveries  int             `bun:"failed_deliveries"`
+	ServerSucceededAt time.Time       `bun:"server_succeeded_at"`
+	Succeeded         int64           `bun:"succeeded"`
+	Failed            int64           `bun:"failed"`
+	TotalUS           int64           `bun:"total_us"`
+	MaxUS             int64           `bun:"max_us"`
+	OldSecretUntil    time.Time       `bun:"previous_secret_expires_at"`
+	CircuitOpenedAt   time.Time       `bun:"probing_since"`
+	PauseMS           int64           `bun:"pause_ms"`
 }
 
 // endpoints returns the webhooks that a query selects.
@@ -99,7 +99,7 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 	var rows []endpointRow
 	day := c.day()
 	if err := in.NewRaw(queries.With("endpoints", postgres.Args{
-		"webhooks": bun.SafeQuery(which, args...), "day": day, "first": core.FirstID(day), "most": console.Many,
+		"webhooks": bun.SafeQuery(which, args...), "day": day, "first": core.FirstID(day), "most": console.MaxCount,
 		"is_held": deliveries.IsHeld,
 	})).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading webhooks: %w", err)
@@ -109,13 +109,13 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 		list[i] = console.Endpoint{
 			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active,
 			DisabledReason: r.DisabledReason,
-			EventHeader:    r.EventHeader, EventForm: r.EventValue,
-			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, GivenUp: r.GivenUp,
-			ServerAnswered: r.ServerAnswered, OldSecretUntil: r.OldSecretUntil,
-			ProbedSince: r.ProbedSince, Pause: time.Duration(r.PauseMS) * time.Millisecond,
-			Day: console.Count{Accepted: r.Accepted, Refused: r.Refused, Took: time.Duration(r.Took) * time.Microsecond,
-				Slowest: time.Duration(r.Slow) * time.Microsecond},
-			Health: console.Health{AcceptedAt: r.AcceptedAt, RefusedAt: r.RefusedAt, FailingSince: r.FailingSince,
+			EventHeader:    r.EventHeader, EventValue: r.EventValue,
+			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, FailedDeliveries: r.FailedDeliveries,
+			ServerSucceededAt: r.ServerSucceededAt, OldSecretUntil: r.OldSecretUntil,
+			CircuitOpenedAt: r.CircuitOpenedAt, ProbeInterval: time.Duration(r.PauseMS) * time.Millisecond,
+			LastDay: console.Count{Succeeded: r.Succeeded, Failed: r.Failed, TotalTime: time.Duration(r.TotalUS) * time.Microsecond,
+				Slowest: time.Duration(r.MaxUS) * time.Microsecond},
+			Health: console.Health{SucceededAt: r.SucceededAt, FailedAt: r.FailedAt, FailingSince: r.FailingSince,
 				Status: r.Status, Class: r.Class, Error: r.Error, Delivery: r.DeliveryID},
 		}
 	}
@@ -145,10 +145,10 @@ func (c Store) Endpoint(ctx context.Context, business core.BusinessID, id int64)
 	return list[0], nil
 }
 
-// Troubled returns at most limit webhooks of businesses that need attention. They fail, are
+// UnhealthyEndpoints returns at most limit webhooks of businesses that need attention. They fail, are
 // switched off with waiting deliveries, or had failed deliveries in the last 24 hours.
 // Failing webhooks come first, and the limit is shared evenly among businesses.
-func (c Store) Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
+func (c Store) UnhealthyEndpoints(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
 	return c.endpoints(ctx, c.db.Bun(), "?", bun.Safe(queries.With("webhooks_with_problems", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(c.day()), "limit": limit,
 	})))

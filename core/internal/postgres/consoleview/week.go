@@ -13,14 +13,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// RefusedWeek returns how often objects of a business's jobs failed in the last seven days, today included.
-func (c Store) RefusedWeek(ctx context.Context, business core.BusinessID) (console.RefusedWeek, error) {
-	return refusedWeek(ctx, c.db, business)
+// FailureWeek returns how often objects of a business's jobs failed in the last seven days, today included.
+func (c Store) FailureWeek(ctx context.Context, business core.BusinessID) (console.FailureWeek, error) {
+	return failureWeek(ctx, c.db, business)
 }
 
-// refusedWeek looks at each day, in the time zone of the business, by itself: one index step finds a day without such
+// failureWeek looks at each day, in the time zone of the business, by itself: one index step finds a day without such
 // jobs.
-func refusedWeek(ctx context.Context, db *postgres.DB, business core.BusinessID) (week console.RefusedWeek, err error) {
+func failureWeek(ctx context.Context, db *postgres.DB, business core.BusinessID) (week console.FailureWeek, err error) {
 	var name string
 	if err := db.Tenant(business).QueryRowContext(ctx, `SELECT timezone FROM businesses WHERE id = ?`, business).
 		Scan(&name); err != nil {
@@ -38,7 +38,7 @@ func refusedWeek(ctx context.Context, db *postgres.DB, business core.BusinessID)
 	var latest uuid.NullUUID
 	if err := db.Tenant(business).QueryRowContext(ctx, queries.With("failed_week", postgres.Args{
 		"business": business, "ends": postgres.Array(starts[:console.WeekDays]), "starts": postgres.Array(starts[1:]),
-		"has_refusals": bun.Safe(hasRefusals), "most": console.Many,
+		"has_refusals": bun.Safe(hasFailures), "most": console.MaxCount,
 	})).Scan(&week.Days, &week.Jobs, &latest); err != nil {
 		return week, fmt.Errorf("counting the days on which objects failed: %w", err)
 	}

@@ -74,9 +74,9 @@ func (w Webhooks) ChangeWebhook(ctx context.Context, business core.BusinessID, i
 	})
 }
 
-// RetryDeliveries makes deliveries due now, in one transaction. If one is missing or cannot
+// ResendDeliveries makes deliveries due now, in one transaction. If one is missing or cannot
 // be sent now, none is retried.
-func (q Store) RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID,
+func (q Store) ResendDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID,
 	change access.Change) error {
 	// Concurrent calls lock in the same order.
 	ids = slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return bytes.Compare(a[:], b[:]) })

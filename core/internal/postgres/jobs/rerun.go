@@ -23,9 +23,9 @@ func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change
 	})
 }
 
-// RunAgain queues the request of a job once more and returns the reference of the new job.
+// Rerun queues the request of a job once more and returns the reference of the new job.
 // It returns Conflict while the job, or an earlier rerun of it, has not ended.
-func (j Store) RunAgain(ctx context.Context, business core.BusinessID, reference core.ID,
+func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference core.ID,
 	change access.Change) (core.ID, error) {
 	now := j.db.Clock().Now()
 	again := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: change.Actor}

@@ -42,9 +42,9 @@ func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []c
 	return names, rows.Err()
 }
 
-// Undoing counts what a rollback to a revision would change now. It returns NotFound if
+// PreviewRollback counts what a rollback to a revision would change now. It returns NotFound if
 // there is no such revision.
-func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID) (u menu.RollbackPreview, err error) {
+func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID, to core.ID) (u menu.RollbackPreview, err error) {
 	if _, err := m.Revision(ctx, business, to); err != nil {
 		return u, err
 	}

@@ -12,18 +12,18 @@ import (
 
 func format(pattern string, values ...any) string { return fmt.Sprintf(pattern, values...) }
 
-// ours tells whether an address is a page of this console on this host.
-func ours(c *fiber.Ctx, address string) bool {
+// isConsoleURL tells whether an address is a page of this console on this host.
+func isConsoleURL(c *fiber.Ctx, address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host == string(c.Request().Host()) && strings.HasPrefix(u.Path, Root)
 }
 
-// cameFrom is the page of this console that a form was on, or the first page: as it is
+// refererPath is the page of this console that a form was on, or the first page: as it is
 // without what was done before.
-func cameFrom(c *fiber.Ctx) string {
+func refererPath(c *fiber.Ctx) string {
 	referer := string(c.Request().Header.Peek(fiber.HeaderReferer))
 	u, err := url.Parse(referer)
-	if err != nil || !ours(c, referer) {
+	if err != nil || !isConsoleURL(c, referer) {
 		return Root
 	}
 	query := u.Query()
@@ -32,9 +32,9 @@ func cameFrom(c *fiber.Ctx) string {
 	return u.RequestURI()
 }
 
-// Inside is the path to go on to after signing in: a page of the console, or
+// LocalPath is the path to go on to after signing in: a page of the console, or
 // its first page where the address is anything else.
-func Inside(address string) string {
+func LocalPath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, Root) || strings.Contains(address, `\`) {
 		return Root
@@ -50,19 +50,19 @@ func (v *PageContext) current(href string) bool {
 	return strings.HasPrefix(v.Path, href)
 }
 
-// live is where the page hears of changes: of one business, else nowhere.
-func (v *PageContext) live() string {
+// liveURL is where the page hears of changes: of one business, else nowhere.
+func (v *PageContext) liveURL() string {
 	if v.Business.ID == 0 {
 		return ""
 	}
 	return LivePath + fmt.Sprint(v.Business.ID) + "/"
 }
 
-// self is the page's own address.
-func (v *PageContext) self() string { return v.with("done", "") }
+// selfURL is the page's own address.
+func (v *PageContext) selfURL() string { return v.urlWith("done", "") }
 
-// behaviour is how htmx is to behave (its meta element htmx-config).
-const behaviour = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse",` +
+// htmxConfig is how htmx is to behave (its meta element htmx-config).
+const htmxConfig = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse",` +
 	`"morphIgnore":["data-htmx-powered","open"],"noSwap":[204,304,"4xx","5xx"]}`
 
 // initial stands for a user in the bar.

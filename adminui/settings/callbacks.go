@@ -18,9 +18,9 @@ func callFacts(v *shell.PageContext, one console.PlatformSettings, inbound []con
 	address := base + "/channel/api/v1/" + url.PathEscape(one.Name) + "/callback/"
 	keys := ui.Cell{Text: text.KeysNone, Note: text.KeysNoneNote}
 	for _, in := range inbound {
-		words := text.CallbackUnproved
+		words := text.CallbackUnverified
 		if _, set := one.Secrets[in.Secret]; set {
-			words, keys.Note = text.CallbackProved, text.KeysNotNeeded
+			words, keys.Note = text.CallbackVerified, text.KeysNotNeeded
 		}
 		facts = append(facts, ui.Fact{Label: text.CallbackAddress,
 			Cell: ui.Cell{Text: fmt.Sprintf("%s%s/?business=%d", address, url.PathEscape(in.Kind), v.Business.ID),
@@ -30,10 +30,10 @@ func callFacts(v *shell.PageContext, one console.PlatformSettings, inbound []con
 		keys = ui.Cell{Instant: new(v.At(one.Keys[0])),
 			Note: ui.Count(len(one.Keys), text.OneCallbackKey, text.CallbackKeys_)}
 	}
-	refused := ui.T(text.LastRefusedNone)
-	if !one.RefusedAt.IsZero() {
-		refused = ui.Cell{Instant: new(v.At(one.RefusedAt)), Note: one.Refused}
+	refused := ui.T(text.LastRejectedNone)
+	if !one.RejectedAt.IsZero() {
+		refused = ui.Cell{Instant: new(v.At(one.RejectedAt)), Note: one.Rejection}
 	}
 	return append(facts, ui.Fact{Label: text.CallbackKeys, Cell: keys},
-		ui.Fact{Label: text.LastRefusedCall, Cell: refused})
+		ui.Fact{Label: text.LastRejectedCall, Cell: refused})
 }

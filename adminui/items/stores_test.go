@@ -30,10 +30,10 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 		"a change is to come": {`{}`, `{"price":9}`, publish.Publication{DueAt: now}, "9",
 			"the store's, after the pending change"},
 	} {
-		s := seen{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
+		s := platformView{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
 			published: map[string]*publish.Publication{"S-1": &row.publication}}
 		require.NoError(t, menu.DecodeStored(row.master, &s.master), name)
-		_, cell := s.at(console.ItemPlace{Store: console.GridStore{RefID: "S-1"}, Sold: true,
+		_, cell := s.visibility(console.ItemStore{Store: console.GridStore{RefID: "S-1"}, Sold: true,
 			Values: []byte(row.values)}, now)
 		require.Equal(t, []string{row.price, row.note}, []string{cell.Text, cell.Note}, name)
 	}

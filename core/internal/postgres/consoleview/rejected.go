@@ -9,9 +9,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// RefusedOrders returns rejected orders, the latest first, and their total number.
-func (c Store) RefusedOrders(ctx context.Context, business core.BusinessID,
-	f console.RefusedFilter) (list []console.RefusedOrder, all int, err error) {
+// RejectedOrders returns rejected orders, the latest first, and their total number.
+func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
+	f console.RejectedFilter) (list []console.RejectedOrder, all int, err error) {
 	var only postgres.Conditions
 	only.Add(f.Platform != "", "rejected.platform = ?", f.Platform)
 	only.Add(f.ID != "", "rejected.platform_order_id = ?", f.ID)
@@ -26,8 +26,8 @@ func (c Store) RefusedOrders(ctx context.Context, business core.BusinessID,
 		return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
 	}
 	defer rows.Close()
-	for list = []console.RefusedOrder{}; rows.Next(); {
-		var r console.RefusedOrder
+	for list = []console.RejectedOrder{}; rows.Next(); {
+		var r console.RejectedOrder
 		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.Times, &r.First, &r.Last,
 			&r.OrderID, &all); err != nil {
 			return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
@@ -37,9 +37,9 @@ func (c Store) RefusedOrders(ctx context.Context, business core.BusinessID,
 	return list, all, rows.Err()
 }
 
-// notTaken returns recently rejected orders that have not arrived since.
-func (c Store) notTaken(ctx context.Context, businesses []core.BusinessID) (orders []console.NotTaken, err error) {
-	since := c.db.Clock().Now().Add(-console.Lately)
+// recentRejections returns recently rejected orders that have not arrived since.
+func (c Store) recentRejections(ctx context.Context, businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
+	since := c.db.Clock().Now().Add(-console.RejectionWindow)
 	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
 		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,
 	})).Scan(ctx, &orders); err != nil {

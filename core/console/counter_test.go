@@ -11,22 +11,22 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 
 func TestAttemptsAreCountedPerMinuteAndHour(t *testing.T) {
-	var tally Tally
+	var tally AttemptCounter
 	tally.Count(Attempt{Business: 1, Webhook: 7, At: noon, Took: time.Second})
 	tally.Count(Attempt{Business: 1, Webhook: 8, At: noon, Took: 3 * time.Second, Class: "status"})
 	tally.Count(Attempt{Business: 1, At: noon, Took: time.Second})
 	sums := tally.Take()
-	require.Equal(t, Count{Accepted: 2, Refused: 1, Took: 5 * time.Second, Slowest: 3 * time.Second},
-		sums.Counts[Span{1, time.Hour, noon.Truncate(time.Hour), 0}])
-	require.Equal(t, Count{Refused: 1, Took: 3 * time.Second, Slowest: 3 * time.Second},
-		sums.Counts[Span{1, time.Minute, noon.Truncate(time.Minute), 8}])
+	require.Equal(t, Count{Succeeded: 2, Failed: 1, TotalTime: 5 * time.Second, Slowest: 3 * time.Second},
+		sums.Counts[CounterKey{1, time.Hour, noon.Truncate(time.Hour), 0}])
+	require.Equal(t, Count{Failed: 1, TotalTime: 3 * time.Second, Slowest: 3 * time.Second},
+		sums.Counts[CounterKey{1, time.Minute, noon.Truncate(time.Minute), 8}])
 	require.Len(t, sums.Counts, 6)
 	require.Empty(t, tally.Take().Counts)
 }
 
 func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var change Change
+		var change HealthChange
 		var accepted, since time.Time
 		var all []Attempt
 		for i := range rapid.IntRange(1, 12).Draw(t, "attempts") {
@@ -35,7 +35,7 @@ func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 				a.Class = "status"
 			}
 			all = append(all, a)
-			change = change.after(a)
+			change = change.apply(a)
 		}
 		for _, a := range all {
 			switch {
@@ -45,7 +45,7 @@ func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 				since = a.At
 			}
 		}
-		require.Equal(t, accepted, change.AcceptedAt)
+		require.Equal(t, accepted, change.SucceededAt)
 		require.Equal(t, since, change.FailingSince)
 	})
 }

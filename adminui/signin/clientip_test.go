@@ -32,7 +32,7 @@ func TestOnlyTrustedProxiesSetTheClientIP(t *testing.T) {
 		}
 		var got string
 		app := fiber.New()
-		app.Get("/", func(c *fiber.Ctx) error { got = addressOf(c, proxies); return nil })
+		app.Get("/", func(c *fiber.Ctx) error { got = clientIP(c, proxies); return nil })
 		request := httptest.NewRequest(http.MethodGet, "/", nil)
 		for _, line := range strings.Split(c.forwarded, "|") {
 			request.Header.Add("X-Forwarded-For", line)

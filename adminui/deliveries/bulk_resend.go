@@ -17,10 +17,10 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// here is an address of the business with the filters of this page.
-func here(v *shell.PageContext, path string) string {
+// linkWithFilters is an address of the business with the filters of this page.
+func linkWithFilters(v *shell.PageContext, path string) string {
 	query := url.Values{}
-	for _, name := range filters {
+	for _, name := range filterNames {
 		if value := v.Query.Get(name); value != "" {
 			query.Set(name, value)
 		}
@@ -28,13 +28,13 @@ func here(v *shell.PageContext, path string) string {
 	return v.Link(path) + "?" + query.Encode()
 }
 
-// choiceOf is what the filters choose at an instant: deliveries that had come to
+// selectorOf is what the filters choose at an instant: deliveries that had come to
 // their end by then, failed ones unless it says otherwise. It never grows, so that
 // what is counted twice alike is the same.
-func choiceOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
-	f, err := readFilter(value, zone)
+func selectorOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
+	f, err := parseFilter(value, zone)
 	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
-		err = core.Errorf(core.Invalid, text.AgainState)
+		err = core.Errorf(core.Invalid, text.BulkResendState)
 	}
 	to := at
 	if !f.to.IsZero() && f.to.Before(at) {
@@ -48,13 +48,15 @@ func choiceOf(value func(string) string, zone *time.Location, at time.Time) (web
 	return choice, err
 }
 
-// Again shows how many deliveries the filters choose, before they are sent again.
-func (p Pages) Again(c *fiber.Ctx, v *shell.PageContext) error { return p.again(c, v, v.Query.Get, "") }
+// BulkResend shows how many deliveries the filters choose, before they are sent again.
+func (p Pages) BulkResend(c *fiber.Ctx, v *shell.PageContext) error {
+	return p.showBulkResend(c, v, v.Query.Get, "")
+}
 
-func (p Pages) again(c *fiber.Ctx, v *shell.PageContext, value func(string) string, problem string) error {
+func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(string) string, problem string) error {
 	// ids tell milliseconds, and the present one belongs to it
 	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond)
-	choice, err := choiceOf(value, v.Zone, at)
+	choice, err := selectorOf(value, v.Zone, at)
 	if err != nil {
 		return err
 	}
@@ -63,41 +65,41 @@ func (p Pages) again(c *fiber.Ctx, v *shell.PageContext, value func(string) stri
 		return err
 	}
 	_, state := stateOf(choice.State)
-	facts := []ui.Fact{{Label: text.AgainCount, Cell: ui.T(ui.Number(count))},
-		{Label: text.AgainCounted, Cell: ui.Timed(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
+	facts := []ui.Fact{{Label: text.BulkResendCount, Cell: ui.T(ui.Number(count))},
+		{Label: text.BulkResendCounted, Cell: ui.TimeCell(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
 		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))},
 		{Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)},
-		{Label: text.AgainFrom, Cell: ui.T(text.AgainBeginning)},
-		{Label: text.AgainTo, Cell: ui.T(v.At(choice.To).Exact())}}
+		{Label: text.BulkResendFrom, Cell: ui.T(text.BulkResendBeginning)},
+		{Label: text.BulkResendTo, Cell: ui.T(v.At(choice.To).Exact())}}
 	if !choice.From.IsZero() {
 		facts[len(facts)-2].Cell = ui.T(v.At(choice.From).Exact())
 	}
 	counted := ui.Count(count, text.OneDelivery, text.Deliveries_)
-	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, counted), Action: v.Link("deliveries/again/"),
-		Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, counted),
+	do := ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: v.Link("deliveries/again/"),
+		Token: v.Token(), ReasonLabel: text.Why, Help: fmt.Sprintf(text.BulkResendHelp, counted),
 		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())},
 			{Label: "count", Value: fmt.Sprint(count)}}}
-	for _, name := range filters {
+	for _, name := range filterNames {
 		do.Hidden = append(do.Hidden, ui.Option{Label: name, Value: value(name)})
 	}
-	head := shell.Head{Title: text.AgainTitle, Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
+	head := shell.Head{Title: text.BulkResendTitle, Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
 	if problem != "" {
 		c.Status(http.StatusConflict)
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
-	return v.Show(c, head, againPage(facts, do, count > 0))
+	return v.Show(c, head, bulkResendPage(facts, do, count > 0))
 }
 
-// SendAgain has sent again what was counted, as a job; where the count differs
+// QueueBulkResend has sent again what was counted, as a job; where the count differs
 // now, it says so instead.
-func (p Pages) SendAgain(c *fiber.Ctx, v *shell.PageContext) error {
+func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	value := func(name string) string { return shell.Field(c, name) }
 	at, err := strconv.ParseInt(value("at"), 10, 64)
 	counted, wrong := strconv.Atoi(value("count"))
 	if err != nil || wrong != nil {
 		return core.Errorf(core.Invalid, text.FormOld)
 	}
-	choice, err := choiceOf(value, v.Zone, time.UnixMilli(at).UTC())
+	choice, err := selectorOf(value, v.Zone, time.UnixMilli(at).UTC())
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (p Pages) SendAgain(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	if count != counted || count == 0 {
-		return p.again(c, v, value, fmt.Sprintf(text.AgainChanged, ui.Number(counted), ui.Number(count)))
+		return p.showBulkResend(c, v, value, fmt.Sprintf(text.BulkResendChanged, ui.Number(counted), ui.Number(count)))
 	}
 	work, err := choice.Job(v.Business.ID, count, v.Now)
 	if err != nil {
@@ -117,5 +119,5 @@ func (p Pages) SendAgain(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Resender.QueueJob(c.UserContext(), work, change); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("jobs/"+work.ID.String()+"/"), "again")
+	return shell.RedirectDone(c, v.Link("jobs/"+work.ID.String()+"/"), "again")
 }

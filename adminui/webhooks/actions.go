@@ -30,20 +30,20 @@ type Rotator interface {
 // buttons are what can be done to a webhook.
 func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
-	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", Ask: text.Why, Say: text.RotateSecretSay,
-		Hidden: []ui.Option{{Label: "seen", Value: seen(e)}}}
-	if until := signing(v, e); !until.IsZero() {
-		rotate.Say = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
+	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", ReasonLabel: text.Why, Help: text.RotateSecretSay,
+		Hidden: []ui.Option{{Label: "seen", Value: secretVersion(e)}}}
+	if until := previousSecretUntil(v, e); !until.IsZero() {
+		rotate.Help = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
 	}
 	header := headerButton(e, here)
 	if !e.Active {
-		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why,
-			Say: fmt.Sprintf(text.ResumeSay, cause.Capped(e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
+		return []ui.Button{{Label: text.Resume, Action: here + "resume/", ReasonLabel: text.Why,
+			Help: fmt.Sprintf(text.ResumeSay, cause.CappedCount(e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
 	}
-	return []ui.Button{{Label: text.SendTest, Action: here + "test/", Ask: text.Why, Say: text.SendTestSay},
-		{Label: text.Pause, Action: here + "pause/", Ask: text.Why,
-			Say: fmt.Sprintf(text.PauseSay,
-				cause.Capped(e.Waiting+e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
+	return []ui.Button{{Label: text.SendTest, Action: here + "test/", ReasonLabel: text.Why, Help: text.SendTestSay},
+		{Label: text.Pause, Action: here + "pause/", ReasonLabel: text.Why,
+			Help: fmt.Sprintf(text.PauseSay,
+				cause.CappedCount(e.Waiting+e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
 }
 
 // eventForms are the values of the header with the event type.
@@ -56,10 +56,10 @@ func headerButton(e console.Endpoint, here string) ui.Button {
 	if e.EventType.Number() == 0 {
 		forms = eventForms[:1]
 	}
-	return ui.Button{Label: text.SetEventHeader, Action: here + "event-header/", Ask: text.Why,
-		Say: text.SetEventHeaderSay, Fields: []ui.Filter{
+	return ui.Button{Label: text.SetEventHeader, Action: here + "event-header/", ReasonLabel: text.Why,
+		Help: text.SetEventHeaderSay, Fields: []ui.Filter{
 			{Name: "name", Label: text.EventHeaderName, Value: e.EventHeader, Hint: "X-Hook-Event"},
-			{Name: "value", Label: text.EventHeaderValue, Value: e.EventForm, Options: forms}}}
+			{Name: "value", Label: text.EventHeaderValue, Value: e.EventValue, Options: forms}}}
 }
 
 // eventHeader is the header that carries the event type, as it is sent.
@@ -67,8 +67,8 @@ func eventHeader(e console.Endpoint) ui.Cell {
 	if e.EventHeader == "" {
 		return ui.T("")
 	}
-	header := webhook.EventHeader{Name: e.EventHeader, Value: webhook.EventValue(e.EventForm)}
-	return ui.Coded(e.EventHeader + ": " + header.ValueFor(e.EventType))
+	header := webhook.EventHeader{Name: e.EventHeader, Value: webhook.EventValue(e.EventValue)}
+	return ui.CodeCell(e.EventHeader + ": " + header.ValueFor(e.EventType))
 }
 
 // SetEventHeader sets the header that carries the event type, or removes it.
@@ -79,34 +79,34 @@ func (p Pages) SetEventHeader(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	input, err := webhook.EventHeaderInput(strings.TrimSpace(shell.Field(c, "name")), shell.Field(c, "value"))
 	if err == nil {
-		err = p.Switcher.ChangeWebhook(c.UserContext(), v.Business.ID, number, input, v.Change(c, "webhook.update"))
+		err = p.Updater.ChangeWebhook(c.UserContext(), v.Business.ID, number, input, v.Change(c, "webhook.update"))
 	}
 	here := v.Link(fmt.Sprintf("webhooks/%d/", number))
 	if err != nil {
-		return v.Again(c, err, here, p.One)
+		return v.Redisplay(c, err, here, p.One)
 	}
-	return shell.Then(c, here, "headed")
+	return shell.RedirectDone(c, here, "headed")
 }
 
-// signing is until when the earlier secret signs too; zero: it does not.
-func signing(v *shell.PageContext, e console.Endpoint) time.Time {
+// previousSecretUntil is until when the earlier secret signs too; zero: it does not.
+func previousSecretUntil(v *shell.PageContext, e console.Endpoint) time.Time {
 	if e.OldSecretUntil.After(v.Now) {
 		return e.OldSecretUntil
 	}
 	return time.Time{}
 }
 
-// seen tells one rotation from the next, so that of two people at once only
+// secretVersion tells one rotation from the next, so that of two people at once only
 // one rotates.
-func seen(e console.Endpoint) string { return fmt.Sprint(e.OldSecretUntil.UnixMicro()) }
+func secretVersion(e console.Endpoint) string { return fmt.Sprint(e.OldSecretUntil.UnixMicro()) }
 
 // Pause switches a webhook off.
-func (p Pages) Pause(c *fiber.Ctx, v *shell.PageContext) error { return p.turn(c, v, false) }
+func (p Pages) Pause(c *fiber.Ctx, v *shell.PageContext) error { return p.setActive(c, v, false) }
 
 // Resume switches a webhook on; what was held is sent.
-func (p Pages) Resume(c *fiber.Ctx, v *shell.PageContext) error { return p.turn(c, v, true) }
+func (p Pages) Resume(c *fiber.Ctx, v *shell.PageContext) error { return p.setActive(c, v, true) }
 
-func (p Pages) turn(c *fiber.Ctx, v *shell.PageContext, on bool) error {
+func (p Pages) setActive(c *fiber.Ctx, v *shell.PageContext, on bool) error {
 	number, err := id(c)
 	if err != nil {
 		return err
@@ -115,10 +115,10 @@ func (p Pages) turn(c *fiber.Ctx, v *shell.PageContext, on bool) error {
 	if on {
 		action, done = "webhook.resume", "resumed"
 	}
-	if err := p.Switcher.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
+	if err := p.Updater.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
+	return shell.RedirectDone(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
 }
 
 // Test sends a sample to the webhook, and leads to its delivery.
@@ -142,9 +142,9 @@ func (p Pages) Test(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	if len(sent) == 0 { // switched off in this moment
-		return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), "")
+		return shell.RedirectDone(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), "")
 	}
-	return shell.Then(c, v.Link("deliveries/"+sent[0].ID.String()+"/"), "tested")
+	return shell.RedirectDone(c, v.Link("deliveries/"+sent[0].ID.String()+"/"), "tested")
 }
 
 // Rotate gives a webhook another secret and shows it, this once.
@@ -157,7 +157,7 @@ func (p Pages) Rotate(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	if shell.Field(c, "seen") != seen(e) {
+	if shell.Field(c, "seen") != secretVersion(e) {
 		return core.Errorf(core.Conflict, text.RotatedAlready)
 	}
 	sub, err := p.Rotator.Rotate(c.UserContext(), v.Business.ID, number, v.User.Actor(), shell.Field(c, "why"))
@@ -165,7 +165,7 @@ func (p Pages) Rotate(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	return v.Show(c, shell.Head{Title: text.NewSecret, Note: fmt.Sprintf(text.WebhookTitle, number),
-		Up:     ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", number)), Label: string(e.EventType)},
+		Parent: ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", number)), Label: string(e.EventType)},
 		Causes: []ui.Cause{{State: ui.Warn, Text: fmt.Sprintf(text.NewSecretText, v.At(sub.OldSecretUntil).Exact())}}},
 		ui.Code(text.SigningSecret, sub.Secret))
 }

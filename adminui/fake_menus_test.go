@@ -12,54 +12,54 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// revised are the ids of its revisions, the newest first.
-var revised = []core.ID{id(30), id(60), id(90)}
+// revisionIDs are the ids of its revisions, the newest first.
+var revisionIDs = []core.ID{idAt(30), idAt(60), idAt(90)}
 
-// past is the history of the fake: of the three revisions the latest made an item
+// menuHistory is the history of the fake: of the three revisions the latest made an item
 // too dear.
-type past struct{ *fake }
+type menuHistory struct{ *fake }
 
-func (p past) all() []menu.Revision {
+func (p menuHistory) all() []menu.Revision {
 	if len(p.jobs) == 0 {
 		return nil
 	}
 	return []menu.Revision{
-		{ID: revised[0], At: before(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17",
+		{ID: revisionIDs[0], At: minutesAgo(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17",
 			Actor: "key:pos", Changes: []menu.ChangeCount{{Entity: "items", Location: "S-17", Rows: 2},
 				{Entity: "option_groups", Rows: 1200}}},
-		{ID: revised[1], At: before(60).UnixMilli(), Reference: id(61), Kind: "rollback", Location: "-1",
-			Actor: "user:" + hostile, RolledBackTo: &revised[2],
+		{ID: revisionIDs[1], At: minutesAgo(60).UnixMilli(), Reference: idAt(61), Kind: "rollback", Location: "-1",
+			Actor: "user:" + hostile, RolledBackTo: &revisionIDs[2],
 			Changes: []menu.ChangeCount{{Entity: "items", Rows: 9}, {Entity: "items", Rows: 9},
 				{Entity: "items", Location: "S-17", Rows: 9}, {Entity: "items", Location: hostile, Rows: 9},
 				{Entity: "taxes", Rows: 1}, {Entity: "charges", Rows: 1}}},
-		{ID: revised[2], At: before(90).UnixMilli(), Reference: id(91), Kind: "switch", Location: long,
+		{ID: revisionIDs[2], At: minutesAgo(90).UnixMilli(), Reference: idAt(91), Kind: "switch", Location: long,
 			Actor: "key:" + long, Changes: []menu.ChangeCount{{Entity: "stores", Rows: 1}}},
 	}
 }
 
-func (p past) Revisions(_ context.Context, _ core.BusinessID, f menu.RevisionFilter) (list []menu.Revision, err error) {
+func (p menuHistory) Revisions(_ context.Context, _ core.BusinessID, f menu.RevisionFilter) (list []menu.Revision, err error) {
 	for _, r := range p.all() {
 		if f.After == (core.ID{}) || r.At < core.TimeOf(f.After).UnixMilli() {
 			list = append(list, r)
 		}
 	}
-	return take(list, f.Limit), p.broken
+	return firstN(list, f.Limit), p.broken
 }
 
-func (p past) Revision(_ context.Context, _ core.BusinessID, id core.ID) (menu.Revision, error) {
+func (p menuHistory) Revision(_ context.Context, _ core.BusinessID, id core.ID) (menu.Revision, error) {
 	for _, r := range p.all() {
 		if r.ID == id {
 			return r, nil
 		}
 	}
-	return menu.Revision{}, missing()
+	return menu.Revision{}, notFound()
 }
 
-func (p past) FirstNames(context.Context, core.BusinessID, []core.ID) (map[core.ID][]string, error) {
-	return map[core.ID][]string{revised[0]: {"dal", "naan"}, revised[1]: {hostile, long}}, nil
+func (p menuHistory) FirstNames(context.Context, core.BusinessID, []core.ID) (map[core.ID][]string, error) {
+	return map[core.ID][]string{revisionIDs[0]: {"dal", "naan"}, revisionIDs[1]: {hostile, long}}, nil
 }
 
-func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
+func (p menuHistory) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
 	limit int) (map[core.ID][]menu.Difference, error) {
 	list := []menu.Difference{
 		{Entity: "items", RefID: "dal", Location: "S-17",
@@ -79,7 +79,7 @@ func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID,
 		list = slices.DeleteFunc(list,
 			func(d menu.Difference) bool { return d.Entity != f.Entity || d.RefID != f.RefID })
 	}
-	list = take(list[min(offset, len(list)):], limit)
+	list = firstN(list[min(offset, len(list)):], limit)
 	found := map[core.ID][]menu.Difference{}
 	for _, id := range ids {
 		found[id] = list
@@ -87,14 +87,14 @@ func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID,
 	return found, nil
 }
 
-func (p past) ResolveLocation(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {
+func (p menuHistory) ResolveLocation(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {
 	if location != "S-17" {
-		return core.Business{}, menu.Scope{}, missing()
+		return core.Business{}, menu.Scope{}, notFound()
 	}
 	return core.Business{}, menu.Scope{LocationRefID: location, StoreID: 1040}, nil
 }
 
-func (p past) ItemAsOf(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
+func (p menuHistory) ItemAsOf(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
 	at time.Time) (menu.ItemAsOf, error) {
 	price, err := core.ParseAmount("10.25")
 	return menu.ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),
@@ -102,7 +102,7 @@ func (p past) ItemAsOf(_ context.Context, _ core.BusinessID, scope menu.Scope, p
 		Record: &menu.APIItem{}}, err
 }
 
-func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.RollbackPreview, error) {
+func (p menuHistory) PreviewRollback(_ context.Context, _ core.BusinessID, to core.ID) (menu.RollbackPreview, error) {
 	u := menu.RollbackPreview{Latest: p.all()[0].ID}
 	if to != u.Latest {
 		u.Objects = menu.PerKind[int]{menu.Items: 2, menu.OptionGroups: 120}
@@ -111,20 +111,20 @@ func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.Ro
 	return u, nil
 }
 
-func (f *fake) Watching(context.Context, core.BusinessID) (w console.Watching, err error) {
+func (f *fake) MonitoringRules(context.Context, core.BusinessID) (w console.MonitoringRules, err error) {
 	if len(f.jobs) > 0 {
 		err = w.SetAckWithin("5m")
 	}
 	return w, err
 }
 
-func (f *fake) SetWatching(_ context.Context, _ core.BusinessID, set func(*console.Watching) error,
+func (f *fake) SetMonitoringRules(_ context.Context, _ core.BusinessID, set func(*console.MonitoringRules) error,
 	change access.Change) error {
-	f.did(change)
-	return set(&console.Watching{})
+	f.recordChange(change)
+	return set(&console.MonitoringRules{})
 }
 
 func (f *fake) PublishNow(_ context.Context, _ core.BusinessID, _ string, _ []string, change access.Change) error {
-	f.did(change)
+	f.recordChange(change)
 	return nil
 }

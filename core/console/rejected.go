@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// RefusedOrder is a rejected order. Fields that the body did not contain are empty.
-type RefusedOrder struct {
+// RejectedOrder is a rejected order. Fields that the body did not contain are empty.
+type RejectedOrder struct {
 	Platform        string
 	PlatformOrderID string
 	Store           string // as sent: the ref_id, or the platform's own id of the store
@@ -17,8 +17,8 @@ type RefusedOrder struct {
 	OrderID         int64 // the order was accepted later; 0: it was not
 }
 
-// RefusedFilter selects rejected orders. A zero field matches all.
-type RefusedFilter struct {
+// RejectedFilter selects rejected orders. A zero field matches all.
+type RejectedFilter struct {
 	Platform string
 	ID       string // of the platform
 	Store    string // as sent
@@ -28,11 +28,11 @@ type RefusedFilter struct {
 	Limit    int
 }
 
-// Lately is how long a rejection counts as a current problem.
-const Lately = time.Hour
+// RejectionWindow is how long a rejection counts as a current problem.
+const RejectionWindow = time.Hour
 
-// NotTaken is the number of a business's orders that were rejected recently and have not been accepted since.
-type NotTaken struct {
+// RejectedOrders is the number of a business's orders that were rejected recently and have not been accepted since.
+type RejectedOrders struct {
 	Business core.BusinessID
 	Count    int
 	At       time.Time // of the last

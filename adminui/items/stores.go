@@ -22,20 +22,20 @@ func platformList(v *shell.PageContext, item console.ItemDetail, platforms []cor
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
 			{Label: text.ServedBy}}}
 	for _, platform := range platforms {
-		state, why := cause.ItemOn(item, platform.Name, v.Now.In(v.Zone))
+		state, why := cause.ItemOnPlatform(item, platform.Name, v.Now.In(v.Zone))
 		words := text.Listed
 		if state != ui.OK {
 			words = text.NotShown
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.Stated(state, words), ui.T(why), ui.T(platform.ServedBy)}})
+			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why), ui.T(platform.ServedBy)}})
 	}
 	return list
 }
 
-// places lists the stores with what customers see there: by the store's own
+// storeList lists the stores with what customers see there: by the store's own
 // values, or as the platform that was chosen has them.
-func (p Pages) places(ctx context.Context, v *shell.PageContext, item console.ItemDetail, store string,
+func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console.ItemDetail, store string,
 	platforms []core.Platform) (ui.List, error) {
 	options := []ui.Option{{Value: "", Label: text.OwnValues}}
 	for _, platform := range platforms {
@@ -54,14 +54,14 @@ func (p Pages) places(ctx context.Context, v *shell.PageContext, item console.It
 	if store != "" || at >= 0 {
 		list.Clear = v.Path
 	}
-	shown := seen{item: item}
+	shown := platformView{item: item}
 	if at >= 0 {
-		if err := p.see(ctx, v, &shown, platforms[at], store); err != nil {
+		if err := p.loadPlatform(ctx, v, &shown, platforms[at], store); err != nil {
 			return list, err
 		}
 	}
-	for _, place := range item.Places {
-		there, price := shown.at(place, v.Now.In(v.Zone))
+	for _, place := range item.Stores {
+		there, price := shown.visibility(place, v.Now.In(v.Zone))
 		stock := text.NotCounted
 		if place.Stock >= 0 {
 			stock = ui.Number(place.Stock)
@@ -69,13 +69,13 @@ func (p Pages) places(ctx context.Context, v *shell.PageContext, item console.It
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: place.Store.RefID, Href: v.Link(fmt.Sprintf("stores/%d/", place.Store.ID)),
 				Code: true}, ui.T(place.Store.Name),
-				ui.Stated(there.State, there.Words), ui.T(there.Why), price, ui.T(stock)}})
+				ui.StateCell(there.State, there.Label), ui.T(there.Why), price, ui.T(stock)}})
 	}
 	return list, nil
 }
 
-// seen is how an item is seen: on a platform, or with the stores' own values.
-type seen struct {
+// platformView is how an item is seen: on a platform, or with the stores' own values.
+type platformView struct {
 	item      console.ItemDetail
 	platform  *core.Platform  // nil: none was chosen
 	plugin    *console.Plugin // that serves it; nil: no hub knows it
@@ -83,10 +83,10 @@ type seen struct {
 	published map[string]*publish.Publication // by the ref_id of the store
 }
 
-// publicationsRead is of how many stores what was published is looked at.
-const publicationsRead = 5000
+// maxPublications is of how many stores what was published is looked at.
+const maxPublications = 5000
 
-func (p Pages) see(ctx context.Context, v *shell.PageContext, s *seen, platform core.Platform, store string) error {
+func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform, store string) error {
 	s.platform, s.published = &platform, map[string]*publish.Publication{}
 	if err := menu.DecodeStored(string(s.item.Record), &s.master); err != nil {
 		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
@@ -102,33 +102,33 @@ func (p Pages) see(ctx context.Context, v *shell.PageContext, s *seen, platform 
 		s.plugin = &plugins[at]
 	}
 	list, err := p.Publications.List(ctx, v.Business.ID,
-		publish.Filter{Platform: platform.Name, StoreRef: store, Limit: publicationsRead})
+		publish.Filter{Platform: platform.Name, StoreRef: store, Limit: maxPublications})
 	for i := range list {
 		s.published[list[i].StoreRef] = &list[i]
 	}
 	return err
 }
 
-// at is whether a customer sees the item at a store, else why not, and for which
+// visibility is whether a customer sees the item at a store, else why not, and for which
 // price, on a platform with the rule that gave it.
-func (s seen) at(place console.ItemPlace, now time.Time) (cause.Visibility, ui.Cell) {
+func (s platformView) visibility(place console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
 	if s.platform == nil {
-		return cause.Place(s.item, place, now), ui.T(place.Price)
+		return cause.ItemVisibility(s.item, place, now), ui.T(place.Price)
 	}
-	there := cause.PlaceOn(s.item, place, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
+	there := cause.ItemVisibilityOn(s.item, place, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
 		Published: s.published[place.Store.RefID]}, now)
 	var values menu.ItemValues
 	if !place.Sold || menu.DecodeStored(string(place.Values), &values) != nil {
 		return there, ui.T(place.Price)
 	}
 	price, rule := menu.RulePrice(&s.master, &values, *s.platform)
-	words := priceWords[rule]
+	words := priceLabels[rule]
 	if p := s.published[place.Store.RefID]; p != nil && !p.DueAt.IsZero() {
 		words = fmt.Sprintf(text.PriceToCome, words)
 	}
 	return there, ui.Cell{Text: price.String(), Note: words}
 }
 
-var priceWords = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform,
+var priceLabels = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform,
 	menu.MasterPlatformPrice: text.PriceOfPlatform,
 	menu.StoreExternalPrice:  text.PriceExternal, menu.StorePrice: text.PriceOfStore}

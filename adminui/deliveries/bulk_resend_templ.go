@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-func againPage(facts []ui.Fact, do ui.Button, any bool) templ.Component {
+func bulkResendPage(facts []ui.Fact, do ui.Button, any bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -57,9 +57,9 @@ func againPage(facts []ui.Fact, do ui.Button, any bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var2 string
-			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(text.AgainNone)
+			templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(text.BulkResendNone)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/again.templ`, Line: 15, Col: 35}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `deliveries/bulk_resend.templ`, Line: 15, Col: 40}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 			if templ_7745c5c3_Err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// addressOf is where a request comes from: the other end of its connection or, where
+// clientIP is where a request comes from: the other end of its connection or, where
 // that is a proxy that is trusted, the last address of X-Forwarded-For that is no such
 // proxy. What stands before it anybody may have written.
-func addressOf(c *fiber.Ctx, proxies []netip.Prefix) string {
+func clientIP(c *fiber.Ctx, proxies []netip.Prefix) string {
 	at, _ := netip.AddrFromSlice(c.Context().RemoteIP())
 	at = at.Unmap()
 	told := bytes.Split(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), []byte{','}), []byte{','})

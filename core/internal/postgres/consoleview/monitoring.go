@@ -14,14 +14,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Watching returns the monitoring rules of a business.
-func (c Store) Watching(ctx context.Context, business core.BusinessID) (console.Watching, error) {
-	return c.watching(ctx, c.db.Tenant(business), business, "")
+// MonitoringRules returns the monitoring rules of a business.
+func (c Store) MonitoringRules(ctx context.Context, business core.BusinessID) (console.MonitoringRules, error) {
+	return c.monitoringRules(ctx, c.db.Tenant(business), business, "")
 }
 
-// SetWatching stores the result of set for the monitoring rules of a business. It returns
+// SetMonitoringRules stores the result of set for the monitoring rules of a business. It returns
 // NotFound if there is no such business.
-func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set func(*console.Watching) error,
+func (c Store) SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
 	change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		_, err := tx.ExecContext(ctx,
@@ -33,27 +33,27 @@ func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set fu
 		if err != nil {
 			return fmt.Errorf("storing the monitoring of a business: %w", err)
 		}
-		w, err := c.watching(ctx, tx, business, "FOR UPDATE")
+		w, err := c.monitoringRules(ctx, tx, business, "FOR UPDATE")
 		if err != nil {
 			return err
 		}
-		change.Object, change.Before = fmt.Sprintf("business/%d", business), w.Told()
+		change.Object, change.Before = fmt.Sprintf("business/%d", business), w.Flags()
 		if err := set(&w); err != nil {
 			return err
 		}
-		change.After = w.Told()
+		change.After = w.Flags()
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE presence_rules SET ack_within_s = ?, silent_after_s = ?, close_silent_stores = ?
 				WHERE business_id = ?`,
-			seconds(w.AckWithin), seconds(w.SilentAfter), w.CloseSilent, business); err != nil {
+			secondsOf(w.AckWithin), secondsOf(w.SilentAfter), w.CloseSilent, business); err != nil {
 			return fmt.Errorf("storing the monitoring of a business: %w", err)
 		}
 		return c.db.RecordAudit(ctx, tx, change)
 	})
 }
 
-func (c Store) watching(ctx context.Context, in bun.IDB, business core.BusinessID,
-	lock string) (w console.Watching, err error) {
+func (c Store) monitoringRules(ctx context.Context, in bun.IDB, business core.BusinessID,
+	lock string) (w console.MonitoringRules, err error) {
 	var ack, silent sql.NullInt64
 	rows, err := in.QueryContext(ctx,
 		`SELECT ack_within_s, silent_after_s, close_silent_stores FROM presence_rules WHERE business_id = ? `+lock,
@@ -67,11 +67,11 @@ func (c Store) watching(ctx context.Context, in bun.IDB, business core.BusinessI
 			return w, fmt.Errorf("reading the monitoring of a business: %w", err)
 		}
 	}
-	w.AckWithin, w.SilentAfter = spanOf(ack), spanOf(silent)
+	w.AckWithin, w.SilentAfter = durationOf(ack), durationOf(silent)
 	return w, rows.Err()
 }
 
-func spanOf(seconds sql.NullInt64) *time.Duration {
+func durationOf(seconds sql.NullInt64) *time.Duration {
 	if !seconds.Valid {
 		return nil
 	}
@@ -79,7 +79,7 @@ func spanOf(seconds sql.NullInt64) *time.Duration {
 	return &span
 }
 
-func seconds(span *time.Duration) sql.NullInt64 {
+func secondsOf(span *time.Duration) sql.NullInt64 {
 	if span == nil {
 		return sql.NullInt64{}
 	}

@@ -17,23 +17,23 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// thenView is the question after an item at a moment, with what is told of it.
-type thenView struct {
-	item, store ui.Filter
-	platform    ui.Filter
-	at, zone    string
-	facts       []ui.Fact
-	seen, kept  string
+// asOfView is the question after an item at a moment, with what is told of it.
+type asOfView struct {
+	item, store       ui.Filter
+	platform          ui.Filter
+	at, zone          string
+	facts             []ui.Fact
+	effective, record string
 }
 
-// Then tells what an item at a store was like on a platform at a moment.
-func (p Pages) Then(c *fiber.Ctx, v *shell.PageContext) error {
+// ItemAsOf tells what an item at a store was like on a platform at a moment.
+func (p Pages) ItemAsOf(c *fiber.Ctx, v *shell.PageContext) error {
 	platforms, err := p.Platforms.Platforms(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
 	field := func(name string) string { return strings.TrimSpace(v.Query.Get(name)) }
-	view := thenView{item: ui.Filter{Name: "item", Label: text.ItemRef, Value: field("item")},
+	view := asOfView{item: ui.Filter{Name: "item", Label: text.ItemRef, Value: field("item")},
 		store:    ui.Filter{Name: "store", Label: text.StoreRef, Value: field("store")},
 		platform: ui.Filter{Name: "platform", Label: text.Platform, Value: field("platform")}, at: field("at"),
 		zone: fmt.Sprintf(text.Moment, v.Zone)}
@@ -41,9 +41,9 @@ func (p Pages) Then(c *fiber.Ctx, v *shell.PageContext) error {
 		view.platform.Options = append(view.platform.Options, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
 	head := shell.Head{Title: text.ItemThen, Note: text.ItemThenNote,
-		Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+		Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if view.item.Value != "" && view.store.Value != "" {
-		told, err := p.tell(c, v, &view)
+		told, err := p.loadAsOf(c, v, &view)
 		var wrong *core.Error
 		switch {
 		// of what the form says
@@ -55,14 +55,14 @@ func (p Pages) Then(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 		head.Causes = []ui.Cause{told}
 	}
-	return v.Show(c, head, thenPage(view))
+	return v.Show(c, head, asOfPage(view))
 }
 
-// tell finds what the question asks for, and says it in a sentence.
-func (p Pages) tell(c *fiber.Ctx, v *shell.PageContext, view *thenView) (ui.Cause, error) {
+// loadAsOf finds what the question asks for, and says it in a sentence.
+func (p Pages) loadAsOf(c *fiber.Ctx, v *shell.PageContext, view *asOfView) (ui.Cause, error) {
 	at := v.Now.Truncate(time.Millisecond)
 	if view.at != "" {
-		asked, err := time.ParseInLocation(ui.MomentForm, view.at, v.Zone)
+		asked, err := time.ParseInLocation(ui.MomentLayout, view.at, v.Zone)
 		if err != nil {
 			return ui.Cause{}, core.Errorf(core.Invalid, text.MomentWrong)
 		}
@@ -78,13 +78,13 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.PageContext, view *thenView) (ui.Caus
 	if err != nil {
 		return ui.Cause{}, err
 	}
-	view.facts = []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(at))}, {Label: text.Item, Cell: ui.Coded(then.RefID)},
-		{Label: text.Store, Cell: ui.Coded(then.Location)}, {Label: text.Platform, Cell: ui.T(then.Platform)}}
-	view.seen, view.kept = pretty(then.Item), pretty(then.Record)
-	return told(then), nil
+	view.facts = []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(at))}, {Label: text.Item, Cell: ui.CodeCell(then.RefID)},
+		{Label: text.Store, Cell: ui.CodeCell(then.Location)}, {Label: text.Platform, Cell: ui.T(then.Platform)}}
+	view.effective, view.record = pretty(then.Item), pretty(then.Record)
+	return asOfCause(then), nil
 }
 
-func told(then menu.ItemAsOf) ui.Cause {
+func asOfCause(then menu.ItemAsOf) ui.Cause {
 	switch {
 	case then.Shown && then.OnSale != nil && !*then.OnSale:
 		return ui.Cause{State: ui.Warn,

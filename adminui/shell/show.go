@@ -20,14 +20,14 @@ import (
 
 // Head is the top of a page.
 type Head struct {
-	Title   string
-	Note    string  // beside the title
-	Up      ui.Link // where the page belongs; zero: nowhere
-	Causes  []ui.Cause
-	Links   []ui.Link // to pages on which something is done
-	Buttons []ui.Button
-	Live    bool // the page is fetched again when something changes
-	Every   int  // seconds after which it is fetched besides, of what changes without a word; 0: never
+	Title          string
+	Note           string  // beside the title
+	Parent         ui.Link // where the page belongs; zero: nowhere
+	Causes         []ui.Cause
+	Links          []ui.Link // to pages on which something is done
+	Buttons        []ui.Button
+	Live           bool // the page is fetched again when something changes
+	RefreshSeconds int  // seconds after which it is fetched besides, of what changes without a word; 0: never
 
 	Above []templ.Component // parts above the list of the page
 }
@@ -35,10 +35,10 @@ type Head struct {
 // Show answers with a page in the frame, 200 unless another status was set.
 func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error {
 	typed := func(name string) string { return Field(c, name) }
-	unsaid := v.refused
+	unsaid := v.formError
 	for i, b := range head.Buttons {
-		if unsaid != nil && b.SentWith(c.Path(), typed) {
-			head.Buttons[i], unsaid = b.Refused(typed, v.Refused(c, unsaid)), nil
+		if unsaid != nil && b.Matches(c.Path(), typed) {
+			head.Buttons[i], unsaid = b.WithProblem(typed, v.ErrorMessage(c, unsaid)), nil
 		}
 		head.Buttons[i].Token = v.Token()
 	}
@@ -72,9 +72,9 @@ func (v *PageContext) Limit() int {
 	return PageSize + 1
 }
 
-// Listed answers with a list. param is the query parameter that names the last
+// ShowList answers with a list. param is the query parameter that names the last
 // row of a page, keys the values of it, one a row.
-func (v *PageContext) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
+func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
 	if v.WantsCSV() {
 		if len(list.Rows) > maxCSV {
 			list.Rows = append(list.Rows[:maxCSV],
@@ -84,28 +84,28 @@ func (v *PageContext) Listed(c *fiber.Ctx, head Head, list ui.List, param string
 	}
 	if len(list.Rows) > PageSize {
 		list.Rows = list.Rows[:PageSize]
-		list.Older = v.with(param, keys[PageSize-1])
+		list.Older = v.urlWith(param, keys[PageSize-1])
 	}
 	if v.Query.Get(param) != "" {
-		list.First = v.with(param, "")
+		list.First = v.urlWith(param, "")
 	}
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
 			list.Clear = v.Path
-			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoneTitle, text.NothingMatches),
-				cmp.Or(list.NoneText, text.NothingMatchesText)
+			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoMatchTitle, text.NothingMatches),
+				cmp.Or(list.NoMatchText, text.NothingMatchesText)
 		}
 	}
-	list.CSV = v.with("format", "csv", param, "")
+	list.CSV = v.urlWith("format", "csv", param, "")
 	if list.Choose != nil {
 		list.Choose.Token = v.Token()
 	}
 	return v.Show(c, head, stacked(append(head.Above, ui.ListOf(list))))
 }
 
-// with is the page's address with other values of parameters, by their names; one
+// urlWith is the page's address with other values of parameters, by their names; one
 // with "" is left out.
-func (v *PageContext) with(pairs ...string) string {
+func (v *PageContext) urlWith(pairs ...string) string {
 	copied := maps.Clone(v.Query)
 	for pair := range slices.Chunk(pairs, 2) {
 		if copied.Del(pair[0]); pair[1] != "" {
@@ -118,19 +118,19 @@ func (v *PageContext) with(pairs ...string) string {
 	return v.Path + "?" + copied.Encode()
 }
 
-// Again answers the form of a button that was refused for what was typed with its page,
+// Redisplay answers the form of a button that was refused for what was typed with its page,
 // the one at path, and the form open on it as it was filled in. Other errors stay so.
-func (v *PageContext) Again(c *fiber.Ctx, err error, path string, page Handler) error {
+func (v *PageContext) Redisplay(c *fiber.Ctx, err error, path string, page Handler) error {
 	if core.CodeOf(err) != core.Invalid {
 		return err
 	}
-	v.refused, v.Path = err, path
+	v.formError, v.Path = err, path
 	return page(c, v)
 }
 
-// Refused sets the status of an error and says it in words, for a page that shows
+// ErrorMessage sets the status of an error and says it in words, for a page that shows
 // again what was typed.
-func (v *PageContext) Refused(c *fiber.Ctx, err error) string {
+func (v *PageContext) ErrorMessage(c *fiber.Ctx, err error) string {
 	status, words := v.shell.Problem(c, err)
 	c.Status(status)
 	return words
@@ -146,7 +146,7 @@ func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 	if v == nil {
 		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
 	}
-	title := TitleOf(status)
+	title := ErrorTitle(status)
 	if status == http.StatusNotFound {
 		message = text.NotFound
 	}
@@ -156,20 +156,20 @@ func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 	}
 	if c.Method() == http.MethodPost && v.Business.ID != 0 {
 		back.Href = string(c.Request().Header.Peek("Referer"))
-		if !ours(c, back.Href) {
+		if !isConsoleURL(c, back.Href) {
 			back.Href = v.Link("")
 		}
 	}
 	return ui.Write(c, status, problemPage(v, title, message, back))
 }
 
-// TitleOf heads a page that is answered with an error.
-func TitleOf(status int) string {
+// ErrorTitle heads a page that is answered with an error.
+func ErrorTitle(status int) string {
 	switch status {
 	case http.StatusNotFound:
 		return text.NotFoundTitle
 	case http.StatusServiceUnavailable:
-		return text.AwayTitle
+		return text.UnavailableTitle
 	default:
 		return text.ProblemTitle
 	}
@@ -194,5 +194,5 @@ func SetTheme(c *fiber.Ctx, _ *PageContext) error {
 	}
 	c.Cookie(&fiber.Cookie{Name: themeCookie, Value: chosen, Path: Root, HTTPOnly: true,
 		SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
-	return c.Redirect(cameFrom(c), http.StatusSeeOther)
+	return c.Redirect(refererPath(c), http.StatusSeeOther)
 }

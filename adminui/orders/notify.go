@@ -1,0 +1,123 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// maxEndpoints is among how many webhooks those for orders are looked for.
+const maxEndpoints = 200
+
+// notifyButton sends an order of which nobody was told; nil where somebody was, where
+// nobody would be told now either, or where the order is not of the present day.
+func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64, r order.APIOrder,
+	told []webhook.DeliveryRecord) (*ui.Button, error) {
+	if !isToday(v, r) || slices.ContainsFunc(told,
+		func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
+		return nil, nil
+	}
+	webhooks, err := p.Notifier.Endpoints(ctx, v.Business.ID, 0, maxEndpoints)
+	if err != nil || !slices.ContainsFunc(webhooks,
+		func(e console.Endpoint) bool { return e.Active && e.EventType == core.OrderPlaced }) {
+		return nil, err
+	}
+	return &ui.Button{Label: text.SendOrder, Action: v.Link(fmt.Sprintf("orders/%d/tell/", id)), ReasonLabel: text.Why,
+		Help: text.SendOrderHelp}, nil
+}
+
+// isToday tells whether the order is of the business's present day: only those are
+// sent by an order retry (spec, Endpoint 4).
+func isToday(v *shell.PageContext, r order.APIOrder) bool {
+	day := func(at time.Time) string { return at.In(v.Zone).Format(time.DateOnly) }
+	return day(time.UnixMilli(r.Order.Details.Created)) == day(v.Now)
+}
+
+// Notify has an order sent to the webhooks that are switched on for orders, as an order
+// retry of the moment at which it was placed.
+func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
+	id, record, err := p.get(c, v)
+	if err != nil {
+		return err
+	}
+	reading, err := record.ToAPI()
+	if err != nil {
+		return err
+	}
+	if !isToday(v, reading) {
+		return core.Errorf(core.Conflict, text.SendOrderLate)
+	}
+	placed := time.UnixMilli(reading.Order.Details.Created).UTC()
+	change := v.Change(c, "order.tell")
+	change.After = map[string]any{"order": id}
+	if _, err := p.queueRetry(c.UserContext(), v, placed, placed, change); err != nil {
+		return err
+	}
+	return shell.RedirectDone(c, v.Link(fmt.Sprintf("orders/%d/", id)), "retried")
+}
+
+// queueRetry queues an order retry of what was placed from one moment to another.
+func (p Pages) queueRetry(ctx context.Context, v *shell.PageContext, from, to time.Time,
+	change access.Change) (core.ID, error) {
+	retry := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: from, To: to.Add(time.Millisecond)}}
+	work, err := retry.Job(v.Business.ID, v.Now)
+	if err != nil {
+		return core.ID{}, err
+	}
+	return work.ID, p.Notifier.QueueJob(ctx, work, change)
+}
+
+// unnotified are the orders of the business's present day that nobody was told of; none
+// where nobody would be told now either.
+func (p Pages) unnotified(ctx context.Context, v *shell.PageContext) (console.UnnotifiedOrders, error) {
+	now := v.Now.In(v.Zone)
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.Zone)
+	found, err := p.Notifier.UnnotifiedOrders(ctx, []core.BusinessID{v.Business.ID}, today)
+	if err != nil || len(found) == 0 || !found[0].HasWebhook {
+		return console.UnnotifiedOrders{}, err
+	}
+	return found[0], nil
+}
+
+// notifyAllButtons send all orders of the day that nobody was told of.
+func (p Pages) notifyAllButtons(ctx context.Context, v *shell.PageContext) ([]ui.Button, error) {
+	untold, err := p.unnotified(ctx, v)
+	if err != nil || untold.Count == 0 {
+		return nil, err
+	}
+	return []ui.Button{{Label: text.SendOrders, Action: v.Link("orders/tell/"), ReasonLabel: text.Why,
+		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(untold.Count, text.OneOrder, text.Orders_),
+			v.At(untold.First).Exact())}}, nil
+}
+
+// NotifyAll has the orders of the day sent of which nobody was told, by an order retry
+// since the first of them.
+func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
+	untold, err := p.unnotified(c.UserContext(), v)
+	if err != nil {
+		return err
+	}
+	if untold.Count == 0 {
+		return core.Errorf(core.Conflict, text.SendOrdersNone)
+	}
+	change := v.Change(c, "order.tell")
+	change.After = map[string]any{"count": untold.Count, "from": untold.First, "to": untold.Last}
+	job, err := p.queueRetry(c.UserContext(), v, untold.First, untold.Last, change)
+	if err != nil {
+		return err
+	}
+	return shell.RedirectDone(c, v.Link("jobs/"+job.String()+"/"), "again")
+}

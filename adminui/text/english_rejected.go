@@ -1,0 +1,32 @@
+package text
+
+// Words of what was rejected: orders, and calls of aggregators.
+const (
+	RejectedOrders        = "Rejected orders"
+	RejectedOrdersNote    = "The latest 500 orders that were rejected"
+	RejectedOrder         = "Rejected order"
+	RejectedAt            = "Last rejected"
+	RejectedFirst         = "First rejected"
+	RejectedTimes         = "Times rejected"
+	RejectedWhy           = "Reason"
+	RejectedStore         = "Store, as in the order"
+	RejectedStoreHint     = "as in the order"
+	RejectedID            = "Order id"
+	RejectedIDHint        = "of the platform"
+	RejectedUnreadable    = "not readable"
+	RejectedAcceptedLater = "Accepted later"
+	Rejected              = "Rejected"
+	NoRejectedTitle       = "No rejected orders"
+	NoRejectedText        = "No order was rejected, as far back as they are stored."
+	OneOrderRejected      = "1 order was rejected and has not been accepted since."
+	OrdersRejected_       = "%s orders were rejected and have not been accepted since."
+	CauseRejectedOrders   = "%s The last at %s: %s."
+	RemedyRejectedOrders  = "The sender received the same reason. Correct it, then place the orders again."
+	ActSeeRejected        = "View rejected orders"
+	LastRejectedCall      = "Last rejected call"
+	LastRejectedNone      = "none recorded"
+	KeysNoneNote          = "the aggregator cannot call the hub"
+	KeysNotNeeded         = "not needed: a secret verifies its calls"
+	CallbackVerified      = "verified by the secret %s, in the header %s"
+	CallbackUnverified    = "rejected until the secret %s is set, which verifies the header %s"
+)

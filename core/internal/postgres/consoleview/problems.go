@@ -1,0 +1,76 @@
+package consoleview
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// UnnotifiedOrders returns, per business, the orders since a time that no active webhook received.
+func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID,
+	since time.Time) ([]console.UnnotifiedOrders, error) {
+	return postgres.Collect(ctx, c.db.Bun(), "reading orders that nobody was told of", func(u *console.UnnotifiedOrders) []any {
+		return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.HasWebhook}
+	}, queries.With("unnotified_orders", postgres.Args{
+		"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
+		"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
+	}))
+}
+
+// failedCalls returns the calls since a time that platforms did not accept.
+func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
+	since time.Time) (list []console.FailedCalls, err error) {
+	rows, err := c.db.Bun().QueryContext(ctx, queries.With("failed_calls", postgres.Args{
+		"businesses": postgres.Array(businesses), "since": since, "most": console.MaxCount,
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reading rejections of platforms: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one console.FailedCalls
+		var kind console.CallCount
+		if err := rows.Scan(&one.Business, &one.Platform, &one.ServedBy, &kind.Kind, &kind.Count, &one.Orders, &one.At,
+			&one.Message); err != nil {
+			return nil, fmt.Errorf("reading rejections of platforms: %w", err)
+		}
+		if last := len(list) - 1; last < 0 || list[last].Business != one.Business ||
+			list[last].Platform != one.Platform {
+			if len(list) == noticesShown {
+				break
+			}
+			list = append(list, one)
+		}
+		told := &list[len(list)-1]
+		told.Kinds, told.Orders = append(told.Kinds, kind), told.Orders || one.Orders
+		if one.At.After(told.At) {
+			told.At, told.Message = one.At, one.Message
+		}
+	}
+	return list, rows.Err()
+}
+
+// hasFailures is the condition that a job succeeded, but not for all of its objects.
+const hasFailures = `state = 'done' AND NOT dry_run AND (
+	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
+
+// jobsRead bounds how many such jobs are read.
+const jobsRead = 1000
+
+// partlyFailedJobs returns the requests since a time with at least half of their objects refused.
+func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessID,
+	since time.Time) ([]console.PartlyFailedJobs, error) {
+	return postgres.Collect(ctx, c.db.Bun(), "reading requests that were refused", func(j *console.PartlyFailedJobs) []any {
+		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Failed, &j.Total}
+	}, queries.With("jobs_with_failures", postgres.Args{
+		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(hasFailures),
+		"most": jobsRead, "limit": noticesShown,
+	}))
+}
