@@ -92,7 +92,7 @@ type finder struct {
 
 // adders are the functions that take a code and a rule as their last arguments, by
 // their number of arguments.
-var adders = map[string]int{"Add": 4, "AddBody": 3, "fail": 3, "refusal": 3}
+var adders = map[string]int{"Add": 4, "AddBody": 3, "fail": 3, "invalidField": 3}
 
 func (f finder) visit(n ast.Node) bool {
 	switch n := n.(type) {

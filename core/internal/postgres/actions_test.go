@@ -17,7 +17,7 @@ import (
 )
 
 // submit queues an action of an order.
-func (d *depot) submit(id int64, name string) core.ID {
+func (d *riderHarness) submit(id int64, name string) core.ID {
 	d.t.Helper()
 	d.clock.Advance(time.Millisecond)
 	s := action.Submission{Reference: core.NewID(d.clock.Now()), Business: d.business, Platform: "b", Actor: "key:pos",
@@ -27,14 +27,14 @@ func (d *depot) submit(id int64, name string) core.ID {
 	return reference
 }
 
-func (d *depot) action(reference core.ID) action.Record {
+func (d *riderHarness) action(reference core.ID) action.Record {
 	d.t.Helper()
 	r, err := ordersdb.NewActions(d.db).Get(context.Background(), d.business, reference)
 	require.NoError(d.t, err)
 	return r
 }
 
-func (d *depot) contacts() int {
+func (d *riderHarness) contacts() int {
 	d.t.Helper()
 	bodies := pgtest.EventBodies(d.t, d.db, core.FeatureAction)
 	for _, body := range bodies {
@@ -44,7 +44,7 @@ func (d *depot) contacts() int {
 }
 
 func TestActionsOfOneOrderRunConcurrently(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	d.submit(id, action.WithMask)
 	d.submit(id, action.CustomerData)
@@ -52,7 +52,7 @@ func TestActionsOfOneOrderRunConcurrently(t *testing.T) {
 }
 
 func TestImmediateContactIsStoredWithItsEventAtomically(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	for n := 1; ; n++ {
 		reference, before := d.submit(id, action.CustomerData), d.contacts()
@@ -74,7 +74,7 @@ func TestImmediateContactIsStoredWithItsEventAtomically(t *testing.T) {
 }
 
 func TestActionCallbackIsRecordedOnceDespiteCrashes(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
 	for n := 1; ; n++ {
 		reference, before := d.submit(id, action.CustomerData), d.contacts()
@@ -95,7 +95,7 @@ func TestActionCallbackIsRecordedOnceDespiteCrashes(t *testing.T) {
 }
 
 func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	reference := d.submit(d.order("b", ""), action.CustomerData)
 	calls := d.claim(me)
 	require.NoError(t, ordersdb.NewActions(d.db).Settle(context.Background(), d.business, "b",
@@ -110,7 +110,7 @@ func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
 
 	again := d.submit(r.OrderID, action.CustomerData)
 	calls = d.claim(me)
-	d.finish(me, d.again(calls[0], time.Second))
+	d.finish(me, d.retried(calls[0], time.Second))
 	require.Equal(t, []string{"waiting", "it answered 500"}, []string{d.action(again).State, d.action(again).Message})
 	require.NoError(t, ordersdb.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: again}))
@@ -120,7 +120,7 @@ func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
 }
 
 func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
 	owed := func(name string) core.ID {
 		t.Helper()
@@ -164,7 +164,7 @@ func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 }
 
 func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id, own, orders := d.order("b", ""), d.order("web", ""), ordersdb.New(d.db)
 	report := func(id int64) {
 		t.Helper()
@@ -198,7 +198,7 @@ func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
 }
 
 func TestFinishingACallLocksTheOrderFirst(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	d.submit(id, action.CustomerData)
 	calls := d.claim(me)

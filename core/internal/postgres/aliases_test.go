@@ -22,27 +22,27 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// unchanged leaves the settings of a platform as they are.
-func unchanged(*relay.Access) error { return nil }
+// noChange leaves the settings of a platform as they are.
+func noChange(*relay.Access) error { return nil }
 
 // alias adds an alias.
-func (k *kitchen) alias(alias, platform string, sent *bool) error {
+func (k *menuHarness) alias(alias, platform string, sent *bool) error {
 	k.t.Helper()
 	return aliasesdb.New(k.db).AddAlias(k.t.Context(), k.business, alias, platform, sent,
 		access.Change{Business: k.business, Actor: "test", Action: "platform.alias"})
 }
 
 // pushStores sends a store request and returns the stores of the callback.
-func (k *kitchen) pushStores(stores string) []any {
+func (k *menuHarness) pushStores(stores string) []any {
 	k.t.Helper()
 	reference := k.enqueue(core.StoreJob, "", `{"stores":[`+stores+`]}`, false)
-	require.NoError(k.t, k.work())
+	require.NoError(k.t, k.runJobs())
 	var callback struct{ Stores []any }
 	require.NoError(k.t, json.Unmarshal(pgtest.EventBody(k.t, k.db, reference), &callback))
 	return callback.Stores
 }
 
-func (k *kitchen) stored(ref string) store.Stored {
+func (k *menuHarness) stored(ref string) store.Stored {
 	k.t.Helper()
 	stored, err := storesdb.New(k.db).Get(k.t.Context(), k.business, ref)
 	require.NoError(k.t, err)
@@ -50,7 +50,7 @@ func (k *kitchen) stored(ref string) store.Stored {
 }
 
 func TestUnknownPlatformCountsOnceItIsAdded(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	told := p.pushStores(`{"ref_id":"s9","name":"N","city":"C","included_platforms":["newplatform"],
 		"platform_data":[{"name":"newplatform","platform_store_id":"R-9"}]}`)[0].(map[string]any)
 	require.Equal(t, false, told["upipr_status"].(map[string]any)["error"])
@@ -60,7 +60,7 @@ func TestUnknownPlatformCountsOnceItIsAdded(t *testing.T) {
 	_, names := p.claim(me)
 	require.NotContains(t, names, "s9/newplatform")
 	require.NoError(t, platformsdb.New(p.db).Set(t.Context(), p.business,
-		core.Platform{Name: "newplatform", ServedBy: "aggregator-a"}, unchanged))
+		core.Platform{Name: "newplatform", ServedBy: "aggregator-a"}, noChange))
 	p.clock.Advance(2 * time.Second)
 	_, names = p.claim(me)
 	require.Contains(t, names, "s9/newplatform", "its menu is published without a new push")
@@ -72,7 +72,7 @@ func TestUnknownPlatformCountsOnceItIsAdded(t *testing.T) {
 }
 
 func TestAliasCountsForWhatIsStored(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	p.pushStores(`{"ref_id":"s9","name":"N","city":"C","included_platforms":["zomato","web"],
 		"platform_data":[{"name":"zomato","platform_store_id":"R-9"}]},
 		{"ref_id":"s2","excluded_platforms":["zomato"]}`)
@@ -119,13 +119,13 @@ func TestAliasCountsForWhatIsStored(t *testing.T) {
 		require.Equal(t, map[string]string{"a": "zomato", "b": "b"}[w.Platform], w.EventPlatform, "for its events")
 	}
 
-	p.back(before)
+	p.rollBack(before)
 	check() // a rollback restores what is older than the alias
 	require.Empty(t, p.effective("s1", "b").Items)
 }
 
 func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	aliases, yes, no := aliasesdb.New(p.db), true, false
 	change := access.Change{Business: p.business, Actor: "test", Action: "platform.send_alias", Why: "a test"}
 	list := func() []core.PlatformAlias {
@@ -148,7 +148,7 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.NoError(t, aliases.RemoveAlias(t.Context(), p.business, "two", change))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "three", false, change))
 
-	neighbour := newKitchen(t, p.db, "US")
+	neighbour := newMenuHarness(t, p.db, "US")
 	require.NoError(t, neighbour.alias("one", "web", nil), "each business has aliases of its own")
 	for _, c := range []struct {
 		alias, platform string
@@ -159,7 +159,7 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	}
 	require.Equal(t, core.NotFound, core.CodeOf(aliases.RemoveAlias(t.Context(), p.business, "two", change)))
 	require.Equal(t, core.NotFound, core.CodeOf(aliases.SendAlias(t.Context(), p.business, "two", true, change)))
-	err := platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "one", ServedBy: "own"}, unchanged)
+	err := platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "one", ServedBy: "own"}, noChange)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, `"one" is an alias of the platform "a": remove the alias before you add a platform`)
 
@@ -175,7 +175,7 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 }
 
 func TestNewNameRefusesTwoStoresOfOneID(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	p.pushStores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"}]},
 		{"ref_id":"s2","platform_data":[{"name":"zomato","platform_store_id":"R-1"}]}`)
 	err := p.alias("zomato", "a", nil)
@@ -188,21 +188,21 @@ func TestNewNameRefusesTwoStoresOfOneID(t *testing.T) {
 	p.pushStores(`{"ref_id":"s1","platform_data":[{"name":"new","platform_store_id":"R-1"}]},
 		{"ref_id":"s2","platform_data":[{"name":"new","platform_store_id":"R-1"}]}`)
 	add := func(served string) error {
-		return platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "new", ServedBy: served}, unchanged)
+		return platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "new", ServedBy: served}, noChange)
 	}
 	require.ErrorContains(t, add("aggregator-a"), `the platform "new" would know the stores "s1" and "s2" by "R-1"`)
 	require.NoError(t, add("own"), "the merchant's own channels may")
 }
 
 func TestAliasAndPlatformOfOneNameExclude(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
 		var both sync.WaitGroup
 		var failures [2]error
 		both.Go(func() { failures[0] = p.alias(name, "a", nil) })
 		both.Go(func() {
 			failures[1] = platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: name, ServedBy: "own"},
-				unchanged)
+				noChange)
 		})
 		both.Wait()
 		failed := slices.IndexFunc(failures[:], func(err error) bool { return err != nil })
@@ -213,7 +213,7 @@ func TestAliasAndPlatformOfOneNameExclude(t *testing.T) {
 }
 
 func TestNewStoresAreListedAsTheBusinessSays(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	records := storesdb.New(p.db)
 	change := access.Change{Business: p.business, Actor: "test", Action: "business.list_stores", Why: "a test"}
 	create := func(ref string) store.Stored {

@@ -21,8 +21,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// refusingFirst returns a sink that answers the first attempt at every fifth event with 503.
-func refusingFirst(t *testing.T) *hubtest.Sink {
+// rejectingFirst returns a sink that answers the first attempt at every fifth event with 503.
+func rejectingFirst(t *testing.T) *hubtest.Sink {
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	return hubtest.NewEventSink(t, func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -43,9 +43,9 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	hubs := []*postgres.DB{db, late}
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
-	sink := refusingFirst(t)
+	sink := rejectingFirst(t)
 	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate} {
 		hubtest.Subscribe(t, db, k.business, event, sink.URL, webhook.Seconds)
 	}

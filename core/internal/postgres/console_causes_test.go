@@ -17,7 +17,7 @@ import (
 )
 
 func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	other := hubtest.Business(t, p.db).ID
 	read := consoleview.New(p.db)
 	p.send("-1",
@@ -27,7 +27,7 @@ func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 	work, names := p.claim(me)
 	require.Equal(t, []string{"s1/a", "s1/b", "s2/a", "s2/b"}, names)
 	for _, w := range work {
-		result := p.done(w)
+		result := p.published(w)
 		result.Problems = []publishing.Problem{{Entity: "option", RefID: "curry", Message: "another kind"},
 			{Entity: "item", RefID: "cur", Message: "another item"},
 			{Entity: "item", RefID: "curry", Message: "photo required"}}
@@ -58,7 +58,7 @@ func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 }
 
 func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	read, businesses := consoleview.New(c.db), []core.BusinessID{c.business}
 	gaveUp := func(age time.Duration, state string) {
 		at := c.clock.Now().Add(-age)
@@ -92,7 +92,7 @@ func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
 }
 
 func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
 	refused := func(ago time.Duration) console.Endpoint {
 		var tally console.AttemptCounter
@@ -133,7 +133,7 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 }
 
 func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	read, now := consoleview.New(c.db), c.clock.Now().UTC().Truncate(time.Microsecond)
 	subscribe := func(business core.BusinessID, url string) int64 {
 		return hubtest.Subscribe(t, c.db, business, core.OrderPlaced, url, webhook.Minutes).ID
@@ -159,7 +159,7 @@ func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 }
 
 func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	other := hubtest.Business(t, p.db).ID
 	read := consoleview.New(p.db)
 	for _, ref := range []string{"s3", "s4"} {
@@ -200,12 +200,12 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 }
 
 func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	read := consoleview.New(p.db)
 	p.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":3}]}`)
 	p.clock.Advance(time.Minute)
 	work, _ := p.claim(me)
-	p.finish(me, p.done(work[0]))
+	p.finish(me, p.published(work[0]))
 	p.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":4}]}`)
 	p.clock.Advance(time.Minute)
 	again, _ := p.claim(other)
@@ -222,7 +222,7 @@ func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 }
 
 func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
 	var tally console.AttemptCounter
 	old := console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now()}

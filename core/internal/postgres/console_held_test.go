@@ -13,7 +13,7 @@ import (
 )
 
 func TestHeldFiguresMatchTheDeliveryList(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	read := consoleview.New(c.db)
 	agree := func(held, waiting int) {
 		t.Helper()
@@ -32,7 +32,7 @@ func TestHeldFiguresMatchTheDeliveryList(t *testing.T) {
 				return nil
 			}))
 	}
-	c.sicken()
+	c.openCircuit()
 	agree(12, 0)
 	require.NoError(t, c.queue.Retry(t.Context(), c.business, c.held()[0].ID))
 	agree(11, 1)
@@ -43,21 +43,21 @@ func TestHeldFiguresMatchTheDeliveryList(t *testing.T) {
 }
 
 func TestResentDeliveryKeepsItsEarlierAttempts(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	c.fail(1)
 	ended, err := c.queue.List(t.Context(), c.business, webhook.Filter{Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.NoError(t, c.queue.Retry(t.Context(), c.business, ended[0].ID))
 	owner, again, _ := c.claim()
-	c.answer(500, owner, again...)
+	c.respond(500, owner, again...)
 	d, _, err := c.queue.Get(t.Context(), c.business, ended[0].ID)
 	require.NoError(t, err)
 	require.Equal(t, []any{1, 2, webhook.Status}, []any{d.AttemptsBeforeRestart, d.Attempts, d.LastClass})
 }
 
 func TestChangeTokenFollowsMenuPublications(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	token := func() string {
 		t.Helper()
 		value, err := consoleview.New(p.db).ChangeToken(t.Context(), p.business)
@@ -73,6 +73,6 @@ func TestChangeTokenFollowsMenuPublications(t *testing.T) {
 	work, _ := p.claim(owner)
 	require.NotEmpty(t, work)
 	marked := token()
-	require.NoError(t, p.queue.Finish(t.Context(), owner, p.done(work[0]), nil))
+	require.NoError(t, p.queue.Finish(t.Context(), owner, p.published(work[0]), nil))
 	require.NotEqual(t, marked, token())
 }

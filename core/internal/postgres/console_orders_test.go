@@ -14,7 +14,7 @@ import (
 )
 
 func TestConsoleFindsAllDeliveriesOfAnOrder(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Seconds)
 	id := d.order("web", "")
 	for n := range 70 {

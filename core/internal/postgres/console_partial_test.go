@@ -13,7 +13,7 @@ import (
 )
 
 func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.store("s2")
 	k.send("-1", dinner)
@@ -47,7 +47,7 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 }
 
 func TestConsoleShowsItemCategoryTimings(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.send("-1",
 		`{"categories":[{"ref_id":"day","name":"Day"},{"ref_id":"early","name":"Early","parent_ref_id":"day"}],`+
 			`"items":[{"ref_id":"roll","title":"Roll","price":1,"category_ref_ids":["early"]}]}`)

@@ -37,7 +37,7 @@ func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
 }
 
 func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	read := consoleview.New(p.db)
 	monday := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	change := map[console.StoreStatus]string{
@@ -83,7 +83,7 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 }
 
 func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	read := consoleview.New(p.db)
 	clock := rapid.Custom(func(t *rapid.T) string {
 		return rapid.SampledFrom([]string{"00:00:00", "23:59:59",
@@ -124,7 +124,7 @@ func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
 }
 
 func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	read := consoleview.New(p.db)
 	send := func(price int) core.ID {
 		body :=
@@ -144,7 +144,7 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	work, names := p.claim(me)
 	require.Equal(t, []string{"s1/a", "s1/b", "s2/a", "s2/b"}, names)
 	for _, w := range work {
-		result := p.done(w)
+		result := p.published(w)
 		if w.Platform == "b" && w.StoreRef == "s1" {
 			result = publishing.Result{Work: w, State: publishing.Failed, Message: "told to fail", At: p.clock.Now()}
 		} else if w.Platform == "b" {

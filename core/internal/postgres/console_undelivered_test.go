@@ -17,11 +17,11 @@ import (
 func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
 	read, intake := consoleview.New(db), newIntake(t, db)
-	one, two := k.serve(intake, k.arrival("W-1", "web", oneCurry, "")),
-		k.serve(intake, k.arrival("W-2", "web", oneCurry, ""))
+	one, two := k.placeOrder(intake, k.arrival("W-1", "web", oneCurry, "")),
+		k.placeOrder(intake, k.arrival("W-2", "web", oneCurry, ""))
 	call := func(business core.BusinessID, kind, state, message string, order int64, age time.Duration) {
 		at := clock.Now().Add(-age)
 		pgtest.Exec(t, db,
@@ -102,7 +102,7 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 }
 
 func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
-	c := newCashier(t)
+	c := newOrderRetryHarness(t)
 	read, since := consoleview.New(c.db), c.db.Clock().Now().Add(-time.Hour)
 	untold := func() (list []console.UnnotifiedOrders, listed []console.Order) {
 		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
@@ -122,7 +122,7 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, list, notices.Unnotified)
 
-	c.subscribe(t, c.sound)
+	c.subscribe(t, c.accepting)
 	list, _ = untold()
 	require.True(t, list[0].HasWebhook, "it stays told once a webhook is there")
 	require.Equal(t, 3, list[0].Count)

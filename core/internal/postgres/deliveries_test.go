@@ -24,12 +24,12 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// unobserved is an observer that does nothing.
-type unobserved struct{}
+// noObserver is an observer that does nothing.
+type noObserver struct{}
 
-func (unobserved) Attempted(webhook.Result, time.Duration)      {}
-func (unobserved) JobEnded(core.JobKind, string, time.Duration) {}
-func (unobserved) Answered(string, string, int, time.Duration)  {}
+func (noObserver) Attempted(webhook.Result, time.Duration)      {}
+func (noObserver) JobEnded(core.JobKind, string, time.Duration) {}
+func (noObserver) Answered(string, string, int, time.Duration)  {}
 
 // claimUpTo is the capacity of a replica that holds nothing.
 func claimUpTo(deliveries, bodies int) webhook.Capacity {
@@ -42,7 +42,7 @@ func startEngine(t *testing.T, db *postgres.DB, config webhook.Config,
 	t.Helper()
 	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	sender := webhook.NewSender(webhook.SenderConfig{}, guard, db.Clock())
-	engine = webhook.NewEngine(config, deliveries.New(db), sender, db.Clock(), unobserved{}, hubtest.Logger())
+	engine = webhook.NewEngine(config, deliveries.New(db), sender, db.Clock(), noObserver{}, hubtest.Logger())
 	if local {
 		outbox.UseStarter(db, engine)
 	}
@@ -218,7 +218,7 @@ func TestAnotherReplicaTakesOverExpiredLeases(t *testing.T) {
 	sink := hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, dying, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
 	// A starter that reserves but never starts acts like a replica killed between commit and attempt.
-	outbox.UseStarter(dying, dead{clock})
+	outbox.UseStarter(dying, deadReplica{clock})
 	event := publish(t, dying, tenant.ID, "", `{}`)
 	startEngine(t, living, webhook.Config{Poll: time.Hour, Lease: 20 * time.Second}, false)
 	require.Empty(t, sink.Arrivals())
@@ -228,15 +228,15 @@ func TestAnotherReplicaTakesOverExpiredLeases(t *testing.T) {
 	eventually(t, "taken over", func() bool { return len(history(t, living, event.ID)) == 1 })
 }
 
-type dead struct{ clock core.Clock }
+type deadReplica struct{ clock core.Clock }
 
-func (dead) Owner() core.ID          { return core.ID{1} }
-func (d dead) LeaseUntil() time.Time { return d.clock.Now().Add(20 * time.Second) }
-func (dead) Reserve(int64) bool      { return true }
-func (dead) CancelReservation(int64) {}
-func (dead) Start(webhook.Delivery)  {}
-func (dead) Invalidate(int64, int64) {}
-func (dead) Wake()                   {}
+func (deadReplica) Owner() core.ID          { return core.ID{1} }
+func (d deadReplica) LeaseUntil() time.Time { return d.clock.Now().Add(20 * time.Second) }
+func (deadReplica) Reserve(int64) bool      { return true }
+func (deadReplica) CancelReservation(int64) {}
+func (deadReplica) Start(webhook.Delivery)  {}
+func (deadReplica) Invalidate(int64, int64) {}
+func (deadReplica) Wake()                   {}
 
 func TestStopFinishesInFlightDeliveriesAndReleasesOthers(t *testing.T) {
 	db := hubtest.Database(t, nil)

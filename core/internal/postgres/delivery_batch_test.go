@@ -28,8 +28,8 @@ func claimAll(t *testing.T, db *postgres.DB) (core.ID, []webhook.Delivery) {
 	return owner, batch.Items
 }
 
-// samples returns n events that use all kinds of routes in turn.
-func samples(db *postgres.DB, n int, one, two core.BusinessID, alone int64) []core.Event {
+// sampleEvents returns n events that use all kinds of routes in turn.
+func sampleEvents(db *postgres.DB, n int, one, two core.BusinessID, alone int64) []core.Event {
 	now := db.Clock().Now()
 	events := make([]core.Event, n)
 	for i := range events {
@@ -57,7 +57,7 @@ func TestBatchOfEventsIsStoredLikeSingleEvents(t *testing.T) {
 			b := hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/b", webhook.Minutes)
 			c := hubtest.Subscribe(t, db, two.ID, core.OrderPlaced, "http://127.0.0.1:1/c", webhook.Minutes)
 			alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d", webhook.Minutes)
-			events := samples(db, n, one.ID, two.ID, alone.ID)
+			events := sampleEvents(db, n, one.ID, two.ID, alone.ID)
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), events...))
 			_, claimed := claimAll(t, db)
 			urls, bodies := map[core.ID][]string{}, map[core.ID]string{}
@@ -108,7 +108,7 @@ func TestBatchSizeDoesNotChangeStatementCount(t *testing.T) {
 		alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d", webhook.Minutes)
 		count := pgtest.Statements(db)
 		require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(),
-			samples(db, n, one.ID, two.ID, alone.ID)...))
+			sampleEvents(db, n, one.ID, two.ID, alone.ID)...))
 		return count()
 	}
 	require.Equal(t, statements(8), statements(400))

@@ -16,7 +16,7 @@ import (
 )
 
 // fail publishes deliveries and records them as failed.
-func (c *clinic) fail(n int) {
+func (c *deliveryHarness) fail(n int) {
 	c.t.Helper()
 	c.publish(n)
 	owner, claimed, _ := c.claim()
@@ -24,7 +24,7 @@ func (c *clinic) fail(n int) {
 	c.end(webhook.Failed, owner, claimed...)
 }
 
-func (c *clinic) end(state webhook.State, owner core.ID, deliveries ...webhook.Delivery) {
+func (c *deliveryHarness) end(state webhook.State, owner core.ID, deliveries ...webhook.Delivery) {
 	c.t.Helper()
 	var results []webhook.Result
 	for _, d := range deliveries {
@@ -36,8 +36,8 @@ func (c *clinic) end(state webhook.State, owner core.ID, deliveries ...webhook.D
 	require.NoError(c.t, err)
 }
 
-// redeliver queues a bulk resend and leases it.
-func (c *clinic) redeliver(choice webhook.Selector) core.Job {
+// queueBulkResend queues a bulk resend and leases it.
+func (c *deliveryHarness) queueBulkResend(choice webhook.Selector) core.Job {
 	c.t.Helper()
 	ctx := context.Background()
 	if choice.To.IsZero() {
@@ -52,7 +52,7 @@ func (c *clinic) redeliver(choice webhook.Selector) core.Job {
 	return c.lease()
 }
 
-func (c *clinic) lease() core.Job {
+func (c *deliveryHarness) lease() core.Job {
 	c.t.Helper()
 	jobs, _, err := jobsdb.New(c.db).Claim(context.Background(), core.NewID(c.clock.Now()), 1,
 		c.clock.Now().Add(15*time.Second))
@@ -61,11 +61,11 @@ func (c *clinic) lease() core.Job {
 	return jobs[0]
 }
 
-func (c *clinic) run(job core.Job) error {
+func (c *deliveryHarness) run(job core.Job) error {
 	return webhook.BulkResend{Resends: c.queue, Clock: c.clock}.Run(context.Background(), job, func(int, int) {})
 }
 
-func (c *clinic) result(job core.Job) string {
+func (c *deliveryHarness) result(job core.Job) string {
 	c.t.Helper()
 	status, err := jobsdb.New(c.db).Status(context.Background(), c.business, job.ID)
 	require.NoError(c.t, err)
@@ -73,22 +73,22 @@ func (c *clinic) result(job core.Job) string {
 }
 
 func TestBulkResendSendsEachFailedDeliveryOnce(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	c.fail(5)
 	c.publish(1) // still pending
-	job := c.redeliver(webhook.Selector{State: webhook.Failed})
+	job := c.queueBulkResend(webhook.Selector{State: webhook.Failed})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":5,"skipped":0}`, c.result(job))
 	owner, again, _ := c.claim()
 	require.Len(t, again, 6)
 	c.end(webhook.Failed, owner, again...)
-	job = c.redeliver(webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(-time.Hour)})
+	job = c.queueBulkResend(webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(-time.Hour)})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":0,"skipped":0}`, c.result(job), "none of that time")
 }
 
 func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
-	c, ctx := newClinic(t), context.Background()
+	c, ctx := newDeliveryHarness(t), context.Background()
 	off := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://off.example/", webhook.Minutes)
 	c.publish(2)
 	publish(t, c.db, c.business, "https://callback.example/", `{}`)
@@ -116,7 +116,7 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 	for _, d := range claimed {
 		ids = append(ids, d.ID)
 	}
-	job := c.redeliver(webhook.Selector{IDs: append(ids, core.NewID(c.clock.Now()))})
+	job := c.queueBulkResend(webhook.Selector{IDs: append(ids, core.NewID(c.clock.Now()))})
 	require.NoError(t, c.run(job))
 	_, again, _ := c.claim()
 	require.Len(t, again, left)
@@ -124,7 +124,7 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 }
 
 func TestBulkResendRetriesPendingDeliveriesNow(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	c.publish(3)
 	owner, claimed, _ := c.claim()
 	c.end(webhook.Failed, owner, claimed[0])
@@ -132,7 +132,7 @@ func TestBulkResendRetriesPendingDeliveriesNow(t *testing.T) {
 		Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 404}}}
 	_, err := c.queue.Finish(context.Background(), owner, results, strict)
 	require.NoError(t, err)
-	job := c.redeliver(webhook.Selector{State: webhook.Pending})
+	job := c.queueBulkResend(webhook.Selector{State: webhook.Pending})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":1,"skipped":0}`, c.result(job), "the one that waits, not the one under way")
 	_, again, _ := c.claim()
@@ -141,12 +141,12 @@ func TestBulkResendRetriesPendingDeliveriesNow(t *testing.T) {
 }
 
 func TestBulkResendSurvivesACrashAtEveryStatement(t *testing.T) {
-	c, ctx := newClinic(t), context.Background()
+	c, ctx := newDeliveryHarness(t), context.Background()
 	const n, chunk = 7, 2
 	c.fail(n)
 	choice := webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
 	for at := 1; ; at++ {
-		job := c.redeliver(choice)
+		job := c.queueBulkResend(choice)
 		broken := pgtest.BreakAt(c.db, at)
 		work := func() error {
 			for {
@@ -176,10 +176,10 @@ func TestBulkResendSurvivesACrashAtEveryStatement(t *testing.T) {
 }
 
 func TestBulkResendWithLostLeaseChangesNothing(t *testing.T) {
-	c, ctx := newClinic(t), context.Background()
+	c, ctx := newDeliveryHarness(t), context.Background()
 	c.fail(3)
 	choice := webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
-	lost := c.redeliver(choice)
+	lost := c.queueBulkResend(choice)
 	c.clock.Advance(15 * time.Second)
 	held := c.lease()
 	_, _, err := c.queue.ResendNext(ctx, lost, choice, 10)

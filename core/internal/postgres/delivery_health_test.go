@@ -26,8 +26,8 @@ import (
 
 var strict = webhook.CircuitRules{FailureThreshold: 4, MinDuration: time.Second, FirstProbe: time.Second, MaxProbeInterval: 4 * time.Second}
 
-// clinic is a business with one webhook whose test acts as the engine.
-type clinic struct {
+// deliveryHarness is a business with one webhook whose test acts as the engine.
+type deliveryHarness struct {
 	t        *testing.T
 	db       *postgres.DB
 	clock    *clocktest.Clock
@@ -37,9 +37,9 @@ type clinic struct {
 	since    string // time of the first failure
 }
 
-func newClinic(t *testing.T) *clinic {
+func newDeliveryHarness(t *testing.T) *deliveryHarness {
 	t.Helper()
-	c := &clinic{t: t, clock: clocktest.New()}
+	c := &deliveryHarness{t: t, clock: clocktest.New()}
 	c.db = hubtest.Database(t, c.clock)
 	c.queue = deliveriesdb.New(c.db)
 	c.business = hubtest.Business(t, c.db).ID
@@ -47,7 +47,7 @@ func newClinic(t *testing.T) *clinic {
 	return c
 }
 
-func (c *clinic) publish(n int) {
+func (c *deliveryHarness) publish(n int) {
 	c.t.Helper()
 	for range n {
 		c.clock.Advance(time.Millisecond)
@@ -55,7 +55,7 @@ func (c *clinic) publish(n int) {
 	}
 }
 
-func (c *clinic) claim() (core.ID, []webhook.Delivery, time.Time) {
+func (c *deliveryHarness) claim() (core.ID, []webhook.Delivery, time.Time) {
 	c.t.Helper()
 	owner := core.NewID(c.clock.Now())
 	batch, err := c.queue.Claim(context.Background(), owner,
@@ -64,8 +64,8 @@ func (c *clinic) claim() (core.ID, []webhook.Delivery, time.Time) {
 	return owner, batch.Items, batch.NextDue
 }
 
-// answer records a response with the given status for each of the deliveries.
-func (c *clinic) answer(status int, owner core.ID, deliveries ...webhook.Delivery) queue.FinishResult {
+// respond records a response with the given status for each of the deliveries.
+func (c *deliveryHarness) respond(status int, owner core.ID, deliveries ...webhook.Delivery) queue.FinishResult {
 	c.t.Helper()
 	var results []webhook.Result
 	now := c.clock.Now()
@@ -83,25 +83,25 @@ func (c *clinic) answer(status int, owner core.ID, deliveries ...webhook.Deliver
 	return effect
 }
 
-// sicken opens the endpoint's circuit with four failures over a second. Eight more deliveries
+// openCircuit opens the endpoint's circuit with four failures over a second. Eight more deliveries
 // are due.
-func (c *clinic) sicken() {
+func (c *deliveryHarness) openCircuit() {
 	c.t.Helper()
 	c.publish(4)
 	owner, first, _ := c.claim()
 	require.Len(c.t, first, 4)
 	c.since = c.clock.Now().Format(time.RFC3339)
-	require.Empty(c.t, c.answer(429, owner, first[:2]...).Blocked)
+	require.Empty(c.t, c.respond(429, owner, first[:2]...).Blocked)
 	c.publish(8)
 	another, rest, _ := c.claim()
 	require.Len(c.t, rest, 8)
 	c.clock.Advance(time.Second)
-	require.Empty(c.t, c.answer(500, owner, first[2]).Blocked, "three are too few")
-	require.Equal(c.t, []int64{c.sub.ID}, c.answer(503, owner, first[3]).Blocked)
+	require.Empty(c.t, c.respond(500, owner, first[2]).Blocked, "three are too few")
+	require.Equal(c.t, []int64{c.sub.ID}, c.respond(503, owner, first[3]).Blocked)
 	require.NoError(c.t, c.queue.Release(context.Background(), another, rest))
 }
 
-func (c *clinic) held() []webhook.DeliveryRecord {
+func (c *deliveryHarness) held() []webhook.DeliveryRecord {
 	c.t.Helper()
 	list, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Held, Limit: 100})
 	require.NoError(c.t, err)
@@ -109,8 +109,8 @@ func (c *clinic) held() []webhook.DeliveryRecord {
 }
 
 func TestOneReplicaProbesAFailingEndpoint(t *testing.T) {
-	c := newClinic(t)
-	c.sicken()
+	c := newDeliveryHarness(t)
+	c.openCircuit()
 	_, none, next := c.claim()
 	require.Empty(t, none)
 	require.Equal(t, c.clock.Now().Add(time.Second), next.UTC(), "the first probe")
@@ -139,20 +139,20 @@ func TestOneReplicaProbesAFailingEndpoint(t *testing.T) {
 		require.Len(t, probes, 1, "after %d s", pause)
 		require.True(t, probes[0].Probe)
 		require.Zero(t, probes[0].Attempts, "the one that has waited longest")
-		require.Equal(t, []int64{c.sub.ID}, c.answer(0, prober, probes[0]).Blocked)
+		require.Equal(t, []int64{c.sub.ID}, c.respond(0, prober, probes[0]).Blocked)
 	}
 	c.clock.Advance(4 * time.Second)
 	owner, probe, _ := c.claim()
 	require.Len(t, probe, 1)
-	require.True(t, c.answer(404, owner, probe[0]).Due, "any answer but 5xx and 429 makes it well")
+	require.True(t, c.respond(404, owner, probe[0]).Due, "any answer but 5xx and 429 makes it well")
 	_, all, _ := c.claim()
 	require.Len(t, all, 3, "all that is due goes on at once")
 	require.Empty(t, c.held())
 }
 
 func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
-	c := newClinic(t)
-	c.sicken()
+	c := newDeliveryHarness(t)
+	c.openCircuit()
 	held := c.held()
 	require.NotEmpty(t, held)
 	for _, d := range held {
@@ -173,27 +173,27 @@ func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	c.clock.Advance(time.Second)
 	owner, probe, _ := c.claim()
 	require.Len(t, c.held(), len(held)-1, "the probe is under way")
-	c.answer(0, owner, probe...)
+	c.respond(0, owner, probe...)
 	require.Equal(t, "the endpoint has not responded since "+c.since+"; it is retried every 2s",
 		c.held()[0].HeldMessage)
 }
 
-// counting is a starter with unlimited capacity that counts reservations.
-type counting struct {
-	dead
+// countingStarter is a starter with unlimited capacity that counts reservations.
+type countingStarter struct {
+	deadReplica
 	reserved *atomic.Int64
 }
 
-func (c counting) Reserve(int64) bool {
+func (c countingStarter) Reserve(int64) bool {
 	c.reserved.Add(1)
 	return true
 }
 
 func TestFailingEndpointGetsNoImmediateDelivery(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	var reserved atomic.Int64
-	c.sicken()
-	outbox.UseStarter(c.db, counting{dead{c.clock}, &reserved})
+	c.openCircuit()
+	outbox.UseStarter(c.db, countingStarter{deadReplica{c.clock}, &reserved})
 	c.publish(1)
 	require.Zero(t, reserved.Load())
 	require.Len(t, c.held(), 13)
@@ -202,7 +202,7 @@ func TestFailingEndpointGetsNoImmediateDelivery(t *testing.T) {
 }
 
 func TestFailingCallbackURLIsProbedToo(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	var reserved atomic.Int64
 	tell := func(url string) {
 		c.clock.Advance(time.Millisecond)
@@ -212,10 +212,10 @@ func TestFailingCallbackURLIsProbedToo(t *testing.T) {
 		tell("https://callback.example/1")
 	}
 	owner, first, _ := c.claim()
-	c.answer(0, owner, first[:3]...)
+	c.respond(0, owner, first[:3]...)
 	c.clock.Advance(time.Second)
-	require.Len(t, c.answer(0, owner, first[3]).Blocked, 1)
-	outbox.UseStarter(c.db, counting{dead{c.clock}, &reserved})
+	require.Len(t, c.respond(0, owner, first[3]).Blocked, 1)
+	outbox.UseStarter(c.db, countingStarter{deadReplica{c.clock}, &reserved})
 	tell("https://callback.example/1")
 	require.Zero(t, reserved.Load())
 	tell("https://callback.example/2")
@@ -223,8 +223,8 @@ func TestFailingCallbackURLIsProbedToo(t *testing.T) {
 }
 
 func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
-	c := newClinic(t)
-	c.sicken()
+	c := newDeliveryHarness(t)
+	c.openCircuit()
 	asked := c.held()[3].ID
 	require.NoError(t, c.queue.Retry(context.Background(), c.business, asked))
 	owner, claimed, _ := c.claim()
@@ -234,7 +234,7 @@ func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 	require.False(t, claimed[0].Probe)
 	_, none, _ := c.claim()
 	require.Empty(t, none)
-	c.answer(503, owner, claimed[0])
+	c.respond(503, owner, claimed[0])
 	c.clock.Advance(time.Minute)
 	_, claimed, _ = c.claim()
 	require.Len(t, claimed, 1, "asked for once: it waits again like the others, one of which is the probe")
@@ -242,8 +242,8 @@ func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 }
 
 func TestAbandonedProbeIsMadeByAnotherReplica(t *testing.T) {
-	c := newClinic(t)
-	c.sicken()
+	c := newDeliveryHarness(t)
+	c.openCircuit()
 	c.clock.Advance(time.Second)
 	_, crashed, _ := c.claim()
 	require.Len(t, crashed, 1)
@@ -259,22 +259,22 @@ func TestAbandonedProbeIsMadeByAnotherReplica(t *testing.T) {
 }
 
 func TestBlockedDeliveryLeavesTheProbeToAnother(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2)
-	c.tell(2, 1)
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2)
+	c.publish(2, 1)
 	pgtest.Exec(t, c.db,
 		`INSERT INTO endpoint_circuits (business_id, endpoint, failures, since, at, status, error, probing_since,
 			next_probe, pause_ms)
 		SELECT business_id, id, 20, now(), now(), 0, '', ?, ?, 1000 FROM webhooks
 		WHERE event_type = 'order_status_update'`, c.clock.Now(), c.clock.Now())
-	c.tell(3, 2)
-	_, _ = c.may("1/1", "2/1")
-	_, _ = c.may("3/2")
+	c.publish(3, 2)
+	_, _ = c.requireClaimable("1/1", "2/1")
+	_, _ = c.requireClaimable("3/2")
 }
 
 func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
-	c := newClinic(t)
-	c.sicken()
+	c := newDeliveryHarness(t)
+	c.openCircuit()
 	change := func(decide func(*webhook.Subscription)) {
 		require.NoError(t, deliveriesdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
 			func(s *webhook.Subscription) error {
@@ -294,8 +294,8 @@ func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 }
 
 func TestSweepForgetsHealthOfEndpointsWithoutDeliveries(t *testing.T) {
-	c, ctx := newClinic(t), context.Background()
-	c.sicken()
+	c, ctx := newDeliveryHarness(t), context.Background()
+	c.openCircuit()
 	c.clock.Advance(2 * time.Hour)
 	require.NoError(t, outbox.Sweep(ctx, c.db))
 	probed := func() int64 {
@@ -311,14 +311,14 @@ func TestSweepForgetsHealthOfEndpointsWithoutDeliveries(t *testing.T) {
 
 func TestEndpointCountDoesNotChangeStatementCount(t *testing.T) {
 	statements := func(n, status int) int {
-		c := newClinic(t)
+		c := newDeliveryHarness(t)
 		for i := range n {
 			publish(t, c.db, c.business, fmt.Sprintf("https://callback.example/%d", i), `{}`)
 		}
 		owner, claimed, _ := c.claim()
 		require.Len(t, claimed, n)
 		count := pgtest.Statements(c.db)
-		c.answer(status, owner, claimed...)
+		c.respond(status, owner, claimed...)
 		return count()
 	}
 	well := statements(40, 200)

@@ -127,7 +127,7 @@ func rotate(db *postgres.DB, sub webhook.Subscription, _ string) error {
 }
 
 func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	gone := func(owner core.ID, d webhook.Delivery) bool {
 		_, err := c.queue.Finish(context.Background(), owner,
 			[]webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(time.Hour), Disable: true,
@@ -155,8 +155,8 @@ func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
 }
 
 func TestSampleDeliveryBypassesAnOpenCircuit(t *testing.T) {
-	c := newClinic(t)
-	c.sicken()
+	c := newDeliveryHarness(t)
+	c.openCircuit()
 	tester := webhook.Tester{Subscriptions: deliveries.NewWebhooks(c.db), Publisher: outbox.NewPublisher(c.db),
 		Sample: func(core.EventType) []byte { return []byte(`{}`) }, Clock: c.clock}
 	_, err := tester.Test(context.Background(), c.business, c.sub.ID)
@@ -167,7 +167,7 @@ func TestSampleDeliveryBypassesAnOpenCircuit(t *testing.T) {
 }
 
 func TestClaimRespectsEachEndpointsCapacity(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	const each, room = 20, 30
 	for i := range 3 * each {
 		c.clock.Advance(time.Millisecond)

@@ -21,9 +21,9 @@ import (
 
 var lenient = webhook.CircuitRules{FailureThreshold: 1 << 20, MinDuration: time.Hour}
 
-// till is a business with two webhooks at one server: one path for placed orders, one for
+// orderingHarness is a business with two webhooks at one server: one path for placed orders, one for
 // status changes.
-type till struct {
+type orderingHarness struct {
 	t              *testing.T
 	db             *postgres.DB
 	clock          *clocktest.Clock
@@ -31,9 +31,9 @@ type till struct {
 	placed, status webhook.Subscription
 }
 
-func newTill(t *testing.T) *till {
+func newOrderingHarness(t *testing.T) *orderingHarness {
 	t.Helper()
-	c := &till{t: t, clock: clocktest.New()}
+	c := &orderingHarness{t: t, clock: clocktest.New()}
 	c.db = hubtest.Database(t, c.clock)
 	c.business = hubtest.Business(t, c.db).ID
 	c.placed = hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example:80/placed", webhook.Seconds)
@@ -54,7 +54,7 @@ func orderEvent(db *postgres.DB, business core.BusinessID, order int64, place in
 	return e
 }
 
-func (c *till) tell(order int64, places ...int) {
+func (c *orderingHarness) publish(order int64, places ...int) {
 	c.t.Helper()
 	for _, place := range places {
 		c.clock.Advance(time.Millisecond)
@@ -64,7 +64,7 @@ func (c *till) tell(order int64, places ...int) {
 }
 
 // claim leases what may start, and names it by order and sequence number.
-func (c *till) claim() (core.ID, map[string]webhook.Delivery) {
+func (c *orderingHarness) claim() (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, claimed := claimAll(c.t, c.db)
 	named := map[string]webhook.Delivery{}
@@ -77,8 +77,8 @@ func (c *till) claim() (core.ID, map[string]webhook.Delivery) {
 	return owner, named
 }
 
-// may claims and requires that exactly these may start; they stay leased.
-func (c *till) may(expected ...string) (core.ID, map[string]webhook.Delivery) {
+// requireClaimable claims and requires that exactly these may start; they stay leased.
+func (c *orderingHarness) requireClaimable(expected ...string) (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, named := c.claim()
 	var names []string
@@ -89,7 +89,7 @@ func (c *till) may(expected ...string) (core.ID, map[string]webhook.Delivery) {
 	return owner, named
 }
 
-func (c *till) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) queue.FinishResult {
+func (c *orderingHarness) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) queue.FinishResult {
 	c.t.Helper()
 	var results []webhook.Result
 	for _, d := range deliveries {
@@ -106,7 +106,7 @@ func (c *till) finish(owner core.ID, state webhook.State, deliveries ...webhook.
 	return outlook
 }
 
-func (c *till) switchTo(sub webhook.Subscription, on bool) {
+func (c *orderingHarness) switchTo(sub webhook.Subscription, on bool) {
 	c.t.Helper()
 	err := deliveriesdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", sub.ID,
 		func(s *webhook.Subscription) error {
@@ -146,103 +146,103 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 }
 
 func TestOrderEventWaitsForThePreviousToFinish(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2, 3)
-	c.tell(2, 1)
-	owner, first := c.may("1/1", "2/1")
-	c.may()
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2, 3)
+	c.publish(2, 1)
+	owner, first := c.requireClaimable("1/1", "2/1")
+	c.requireClaimable()
 	require.True(t, c.finish(owner, webhook.Delivered, first["1/1"], first["2/1"]).Due)
-	owner, second := c.may("1/2")
+	owner, second := c.requireClaimable("1/2")
 	require.False(t, c.finish(owner, webhook.Pending, second["1/2"]).Due)
-	c.may()
+	c.requireClaimable()
 	c.clock.Advance(time.Second)
-	owner, second = c.may("1/2")
+	owner, second = c.requireClaimable("1/2")
 	require.True(t, c.finish(owner, webhook.Failed, second["1/2"]).Due, "given up")
-	owner, third := c.may("1/3")
-	c.tell(1, 4)
-	c.may()
+	owner, third := c.requireClaimable("1/3")
+	c.publish(1, 4)
+	c.requireClaimable()
 	c.finish(owner, webhook.Delivered, third["1/3"])
-	owner, fourth := c.may("1/4")
+	owner, fourth := c.requireClaimable("1/4")
 	c.finish(owner, webhook.Delivered, fourth["1/4"])
 	requireQueueEmpty(t, c.db)
 }
 
 func TestEventsOfOneTransactionKeepTheirOrder(t *testing.T) {
-	c := newTill(t)
+	c := newOrderingHarness(t)
 	events := []core.Event{orderEvent(c.db, c.business, 1, 1), orderEvent(c.db, c.business, 1, 2),
 		orderEvent(c.db, c.business, 2, 1)}
 	require.NoError(t, outbox.NewPublisher(c.db).Publish(context.Background(), events...))
-	owner, first := c.may("1/1", "2/1")
+	owner, first := c.requireClaimable("1/1", "2/1")
 	c.finish(owner, webhook.Delivered, first["1/1"])
-	c.may("1/2")
+	c.requireClaimable("1/2")
 }
 
 func TestEachServerHasItsOwnSequence(t *testing.T) {
-	c := newTill(t)
+	c := newOrderingHarness(t)
 	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://kitchen.example/status", webhook.Seconds)
-	c.tell(1, 1, 2)
-	owner, first := c.may("1/1", "1/2")
+	c.publish(1, 1, 2)
+	owner, first := c.requireClaimable("1/1", "1/2")
 	require.Equal(t, "http://kitchen.example/status", first["1/2"].URL)
 	c.finish(owner, webhook.Delivered, first["1/1"])
-	_, second := c.may("1/2")
+	_, second := c.requireClaimable("1/2")
 	require.Equal(t, c.status.URL, second["1/2"].URL)
 }
 
 func TestNextEventWaitsForEveryEarlierDelivery(t *testing.T) {
-	c := newTill(t)
+	c := newOrderingHarness(t)
 	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
-	c.tell(1, 1, 2)
+	c.publish(1, 1, 2)
 	owner, claimed := claimAll(t, c.db)
 	require.Len(t, claimed, 2)
 	require.False(t, c.finish(owner, webhook.Delivered, claimed[0]).Due)
-	c.may()
+	c.requireClaimable()
 	require.True(t, c.finish(owner, webhook.Delivered, claimed[1]).Due)
-	c.may("1/2")
+	c.requireClaimable("1/2")
 }
 
 func TestDisabledWebhookDoesNotBlockOtherOrderEvents(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2)
-	c.tell(2, 1)
-	owner, first := c.may("1/1", "2/1")
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2)
+	c.publish(2, 1)
+	owner, first := c.requireClaimable("1/1", "2/1")
 	c.finish(owner, webhook.Pending, first["1/1"], first["2/1"])
-	c.tell(2, 2) // waits for a retry
-	c.may()
+	c.publish(2, 2) // waits for a retry
+	c.requireClaimable()
 	c.switchTo(c.placed, false)
 	c.clock.Advance(time.Second)
-	c.may() // finds the webhook switched off and releases the others
-	owner, next := c.may("1/2", "2/2")
-	c.tell(3, 2, 3)
-	owner3, other := c.may("3/2")
+	c.requireClaimable() // finds the webhook switched off and releases the others
+	owner, next := c.requireClaimable("1/2", "2/2")
+	c.publish(3, 2, 3)
+	owner3, other := c.requireClaimable("3/2")
 	c.finish(owner3, webhook.Delivered, other["3/2"])
-	c.may("3/3")
+	c.requireClaimable("3/3")
 	c.switchTo(c.placed, true)
 	c.finish(owner, webhook.Delivered, next["1/2"], next["2/2"])
-	c.may("1/1", "2/1")
+	c.requireClaimable("1/1", "2/1")
 }
 
 func TestEnablingAWebhookKeepsTheSequence(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2, 3)
-	owner, first := c.may("1/1")
-	c.may()
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2, 3)
+	owner, first := c.requireClaimable("1/1")
+	c.requireClaimable()
 	c.switchTo(c.status, false)
 	c.switchTo(c.status, true)
-	c.may()
+	c.requireClaimable()
 	c.finish(owner, webhook.Delivered, first["1/1"])
 	c.switchTo(c.status, false)
-	c.may()
+	c.requireClaimable()
 	c.switchTo(c.status, true)
-	owner, second := c.may("1/2")
+	owner, second := c.requireClaimable("1/2")
 	c.finish(owner, webhook.Delivered, second["1/2"])
-	c.may("1/3")
+	c.requireClaimable("1/3")
 }
 
 func TestManualRetryKeepsTheSequence(t *testing.T) {
-	c, ctx := newTill(t), context.Background()
+	c, ctx := newOrderingHarness(t), context.Background()
 	queue := deliveriesdb.New(c.db)
-	c.tell(1, 1, 2)
-	owner, first := c.may("1/1")
+	c.publish(1, 1, 2)
+	owner, first := c.requireClaimable("1/1")
 	c.finish(owner, webhook.Pending, first["1/1"])
 	held, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Held, Limit: 10})
 	require.NoError(t, err)
@@ -251,38 +251,38 @@ func TestManualRetryKeepsTheSequence(t *testing.T) {
 	err = queue.Retry(ctx, c.business, held[0].ID)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, "earlier event")
-	c.may()
+	c.requireClaimable()
 	require.NoError(t, queue.Retry(ctx, c.business, first["1/1"].ID))
-	owner, first = c.may("1/1")
+	owner, first = c.requireClaimable("1/1")
 	c.finish(owner, webhook.Failed, first["1/1"])
-	owner, second := c.may("1/2")
+	owner, second := c.requireClaimable("1/2")
 	require.NoError(t, queue.Retry(ctx, c.business, first["1/1"].ID), "nothing is before it")
-	c.may("1/1")
+	c.requireClaimable("1/1")
 	c.finish(owner, webhook.Delivered, second["1/2"])
 }
 
 func TestReleaseAndLostLeaseKeepTheSequence(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2)
-	owner, first := c.may("1/1")
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2)
+	owner, first := c.requireClaimable("1/1")
 	require.NoError(t, deliveriesdb.New(c.db).Release(context.Background(), owner, []webhook.Delivery{first["1/1"]}))
-	_, first = c.may("1/1") // its owner disappears
-	c.tell(1, 3)
+	_, first = c.requireClaimable("1/1") // its owner disappears
+	c.publish(1, 3)
 	c.clock.Advance(20 * time.Second)
-	owner, again := c.may("1/1")
+	owner, again := c.requireClaimable("1/1")
 	c.finish(core.ID{1}, webhook.Failed, first["1/1"]) // by an owner that has lost the lease
-	c.may()
+	c.requireClaimable()
 	c.finish(owner, webhook.Delivered, again["1/1"])
-	_, second := c.may("1/2")
+	_, second := c.requireClaimable("1/2")
 	require.Equal(t, 2, second["1/2"].Sequence)
 }
 
 func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
-	c, ctx := newTill(t), context.Background()
+	c, ctx := newOrderingHarness(t), context.Background()
 	queue := deliveriesdb.New(c.db)
 	for n := 1; ; n++ {
-		c.tell(int64(10*n), 1, 2, 3)
-		c.tell(int64(10*n+1), 1, 2)
+		c.publish(int64(10*n), 1, 2, 3)
+		c.publish(int64(10*n+1), 1, 2)
 		broken := pgtest.BreakAt(c.db, n)
 		owner := core.NewID(c.clock.Now())
 		for range 3 {
@@ -320,14 +320,14 @@ func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
 }
 
 func TestSweepUnblocksDeliveriesWithoutAPredecessor(t *testing.T) {
-	c, ctx := newTill(t), context.Background()
-	c.tell(1, 1, 2, 3)
-	c.tell(2, 1, 2)
-	_, _ = c.may("1/1", "2/1")
+	c, ctx := newOrderingHarness(t), context.Background()
+	c.publish(1, 1, 2, 3)
+	c.publish(2, 1, 2)
+	_, _ = c.requireClaimable("1/1", "2/1")
 	pgtest.Exec(t, c.db, `DELETE FROM delivery_queue WHERE sequence = 1 AND ordering_key = 1`)
-	c.may()
+	c.requireClaimable()
 	require.NoError(t, outbox.Sweep(ctx, c.db))
-	c.may("1/2")
+	c.requireClaimable("1/2")
 	require.NoError(t, outbox.Sweep(ctx, c.db))
-	c.may()
+	c.requireClaimable()
 }

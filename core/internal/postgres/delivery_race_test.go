@@ -23,11 +23,11 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// crashing is a starter that reserves but never starts, like a replica killed after the
+// crashingReplica is a starter that reserves but never starts, like a replica killed after the
 // commit; its leases are short.
-type crashing struct{ dead }
+type crashingReplica struct{ deadReplica }
 
-func (c crashing) LeaseUntil() time.Time { return c.clock.Now().Add(200 * time.Millisecond) }
+func (c crashingReplica) LeaseUntil() time.Time { return c.clock.Now().Add(200 * time.Millisecond) }
 
 // receiver is a server that checks the sequence of each order's events.
 type receiver struct {
@@ -110,7 +110,7 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	}
 	startEngine(t, dbs[0], webhook.Config{Poll: 50 * time.Millisecond, EndpointLimit: 4}, true)
 	startEngine(t, dbs[1], webhook.Config{Poll: 50 * time.Millisecond}, true)
-	outbox.UseStarter(dbs[2], crashing{dead{dbs[2].Clock()}})
+	outbox.UseStarter(dbs[2], crashingReplica{deadReplica{dbs[2].Clock()}})
 
 	published, stop := make(chan struct{}), make(chan struct{})
 	var meddlers sync.WaitGroup
@@ -164,25 +164,25 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 }
 
 func TestBlockedDeliveryRechecksAPredecessorBeingDeleted(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1)
-	_, _ = c.may("1/1")
-	c.tell(1, 2) // not yet claimed
+	c := newOrderingHarness(t)
+	c.publish(1, 1)
+	_, _ = c.requireClaimable("1/1")
+	c.publish(1, 2) // not yet claimed
 	exec, commit := pgtest.BeginOther(t, c.db)
 	exec(`DELETE FROM delivery_queue WHERE sequence = 1`)
-	c.may() // the second sees the first, which is being deleted
+	c.requireClaimable() // the second sees the first, which is being deleted
 	commit()
 	c.clock.Advance(time.Second)
-	c.may("1/2")
+	c.requireClaimable("1/2")
 }
 
 func TestLastOfTwoConcurrentFinishesUnblocksTheNext(t *testing.T) {
-	c := newTill(t)
+	c := newOrderingHarness(t)
 	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
-	c.tell(1, 1, 2)
+	c.publish(1, 1, 2)
 	owner, claimed := claimAll(t, c.db)
 	require.Len(t, claimed, 2)
-	c.may()
+	c.requireClaimable()
 	exec, commit := pgtest.BeginOther(t, c.db)
 	exec(`DELETE FROM delivery_queue WHERE id = ?`, claimed[0].ID)
 	exec(`SELECT FROM delivery_queue WHERE sequence = 2 FOR UPDATE`)
@@ -201,5 +201,5 @@ func TestLastOfTwoConcurrentFinishesUnblocksTheNext(t *testing.T) {
 	})
 	commit()
 	<-ended
-	c.may("1/2")
+	c.requireClaimable("1/2")
 }

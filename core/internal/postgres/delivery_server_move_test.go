@@ -21,8 +21,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// point changes the URL of a webhook.
-func point(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) {
+// setURL changes the URL of a webhook.
+func setURL(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) {
 	t.Helper()
 	err := deliveries.NewWebhooks(db).Change(context.Background(), sub.Business, "test", sub.ID,
 		func(s *webhook.Subscription) error {
@@ -33,7 +33,7 @@ func point(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) 
 }
 
 // probe opens the circuit of an endpoint.
-func (c *till) probe(sub webhook.Subscription) {
+func (c *orderingHarness) probe(sub webhook.Subscription) {
 	c.t.Helper()
 	now := c.clock.Now()
 	pgtest.Exec(c.t, c.db,
@@ -43,19 +43,19 @@ func (c *till) probe(sub webhook.Subscription) {
 }
 
 func TestOrderEventsKeepTheirSequenceAcrossServerMoves(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2)
-	owner, first := c.may("1/1")
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2)
+	owner, first := c.requireClaimable("1/1")
 	c.finish(owner, webhook.Pending, first["1/1"])
-	point(t, c.db, c.placed, "http://moved.example/placed")
-	c.tell(1, 3)
-	c.may() // the third waits for the second, which waits for the moved one
-	point(t, c.db, c.status, "http://moved.example/status")
-	c.tell(1, 4)
-	c.may()
+	setURL(t, c.db, c.placed, "http://moved.example/placed")
+	c.publish(1, 3)
+	c.requireClaimable() // the third waits for the second, which waits for the moved one
+	setURL(t, c.db, c.status, "http://moved.example/status")
+	c.publish(1, 4)
+	c.requireClaimable()
 	c.clock.Advance(time.Second)
 	for _, next := range []string{"1/1", "1/2", "1/3", "1/4"} {
-		owner, claimed := c.may(next)
+		owner, claimed := c.requireClaimable(next)
 		require.Contains(t, claimed[next].URL, "http://moved.example/")
 		c.finish(owner, webhook.Delivered, claimed[next])
 	}
@@ -63,40 +63,40 @@ func TestOrderEventsKeepTheirSequenceAcrossServerMoves(t *testing.T) {
 }
 
 func TestSweepUnblocksDeliveryWhosePredecessorMovedServers(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2, 3)
-	owner, first := c.may("1/1")
-	c.may()
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2, 3)
+	owner, first := c.requireClaimable("1/1")
+	c.requireClaimable()
 	c.finish(owner, webhook.Pending, first["1/1"])
-	point(t, c.db, c.placed, "http://moved.example/placed")
-	c.may()
+	setURL(t, c.db, c.placed, "http://moved.example/placed")
+	c.requireClaimable()
 	require.NoError(t, outbox.Sweep(context.Background(), c.db))
-	owner, second := c.may("1/2")
+	owner, second := c.requireClaimable("1/2")
 	c.finish(owner, webhook.Delivered, second["1/2"])
-	c.may("1/3")
+	c.requireClaimable("1/3")
 }
 
 func TestFailingEndpointDelaysOnlyItsOwnOrderEvents(t *testing.T) {
-	c := newTill(t)
-	c.tell(1, 1, 2)
-	owner, first := c.may("1/1")
-	c.may()
+	c := newOrderingHarness(t)
+	c.publish(1, 1, 2)
+	owner, first := c.requireClaimable("1/1")
+	c.requireClaimable()
 	c.finish(owner, webhook.Pending, first["1/1"])
 	c.probe(c.placed)
-	c.tell(2, 1, 2, 3)
-	owner, second := c.may("2/2")
+	c.publish(2, 1, 2, 3)
+	owner, second := c.requireClaimable("2/2")
 	require.NoError(t, outbox.Sweep(context.Background(), c.db))
-	c.may("1/2") // was blocked before the circuit opened
+	c.requireClaimable("1/2") // was blocked before the circuit opened
 	c.finish(owner, webhook.Delivered, second["2/2"])
-	c.may("2/3")
+	c.requireClaimable("2/3")
 }
 
 func TestDisablingAWebhookShowsItsDeliveriesAsHeld(t *testing.T) {
-	c, ctx := newTill(t), context.Background()
+	c, ctx := newOrderingHarness(t), context.Background()
 	queue := deliveries.New(c.db)
-	c.tell(1, 1)
-	c.tell(2, 1)
-	owner, first := c.may("1/1", "2/1")
+	c.publish(1, 1)
+	c.publish(2, 1)
+	owner, first := c.requireClaimable("1/1", "2/1")
 	c.finish(owner, webhook.Pending, first["1/1"])
 	c.switchTo(c.placed, false)
 	held, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Held, Limit: 10})
@@ -114,19 +114,19 @@ func TestDisablingAWebhookShowsItsDeliveriesAsHeld(t *testing.T) {
 	require.Zero(t, count)
 	c.switchTo(c.placed, true)
 	c.clock.Advance(time.Second)
-	c.may("1/1")
+	c.requireClaimable("1/1")
 }
 
 func TestResentDeliveryKeepsItsSequenceNumber(t *testing.T) {
-	c, ctx := newTill(t), context.Background()
-	c.tell(1, 1, 2, 3)
+	c, ctx := newOrderingHarness(t), context.Background()
+	c.publish(1, 1, 2, 3)
 	var ids []core.ID
 	for _, next := range []string{"1/1", "1/2"} {
-		owner, claimed := c.may(next)
+		owner, claimed := c.requireClaimable(next)
 		ids = append(ids, claimed[next].ID)
 		c.finish(owner, webhook.Delivered, claimed[next])
 	}
-	owner, third := c.may("1/3")
+	owner, third := c.requireClaimable("1/3")
 	c.finish(owner, webhook.Pending, third["1/3"])
 	choice := webhook.Selector{IDs: ids}
 	job, err := choice.Job(c.business, 2, c.clock.Now())
@@ -139,18 +139,18 @@ func TestResentDeliveryKeepsItsSequenceNumber(t *testing.T) {
 	require.Equal(t, 2, resent.Resent)
 	c.clock.Advance(time.Second) // the third becomes due
 	for _, next := range []string{"1/1", "1/2", "1/3"} {
-		owner, claimed := c.may(next)
+		owner, claimed := c.requireClaimable(next)
 		c.finish(owner, webhook.Delivered, claimed[next])
 	}
 	require.NoError(t, deliveries.New(c.db).Retry(ctx, c.business, ids[1]))
 	require.NoError(t, deliveries.New(c.db).Retry(ctx, c.business, ids[0]))
-	owner, again := c.may("1/1")
+	owner, again := c.requireClaimable("1/1")
 	c.finish(owner, webhook.Delivered, again["1/1"])
-	c.may("1/2")
+	c.requireClaimable("1/2")
 }
 
-// idle waits until the delivery queue is empty.
-func idle(t *testing.T, db *postgres.DB) {
+// requireIdle waits until the delivery queue is empty.
+func requireIdle(t *testing.T, db *postgres.DB) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		b, err := schema.ReadBacklog(context.Background(), db)
@@ -178,7 +178,7 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 				orderEvent(dbs[0], business, order, place)))
 		}
 	}
-	idle(t, dbs[0])
+	requireIdle(t, dbs[0])
 	require.True(t, r.complete(orders, places))
 
 	r.mu.Lock()
@@ -200,7 +200,7 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 		require.NoError(t, outbox.NewPublisher(dbs[order%2]).Publish(ctx,
 			orderEvent(dbs[0], business, order, places+1)))
 	}
-	idle(t, dbs[0])
+	requireIdle(t, dbs[0])
 	require.True(t, r.complete(orders, places+1))
 }
 
@@ -231,13 +231,13 @@ func TestChangingServersKeepsTheOrderOfEvents(t *testing.T) {
 				orderEvent(dbs[0], business, order, place)))
 			switch {
 			case place == 3 && order == 10:
-				point(t, dbs[1], first, after.at("/"+string(first.EventType)))
+				setURL(t, dbs[1], first, after.at("/"+string(first.EventType)))
 			case place == 3 && order == 20:
-				point(t, dbs[0], second, after.at("/"+string(second.EventType)))
+				setURL(t, dbs[0], second, after.at("/"+string(second.EventType)))
 			}
 		}
 	}
-	idle(t, dbs[0])
+	requireIdle(t, dbs[0])
 	for _, order := range after.early {
 		var failed int
 		pgtest.Row(t, dbs[0], &failed,

@@ -13,7 +13,7 @@ import (
 )
 
 func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
-	ctx, c := context.Background(), newClinic(t)
+	ctx, c := context.Background(), newDeliveryHarness(t)
 	fail := func() {
 		owner, claimed, _ := c.claim()
 		require.Len(t, claimed, 1)

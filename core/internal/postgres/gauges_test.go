@@ -18,7 +18,7 @@ import (
 )
 
 func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
-	c := newClinic(t)
+	c := newDeliveryHarness(t)
 	ages := func() (oldest, worst time.Duration) {
 		t.Helper()
 		backlog, err := schema.ReadBacklog(context.Background(), c.db)
@@ -92,7 +92,7 @@ func TestOldestJobAgeCountsOnlyRunnableJobs(t *testing.T) {
 }
 
 func TestPublicationAgeStartsWhenItIsDue(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	oldest := func() time.Duration {
 		t.Helper()
 		backlog, err := schema.ReadBacklog(context.Background(), p.db)

@@ -41,8 +41,8 @@ const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shu
 	           {"code":"DC_P","title":"Delivery Charge","structure":{"value":1,` +
 	`"applicable_on":"order.order_subtotal"}}]}`
 
-// serve places one order and reads it.
-func (k *kitchen) serve(intake *orders.Intake, a order.PlaceRequest) order.APIOrder {
+// placeOrder places one order and reads it.
+func (k *menuHarness) placeOrder(intake *orders.Intake, a order.PlaceRequest) order.APIOrder {
 	k.t.Helper()
 	receipt, err := intake.Place(context.Background(), a)
 	require.NoError(k.t, err)
@@ -55,8 +55,8 @@ func (k *kitchen) serve(intake *orders.Intake, a order.PlaceRequest) order.APIOr
 
 func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, neighbour := newKitchen(t, db, "US"), newKitchen(t, db, "US")
-	for _, kitchen := range []*kitchen{k, neighbour} {
+	k, neighbour := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	for _, kitchen := range []*menuHarness{k, neighbour} {
 		kitchen.store("s1")
 		kitchen.send("s1", counter)
 	}
@@ -68,7 +68,7 @@ func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	const both = `{"ref_id":"dal","quantity":2,"options":[{"ref_id":"hot","quantity":2},{"ref_id":"mild"}]},` +
 		`{"ref_id":"naan","quantity":1}`
 
-	web := k.serve(intake, k.arrival("1", "web", both, ""))
+	web := k.placeOrder(intake, k.arrival("1", "web", both, ""))
 	details := web.Order.Details
 	// 2 × (10 + 2 × 0.5 + 0.25) + 2; 10% of 22.50 and 5% of 2; 2 × 0.30, 3, and 1% of 24.50.
 	require.Equal(t, []string{"24.5", "2.35", "3.85", "30.7"},
@@ -80,14 +80,14 @@ func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	require.Equal(t, "Hot", web.Order.Items[0].Options[0].Title)
 	require.Equal(t, []string{"items[0].options[1] unavailable"}, flagsOf(web))
 
-	app := k.serve(intake, k.arrival("1", "app", both, `,"order_type":"pickup"`))
+	app := k.placeOrder(intake, k.arrival("1", "app", both, `,"order_type":"pickup"`))
 	details = app.Order.Details
 	// A pickup order has no delivery charge, even if the charge names no fulfillment modes.
 	require.Equal(t, []string{"25.5", "2.4", "0.6", "3"},
 		[]string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(),
 			app.Order.Items[1].Price.String()})
 
-	doubts := k.serve(intake,
+	doubts := k.placeOrder(intake,
 		k.arrival("2", "web",
 			`{"ref_id":"late","quantity":1},{"ref_id":"later","quantity":1},{"ref_id":"few","quantity":3},
 		{"ref_id":"app-only","quantity":1},{"ref_id":"elsewhere","quantity":1,"price":1},{"ref_id":"nothing",`+
@@ -120,8 +120,8 @@ func flagsOf(reading order.APIOrder) (list []string) {
 
 func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, neighbour := newKitchen(t, db, "US"), newKitchen(t, db, "US")
-	for _, kitchen := range []*kitchen{neighbour, k} {
+	k, neighbour := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	for _, kitchen := range []*menuHarness{neighbour, k} {
 		kitchen.store("s1")
 		kitchen.send("s1", `{"items":[{"ref_id":"pizza","title":"Pizza","price":9}],
 			"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"max_selectable":1,`+
@@ -137,7 +137,7 @@ func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 	intake, n := newIntake(t, db), 0
 	flags := func(options string) []string {
 		n++
-		return flagsOf(k.serve(intake,
+		return flagsOf(k.placeOrder(intake,
 			k.arrival(string(rune('a'+n)), "web", `{"ref_id":"pizza","quantity":1,"options":[`+options+`]}`, "")))
 	}
 	require.Empty(t, flags(`{"ref_id":"small"}`),
@@ -157,13 +157,13 @@ func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 func TestOrderIsCheckedAgainstStoreHoursAndMinimum(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	pgtest.Exec(t, db, `UPDATE businesses SET timezone = 'Asia/Kolkata'`)
 	intake, n := newIntake(t, db), 0
 	flags := func(more string) []string {
 		n++
-		return flagsOf(k.serve(intake, k.arrival(string(rune('a'+n)), "web", oneCurry, more)))
+		return flagsOf(k.placeOrder(intake, k.arrival(string(rune('a'+n)), "web", oneCurry, more)))
 	}
 	require.Equal(t, []string{"items[0] not_on_menu"}, flags(""), "without hours the store is open")
 	zone, err := time.LoadLocation("Asia/Kolkata")
@@ -187,24 +187,24 @@ func TestAggregatorOrderUsesTheExternalPrice(t *testing.T) {
 	b, err := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}.CreateBusiness(context.Background(),
 		core.Business{Name: "K", Country: "US", Timezone: "UTC", Currency: "USD"}, "", []string{"aggregator-a"})
 	require.NoError(t, err)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.business = b.ID
 	k.store("s1")
 	k.send("s1", counter)
-	reading := k.serve(newIntake(t, db), k.arrival("1", "aggregator-a", `{"ref_id":"dal","quantity":1}`, ""))
+	reading := k.placeOrder(newIntake(t, db), k.arrival("1", "aggregator-a", `{"ref_id":"dal","quantity":1}`, ""))
 	require.Equal(t, "12", reading.Order.Items[0].Price.String())
 	require.Equal(t, []order.DeliveryMode{order.PartnerDelivery}, []order.DeliveryMode{reading.Order.Details.Platforms[0].DeliveryMode})
 }
 
 func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	k.send("s1", counter)
 	intake, n := newIntake(t, db), 0
 	place := func() order.APIOrder {
 		n++
-		return k.serve(intake, k.arrival(string(rune('a'+n)), "web",
+		return k.placeOrder(intake, k.arrival(string(rune('a'+n)), "web",
 			`{"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot"}]},{"ref_id":"soup","quantity":1,"price":4}`, ""))
 	}
 	require.Equal(t, []string{"items[1] not_on_menu"}, flagsOf(place()))
@@ -235,7 +235,7 @@ func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {
 
 func TestRepeatedOrderIDReturnsTheFirstOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	intake := newIntake(t, db)
 	first, err := intake.Place(context.Background(), k.arrival("1", "web", oneCurry, ""))

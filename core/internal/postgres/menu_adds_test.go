@@ -10,7 +10,7 @@ import (
 )
 
 func TestStoresAddTheirItemsToATax(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.store("s2")
 	const tax = `"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":8},"item_ref_ids":["%"]}],` +
@@ -32,6 +32,6 @@ func TestStoresAddTheirItemsToATax(t *testing.T) {
 	require.Equal(t, "ST_P 8 no longer applies to 1 item outside this request", lost["message"])
 }
 
-func itemsOf(k *kitchen, kind string) []any {
+func itemsOf(k *menuHarness, kind string) []any {
 	return k.read("-1")[kind].([]any)[0].(map[string]any)["item_ref_ids"].([]any)
 }

@@ -23,52 +23,52 @@ import (
 // worksWithin bounds operations that normally take a second or two.
 const worksWithin = time.Minute
 
-// line is the ordering key of jobs.
-type line struct {
+// orderingKey is the ordering key of jobs.
+type orderingKey struct {
 	business core.BusinessID
 	kind     core.JobKind
 }
 
-// watch records the start and the end of every job, on all hubs.
-type watch struct {
-	mu    sync.Mutex
-	begun map[line][]core.Job
-	wrong []string
-	ended int
-	total int
-	done  chan struct{} // closed when all have ended
+// jobRecorder records the start and the end of every job, on all hubs.
+type jobRecorder struct {
+	mu      sync.Mutex
+	started map[orderingKey][]core.Job
+	errors  []string
+	ended   int
+	total   int
+	done    chan struct{} // closed when all have ended
 }
 
-func newWatch(total int) *watch {
-	return &watch{begun: map[line][]core.Job{}, total: total, done: make(chan struct{})}
+func newJobRecorder(total int) *jobRecorder {
+	return &jobRecorder{started: map[orderingKey][]core.Job{}, total: total, done: make(chan struct{})}
 }
 
-// watched is the job handler of a watched hub.
-type watched struct {
+// recordedHandler is the job handler of a watched hub.
+type recordedHandler struct {
 	job.Handler
-	*watch
+	*jobRecorder
 	db *postgres.DB
 }
 
 // Run records an error if the previous job of the key is not committed or was accepted later.
-func (w watched) Run(ctx context.Context, work core.Job, report func(done, total int)) error {
-	at := line{work.Business, work.Kind}
+func (w recordedHandler) Run(ctx context.Context, work core.Job, report func(done, total int)) error {
+	at := orderingKey{work.Business, work.Kind}
 	w.mu.Lock()
-	if n := len(w.begun[at]); n > 0 {
-		before := w.begun[at][n-1]
+	if n := len(w.started[at]); n > 0 {
+		before := w.started[at][n-1]
 		state, _, err := pgtest.JobState(ctx, w.db, before.ID)
 		if err != nil || state != "done" || before.Seq >= work.Seq {
-			w.wrong = append(w.wrong,
+			w.errors = append(w.errors,
 				fmt.Sprintf("job %d began after job %d, which was %s (%v)", work.Seq, before.Seq, state, err))
 		}
 	}
-	w.begun[at] = append(w.begun[at], work)
+	w.started[at] = append(w.started[at], work)
 	w.mu.Unlock()
 	err := w.Handler.Run(ctx, work, report)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		w.wrong = append(w.wrong, fmt.Sprintf("job %d: %v", work.Seq, err))
+		w.errors = append(w.errors, fmt.Sprintf("job %d: %v", work.Seq, err))
 	}
 	if w.ended++; w.ended == w.total {
 		close(w.done)
@@ -76,22 +76,22 @@ func (w watched) Run(ctx context.Context, work core.Job, report func(done, total
 	return err
 }
 
-// of returns the started jobs of an ordering key, in order.
-func (w *watch) of(at line) []core.Job {
+// startedOf returns the started jobs of an ordering key, in order.
+func (w *jobRecorder) startedOf(at orderingKey) []core.Job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.begun[at])
+	return slices.Clone(w.started[at])
 }
 
 // start runs a watched hub on the database.
-func (w *watch) start(t *testing.T, db *postgres.DB, handlers map[core.JobKind]job.Handler) (stop func()) {
+func (w *jobRecorder) start(t *testing.T, db *postgres.DB, handlers map[core.JobKind]job.Handler) (stop func()) {
 	for kind, handler := range handlers {
-		handlers[kind] = watched{handler, w, db}
+		handlers[kind] = recordedHandler{handler, w, db}
 	}
 	return startRunner(t, db, job.Config{Parallel: 8, Poll: 5 * time.Millisecond}, handlers)
 }
 
-func within(t *testing.T, what string, reached <-chan struct{}) {
+func requireClosed(t *testing.T, what string, reached <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-reached:
@@ -106,8 +106,8 @@ func twoHubs(t *testing.T) [2]*postgres.DB {
 	return [2]*postgres.DB{hubtest.Open(t, url, nil), hubtest.Open(t, url, nil)}
 }
 
-func newBranches(t *testing.T, db *postgres.DB) *kitchen {
-	k := newDiner(t, db, "US")
+func newTwoStores(t *testing.T, db *postgres.DB) *menuHarness {
+	k := newGoldenHarness(t, db, "US")
 	k.store("s1")
 	k.store("s2")
 	return k
@@ -129,7 +129,7 @@ func clients() []*client {
 		for n := range 6 {
 			body := fmt.Sprintf(`{"stores":[{"ref_id":"s1","name":"N%d"},{"ref_id":"s2","name":"N%d"}]}`, n, n)
 			if c.kind == "" {
-				body = crossing(who, n)
+				body = crossingTimings(who, n)
 			}
 			c.bodies = append(c.bodies, body)
 		}
@@ -140,9 +140,9 @@ func clients() []*client {
 	return list
 }
 
-// crossing returns a request about entities that other clients send too. The last request
+// crossingTimings returns a request about entities that other clients send too. The last request
 // determines title, rate and price.
-func crossing(who, n int) string {
+func crossingTimings(who, n int) string {
 	a, b, number, flush := (who+n)%4, (2*who+3*n+1)%4, 10*who+n, n%3 == 2
 	return fmt.Sprintf(`{"categories":[{"ref_id":"C%d","name":"c%d"}],"flush_items":%t,"flush_options":%t,
 		"items":[{"ref_id":"I%d","title":"i%d","price":%d,"category_ref_ids":["C%d"],"available":%t},`+
@@ -172,20 +172,20 @@ func (c *client) send(hubs [2]*postgres.DB, business core.BusinessID) error {
 
 func TestConcurrentMenuRequestsAreSerializable(t *testing.T) {
 	hubs := twoHubs(t)
-	businesses := map[*kitchen][]*client{}
+	businesses := map[*menuHarness][]*client{}
 	total := 0
 	var rules menu.IngestPolicy
 	for range 3 {
-		k := newBranches(t, hubs[0])
+		k := newTwoStores(t, hubs[0])
 		businesses[k], rules = clients(), k.rules
 		for _, c := range businesses[k] {
 			total += len(c.bodies)
 		}
 	}
-	w := newWatch(total)
+	w := newJobRecorder(total)
 	var stops []func()
 	for _, hub := range hubs {
-		stops = append(stops, w.start(t, hub, (&kitchen{t: t, db: hub, rules: rules}).handlers()))
+		stops = append(stops, w.start(t, hub, (&menuHarness{t: t, db: hub, rules: rules}).handlers()))
 	}
 	failures := make(chan error, total)
 	var sending sync.WaitGroup
@@ -199,17 +199,17 @@ func TestConcurrentMenuRequestsAreSerializable(t *testing.T) {
 	for err := range failures {
 		require.NoError(t, err)
 	}
-	within(t, "all requests are done", w.done)
+	requireClosed(t, "all requests are done", w.done)
 	for _, stop := range stops {
 		stop()
 	}
-	require.Empty(t, w.wrong)
+	require.Empty(t, w.errors)
 	for k, clients := range businesses {
 		for _, c := range clients {
-			requireOrder(t, c.sent, w.of(line{k.business, c.kind}))
+			requireOrder(t, c.sent, w.startedOf(orderingKey{k.business, c.kind}))
 		}
-		requireSameAlone(t, k, w.of(line{k.business, core.MenuJob}))
-		requireSound(t, k, "s1")
+		requireSerializable(t, k, w.startedOf(orderingKey{k.business, core.MenuJob}))
+		requireConsistent(t, k, "s1")
 	}
 }
 
@@ -229,34 +229,34 @@ func requireOrder(t *testing.T, sent []core.ID, begun []core.Job) {
 	require.Equal(t, sent, order)
 }
 
-// requireSameAlone sends the accepted requests of a business in the same order to another
+// requireSerializable sends the accepted requests of a business in the same order to another
 // business without concurrent clients, and compares the results.
-func requireSameAlone(t *testing.T, k *kitchen, accepted []core.Job) {
+func requireSerializable(t *testing.T, k *menuHarness, accepted []core.Job) {
 	t.Helper()
-	alone := newBranches(t, k.db)
-	tell := func(of *kitchen, reference core.ID) any {
-		callback := exact(t, pgtest.EventBody(t, of.db, reference)).(map[string]any)
+	alone := newTwoStores(t, k.db)
+	tell := func(of *menuHarness, reference core.ID) any {
+		callback := decodeExact(t, pgtest.EventBody(t, of.db, reference)).(map[string]any)
 		require.Equal(t, reference.String(), callback["reference"])
 		delete(callback, "reference")
 		return callback
 	}
-	ids, idsAlone := renumbering{}, renumbering{}
+	ids, idsAlone := renumberedIDs{}, renumberedIDs{}
 	for n, work := range accepted {
 		reference := alone.enqueue(core.MenuJob, work.Subject, string(work.Body), false)
-		require.NoError(t, alone.work())
-		require.Equal(t, idsAlone.of(tell(alone, reference)), ids.of(tell(k, work.ID)), "callback of request %d", n)
+		require.NoError(t, alone.runJobs())
+		require.Equal(t, idsAlone.replace(tell(alone, reference)), ids.replace(tell(k, work.ID)), "callback of request %d", n)
 	}
 	everywhere := []string{"-1", "s1", "s2"}
-	require.Equal(t, idsAlone.of(alone.readings(everywhere)), ids.of(k.readings(everywhere)))
+	require.Equal(t, idsAlone.replace(alone.readings(everywhere)), ids.replace(k.readings(everywhere)))
 }
 
-// heldMenus is a menu store whose requests are held in their transaction.
-type heldMenus struct {
+// blockingMenus is a menu store whose requests are held in their transaction.
+type blockingMenus struct {
 	menus.Store
 	hold func(context.Context, core.BusinessID)
 }
 
-func (m heldMenus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.ReadSet, objects int,
+func (m blockingMenus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.ReadSet, objects int,
 	decide func(menu.State, func() int64) (menu.IngestResult, error),
 ) error {
 	return m.Store.Ingest(ctx, work, scope, needs, objects,
@@ -266,55 +266,55 @@ func (m heldMenus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, 
 		})
 }
 
-// meeting makes participants wait until all have arrived or it is over.
-type meeting struct {
-	mu      sync.Mutex
-	missing map[core.BusinessID]bool
-	full    chan struct{}
-	over    chan struct{}
+// barrier makes participants wait until all have arrived or it is over.
+type barrier struct {
+	mu       sync.Mutex
+	missing  map[core.BusinessID]bool
+	complete chan struct{}
+	done     chan struct{}
 }
 
-func (m *meeting) attend(ctx context.Context, business core.BusinessID) {
+func (m *barrier) arrive(ctx context.Context, business core.BusinessID) {
 	m.mu.Lock()
 	if m.missing[business] {
 		if delete(m.missing, business); len(m.missing) == 0 {
-			close(m.full)
+			close(m.complete)
 		}
 	}
 	m.mu.Unlock()
 	select {
-	case <-m.over:
+	case <-m.done:
 	case <-ctx.Done():
 	}
 }
 
 func TestMenuRequestsOfDifferentBusinessesRunConcurrently(t *testing.T) {
 	hubs := twoHubs(t)
-	all := &meeting{missing: map[core.BusinessID]bool{}, full: make(chan struct{}), over: make(chan struct{})}
-	kitchens := []*kitchen{newBranches(t, hubs[0]), newBranches(t, hubs[1]), newBranches(t, hubs[0]),
-		newBranches(t, hubs[1])}
+	all := &barrier{missing: map[core.BusinessID]bool{}, complete: make(chan struct{}), done: make(chan struct{})}
+	kitchens := []*menuHarness{newTwoStores(t, hubs[0]), newTwoStores(t, hubs[1]), newTwoStores(t, hubs[0]),
+		newTwoStores(t, hubs[1])}
 	for _, k := range kitchens {
 		all.missing[k.business] = true
-		k.enqueue(core.MenuJob, "s1", crossing(0, 0), false)
-		k.enqueue(core.MenuJob, "s2", crossing(0, 1), false)
+		k.enqueue(core.MenuJob, "s1", crossingTimings(0, 0), false)
+		k.enqueue(core.MenuJob, "s2", crossingTimings(0, 1), false)
 	}
-	w := newWatch(3 * len(kitchens))
+	w := newJobRecorder(3 * len(kitchens))
 	for _, hub := range hubs {
 		w.start(t, hub, map[core.JobKind]job.Handler{core.MenuJob: menu.Ingestor{
-			Storage: heldMenus{menus.New(hub), all.attend}, Policy: kitchens[0].rules, Clock: hub.Clock(),
+			Storage: blockingMenus{menus.New(hub), all.arrive}, Policy: kitchens[0].rules, Clock: hub.Clock(),
 		}})
 	}
-	goOn := sync.OnceFunc(func() { close(all.over) })
+	goOn := sync.OnceFunc(func() { close(all.done) })
 	t.Cleanup(goOn)
-	within(t, "a request of each business is in its transaction", all.full)
+	requireClosed(t, "a request of each business is in its transaction", all.complete)
 	for _, k := range kitchens {
 		require.Empty(t, k.read("-1")["items"], "nothing is seen before it is done")
-		k.enqueue(core.MenuJob, "-1", crossing(0, 3), false) // accepted while another is in its transaction
-		require.Len(t, w.of(line{k.business, core.MenuJob}), 1, "the next of the business waits")
+		k.enqueue(core.MenuJob, "-1", crossingTimings(0, 3), false) // accepted while another is in its transaction
+		require.Len(t, w.startedOf(orderingKey{k.business, core.MenuJob}), 1, "the next of the business waits")
 	}
 	goOn()
-	within(t, "all requests are done", w.done)
-	require.Empty(t, w.wrong)
+	requireClosed(t, "all requests are done", w.done)
+	require.Empty(t, w.errors)
 	for _, k := range kitchens {
 		require.NotEmpty(t, k.read("-1")["items"])
 		require.Len(t, k.read("s1")["items"], 2)

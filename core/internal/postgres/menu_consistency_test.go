@@ -13,9 +13,9 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// requireSound checks that a store's menu has no dangling references, and that its effective
+// requireConsistent checks that a store's menu has no dangling references, and that its effective
 // menu contains nothing that the read-back lacks.
-func requireSound(t require.TestingT, k *kitchen, ref string) {
+func requireConsistent(t require.TestingT, k *menuHarness, ref string) {
 	records := menus.New(k.db)
 	_, scope, err := records.ResolveLocation(context.Background(), k.business, ref)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func requireSound(t require.TestingT, k *kitchen, ref string) {
 		require.Subset(t, slices.Collect(maps.Keys(exists[kind])), slices.Collect(maps.Keys(ids)), "%s at the store",
 			menu.Kind(kind))
 	}
-	requireSeenIsSold(t, k, ref)
+	requireVisibleIsOrderable(t, k, ref)
 }
 
 func exist[R any](records []R, id func(R) int64) map[int64]bool {
@@ -73,7 +73,7 @@ func exist[R any](records []R, id func(R) int64) map[int64]bool {
 	return ids
 }
 
-func requireSeenIsSold(t require.TestingT, k *kitchen, ref string) {
+func requireVisibleIsOrderable(t require.TestingT, k *menuHarness, ref string) {
 	sold := k.reading(ref)
 	for _, platform := range []string{"web", "app", "aggregator-a", "aggregator-b"} {
 		seen := k.effective(ref, platform)

@@ -35,8 +35,8 @@ import (
 // change of them against the API specification.
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// script is a sequence of requests to one business; About describes its purpose.
-type script struct {
+// goldenScript is a sequence of requests to one business; About describes its purpose.
+type goldenScript struct {
 	About   string
 	Country string
 	Stores  []string
@@ -57,10 +57,10 @@ func TestMenuMatchesGoldenFiles(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			body, err := os.ReadFile(input)
 			require.NoError(t, err)
-			var s script
+			var s goldenScript
 			require.NoError(t, stored.Unmarshal(body, &s, stored.MatchCaseInsensitiveNames(true),
 				stored.RejectUnknownMembers(true)))
-			got := laidOut(s.play(newDiner(t, db, s.Country)), "") + "\n"
+			got := formatJSON(s.run(newGoldenHarness(t, db, s.Country)), "") + "\n"
 			if *update {
 				require.NoError(t, os.WriteFile(file+".golden.json", []byte(got), 0o644))
 			}
@@ -71,8 +71,8 @@ func TestMenuMatchesGoldenFiles(t *testing.T) {
 	}
 }
 
-// newDiner returns a kitchen that also sells on two aggregators.
-func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
+// newGoldenHarness returns a kitchen that also sells on two aggregators.
+func newGoldenHarness(t *testing.T, db *postgres.DB, country string) *menuHarness {
 	t.Helper()
 	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	b, err := accounts.CreateBusiness(context.Background(),
@@ -81,31 +81,31 @@ func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
 	require.NoError(t, err)
 	vocabulary, err := menu.NewVocabulary(pluginGroups...)
 	require.NoError(t, err)
-	return &kitchen{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
+	return &menuHarness{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
 }
 
-// play sends the requests and returns the results: for each step the callback or the error,
+// run sends the requests and returns the results: for each step the callback or the error,
 // and what was read after it. At the end it returns everything that can be read.
-func (s *script) play(k *kitchen) map[string]any {
+func (s *goldenScript) run(k *menuHarness) map[string]any {
 	k.t.Helper()
 	for _, ref := range s.Stores {
 		k.store(ref)
 	}
-	stable, steps := renumbering{}, []any{}
+	stable, steps := renumberedIDs{}, []any{}
 	for n, step := range s.Steps {
 		told := map[string]any{}
 		if refusal := k.refusal(step.Location, step.Body); refusal != nil {
 			told["refused"] = refusal
 		} else {
 			reference := k.enqueue(core.MenuJob, step.Location, string(step.Body), false)
-			require.NoError(k.t, k.work())
-			callback := exact(k.t, pgtest.EventBody(k.t, k.db, reference)).(map[string]any)
+			require.NoError(k.t, k.runJobs())
+			callback := decodeExact(k.t, pgtest.EventBody(k.t, k.db, reference)).(map[string]any)
 			require.Equal(k.t, reference.String(), callback["reference"])
 			callback["reference"] = fmt.Sprintf("of step %d", n+1)
-			told["callback"] = stable.of(callback)
+			told["callback"] = stable.replace(callback)
 		}
 		if len(step.Read) > 0 {
-			told["read"] = stable.of(k.readings(step.Read))
+			told["read"] = stable.replace(k.readings(step.Read))
 		}
 		steps = append(steps, told)
 	}
@@ -113,11 +113,11 @@ func (s *script) play(k *kitchen) map[string]any {
 	if len(s.Stores) > 0 {
 		all = append(all, s.Stores[0]+" on web", s.Stores[0]+" on aggregator-a")
 	}
-	return map[string]any{"steps": steps, "in the end": stable.of(k.readings(all))}
+	return map[string]any{"steps": steps, "in the end": stable.replace(k.readings(all))}
 }
 
 // refusal returns the API's error for a malformed request, nil for a valid one.
-func (k *kitchen) refusal(location string, body []byte) any {
+func (k *menuHarness) refusal(location string, body []byte) any {
 	k.t.Helper()
 	business, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, location)
 	require.NoError(k.t, err)
@@ -129,11 +129,11 @@ func (k *kitchen) refusal(location string, body []byte) any {
 	require.True(k.t, errors.As(err, &refused), "%v", err)
 	encoded, err := stored.Marshal(refused.Violations)
 	require.NoError(k.t, err)
-	return exact(k.t, encoded)
+	return decodeExact(k.t, encoded)
 }
 
 // readings reads locations and effective menus.
-func (k *kitchen) readings(names []string) map[string]any {
+func (k *menuHarness) readings(names []string) map[string]any {
 	k.t.Helper()
 	all := map[string]any{}
 	for _, name := range names {
@@ -144,12 +144,12 @@ func (k *kitchen) readings(names []string) map[string]any {
 		}
 		encoded, err := stored.Marshal(reading)
 		require.NoError(k.t, err)
-		all[name] = exact(k.t, encoded)
+		all[name] = decodeExact(k.t, encoded)
 	}
 	return all
 }
 
-func (k *kitchen) reading(location string) menu.APIMenu {
+func (k *menuHarness) reading(location string) menu.APIMenu {
 	k.t.Helper()
 	records := menus.New(k.db)
 	_, scope, err := records.ResolveLocation(context.Background(), k.business, location)
@@ -159,7 +159,7 @@ func (k *kitchen) reading(location string) menu.APIMenu {
 	return menu.ReadBack(scope, whole, menu.View{})
 }
 
-func (k *kitchen) effective(store, platform string) menu.EffectiveMenu {
+func (k *menuHarness) effective(store, platform string) menu.EffectiveMenu {
 	k.t.Helper()
 	records := menus.New(k.db)
 	versions, err := records.Versions(context.Background(), k.business, store, platform)
@@ -169,8 +169,8 @@ func (k *kitchen) effective(store, platform string) menu.EffectiveMenu {
 	return menu.Effective(store, whole, versions.Platform, nil)
 }
 
-// exact decodes JSON and preserves the digits of numbers.
-func exact(t *testing.T, encoded []byte) (value any) {
+// decodeExact decodes JSON and preserves the digits of numbers.
+func decodeExact(t *testing.T, encoded []byte) (value any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
@@ -178,16 +178,16 @@ func exact(t *testing.T, encoded []byte) (value any) {
 	return value
 }
 
-// renumbering replaces ids by 1, 2, 3 and so on in the order of appearance.
-type renumbering map[string]int
+// renumberedIDs replaces ids by 1, 2, 3 and so on in the order of appearance.
+type renumberedIDs map[string]int
 
-func (r renumbering) of(value any) any {
+func (r renumberedIDs) replace(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.SortedFunc(maps.Keys(value), byName) {
 			id, isNumber := value[name].(json.Number)
 			if name != "id" || !isNumber {
-				value[name] = r.of(value[name])
+				value[name] = r.replace(value[name])
 				continue
 			}
 			if r[id.String()] == 0 {
@@ -197,7 +197,7 @@ func (r renumbering) of(value any) any {
 		}
 	case []any:
 		for i := range value {
-			value[i] = r.of(value[i])
+			value[i] = r.replace(value[i])
 		}
 	}
 	return value
@@ -206,28 +206,28 @@ func (r renumbering) of(value any) any {
 // lineLength is the line width; an object of a menu always takes one line.
 const lineLength = 150
 
-// laidOut formats JSON for readers.
-func laidOut(value any, indent string) string {
+// formatJSON formats JSON for readers.
+func formatJSON(value any, indent string) string {
 	line := oneLine(value)
 	object, isObject := value.(map[string]any)
 	list, isList := value.([]any)
-	if len(indent)+len(line) <= lineLength || ofMenu(object) || !isObject && !isList {
+	if len(indent)+len(line) <= lineLength || isMenu(object) || !isObject && !isList {
 		return line
 	}
 	deeper, brackets := indent+" ", "[]"
 	var parts []string
 	for _, element := range list {
-		parts = append(parts, laidOut(element, deeper))
+		parts = append(parts, formatJSON(element, deeper))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(object), byName) {
 		brackets = "{}"
-		parts = append(parts, oneLine(name)+": "+laidOut(object[name], deeper))
+		parts = append(parts, oneLine(name)+": "+formatJSON(object[name], deeper))
 	}
 	var b strings.Builder
 	b.WriteString(brackets[:1])
 	room, flows := 0, false // remaining width of the line, and whether more fits on it
 	for i, part := range parts {
-		short := !strings.Contains(part, "\n") && !(isList && ofMenu(list[i]))
+		short := !strings.Contains(part, "\n") && !(isList && isMenu(list[i]))
 		if flows && short && len(part)+2 <= room {
 			b.WriteString(" " + part)
 			room -= 2
@@ -243,8 +243,8 @@ func laidOut(value any, indent string) string {
 	return b.String() + "\n" + indent + brackets[1:]
 }
 
-// ofMenu reports whether a value is an object of a menu.
-func ofMenu(value any) bool {
+// isMenu reports whether a value is an object of a menu.
+func isMenu(value any) bool {
 	object, _ := value.(map[string]any)
 	_, hasRef := object["ref_id"]
 	_, hasCode := object["code"]
@@ -294,7 +294,7 @@ func TestRandomMenuRequestsKeepTheMenuConsistent(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	everywhere := []string{"-1", "s1", "s2"}
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newBranches(t, db)
+		k := newTwoStores(t, db)
 		k.send("-1", dinner)
 		for range rapid.IntRange(1, 4).Draw(rt, "requests") {
 			location, plain := rapid.SampledFrom(everywhere).Draw(rt, "location"),
@@ -303,7 +303,7 @@ func TestRandomMenuRequestsKeepTheMenuConsistent(t *testing.T) {
 			callback := k.send(location, body)
 			first := k.readings(everywhere)
 			for _, ref := range everywhere[1:] {
-				requireSound(rt, k, ref)
+				requireConsistent(rt, k, ref)
 			}
 			// A category whose parent comes later in the request succeeds the second time.
 			if plain && callback["stats"].(map[string]any)["categories"].(map[string]any)["errors"] == 0.0 {

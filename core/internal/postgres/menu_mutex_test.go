@@ -14,7 +14,7 @@ import (
 )
 
 func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	const many = 40 // more than the pool has connections
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
 	hold, commit := pgtest.BeginOther(t, s.db)

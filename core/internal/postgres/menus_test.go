@@ -28,8 +28,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// kitchen is a business with stores and menus.
-type kitchen struct {
+// menuHarness is a business with stores and menus.
+type menuHarness struct {
 	t        *testing.T
 	db       *postgres.DB
 	business core.BusinessID
@@ -56,7 +56,7 @@ func keysNamed(names ...string) (keys []menu.Key) {
 	return keys
 }
 
-func newKitchen(t *testing.T, db *postgres.DB, country string) *kitchen {
+func newMenuHarness(t *testing.T, db *postgres.DB, country string) *menuHarness {
 	t.Helper()
 	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 	b, err := accounts.CreateBusiness(context.Background(),
@@ -64,10 +64,10 @@ func newKitchen(t *testing.T, db *postgres.DB, country string) *kitchen {
 	require.NoError(t, err)
 	vocabulary, err := menu.NewVocabulary(pluginGroups...)
 	require.NoError(t, err)
-	return &kitchen{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
+	return &menuHarness{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
 }
 
-func (k *kitchen) handlers() map[core.JobKind]job.Handler {
+func (k *menuHarness) handlers() map[core.JobKind]job.Handler {
 	return map[core.JobKind]job.Handler{
 		core.StoreJob: store.Ingestor{Storage: stores.New(k.db), Clock: k.db.Clock()},
 		core.MenuJob: menu.Ingestor{Storage: menus.New(k.db), Policy: k.rules, RollbackStorage: menus.New(k.db),
@@ -78,7 +78,7 @@ func (k *kitchen) handlers() map[core.JobKind]job.Handler {
 }
 
 // enqueue queues a job.
-func (k *kitchen) enqueue(kind core.JobKind, location, body string, dryRun bool) core.ID {
+func (k *menuHarness) enqueue(kind core.JobKind, location, body string, dryRun bool) core.ID {
 	now := k.db.Clock().Now()
 	work := core.Job{ID: core.NewID(now), Business: k.business, Kind: kind, Subject: location, Body: []byte(body),
 		CreatedAt: now, DryRun: dryRun}
@@ -86,8 +86,8 @@ func (k *kitchen) enqueue(kind core.JobKind, location, body string, dryRun bool)
 	return work.ID
 }
 
-// work runs the queued jobs one by one, like a runner.
-func (k *kitchen) work() error {
+// runJobs runs the queued jobs one by one, like a runner.
+func (k *menuHarness) runJobs() error {
 	jobs := jobsdb.New(k.db)
 	for {
 		claimed, _, err := jobs.Claim(context.Background(), core.ID{7}, 1, k.db.Clock().Now().Add(time.Hour))
@@ -105,23 +105,23 @@ func (k *kitchen) work() error {
 }
 
 // send runs a menu request and returns its callback.
-func (k *kitchen) send(location, body string) (callback map[string]any) {
+func (k *menuHarness) send(location, body string) (callback map[string]any) {
 	k.t.Helper()
 	reference := k.enqueue(core.MenuJob, location, body, false)
-	require.NoError(k.t, k.work())
+	require.NoError(k.t, k.runJobs())
 	require.NoError(k.t, json.Unmarshal(pgtest.EventBody(k.t, k.db, reference), &callback))
 	require.Equal(k.t, reference.String(), callback["reference"])
 	return callback
 }
 
-func (k *kitchen) store(ref string) {
+func (k *menuHarness) store(ref string) {
 	k.enqueue(core.StoreJob, "",
 		fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"N","city":"C","excluded_platforms":[]}]}`, ref), false)
-	require.NoError(k.t, k.work())
+	require.NoError(k.t, k.runJobs())
 }
 
 // read returns the read-back of a location as JSON.
-func (k *kitchen) read(location string) map[string]any {
+func (k *menuHarness) read(location string) map[string]any {
 	k.t.Helper()
 	records := menus.New(k.db)
 	_, scope, err := records.ResolveLocation(context.Background(), k.business, location)
@@ -152,7 +152,7 @@ const dinner = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"hot"
 	`"item_ref_ids":["curry"]}]}`
 
 func TestStoredMenuReadsBackAsSent(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	callback := k.send("-1", dinner)
 	require.Equal(t, map[string]any{"created": 2.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0},
@@ -181,7 +181,7 @@ func TestStoredMenuReadsBackAsSent(t *testing.T) {
 }
 
 // touched returns the stores whose menu versions a request changes.
-func touched(t *testing.T, k *kitchen, location, body string) []int64 {
+func touched(t *testing.T, k *menuHarness, location, body string) []int64 {
 	before := pgtest.MenuVersions(t, k.db)
 	k.send(location, body)
 	list := []int64{}
@@ -194,7 +194,7 @@ func touched(t *testing.T, k *kitchen, location, body string) []int64 {
 }
 
 func TestFlushDeactivatesItemsAtMasterAndStore(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.store("s2")
 	k.send("-1", dinner)
@@ -209,7 +209,7 @@ func TestFlushDeactivatesItemsAtMasterAndStore(t *testing.T) {
 
 	preview := k.enqueue(core.MenuJob, "-1",
 		`{"flush_items":true,"items":[{"ref_id":"curry","price":1}],"flush_categories":true,"categories":[]}`, true)
-	require.NoError(t, k.work())
+	require.NoError(t, k.runJobs())
 	status, err := jobsdb.New(k.db).Status(context.Background(), k.business, preview)
 	require.NoError(t, err)
 	var told menu.Preview
@@ -233,7 +233,7 @@ func TestFlushDeactivatesItemsAtMasterAndStore(t *testing.T) {
 }
 
 func TestFlushedOptionsDoNotCauseGroupCycles(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.send("-1", `{"option_groups":[{"ref_id":"A","title":"a"},{"ref_id":"B","title":"b"}],
 		"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]}]}`)
 	k.send("-1", `{"flush_options":true,"options":[]}`)
@@ -264,14 +264,14 @@ func TestMenuIngestSurvivesACrashAtEveryStatement(t *testing.T) {
 		`"structure":{"value":8},"item_ref_ids":["curry"]}]}`
 	db := hubtest.Database(t, nil)
 	for n := 1; ; n++ {
-		k := newKitchen(t, db, "US")
+		k := newMenuHarness(t, db, "US")
 		k.store("s1")
 		k.send("-1", dinner)
 		k.send("s1", `{"items":[{"ref_id":"curry","price":1},{"ref_id":"rice","price":1}]}`)
 		master, atStore := k.read("-1"), k.read("s1")
 		reference := k.enqueue(core.MenuJob, "-1", change, false)
 		broken := pgtest.BreakAt(db, n)
-		err := k.work()
+		err := k.runJobs()
 		if !broken() {
 			require.NoError(t, err)
 			require.Greater(t, n, 15, "the ingest has that many statements")
@@ -282,7 +282,7 @@ func TestMenuIngestSurvivesACrashAtEveryStatement(t *testing.T) {
 			require.Equal(t, master, k.read("-1"), "statement %d", n)
 			require.Equal(t, atStore, k.read("s1"), "statement %d", n)
 		}
-		require.NoError(t, k.work())
+		require.NoError(t, k.runJobs())
 		require.Contains(t, string(pgtest.EventBody(t, db, reference)), `"tea"`)
 		require.Empty(t, k.read("s1")["items"])
 		require.Len(t, k.read("-1")["items"], 3)
@@ -299,7 +299,7 @@ func TestRealMenusReadBackAsSent(t *testing.T) {
 			if err != nil {
 				t.Skip("the large data files are not beside this checkout")
 			}
-			k := newKitchen(t, hubtest.Database(t, nil), country)
+			k := newMenuHarness(t, hubtest.Database(t, nil), country)
 			var sent map[string][]map[string]any
 			require.NoError(t, json.Unmarshal(body, &sent))
 			for _, outcome := range []string{"created", "updated"} {

@@ -17,34 +17,34 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// cashier is a business whose orders are placed and resent.
-type cashier struct {
-	*kitchen
-	db      *postgres.DB
-	refused *hubtest.Sink // responds with 410, so that its webhook is switched off
-	lame    *hubtest.Sink // responds with 400
-	sound   *hubtest.Sink
+// orderRetryHarness is a business whose orders are placed and resent.
+type orderRetryHarness struct {
+	*menuHarness
+	db        *postgres.DB
+	gone      *hubtest.Sink // responds with 410, so that its webhook is switched off
+	failing   *hubtest.Sink // responds with 400
+	accepting *hubtest.Sink
 }
 
-func newCashier(t *testing.T) *cashier {
+func newOrderRetryHarness(t *testing.T) *orderRetryHarness {
 	t.Helper()
 	db := hubtest.Database(t, nil)
-	c := &cashier{kitchen: newKitchen(t, db, "US"), db: db}
+	c := &orderRetryHarness{menuHarness: newMenuHarness(t, db, "US"), db: db}
 	c.store("s1")
 	answer := func(status int) *hubtest.Sink {
 		return hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 	}
-	c.refused, c.lame, c.sound = answer(http.StatusGone), answer(http.StatusBadRequest), answer(http.StatusOK)
+	c.gone, c.failing, c.accepting = answer(http.StatusGone), answer(http.StatusBadRequest), answer(http.StatusOK)
 	startEngine(t, db, webhook.Config{}, true)
 	return c
 }
 
-func (c *cashier) subscribe(t *testing.T, sink *hubtest.Sink) webhook.Subscription {
+func (c *orderRetryHarness) subscribe(t *testing.T, sink *hubtest.Sink) webhook.Subscription {
 	t.Helper()
 	return hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, sink.URL, webhook.Minutes)
 }
 
-func (c *cashier) place(t *testing.T, n int) {
+func (c *orderRetryHarness) place(t *testing.T, n int) {
 	t.Helper()
 	intake := newIntake(t, c.db)
 	for i := range n {
@@ -54,7 +54,7 @@ func (c *cashier) place(t *testing.T, n int) {
 }
 
 // retry resends the orders of the last hour and returns the numbers of sent and failed ones.
-func (c *cashier) retry(t *testing.T) string {
+func (c *orderRetryHarness) retry(t *testing.T) string {
 	t.Helper()
 	ctx, now := context.Background(), c.db.Clock().Now()
 	work, err := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: now.Add(-time.Hour),
@@ -83,39 +83,39 @@ func ids(sink *hubtest.Sink) map[string]int {
 }
 
 func TestOrderRetryUsesTheReplacementWebhook(t *testing.T) {
-	c := newCashier(t)
-	c.subscribe(t, c.refused)
+	c := newOrderRetryHarness(t)
+	c.subscribe(t, c.gone)
 	c.place(t, 1)
-	eventually(t, "the first attempt", func() bool { return len(c.refused.Arrivals()) == 1 })
+	eventually(t, "the first attempt", func() bool { return len(c.gone.Arrivals()) == 1 })
 	eventually(t, "the webhook is switched off", func() bool {
 		list, _, err := deliveries.NewWebhooks(c.db).List(context.Background(), c.business, 10, 0)
 		return err == nil && !list[0].Active
 	})
 	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "there is none to send them to")
-	c.subscribe(t, c.sound)
+	c.subscribe(t, c.accepting)
 	require.JSONEq(t, `{"retried":1,"failed":0}`, c.retry(t))
-	require.Equal(t, ids(c.refused), ids(c.sound), "the same webhook-id")
+	require.Equal(t, ids(c.gone), ids(c.accepting), "the same webhook-id")
 	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "it was accepted")
-	require.Len(t, c.refused.Arrivals(), 1)
+	require.Len(t, c.gone.Arrivals(), 1)
 }
 
 func TestOrderRetrySendsOrdersThatHadNoWebhook(t *testing.T) {
-	c := newCashier(t)
+	c := newOrderRetryHarness(t)
 	c.place(t, 3)
-	c.subscribe(t, c.lame)
-	c.subscribe(t, c.sound)
+	c.subscribe(t, c.failing)
+	c.subscribe(t, c.accepting)
 	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t), "one of the two refuses each of them")
 	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t))
-	require.Len(t, ids(c.sound), 3)
-	for id, times := range ids(c.sound) {
+	require.Len(t, ids(c.accepting), 3)
+	for id, times := range ids(c.accepting) {
 		require.Equal(t, 1, times, id)
-		require.Equal(t, 2, ids(c.lame)[id], "only the one that refused it gets it again")
+		require.Equal(t, 2, ids(c.failing)[id], "only the one that refused it gets it again")
 	}
 }
 
 func TestOrderRetryCountsAnOrderOnceAcrossWebhooks(t *testing.T) {
-	c := newCashier(t)
-	first, second := c.subscribe(t, c.lame),
+	c := newOrderRetryHarness(t)
+	first, second := c.subscribe(t, c.failing),
 		c.subscribe(t, hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 		}))
@@ -131,7 +131,7 @@ func TestOrderRetryCountsAnOrderOnceAcrossWebhooks(t *testing.T) {
 	})
 	require.NotEqual(t, first.ID, second.ID)
 	require.JSONEq(t, `{"retried":2,"failed":2}`, c.retry(t))
-	for id, times := range ids(c.lame) {
+	for id, times := range ids(c.failing) {
 		require.Equal(t, 2, times, id)
 	}
 }

@@ -35,7 +35,7 @@ func TestOrderRetryResumesAfterACrash(t *testing.T) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}
 		})
-		k := newKitchen(t, db, "US")
+		k := newMenuHarness(t, db, "US")
 		k.store("s1")
 		hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
 		start := db.Clock().Now()
@@ -95,7 +95,7 @@ func TestOrderRetrySkipsOrdersDeliveredMeanwhile(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
 	startEngine(t, db, webhook.Config{}, true)

@@ -18,7 +18,7 @@ import (
 
 func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), ordersdb.New(db)
+	k, intake, orders := newMenuHarness(t, db, "US"), newIntake(t, db), ordersdb.New(db)
 	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 		k.business)
 	k.store("s1")
@@ -43,11 +43,11 @@ func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, id)
 	}
-	stranger := newKitchen(t, db, "US")
+	stranger := newMenuHarness(t, db, "US")
 	_, _, err := orders.Cancel(t.Context(), stranger.business, taken("2", "a"))
 	require.NoError(t, err)
-	first, second := k.serve(intake, k.arrival("1", "a", oneCurry, "")),
-		k.serve(intake, k.arrival("2", "a", oneCurry, ""))
+	first, second := k.placeOrder(intake, k.arrival("1", "a", oneCurry, "")),
+		k.placeOrder(intake, k.arrival("2", "a", oneCurry, ""))
 	require.Equal(t, []order.State{order.Placed, order.Cancelled}, states(first.Order.Details.ID))
 	require.Equal(t, []order.State{order.Placed}, states(second.Order.Details.ID),
 		"another business has cancelled one of the same name")
@@ -60,7 +60,7 @@ func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 	}
 	require.Equal(t, []order.State{order.Placed, order.Cancelled}, states(second.Order.Details.ID))
 
-	third := k.serve(intake, k.arrival("3", "a", oneCurry, ""))
+	third := k.placeOrder(intake, k.arrival("3", "a", oneCurry, ""))
 	_, err = orders.Change(t.Context(), k.business, third.Order.Details.ID, order.Change{To: order.Completed})
 	require.NoError(t, err)
 	_, _, err = orders.Cancel(t.Context(), k.business, taken("3", "a"))
@@ -69,7 +69,7 @@ func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 	// A cancellation that the batch of its order missed, as after a crash, is found later.
 	_, _, err = orders.Cancel(t.Context(), k.business, taken("4", "web"))
 	require.NoError(t, err)
-	fourth := k.serve(intake, k.arrival("4", "web", oneCurry, ""))
+	fourth := k.placeOrder(intake, k.arrival("4", "web", oneCurry, ""))
 	require.Equal(t, []order.State{order.Placed}, states(fourth.Order.Details.ID))
 	require.NoError(t, orders.ApplyPendingCancellations(t.Context()))
 	require.NoError(t, orders.ApplyPendingCancellations(t.Context()))
@@ -87,7 +87,7 @@ func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 
 func TestConcurrentCancellationsCancelEachOrderOnce(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), ordersdb.New(db)
+	k, intake, orders := newMenuHarness(t, db, "US"), newIntake(t, db), ordersdb.New(db)
 	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 		k.business)
 	k.store("s1")

@@ -21,7 +21,7 @@ import (
 func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
 	orders, read := ordersdb.New(db), consoleview.New(db)
 	refuse := func(business core.BusinessID, id, store, reason string) {
@@ -58,7 +58,7 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 		require.Zero(t, all, f)
 	}
 
-	came := k.serve(newIntake(t, db), k.arrival("W-1", "web", oneCurry, ""))
+	came := k.placeOrder(newIntake(t, db), k.arrival("W-1", "web", oneCurry, ""))
 	found, _ = list(console.RejectedFilter{ID: "W-1"})
 	require.Equal(t, came.Order.Details.ID, found[0].OrderID)
 	_, all = list(console.RejectedFilter{Missing: true})
@@ -81,7 +81,7 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	hubs := []ordersdb.Store{ordersdb.New(db), ordersdb.New(hubtest.Connect(t, url, nil))}
-	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	keep := func(business core.BusinessID, hub int, id string) {
 		require.NoError(t, hubs[hub%2].RecordRejected(t.Context(),
 			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
@@ -111,7 +111,7 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 func TestUnverifiedCallsAreRecordedOncePerSecond(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	callers, read := platformsdb.NewCallers(db), consoleview.New(db)
 	note := func(business core.BusinessID, platform, why string) {
 		require.NoError(t, callers.RecordRejection(t.Context(), business, platform, why))

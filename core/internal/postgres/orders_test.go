@@ -26,7 +26,7 @@ import (
 )
 
 // arrival returns an order of the kitchen's store s1; more is appended to the body.
-func (k *kitchen) arrival(id, platform, items, more string) order.PlaceRequest {
+func (k *menuHarness) arrival(id, platform, items, more string) order.PlaceRequest {
 	k.t.Helper()
 	draft, err :=
 		order.Decode([]byte(fmt.Sprintf(`{"platform":%q,"platform_order_id":%q,"store_ref_id":"s1","items":[%s]%s}`,
@@ -58,7 +58,7 @@ func placedIDs(t *testing.T, db *postgres.DB) map[string]int {
 func TestConcurrentDuplicatesOnTwoReplicasCreateOneOrder(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var placing sync.WaitGroup
@@ -87,7 +87,7 @@ func TestConcurrentDuplicatesOnTwoReplicasCreateOneOrder(t *testing.T) {
 func TestOverlappingBatchesOfTwoReplicasDoNotDeadlock(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var mu sync.Mutex
@@ -123,7 +123,7 @@ func TestOverlappingBatchesOfTwoReplicasDoNotDeadlock(t *testing.T) {
 
 func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, foreign := newKitchen(t, db, "US"), newKitchen(t, db, "IN")
+	k, foreign := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "IN")
 	k.store("s1")
 	elsewhere := k.arrival("e", "web", oneCurry, "")
 	elsewhere.Draft.StoreRefID = "s9"
@@ -148,7 +148,7 @@ func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 
 func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "https://pos.example.com/", webhook.Minutes)
 	intake := ordersdb.NewIntake(db)
@@ -181,7 +181,7 @@ func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 func TestConcurrentStatusChangesEachPublishOneEvent(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	hubs := []ordersdb.Store{ordersdb.New(db), ordersdb.New(hubtest.Connect(t, url, nil))}
 	receipt, err := newIntake(t, db).Place(context.Background(), k.arrival("1", "web", oneCurry, ""))
@@ -216,7 +216,7 @@ func TestConcurrentStatusChangesEachPublishOneEvent(t *testing.T) {
 
 func TestStatusChangeIsAtomicDespiteACrash(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	orders, intake := ordersdb.New(db), newIntake(t, db)
 	for n := 1; ; n++ {
@@ -242,7 +242,7 @@ func TestStatusChangeIsAtomicDespiteACrash(t *testing.T) {
 func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, other := newKitchen(t, db, "US"), newKitchen(t, db, "IN")
+	k, other := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "IN")
 	k.store("s1")
 	other.store("s1")
 	orders, intake := ordersdb.New(db), newIntake(t, db)
@@ -269,7 +269,7 @@ func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
 
 func TestLargeOrderReadsBackEqualAfterCompression(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	receipt, err := newIntake(t, db).Place(context.Background(),
 		k.arrival("1", "web", strings.TrimSuffix(strings.Repeat(oneCurry+",", 300), ","),

@@ -181,7 +181,7 @@ func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 	const retention = 48 * time.Hour
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	k.store("s1")
 	orders, intake := ordersdb.New(db), newIntake(t, db)
 	receipts := map[string]order.PlaceResult{}

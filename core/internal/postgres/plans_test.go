@@ -220,7 +220,7 @@ func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
 	for table := range planTables {
 		pgtest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED, SET (autovacuum_enabled = false)")
 	}
-	k := newPressIn(t, db, clock)
+	k := newPublishHarnessIn(t, db, clock)
 	var log statementLog
 	db.PreparedStatements(t).ExpirePlans() // so that each statement is prepared again
 	db.Bun().AddQueryHook(&log)
@@ -250,7 +250,7 @@ func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
 }
 
 // useQueues places orders and runs each queue once, so that its statements are recorded.
-func useQueues(t *testing.T, p *press) {
+func useQueues(t *testing.T, p *publishHarness) {
 	ctx, owner := context.Background(), core.ID{9}
 	until := func() time.Time { return p.clock.Now().Add(time.Minute).Truncate(time.Microsecond) }
 	for event, url := range map[core.EventType]string{core.OrderPlaced: "http://pos.example:80/placed",
@@ -324,11 +324,11 @@ func useQueues(t *testing.T, p *press) {
 	menus, _ := p.claim(owner)
 	require.Len(t, menus, 2)
 	require.NoError(t, p.queue.Release(ctx, owner, menus[0]))
-	retry := p.done(menus[1])
+	retry := p.published(menus[1])
 	retry.State, retry.RetryAt = publishing.Waiting, p.clock.Now()
 	p.finish(owner, retry)
 	menus, _ = p.claim(owner)
-	p.finish(owner, p.done(menus[0]))
+	p.finish(owner, p.published(menus[0]))
 
 	// Jobs.
 	jobs := jobsdb.New(p.db)

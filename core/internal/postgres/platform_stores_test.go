@@ -15,12 +15,12 @@ import (
 )
 
 func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'site', 'own')`, p.business)
 	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
 	told := func(stores string) string {
 		reference := p.enqueue(core.StoreJob, "", `{"stores":[`+stores+`]}`, false)
-		require.NoError(t, p.work())
+		require.NoError(t, p.runJobs())
 		return string(pgtest.EventBody(t, p.db, reference))
 	}
 	require.Contains(t,
@@ -66,7 +66,7 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 }
 
 func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	source := menus.NewMenuSource(p.db)
 	onSale := func(ref string) string {
 		s, err := source.Read(t.Context(), p.business, p.storeID(ref), "a")
@@ -79,7 +79,7 @@ func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 		for _, w := range work {
 			s, err := source.Read(t.Context(), p.business, w.StoreID, w.Platform)
 			require.NoError(t, err)
-			r := p.done(w)
+			r := p.published(w)
 			if r.PlatformStoreID = s.PlatformStoreID; r.PlatformStoreID == "" {
 				r.PlatformStoreID = w.StoreRef
 			}
@@ -106,7 +106,7 @@ func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 }
 
 func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	served := func(by string) {
 		require.NoError(t, platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "a", ServedBy: by},
 			func(*relay.Access) error { return nil }))
@@ -125,11 +125,11 @@ func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
 
 	served("aggregator-b")
 	require.Empty(t, onSale())
-	p.finish(me, p.done(former[0]))
+	p.finish(me, p.published(former[0]))
 	p.clock.Advance(2 * time.Second)
 	fresh, names := p.claim(other)
 	require.Equal(t, []string{"s1/a", "s2/a"}, names, "what is on its way to the former aggregator keeps nothing back")
-	p.finish(me, p.done(former[1]))
+	p.finish(me, p.published(former[1]))
 	require.Empty(t, onSale(), "nor does it count")
 	for _, one := range append(p.list("s1"), p.list("s2")...) {
 		if one.Platform == "a" {
@@ -140,7 +140,7 @@ func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
 	for _, w := range fresh {
 		require.Equal(t, "aggregator-b", w.Plugin)
 		require.Nil(t, w.Digest)
-		p.finish(other, p.done(w))
+		p.finish(other, p.published(w))
 	}
 	require.Equal(t, "s1", onSale())
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// watchedBy sets the monitoring rules of a business.
-func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
+// setPresenceRule sets the monitoring rules of a business.
+func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
 	t.Helper()
 	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business, func(w *console.MonitoringRules) error {
 		if err := w.SetAckWithin(ack); err != nil {
@@ -35,17 +35,17 @@ func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, sil
 	}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
-// watchOf returns a watch for stores that are always open and silent after half an hour.
-func watchOf(db *postgres.DB) presence.Monitor {
+// newPresenceWatch returns a watch for stores that are always open and silent after half an hour.
+func newPresenceWatch(db *postgres.DB) presence.Monitor {
 	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db), SilenceLimit: 30 * time.Minute,
 		Clock: db.Clock(),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
 }
 
 func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
-	s := newSwitches(t)
-	watchedBy(t, s.db, s.business, "hub", "hub", true)
-	w, ctx := watchOf(s.db), context.Background()
+	s := newSwitchHarness(t)
+	setPresenceRule(t, s.db, s.business, "hub", "hub", true)
+	w, ctx := newPresenceWatch(s.db), context.Background()
 	everywhere := []string{"a", "app", "b", "web"}
 	fallsSilent := func() {
 		w.Record(presence.Heartbeat{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
@@ -83,9 +83,9 @@ func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 }
 
 func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	other := hubtest.Business(t, s.db)
-	w, ctx := watchOf(s.db), context.Background()
+	w, ctx := newPresenceWatch(s.db), context.Background()
 	look := func() []string {
 		_, err := w.Check(ctx)
 		require.NoError(t, err)
@@ -97,22 +97,22 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	}
 	hear()
 	s.clock.Advance(10 * time.Minute)
-	watchedBy(t, s.db, other.ID, "hub", "1m", true)
+	setPresenceRule(t, s.db, other.ID, "hub", "1m", true)
 	require.Empty(t, look(), "the rule of another business")
-	watchedBy(t, s.db, s.business, "hub", "10m", false)
+	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
 	require.Empty(t, look(), "silent, and not to be closed")
 	silent, err := availability.NewPresence(s.db).Silent(ctx, s.business, 9)
 	require.NoError(t, err)
 	require.Len(t, silent, 1)
-	watchedBy(t, s.db, s.business, "hub", "10m", true)
+	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
 	require.NotEmpty(t, look())
-	watchedBy(t, s.db, s.business, "hub", "10m", false)
+	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
 	require.Empty(t, look(), "the rule is gone, and what it did with it")
-	watchedBy(t, s.db, s.business, "hub", "10m", true)
+	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
 	require.NotEmpty(t, look())
-	watchedBy(t, s.db, s.business, "hub", "0", true)
+	setPresenceRule(t, s.db, s.business, "hub", "0", true)
 	require.Empty(t, look(), "never silent")
-	watchedBy(t, s.db, s.business, "hub", "hub", true)
+	setPresenceRule(t, s.db, s.business, "hub", "hub", true)
 	require.Empty(t, look(), "half an hour, as the hub says")
 	s.clock.Advance(20 * time.Minute)
 	require.NotEmpty(t, look())
@@ -147,21 +147,21 @@ func TestOrdersEscalateByTheirBusinessRule(t *testing.T) {
 		return marked
 	}
 	look(5 * time.Minute)
-	watchedBy(t, db, own.ID, "10m", "hub", false)
+	setPresenceRule(t, db, own.ID, "10m", "hub", false)
 	place(own, 1)
 	place(hub, 2)
 	clock.Advance(5 * time.Minute)
 	require.Equal(t, []int{1, 0, 1}, look(5*time.Minute))
-	watchedBy(t, db, own.ID, "2m", "hub", false)
+	setPresenceRule(t, db, own.ID, "2m", "hub", false)
 	require.Equal(t, []int{1, 1, 1}, look(5*time.Minute), "one that waits longer than the new rule allows")
 	place(own, 3)
-	watchedBy(t, db, own.ID, "0", "hub", false)
+	setPresenceRule(t, db, own.ID, "0", "hub", false)
 	clock.Advance(time.Hour)
 	require.Equal(t, []int{0, 1, 1}, look(5*time.Minute), "for ever")
-	watchedBy(t, db, own.ID, "hub", "hub", false)
+	setPresenceRule(t, db, own.ID, "hub", "hub", false)
 	require.Equal(t, []int{0, 1, 1}, look(0), "the hub lets them wait too")
 	require.Equal(t, []int{1, 2, 1}, look(5*time.Minute))
-	watchedBy(t, db, own.ID, "1m", "hub", false)
+	setPresenceRule(t, db, own.ID, "1m", "hub", false)
 	place(own, 4)
 	place(hub, 5)
 	clock.Advance(time.Minute)

@@ -21,22 +21,22 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// press is a kitchen whose stores s1 and s2 are listed on the platforms a and b.
-type press struct {
-	*kitchen
+// publishHarness is a kitchen whose stores s1 and s2 are listed on the platforms a and b.
+type publishHarness struct {
+	*menuHarness
 	clock *clocktest.Clock
 	queue publications.Store
 }
 
-func newPress(t *testing.T) *press {
+func newPublishHarness(t *testing.T) *publishHarness {
 	t.Helper()
 	clock := clocktest.New()
-	return newPressIn(t, hubtest.Database(t, clock), clock)
+	return newPublishHarnessIn(t, hubtest.Database(t, clock), clock)
 }
 
-func newPressIn(t *testing.T, db *postgres.DB, clock *clocktest.Clock) *press {
+func newPublishHarnessIn(t *testing.T, db *postgres.DB, clock *clocktest.Clock) *publishHarness {
 	t.Helper()
-	p := &press{kitchen: newKitchen(t, db, "US"), clock: clock, queue: publications.New(db)}
+	p := &publishHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, queue: publications.New(db)}
 	for _, platform := range []string{"a", "b"} {
 		pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, p.business,
 			platform, "aggregator-"+platform)
@@ -51,7 +51,7 @@ func newPressIn(t *testing.T, db *postgres.DB, clock *clocktest.Clock) *press {
 }
 
 // claim claims as a replica of the owner would, and returns names as store/platform.
-func (p *press) claim(owner core.ID) (work []publishing.Work, names []string) {
+func (p *publishHarness) claim(owner core.ID) (work []publishing.Work, names []string) {
 	p.t.Helper()
 	batch, err := p.queue.Claim(context.Background(), owner, queue.Capacity{Items: 100, OtherKeys: 100},
 		p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
@@ -63,64 +63,64 @@ func (p *press) claim(owner core.ID) (work []publishing.Work, names []string) {
 	return batch.Items, names
 }
 
-func (p *press) done(w publishing.Work) publishing.Result {
+func (p *publishHarness) published(w publishing.Work) publishing.Result {
 	return publishing.Result{Work: w, State: publishing.Published, Digest: []byte("now"), At: p.clock.Now()}
 }
 
-func (p *press) finish(owner core.ID, r publishing.Result) {
+func (p *publishHarness) finish(owner core.ID, r publishing.Result) {
 	p.t.Helper()
 	require.NoError(p.t, p.queue.Finish(context.Background(), owner, r, nil))
 }
 
 // settleAll publishes everything that is due now or later.
-func (p *press) settleAll() {
+func (p *publishHarness) settleAll() {
 	p.t.Helper()
 	p.clock.Advance(time.Minute)
 	work, _ := p.claim(me)
 	for _, w := range work {
-		p.finish(me, p.done(w))
+		p.finish(me, p.published(w))
 	}
 	_, names := p.claim(me)
 	require.Empty(p.t, names)
 }
 
 // marked returns the publications that a change has marked.
-func (p *press) marked(change func()) []string {
+func (p *publishHarness) marked(change func()) []string {
 	p.t.Helper()
 	change()
 	p.clock.Advance(2 * time.Second)
 	work, names := p.claim(me)
 	for _, w := range work {
-		p.finish(me, p.done(w))
+		p.finish(me, p.published(w))
 	}
 	return names
 }
 
-func (p *press) stores(body string) {
+func (p *publishHarness) stores(body string) {
 	p.enqueue(core.StoreJob, "", `{"stores":[`+body+`]}`, false)
-	require.NoError(p.t, p.work())
+	require.NoError(p.t, p.runJobs())
 }
 
-// printer is a hub that runs the plugin of platform b.
-type printer struct {
-	*press
+// pluginHub is a hub that runs the plugin of platform b.
+type pluginHub struct {
+	*publishHarness
 	hub core.ID
 }
 
-func newPrinters(t *testing.T) (p *press, one, other printer) {
-	p = newPress(t)
+func newPluginHubs(t *testing.T) (p *publishHarness, one, other pluginHub) {
+	p = newPublishHarness(t)
 	require.NoError(t, calls.NewPlugins(p.db).Add(context.Background(), []string{"aggregator-b"}))
-	return p, printer{p, me}, printer{p, core.NewID(p.clock.Now())}
+	return p, pluginHub{p, me}, pluginHub{p, core.NewID(p.clock.Now())}
 }
 
-// runs reports the hub's renderer, as the hub does periodically.
-func (p printer) runs(renderer string) {
+// reportReady reports the hub's renderer, as the hub does periodically.
+func (p pluginHub) reportReady(renderer string) {
 	require.NoError(p.t, calls.NewPlugins(p.db).ReportCounts(context.Background(),
 		[]console.PluginHub{{Plugin: "aggregator-b", Hub: p.hub, State: "ready", Renderer: renderer}}))
 }
 
-// tells reports a status change of the plugin and returns what that marks.
-func (p printer) tells(state, renderer string) []string {
+// reportStatus reports a status change of the plugin and returns what that marks.
+func (p pluginHub) reportStatus(state, renderer string) []string {
 	return p.marked(func() {
 		require.NoError(p.t, calls.NewPlugins(p.db).ReportStatus(context.Background(), p.hub, "aggregator-b",
 			fmt.Sprintf(`{"state":%q,"renderer":%q}`, state, renderer), []byte("the same")))
@@ -128,7 +128,7 @@ func (p printer) tells(state, renderer string) []string {
 }
 
 // publishedBy returns the renderer of all menus, as hubs read it.
-func (p *press) publishedBy() string {
+func (p *publishHarness) publishedBy() string {
 	list, err := calls.NewPlugins(p.db).List(context.Background())
 	require.NoError(p.t, err)
 	return list[0].Renderer
@@ -136,7 +136,7 @@ func (p *press) publishedBy() string {
 
 var allOfB = []string{"s1/b", "s2/b"}
 
-func (p *press) list(store string) []publishing.Publication {
+func (p *publishHarness) list(store string) []publishing.Publication {
 	p.t.Helper()
 	list, err := p.queue.List(context.Background(), p.business, publishing.Filter{StoreRef: store, Limit: 100})
 	require.NoError(p.t, err)

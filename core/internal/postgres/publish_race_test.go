@@ -19,26 +19,26 @@ import (
 	publishing "github.com/servery-hub/servery/core/publish"
 )
 
-// racers publish concurrently. Each menu is a number that only increases.
-type racers struct {
-	t       *testing.T
-	db      *postgres.DB
-	mu      sync.Mutex
-	content map[string]int // as stored
-	held    map[string]int // by the platform
-	under   map[string]bool
-	sent    int
+// racingPlugin publish concurrently. Each menu is a number that only increases.
+type racingPlugin struct {
+	t         *testing.T
+	db        *postgres.DB
+	mu        sync.Mutex
+	content   map[string]int // as stored
+	held      map[string]int // by the platform
+	rendering map[string]bool
+	sent      int
 }
 
 // Render renders the current content; sending it takes a moment.
-func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Rendering, error) {
+func (r *racingPlugin) Render(_ context.Context, w publishing.Work) (publishing.Rendering, error) {
 	name := w.StoreRef + "/" + w.Platform
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.under[name] {
+	if r.rendering[name] {
 		r.t.Errorf("%s is rendered twice at once", name)
 	}
-	r.under[name] = true
+	r.rendering[name] = true
 	content := r.content[w.StoreRef]
 	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.SendResult {
 		for range rand.IntN(1000) { // let others run at a random moment
@@ -50,7 +50,7 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 			r.t.Errorf("%s: %d after %d", name, content, r.held[name])
 		}
 		r.held[name] = content
-		r.under[name] = false
+		r.rendering[name] = false
 		r.sent++
 		if rand.IntN(4) == 0 {
 			return publishing.SendResult{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
@@ -60,10 +60,10 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 }
 
 // Published implements publishing.Observer.
-func (r *racers) Published(result publishing.Result, _ time.Duration) {
+func (r *racingPlugin) Published(result publishing.Result, _ time.Duration) {
 	if result.Unchanged {
 		r.mu.Lock()
-		r.under[result.StoreRef+"/"+result.Platform] = false
+		r.rendering[result.StoreRef+"/"+result.Platform] = false
 		r.mu.Unlock()
 	}
 }
@@ -71,7 +71,7 @@ func (r *racers) Published(result publishing.Result, _ time.Duration) {
 func TestRacingWorkersPublishEachMenuInOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Millisecond, Max: 5 * time.Millisecond})
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	for _, platform := range []string{"a", "b"} {
 		pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, 'aggregator-a')`,
 			k.business, platform)
@@ -80,7 +80,7 @@ func TestRacingWorkersPublishEachMenuInOrder(t *testing.T) {
 	for _, ref := range stores {
 		k.store(ref)
 	}
-	r := &racers{t: t, db: db, content: map[string]int{}, held: map[string]int{}, under: map[string]bool{}}
+	r := &racingPlugin{t: t, db: db, content: map[string]int{}, held: map[string]int{}, rendering: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for range 3 {
@@ -95,7 +95,7 @@ func TestRacingWorkersPublishEachMenuInOrder(t *testing.T) {
 		r.content[ref]++
 		r.mu.Unlock()
 		k.enqueue(core.StoreJob, "", fmt.Sprintf(`{"stores":[{"ref_id":%q,"address":"%d"}]}`, ref, n), false)
-		require.NoError(t, k.work())
+		require.NoError(t, k.runJobs())
 	}
 	eventually(t, "every platform holds the newest", func() bool {
 		r.mu.Lock()

@@ -15,7 +15,7 @@ import (
 )
 
 func TestRecheckResumesUnlessTheRulesChanged(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	menus, jobs := menusdb.New(p.db), jobsdb.New(p.db)
 	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ import (
 )
 
 // recheck queues and claims the recheck of a platform.
-func (k *kitchen) recheck(platform string) core.Job {
+func (k *menuHarness) recheck(platform string) core.Job {
 	k.t.Helper()
 	k.enqueue(core.RecheckJob, platform, "{}", false)
 	claimed, _, err := jobsdb.New(k.db).Claim(context.Background(), core.ID{7}, 1, k.db.Clock().Now().Add(time.Hour))
@@ -37,13 +37,13 @@ func (k *kitchen) recheck(platform string) core.Job {
 
 func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, menus := newKitchen(t, db, "US"), menusdb.New(db)
+	k, menus := newMenuHarness(t, db, "US"), menusdb.New(db)
 	k.store("s1")
 	k.send("s1", counter)
 	intake := newIntake(t, db)
 	const dal = `{"ref_id":"dal","quantity":1}`
 	flags := func(id, platform string) any {
-		return len(k.serve(intake, k.arrival(id, platform, dal, "")).Order.Details.Flags)
+		return len(k.placeOrder(intake, k.arrival(id, platform, dal, "")).Order.Details.Flags)
 	}
 	require.Equal(t, []any{0, 0}, []any{flags("1", "app"), flags("1", "web")})
 
@@ -69,7 +69,7 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 }
 
 func TestChangedFindingsRepublishTheirStores(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	menus := menusdb.New(p.db)
 	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 }
 
 func TestRecheckOfOnePlatformDoesNotBlockAnother(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	jobs := jobsdb.New(p.db)
 	claim := func() (platforms []string, list []core.Job) {
 		list, _, err := jobs.Claim(context.Background(), me, 10, p.clock.Now().Add(time.Hour))
@@ -130,27 +130,27 @@ func TestRecheckOfOnePlatformDoesNotBlockAnother(t *testing.T) {
 	require.Equal(t, down[0].ID, list[0].ID)
 }
 
-// away is an inspector for a platform whose plugin is down.
-type away string
+// fakeInspector is an inspector for a platform whose plugin is down.
+type fakeInspector string
 
 // Platforms returns the platform.
-func (a away) Platforms(context.Context, core.BusinessID) ([]string, error) {
+func (a fakeInspector) Platforms(context.Context, core.BusinessID) ([]string, error) {
 	return []string{string(a)}, nil
 }
 
 // Inspect returns Unavailable.
-func (a away) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding, error) {
+func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding, error) {
 	return nil, core.Errorf(core.Unavailable, "it is down")
 }
 
 func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'b2', 'aggregator-b')`,
 		p.business)
 	p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b2"]}`)
 	ctx, plugins := context.Background(), calls.NewPlugins(p.db)
 	require.NoError(t, plugins.Add(ctx, []string{"aggregator-b"}))
-	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: away("b2"), Clock: p.clock}
+	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: fakeInspector("b2"), Clock: p.clock}
 	turn := 1
 	sendMenu := func() error {
 		p.enqueue(core.MenuJob, "s3", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, turn), false)
@@ -186,7 +186,7 @@ func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
 	}
 }
 
-func (p *press) storeID(ref string) int64 {
+func (p *publishHarness) storeID(ref string) int64 {
 	p.t.Helper()
 	stored, err := stores.New(p.db).Get(context.Background(), p.business, ref)
 	require.NoError(p.t, err)
@@ -194,7 +194,7 @@ func (p *press) storeID(ref string) int64 {
 }
 
 func TestPlatformStoreIDsMapToStores(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
 	name := func(platform string, ids map[string]string) error {
 		return platforms.SetPlatformStoreIDs(context.Background(), p.business, platform, ids)
@@ -220,7 +220,7 @@ func TestClockChangeShiftsPendingPublications(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	require.NoError(t, db.SyncClock(t.Context()))
 	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Hour, Max: 2 * time.Hour})
-	k := newKitchen(t, db, "US")
+	k := newMenuHarness(t, db, "US")
 	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 		k.business)
 	k.store("s1")

@@ -10,10 +10,10 @@ import (
 )
 
 func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	source := menus.NewMenuSource(p.db)
 	statements := pgtest.Statements(p.db)
-	read := func(p *press, store string) int {
+	read := func(p *publishHarness, store string) int {
 		id, before := p.storeID(store), statements()
 		_, err := source.Read(t.Context(), p.business, id, "a")
 		require.NoError(t, err)
@@ -23,7 +23,7 @@ func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 	kept := read(p, "s1")
 	require.Less(t, kept, anew)
 	for range 5 {
-		other := &press{kitchen: newKitchen(t, p.db, "US")}
+		other := &publishHarness{menuHarness: newMenuHarness(t, p.db, "US")}
 		pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 			other.business)
 		other.store("s")

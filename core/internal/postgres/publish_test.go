@@ -23,7 +23,7 @@ import (
 )
 
 func TestChangeQueuesItsAffectedStoresForPublication(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	for _, c := range []struct {
 		name   string
 		change func()
@@ -44,7 +44,7 @@ func TestChangeQueuesItsAffectedStoresForPublication(t *testing.T) {
 		{"the same again", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) }, nil},
 		{"a dry run", func() {
 			p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":9}]}`, true)
-			require.NoError(t, p.work())
+			require.NoError(t, p.runJobs())
 		}, nil},
 		{"a store's address", func() { p.stores(`{"ref_id":"s2","address":"There"},{"ref_id":"s1"}`) },
 			[]string{"s2/a", "s2/b"}},
@@ -65,65 +65,65 @@ func TestChangeQueuesItsAffectedStoresForPublication(t *testing.T) {
 }
 
 func TestRestartedPluginRepublishesOnlyAfterAChange(t *testing.T) {
-	p, hub, _ := newPrinters(t)
-	require.Empty(t, hub.tells("starting", ""))
-	require.Equal(t, allOfB, hub.tells("ready", "one"), "it is new")
-	require.Empty(t, hub.tells("degraded", "one"))
-	require.Empty(t, hub.tells("starting", ""), "it was started again")
-	require.Empty(t, hub.tells("ready", "one"))
-	require.Equal(t, allOfB, hub.tells("ready", "two"), "another program renders, whatever it says of itself")
+	p, hub, _ := newPluginHubs(t)
+	require.Empty(t, hub.reportStatus("starting", ""))
+	require.Equal(t, allOfB, hub.reportStatus("ready", "one"), "it is new")
+	require.Empty(t, hub.reportStatus("degraded", "one"))
+	require.Empty(t, hub.reportStatus("starting", ""), "it was started again")
+	require.Empty(t, hub.reportStatus("ready", "one"))
+	require.Equal(t, allOfB, hub.reportStatus("ready", "two"), "another program renders, whatever it says of itself")
 	require.NoError(t, calls.NewPlugins(p.db).SetEnabled(context.Background(), "aggregator-b", true))
-	require.Empty(t, hub.tells("starting", ""))
-	require.Equal(t, allOfB, hub.tells("ready", "two"), "an operator wanted something of it")
+	require.Empty(t, hub.reportStatus("starting", ""))
+	require.Equal(t, allOfB, hub.reportStatus("ready", "two"), "an operator wanted something of it")
 }
 
 func TestReplicasRepublishOnceTheyRenderAlike(t *testing.T) {
-	p, one, other := newPrinters(t)
-	one.runs("old")
-	require.Equal(t, allOfB, one.tells("ready", "old"))
-	other.runs("new")
+	p, one, other := newPluginHubs(t)
+	one.reportReady("old")
+	require.Equal(t, allOfB, one.reportStatus("ready", "old"))
+	other.reportReady("new")
 	for range 2 {
-		require.Empty(t, other.tells("ready", "new"), "one hub still renders as before")
-		require.Empty(t, one.tells("ready", "old"))
+		require.Empty(t, other.reportStatus("ready", "new"), "one hub still renders as before")
+		require.Empty(t, one.reportStatus("ready", "old"))
 	}
 	require.Empty(t, p.publishedBy(), "some menus are of either by now: both hubs tell again")
 	require.NoError(t, calls.NewPlugins(p.db).SetEnabled(context.Background(), "aggregator-b", true))
-	require.Empty(t, other.tells("ready", "new"), "it waits for the others, whatever an operator wanted")
-	one.runs("new")
-	require.Equal(t, allOfB, other.tells("ready", "new"), "all render alike")
+	require.Empty(t, other.reportStatus("ready", "new"), "it waits for the others, whatever an operator wanted")
+	one.reportReady("new")
+	require.Equal(t, allOfB, other.reportStatus("ready", "new"), "all render alike")
 	require.Equal(t, "new", p.publishedBy())
-	require.Empty(t, one.tells("ready", "new"))
+	require.Empty(t, one.reportStatus("ready", "new"))
 
-	other.runs("newest")
-	require.Empty(t, other.tells("ready", "newest"))
+	other.reportReady("newest")
+	require.Empty(t, other.reportStatus("ready", "newest"))
 	p.clock.Advance(2 * time.Minute)
-	one.runs("new")
-	require.Equal(t, allOfB, one.tells("ready", "new"), "the newest has gone, and left menus behind")
+	one.reportReady("new")
+	require.Equal(t, allOfB, one.reportStatus("ready", "new"), "the newest has gone, and left menus behind")
 }
 
 // A hub of the previous release reports no renderer.
 func TestMenusAreRepublishedAfterAnOldReleaseStops(t *testing.T) {
-	p, hub, earlier := newPrinters(t)
+	p, hub, earlier := newPluginHubs(t)
 	before := func() {
 		pgtest.Exec(t, p.db, `UPDATE plugins SET status = '{"state":"ready"}', description = 'the same'`)
 	}
 	before()
-	earlier.runs("")
-	require.Empty(t, hub.tells("ready", "new"), "both run")
+	earlier.reportReady("")
+	require.Empty(t, hub.reportStatus("ready", "new"), "both run")
 	p.clock.Advance(2 * time.Minute)
-	hub.runs("new")
-	require.Equal(t, allOfB, hub.tells("ready", "new"))
-	require.Empty(t, hub.tells("ready", "new"))
+	hub.reportReady("new")
+	require.Equal(t, allOfB, hub.reportStatus("ready", "new"))
+	require.Empty(t, hub.reportStatus("ready", "new"))
 
 	before() // the release was rolled back and returned much later
 	p.clock.Advance(2 * time.Minute)
-	require.Empty(t, hub.tells("starting", ""))
-	require.Equal(t, allOfB, hub.tells("ready", "new"))
-	require.Empty(t, hub.tells("ready", "new"))
+	require.Empty(t, hub.reportStatus("starting", ""))
+	require.Equal(t, allOfB, hub.reportStatus("ready", "new"))
+	require.Empty(t, hub.reportStatus("ready", "new"))
 }
 
 func TestPublicationClaimSkipsBusyPlugins(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(time.Minute)
 	for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestPublicationClaimSkipsBusyPlugins(t *testing.T) {
 }
 
 func TestDebounceBatchesMenuChanges(t *testing.T) {
-	p, random, debounce := newPress(t), rand.New(rand.NewPCG(1, 2)), publishing.Debounce{}.OrDefault()
+	p, random, debounce := newPublishHarness(t), rand.New(rand.NewPCG(1, 2)), publishing.Debounce{}.OrDefault()
 	for range 5 {
 		first := p.clock.Now()
 		latest := first
@@ -175,13 +175,13 @@ func TestDebounceBatchesMenuChanges(t *testing.T) {
 		work, names := p.claim(me)
 		require.Equal(t, []string{"s1/a", "s1/b"}, names)
 		for _, w := range work {
-			p.finish(me, p.done(w))
+			p.finish(me, p.published(w))
 		}
 	}
 }
 
 func TestChangeDuringRenderingPublishesOnceMore(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(2 * time.Second)
 	work, names := p.claim(me)
@@ -192,22 +192,22 @@ func TestChangeDuringRenderingPublishesOnceMore(t *testing.T) {
 	p.clock.Advance(20 * time.Second)
 	_, names = p.claim(other)
 	require.Empty(t, names, "nobody takes it while it is being rendered")
-	p.finish(me, p.done(work[0]))
-	again := p.done(work[1])
+	p.finish(me, p.published(work[0]))
+	again := p.published(work[1])
 	again.State, again.Digest, again.RetryAt = publishing.Waiting, nil, p.clock.Now().Add(time.Hour)
 	p.finish(me, again)
 	once, names := p.claim(other)
 	require.Equal(t, []string{"s1/a", "s1/b"}, names, "a newer content does not wait for the retry of an older one")
 	for _, w := range once {
 		require.Zero(t, w.Attempts)
-		p.finish(other, p.done(w))
+		p.finish(other, p.published(w))
 	}
 	_, names = p.claim(other)
 	require.Empty(t, names)
 }
 
 func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(2 * time.Second)
 	lost, names := p.claim(me)
@@ -218,7 +218,7 @@ func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 		taken, names := p.claim(owner)
 		require.Len(t, names, 2)
 		require.Nil(t, taken[0].Digest, "nobody knows what the platform holds")
-		failed := p.done(lost[0])
+		failed := p.published(lost[0])
 		failed.State, failed.Message = publishing.Failed, "too late"
 		p.finish(me, failed)
 		require.Equal(t, publishing.Published, p.list("s1")[0].State)
@@ -227,7 +227,7 @@ func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 }
 
 func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook", "minutes")
 	told := 0
 	for n := 1; ; n++ {
@@ -235,8 +235,8 @@ func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 		p.clock.Advance(2 * time.Second)
 		work, _ := p.claim(me)
 		require.Len(t, work, 2)
-		p.finish(me, p.done(work[1]))
-		r := p.done(work[0])
+		p.finish(me, p.published(work[1]))
+		r := p.published(work[0])
 		r.Message = fmt.Sprint("outcome ", n)
 		body :=
 			fmt.Sprintf(`{"reference_id":%q,"location_ref_id":"s2","platform":"a","status":"success","errors":[],`+
@@ -261,7 +261,7 @@ func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 }
 
 func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	ask := func(store string, platforms ...string) (core.ID, int, error) {
 		reference := core.NewID(p.clock.Now())
 		n, err := p.queue.Request(context.Background(), p.business, store, platforms, reference)
@@ -284,7 +284,7 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	require.NoError(t, err)
 	for _, w := range work {
 		require.Equal(t, map[string][]core.ID{"a": {first}, "b": {first, second}}[w.Platform], w.ExplicitRequests)
-		p.finish(me, p.done(w))
+		p.finish(me, p.published(w))
 	}
 	work, _ = p.claim(me)
 	require.Len(t, work, 2)
@@ -299,7 +299,7 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 }
 
 func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	var asked []core.ID
 	ask := func(platforms ...string) error {
 		p.clock.Advance(time.Millisecond)
@@ -325,7 +325,7 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 }
 
 func TestNothingIsPublishedOnOwnPlatforms(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	_, err := p.queue.Request(context.Background(), p.business, "s1", []string{"a", "web"}, core.NewID(p.clock.Now()))
 	require.Equal(t, core.Invalid, core.CodeOf(err))
 	require.ErrorContains(t, err, `platforms[1] "web" is your own`)
@@ -334,13 +334,13 @@ func TestNothingIsPublishedOnOwnPlatforms(t *testing.T) {
 }
 
 func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(2 * time.Second)
 	work, _ := p.claim(me)
 	problem := []publishing.Problem{{Entity: "item", RefID: "curry", Code: "x", Message: "it's \\ \"wrong\" \x00"}}
 	for _, w := range work {
-		r := p.done(w)
+		r := p.published(w)
 		r.Problems, r.Omitted, r.Message = problem, problem, "noted"
 		p.finish(me, r)
 	}
@@ -354,7 +354,7 @@ func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 	require.False(t, p.list("s1")[0].DueAt.IsZero())
 	p.clock.Advance(2 * time.Second)
 	work, _ = p.claim(me)
-	same := p.done(work[0])
+	same := p.published(work[0])
 	same.Unchanged = true
 	p.finish(me, same)
 	read = p.list("s1")

@@ -14,12 +14,12 @@ import (
 )
 
 func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	source := menus.NewMenuSource(p.db)
 	change := func(price int) core.ID {
 		reference := p.enqueue(core.MenuJob, "s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, price),
 			false)
-		require.NoError(t, p.work())
+		require.NoError(t, p.runJobs())
 		return reference
 	}
 	one := func(work []publishing.Work) publishing.Work {
@@ -43,7 +43,7 @@ func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []core.ID{first, second, carried}, s.Waiting)
 	after := change(11)
-	result := p.done(work)
+	result := p.published(work)
 	result.PendingRequests = s.Waiting
 	p.finish(me, result)
 
@@ -61,11 +61,11 @@ func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 }
 
 func TestOnlyTheLatestHundredWaitingChangesAreKept(t *testing.T) {
-	p := newPress(t)
+	p := newPublishHarness(t)
 	pgtest.Exec(t, p.db,
 		`UPDATE publications SET pending_references = ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 100))`)
 	latest := p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":8}]}`, false)
-	require.NoError(t, p.work())
+	require.NoError(t, p.runJobs())
 	p.clock.Advance(2 * time.Second)
 	claimed, _ := p.claim(me)
 	require.Len(t, claimed, 2)

@@ -23,34 +23,34 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// partner stands in for plugins, platforms and an aggregator that sometimes loses a request or
+// fakeAggregator stands in for plugins, platforms and an aggregator that sometimes loses a request or
 // a response.
-type partner struct {
-	mu     sync.Mutex
-	orders map[string][]string // received statuses of each order, in order
-	places map[string][]int64  // received locations of each order: their longitudes
-	busy   map[string]bool
-	faults []string
+type fakeAggregator struct {
+	mu        sync.Mutex
+	orders    map[string][]string // received statuses of each order, in order
+	locations map[string][]int64  // received locations of each order: their longitudes
+	busy      map[string]bool
+	faults    []string
 }
 
-func (*partner) Plan(_ context.Context, c relay.Call, _ []byte) (relay.Decision, error) {
+func (*fakeAggregator) Plan(_ context.Context, c relay.Call, _ []byte) (relay.Decision, error) {
 	return relay.Decision{Plan: &relay.Plan{
 		Endpoint: "api", Hosts: []string{"x.example"}, Method: "POST",
 		Path: "/" + string(c.Kind) + "/" + strconv.FormatInt(c.Order.ID, 10), Body: c.Payload,
 	}}, nil
 }
 
-func (*partner) Interpret(context.Context, relay.Call, []byte, relay.Response) (relay.Outcome, error) {
+func (*fakeAggregator) Interpret(context.Context, relay.Call, []byte, relay.Response) (relay.Outcome, error) {
 	return relay.Outcome{}, nil
 }
 
-func (*partner) Access(context.Context, core.BusinessID, string) (relay.Access, error) {
+func (*fakeAggregator) Access(context.Context, core.BusinessID, string) (relay.Access, error) {
 	return relay.Access{BaseURLs: map[string]string{"api": "https://x.example"}}, nil
 }
 
-func (*partner) Called(relay.Result) {}
+func (*fakeAggregator) Called(relay.Result) {}
 
-func (p *partner) Send(_ context.Context, r relay.Request) relay.Attempt {
+func (p *fakeAggregator) Send(_ context.Context, r relay.Request) relay.Attempt {
 	p.mu.Lock()
 	if p.busy[r.URL] {
 		p.faults = append(p.faults, "two at once: "+r.URL)
@@ -68,7 +68,7 @@ func (p *partner) Send(_ context.Context, r relay.Request) relay.Attempt {
 			p.orders[r.URL] = append(p.orders[r.URL], string(r.Body))
 		} else {
 			n, _ := strconv.ParseInt(sent.Longitude, 10, 64)
-			p.places[r.URL] = append(p.places[r.URL], n)
+			p.locations[r.URL] = append(p.locations[r.URL], n)
 		}
 		p.mu.Unlock()
 	}
@@ -84,10 +84,10 @@ func (p *partner) Send(_ context.Context, r relay.Request) relay.Attempt {
 
 func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
-	d := &depot{kitchen: newKitchen(t, hubtest.Open(t, url, nil), "US")}
+	d := &riderHarness{menuHarness: newMenuHarness(t, hubtest.Open(t, url, nil), "US")}
 	d.store("s1")
 	d.servedBy("b", "aggregator-b")
-	p := &partner{orders: map[string][]string{}, places: map[string][]int64{}, busy: map[string]bool{}}
+	p := &fakeAggregator{orders: map[string][]string{}, locations: map[string][]int64{}, busy: map[string]bool{}}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var engines sync.WaitGroup
@@ -128,7 +128,7 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, id := range ids {
-			told := p.places[fmt.Sprint("https://x.example/rider_location/", id)]
+			told := p.locations[fmt.Sprint("https://x.example/rider_location/", id)]
 			if len(slices.Compact(slices.Clone(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]))) < rides ||
 				len(told) == 0 || told[len(told)-1] != rides-1 {
 				return false
@@ -147,7 +147,7 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 			want := []string{fmt.Sprintf(`"ASSIGNED","name":"%d"`, n), `"UNASSIGNED"`}[n%2]
 			require.Contains(t, body, want, "order %d, status %d", id, n)
 		}
-		require.True(t, slices.IsSorted(p.places[fmt.Sprint("https://x.example/rider_location/", id)]),
+		require.True(t, slices.IsSorted(p.locations[fmt.Sprint("https://x.example/rider_location/", id)]),
 			"no place is told after a newer one")
 	}
 }
@@ -178,7 +178,7 @@ func TestConcurrentRequestsAreAllCounted(t *testing.T) {
 func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	require.NoError(t, db.SyncClock(ctx))
-	d := &depot{kitchen: newKitchen(t, db, "US"), riders: ordersdb.NewRiders(db), calls: callsOf(db)}
+	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), riders: ordersdb.NewRiders(db), calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
 	d.store("s1")
 	d.servedBy("b", "aggregator-b")
@@ -208,7 +208,7 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 }
 
 func TestCallClaimSkipsBusyPlugins(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{Name: "Ada", Phone: "+15550001"}))
 	for _, c := range []struct {
 		busy  string

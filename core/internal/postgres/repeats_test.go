@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// atOnce calls do concurrently and returns the set of references.
-func atOnce(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]bool {
+// inParallel calls do concurrently and returns the set of references.
+func inParallel(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]bool {
 	t.Helper()
 	references, failures := make([]core.ID, times), make([]error, times)
 	var all sync.WaitGroup
@@ -33,7 +33,7 @@ func atOnce(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]boo
 }
 
 func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id, other := d.order("b", ""), d.order("b", "")
 	ask := func(order int64, name, phone string) (core.ID, error) {
 		now := d.clock.Now()
@@ -43,7 +43,7 @@ func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 		})
 	}
 	same := func() (core.ID, error) { return ask(id, action.AdditionalRider, "") }
-	require.Len(t, atOnce(t, 24, same), 1)
+	require.Len(t, inParallel(t, 24, same), 1)
 	first, err := same()
 	require.NoError(t, err)
 	for _, different := range []func() (core.ID, error){
@@ -75,7 +75,7 @@ func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 }
 
 func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	curry := order.OutOfStockReport{OrderID: id, Actor: "key:pos", Items: []order.OutOfStockItem{{RefID: "curry"}}}
 	report := func(s order.OutOfStockReport) core.ID {
@@ -85,7 +85,7 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 		require.NoError(t, err)
 		return reference
 	}
-	first := atOnce(t, 24, func() (core.ID, error) { return report(curry), nil })
+	first := inParallel(t, 24, func() (core.ID, error) { return report(curry), nil })
 	require.Len(t, first, 1)
 	editable := curry
 	editable.AllowEdit = true

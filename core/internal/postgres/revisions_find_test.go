@@ -16,8 +16,8 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// past gives a business n revisions of other items and stores, older than its own.
-func past(t *testing.T, db *postgres.DB, business core.BusinessID, n int) {
+// insertRevisions gives a business n revisions of other items and stores, older than its own.
+func insertRevisions(t *testing.T, db *postgres.DB, business core.BusinessID, n int) {
 	t.Helper()
 	day := core.FirstID(db.Clock().Now().Add(-time.Hour)).String()[:13]
 	pgtest.Exec(t, db, `INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
@@ -34,11 +34,11 @@ func past(t *testing.T, db *postgres.DB, business core.BusinessID, n int) {
 
 func TestRevisionsOfAnObjectAreFoundByIndex(t *testing.T) {
 	clock := clocktest.New()
-	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k := newMenuHarness(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	k.send("-1", dinner)
 	k.send("s1", `{"items":[{"ref_id":"curry","price":7}]}`)
-	past(t, k.db, k.business, 20_000)
+	insertRevisions(t, k.db, k.business, 20_000)
 	for _, c := range []struct {
 		filter menu.RevisionFilter
 		found  int
@@ -55,7 +55,7 @@ func TestRevisionsOfAnObjectAreFoundByIndex(t *testing.T) {
 }
 
 func TestRevisionsNameTheChangedObjects(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.send("-1", `{"items":[{"ref_id":"dal","title":"Dal","price":5},{"ref_id":"rice","title":"Rice","price":2}]}`)
 	first := k.revisions(menu.RevisionFilter{})[0]
@@ -85,14 +85,14 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 		return list
 	}
 	require.Equal(t, [][]string{{"naan", "rice"}, {"dal", "mains"}, {"dal", "rice"}, {"s1"}}, names())
-	k.back(first.ID)
+	k.rollBack(first.ID)
 	require.Equal(t, []string{"naan"}, names()[1][:1], "also what is gone")
 	undoing, err = menus.PreviewRollback(context.Background(), k.business, k.revisions(menu.RevisionFilter{})[0].ID)
 	require.NoError(t, err)
 	require.Zero(t, undoing.Count(), "nothing came after it")
 	require.NotZero(t, undoing.Latest)
 
-	stranger := newKitchen(t, k.db, "US")
+	stranger := newMenuHarness(t, k.db, "US")
 	_, err = menus.PreviewRollback(context.Background(), stranger.business, first.ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	foreign, err := menus.FirstNames(context.Background(), stranger.business, []core.ID{first.ID})

@@ -21,7 +21,7 @@ import (
 )
 
 // revisions returns the revisions of the kitchen, the newest first.
-func (k *kitchen) revisions(f menu.RevisionFilter) []menu.Revision {
+func (k *menuHarness) revisions(f menu.RevisionFilter) []menu.Revision {
 	k.t.Helper()
 	f.Limit = 1000
 	list, err := menus.New(k.db).Revisions(context.Background(), k.business, f)
@@ -29,14 +29,14 @@ func (k *kitchen) revisions(f menu.RevisionFilter) []menu.Revision {
 	return list
 }
 
-// back rolls back to a revision and returns the callback.
-func (k *kitchen) back(to core.ID) map[string]any {
+// rollBack rolls back to a revision and returns the callback.
+func (k *menuHarness) rollBack(to core.ID) map[string]any {
 	k.t.Helper()
 	return k.send("-1", string(menu.RollbackBody(to)))
 }
 
 // state returns the kitchen's menus at every location and its category timings.
-func (k *kitchen) state() string {
+func (k *menuHarness) state() string {
 	k.t.Helper()
 	all := []any{k.timings()}
 	for _, location := range []string{"-1", "s1", "s2"} {
@@ -124,7 +124,7 @@ func menuRequest(t *rapid.T) (location, body string) {
 func TestRollbackIsExactAndCanBeUndone(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
-		k := newKitchen(t, db, "US")
+		k := newMenuHarness(t, db, "US")
 		k.store("s1")
 		k.store("s2")
 		type step struct {
@@ -153,11 +153,11 @@ func TestRollbackIsExactAndCanBeUndone(t *testing.T) {
 		}
 		last := len(steps)
 		to := rapid.IntRange(0, last).Draw(r, "revision")
-		k.back(revisions[to])
+		k.rollBack(revisions[to])
 		require.Equal(t, states[to], k.state(), "back at the revision, ids and all")
-		k.back(revisions[last])
+		k.rollBack(revisions[last])
 		require.Equal(t, states[last], k.state(), "a rollback is a change like others, and can be undone")
-		k.back(revisions[to])
+		k.rollBack(revisions[to])
 		for _, s := range steps[to:] {
 			do(s)
 		}
@@ -167,7 +167,7 @@ func TestRollbackIsExactAndCanBeUndone(t *testing.T) {
 
 func TestRollbacksAndConcurrentRequestsAreSerializable(t *testing.T) {
 	hubs := twoHubs(t)
-	k := newKitchen(t, hubs[0], "US")
+	k := newMenuHarness(t, hubs[0], "US")
 	k.store("s1")
 	k.store("s2")
 	k.send("-1", dinner)
@@ -194,7 +194,7 @@ func TestRollbacksAndConcurrentRequestsAreSerializable(t *testing.T) {
 	}
 	jobs := map[core.ID]int{}
 	var mu sync.Mutex
-	w := newWatch(len(bodies))
+	w := newJobRecorder(len(bodies))
 	var sending sync.WaitGroup
 	for n, b := range bodies {
 		sending.Go(func() {
@@ -211,30 +211,30 @@ func TestRollbacksAndConcurrentRequestsAreSerializable(t *testing.T) {
 		hub.db = db
 		stops = append(stops, w.start(t, db, hub.handlers()))
 	}
-	within(t, "all requests done", w.done)
+	requireClosed(t, "all requests done", w.done)
 	for _, stop := range stops {
 		stop()
 	}
-	require.Empty(t, w.wrong)
+	require.Empty(t, w.errors)
 	concurrently, changes := k.state(), k.revisions(menu.RevisionFilter{})
 
-	k.back(to)
+	k.rollBack(to)
 	require.Equal(t, then, k.state())
 	for _, change := range slices.Backward(changes) {
 		if n, is := jobs[change.Reference]; is {
 			k.enqueue(kind(bodies[n].location), bodies[n].location, bodies[n].body, false)
-			require.NoError(t, k.work())
+			require.NoError(t, k.runJobs())
 		}
 	}
 	require.Equal(t, withoutIDs(t, concurrently), withoutIDs(t, k.state()), "one after the other, in the same order")
 }
 
 func TestRevisionsShowTheirChanges(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.send("-1", dinner)
 	reference := k.enqueue(core.MenuJob, "s1", `{"items":[{"ref_id":"curry","price":7}]}`, false)
-	require.NoError(t, k.work())
+	require.NoError(t, k.runJobs())
 	k.send("s1", `{"items":[{"ref_id":"curry","price":7}]}`) // changes nothing
 	k.send("s1", `{"items":[{"ref_id":"curry","price":8}]}`)
 	all := k.revisions(menu.RevisionFilter{})
@@ -308,19 +308,19 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	require.Equal(t, 6, links)
 	require.Equal(t, "s1", differences(3)[0].RefID)
 
-	stranger := newKitchen(t, k.db, "US")
+	stranger := newMenuHarness(t, k.db, "US")
 	foreign, err := menus.New(k.db).Differences(context.Background(), stranger.business, all[0].ID, 0, 1)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 	_, err = menus.New(k.db).Revision(context.Background(), stranger.business, all[0].ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	stranger.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
-	require.Equal(t, core.NotFound, core.CodeOf(stranger.work()))
+	require.Equal(t, core.NotFound, core.CodeOf(stranger.runJobs()))
 }
 
 func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 	clock := clocktest.New()
-	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k := newMenuHarness(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	var moments []time.Time
 	for _, c := range []struct{ location, body string }{
@@ -355,7 +355,7 @@ func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 
 func TestItemHistoryShowsPastStates(t *testing.T) {
 	clock := clocktest.New()
-	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k := newMenuHarness(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	var moments []time.Time
 	for _, c := range []struct{ location, body string }{

@@ -20,14 +20,14 @@ import (
 )
 
 // set runs a request for category timings.
-func (k *kitchen) set(groups string) {
+func (k *menuHarness) set(groups string) {
 	k.t.Helper()
 	k.enqueue(core.TimingJob, "", `{"timing_groups":`+groups+`}`, false)
-	require.NoError(k.t, k.work())
+	require.NoError(k.t, k.runJobs())
 }
 
 // timings returns the category timings of the kitchen as sent.
-func (k *kitchen) timings() []menu.TimingGroup {
+func (k *menuHarness) timings() []menu.TimingGroup {
 	k.t.Helper()
 	groups, err := menusdb.New(k.db).TimingGroups(context.Background(), k.business)
 	require.NoError(k.t, err)
@@ -51,7 +51,7 @@ func timingRequest(t *rapid.T) (groups string) {
 }
 
 func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
-	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k := newMenuHarness(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.send("-1", dinner)
 	group := func(title, categories, start string) string {
@@ -99,8 +99,8 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 		require.Len(t, found, len(want)/3)
 		for i, d := range found {
 			require.Equal(t, want[3*i], d.Entity+" "+d.RefID)
-			require.JSONEq(t, want[3*i+1], string(or(d.Before, "null")))
-			require.JSONEq(t, want[3*i+2], string(or(d.After, "null")))
+			require.JSONEq(t, want[3*i+1], string(orElse(d.Before, "null")))
+			require.JSONEq(t, want[3*i+2], string(orElse(d.After, "null")))
 		}
 	}
 
@@ -110,10 +110,10 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	require.Equal(t, 1, undoing.Count())
 	stats := func(callback map[string]any) any { return callback["stats"].(map[string]any)["timing_groups"] }
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0},
-		stats(k.back(all[2].ID)))
+		stats(k.rollBack(all[2].ID)))
 	require.NotEqual(t, versions, pgtest.MenuVersions(t, k.db), "readers look anew")
 	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
-		stats(k.back(all[1].ID)))
+		stats(k.rollBack(all[1].ID)))
 	require.Nil(t, stats(k.send("-1", dinner)), "told of a rollback alone")
 
 	k.set("[" + group("Lunch", ``, "09:00:00") + "]")
@@ -122,11 +122,11 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, undoing.Count(), "a group that was taken away and made again is the same")
 	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
-		stats(k.back(all[1].ID)))
-	require.Equal(t, "null", string(or(differences(all[0].ID)[0].After, "null")), "as it was then, not as it is now")
+		stats(k.rollBack(all[1].ID)))
+	require.Equal(t, "null", string(orElse(differences(all[0].ID)[0].After, "null")), "as it was then, not as it is now")
 }
 
-func or(value []byte, otherwise string) []byte {
+func orElse(value []byte, otherwise string) []byte {
 	if value == nil {
 		return []byte(otherwise)
 	}
@@ -135,7 +135,7 @@ func or(value []byte, otherwise string) []byte {
 
 func TestItemHistoryUsesPastCategoryTimings(t *testing.T) {
 	clock := clocktest.New()
-	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k := newMenuHarness(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	k.send("s1",
 		`{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"late","name":"Late"}],"items":[{"ref_id":"dal",`+
@@ -168,8 +168,8 @@ func TestItemHistoryUsesPastCategoryTimings(t *testing.T) {
 		require.Equal(t, want, onSale(begun.Add(after*time.Minute)), "after %d minutes", after)
 	}
 	made := k.revisions(menu.RevisionFilter{Entity: "timing_groups"})
-	k.back(made[2].ID)
+	k.rollBack(made[2].ID)
 	require.Equal(t, true, onSale(clock.Now()), "the other category is always on sale")
-	k.back(made[1].ID)
+	k.rollBack(made[1].ID)
 	require.Equal(t, false, onSale(clock.Now()), "both are back, and neither is on sale")
 }

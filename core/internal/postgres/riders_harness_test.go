@@ -19,34 +19,34 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// depot is a kitchen with riders, whose platform b is served by a plugin.
-type depot struct {
-	*kitchen
+// riderHarness is a kitchen with riders, whose platform b is served by a plugin.
+type riderHarness struct {
+	*menuHarness
 	clock  *clocktest.Clock
 	riders *orders.Riders
 	calls  callsdb.Store
 	placed int
 }
 
-func newDepot(t *testing.T) *depot {
+func newRiderHarness(t *testing.T) *riderHarness {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	d := &depot{kitchen: newKitchen(t, db, "US"), clock: clock, riders: orders.NewRiders(db), calls: callsOf(db)}
+	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, riders: orders.NewRiders(db), calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
 	d.store("s1")
 	d.servedBy("b", "aggregator-b")
 	return d
 }
 
-func (d *depot) servedBy(platform, plugin string) {
+func (d *riderHarness) servedBy(platform, plugin string) {
 	d.t.Helper()
 	pgtest.Exec(d.t, d.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, d.business,
 		platform, plugin)
 }
 
 // order places a self-delivery order, deletes its acknowledgement call and returns its id.
-func (d *depot) order(platform, more string) int64 {
+func (d *riderHarness) order(platform, more string) int64 {
 	d.t.Helper()
 	d.placed++
 	if more == "" {
@@ -61,17 +61,17 @@ func (d *depot) order(platform, more string) int64 {
 	return receipts[0].OrderID
 }
 
-func (d *depot) update(id int64, status order.RiderStatus, rider order.Rider) order.RiderUpdate {
+func (d *riderHarness) update(id int64, status order.RiderStatus, rider order.Rider) order.RiderUpdate {
 	return order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status, Rider: rider}
 }
 
-func (d *depot) send(id int64, status order.RiderStatus, rider order.Rider) error {
+func (d *riderHarness) send(id int64, status order.RiderStatus, rider order.Rider) error {
 	d.clock.Advance(time.Millisecond)
 	_, err := d.riders.Update(context.Background(), d.update(id, status, rider))
 	return err
 }
 
-func (d *depot) place(id int64, latitude string) error {
+func (d *riderHarness) place(id int64, latitude string) error {
 	d.clock.Advance(time.Millisecond)
 	return d.riders.UpdateLocation(context.Background(),
 		order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2",
@@ -79,7 +79,7 @@ func (d *depot) place(id int64, latitude string) error {
 }
 
 // claim claims as a replica of the owner would.
-func (d *depot) claim(owner core.ID) []relay.Call {
+func (d *riderHarness) claim(owner core.ID) []relay.Call {
 	d.t.Helper()
 	batch, err := d.calls.Claim(context.Background(), owner, queue.Capacity{Items: 100, OtherKeys: 100},
 		d.clock.Now().Add(20*time.Second))
@@ -87,17 +87,17 @@ func (d *depot) claim(owner core.ID) []relay.Call {
 	return batch.Items
 }
 
-func (d *depot) finish(owner core.ID, results ...relay.Result) {
+func (d *riderHarness) finish(owner core.ID, results ...relay.Result) {
 	d.t.Helper()
 	require.NoError(d.t, d.calls.Finish(context.Background(), owner, results))
 }
 
-func (d *depot) done(c relay.Call) relay.Result {
+func (d *riderHarness) done(c relay.Call) relay.Result {
 	return relay.Result{Call: c, State: relay.Done, FinishedAt: d.clock.Now(),
 		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 200}}
 }
 
-func (d *depot) again(c relay.Call, after time.Duration) relay.Result {
+func (d *riderHarness) retried(c relay.Call, after time.Duration) relay.Result {
 	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", FinishedAt: d.clock.Now(),
 		RetryAt: d.clock.Now().Add(after),
 		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}

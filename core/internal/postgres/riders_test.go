@@ -20,7 +20,7 @@ import (
 )
 
 func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id, asha := d.order("b", ""), order.Rider{Name: "Asha", Phone: "5550100"}
 	require.NoError(t, d.send(id, order.Assigned, asha))
 	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
@@ -53,12 +53,12 @@ func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 }
 
 func TestFailingRiderStatusBlocksTheNext(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id, elsewhere := d.order("b", ""), d.order("b", "")
 	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
 	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
 	first := d.claim(me)
-	d.finish(me, d.again(first[0], time.Second))
+	d.finish(me, d.retried(first[0], time.Second))
 	require.NoError(t, d.send(elsewhere, order.Assigned, order.Rider{}))
 	free := d.claim(me)
 	require.Len(t, free, 1)
@@ -68,7 +68,7 @@ func TestFailingRiderStatusBlocksTheNext(t *testing.T) {
 	require.Len(t, second, 1)
 	require.Equal(t, []any{first[0].ID, 1, first[0].Payload},
 		[]any{second[0].ID, second[0].Attempts, second[0].Payload})
-	given := d.again(second[0], 0)
+	given := d.retried(second[0], 0)
 	given.State = relay.Failed
 	d.finish(me, given)
 	third := d.claim(me)
@@ -78,7 +78,7 @@ func TestFailingRiderStatusBlocksTheNext(t *testing.T) {
 }
 
 func TestCallOfADeadReplicaIsTakenOver(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
 	lost := d.claim(me)
@@ -87,15 +87,15 @@ func TestCallOfADeadReplicaIsTakenOver(t *testing.T) {
 	taken := d.claim(other)
 	require.Len(t, taken, 1)
 	require.Equal(t, lost[0].ID, taken[0].ID)
-	d.finish(me, d.again(lost[0], 0)) // the first replica is alive after all
+	d.finish(me, d.retried(lost[0], 0)) // the first replica is alive after all
 	require.Empty(t, d.claim(me), "the line is the other's now")
 	d.finish(other, d.done(taken[0]))
-	d.finish(me, d.again(lost[0], 0))
+	d.finish(me, d.retried(lost[0], 0))
 	require.Empty(t, d.claim(me))
 }
 
 func TestUnstartedCallsAreReleased(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
 	calls := d.claim(me)
 	require.NoError(t, d.calls.Release(context.Background(), me, calls))
@@ -103,7 +103,7 @@ func TestUnstartedCallsAreReleased(t *testing.T) {
 }
 
 func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	for _, latitude := range []string{"1", "2", "3"} {
 		require.NoError(t, d.place(id, latitude))
@@ -141,7 +141,7 @@ func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
 }
 
 func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	delivered, again, cancelled, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", ""),
 		d.order("b", ""), d.order("b", "")
 	for _, status := range []order.RiderStatus{order.Assigned, order.AtStore, order.Delivered} {
@@ -166,14 +166,14 @@ func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
 }
 
 func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	delivered, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", "")
 	for _, id := range []int64{delivered, completed, open} {
 		require.NoError(t, d.place(id, "1"))
 	}
 	var failed []relay.Result
 	for _, c := range d.claim(me) {
-		failed = append(failed, d.again(c, time.Second))
+		failed = append(failed, d.retried(c, time.Second))
 	}
 	require.Len(t, failed, 3)
 	d.finish(me, failed...)
@@ -196,18 +196,18 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 }
 
 func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	require.NoError(t, d.place(id, "1"))
 	calls := d.claim(me)
-	d.finish(me, d.again(calls[0], 8*time.Second))
+	d.finish(me, d.retried(calls[0], 8*time.Second))
 	require.NoError(t, d.place(id, "2"))
 	require.Empty(t, d.claim(me), "an aggregator that fails is not asked more often for it")
 	d.clock.Advance(8 * time.Second)
 	next := d.claim(me)
 	require.Contains(t, string(next[0].Payload), `"latitude":"2"`)
 	require.Equal(t, 1, next[0].Attempts)
-	given := d.again(next[0], 0)
+	given := d.retried(next[0], 0)
 	given.State = relay.Failed
 	d.finish(me, given)
 	require.Empty(t, d.claim(me), "given up until there is a newer one")
@@ -217,7 +217,7 @@ func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
 }
 
 func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	id := d.order("b", "")
 	console := consoleview.New(d.db)
 	known := func(state relay.State, message string) {
@@ -238,7 +238,7 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 		t.Helper()
 		require.NoError(t, d.place(id, latitude))
 		d.clock.Advance(relay.LocationInterval)
-		result := d.again(d.claim(me)[0], 0)
+		result := d.retried(d.claim(me)[0], 0)
 		result.State, result.Message = state, message
 		d.finish(me, result)
 	}
@@ -253,9 +253,9 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 }
 
 func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	mine, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
-	foreign := newKitchen(t, d.db, "IN")
+	foreign := newMenuHarness(t, d.db, "IN")
 	updates := []order.RiderUpdate{
 		d.update(mine, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}),
 		d.update(99, order.Assigned, order.Rider{}),
@@ -279,7 +279,7 @@ func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 }
 
 func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
 	for n := 1; ; n++ {
 		id := d.order("b", "")
@@ -307,7 +307,7 @@ func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
 }
 
 func TestRepeatedCallResultsAreRecordedOnce(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	one, two := d.order("b", ""), d.order("b", "")
 	for _, id := range []int64{one, two} {
 		require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
@@ -315,7 +315,7 @@ func TestRepeatedCallResultsAreRecordedOnce(t *testing.T) {
 	}
 	calls := d.claim(me)
 	require.Len(t, calls, 2)
-	results := []relay.Result{d.done(calls[0]), d.again(calls[1], 0)}
+	results := []relay.Result{d.done(calls[0]), d.retried(calls[1], 0)}
 	for n := range 2 { // the response to the first COMMIT was lost
 		d.finish(me, results...)
 		require.Equal(t, 2, pgtest.CallAttempts(t, d.db))
@@ -328,7 +328,7 @@ func TestRepeatedCallResultsAreRecordedOnce(t *testing.T) {
 }
 
 func TestCrashWhileRecordingLosesNoCall(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	for n := 1; ; n++ {
 		id := d.order("b", "")
 		require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
@@ -352,7 +352,7 @@ func TestCrashWhileRecordingLosesNoCall(t *testing.T) {
 }
 
 func TestRidersAndCallsAreDeletedWithTheirOrder(t *testing.T) {
-	d := newDepot(t)
+	d := newRiderHarness(t)
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
 	d.clock.Advance(49 * time.Hour)
 	require.NoError(t, orders.New(d.db).DropOld(context.Background(), 48*time.Hour))

@@ -76,7 +76,7 @@ func TestHubWorksWithoutTheTenantRole(t *testing.T) {
 func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 	for attribute, walled := range map[string]bool{"CREATEROLE": true, "NOCREATEROLE": false} {
 		t.Run(attribute, func(t *testing.T) {
-			ctx, db := context.Background(), ownedBy(t, attribute)
+			ctx, db := context.Background(), asOwner(t, attribute)
 			_, err := schema.MigrateUp(ctx, db)
 			require.NoError(t, err)
 			require.NoError(t, schema.Maintain(ctx, db, 48*time.Hour))
@@ -96,9 +96,9 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 	}
 }
 
-// ownedBy returns an empty database opened as its owner: a role with an attribute, and with the
+// asOwner returns an empty database opened as its owner: a role with an attribute, and with the
 // grants that PostgreSQL 16 gives the creator of servery_tenant.
-func ownedBy(t *testing.T, attribute string) *postgres.DB {
+func asOwner(t *testing.T, attribute string) *postgres.DB {
 	t.Helper()
 	address, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)

@@ -94,7 +94,7 @@ func TestReplicasMigrateOneAtATime(t *testing.T) {
 func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	release := pgtest.HoldMigrations(t, hubtest.Connect(t, url, nil))
-	told := &told{}
+	told := &logRecorder{}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	db, err := postgres.Open(ctx, postgres.Config{URL: url, Log: slog.New(slog.NewTextHandler(told, nil))})
@@ -113,19 +113,19 @@ func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	require.NoError(t, <-migrated)
 }
 
-// told collects log output.
-type told struct {
+// logRecorder collects log output.
+type logRecorder struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-func (w *told) Write(p []byte) (int, error) {
+func (w *logRecorder) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.Write(p)
 }
 
-func (w *told) String() string {
+func (w *logRecorder) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()

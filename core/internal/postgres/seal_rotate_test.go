@@ -23,8 +23,8 @@ import (
 
 var newKey = strings.Repeat("cd", 32)
 
-// withKeys opens a database as a hub with these keys would.
-func withKeys(t *testing.T, url string, keys ...string) *postgres.DB {
+// openWithKeys opens a database as a hub with these keys would.
+func openWithKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 	t.Helper()
 	db := hubtest.Open(t, url, nil)
 	sealer, err := postgres.NewSealer(keys[0], keys[1:]...)
@@ -34,8 +34,8 @@ func withKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 	return db
 }
 
-// sealSomething stores secrets of every kind, with enough webhooks for several batches.
-func sealSomething(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Subscription) {
+// createSecrets stores secrets of every kind, with enough webhooks for several batches.
+func createSecrets(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Subscription) {
 	t.Helper()
 	tenant := hubtest.Business(t, db)
 	var subscriptions []webhook.Subscription
@@ -52,7 +52,7 @@ func sealSomething(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Sub
 	return tenant, subscriptions
 }
 
-func requireSecrets(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, subscriptions []webhook.Subscription) {
+func requireDecryptable(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, subscriptions []webhook.Subscription) {
 	t.Helper()
 	ctx := context.Background()
 	secret, err := accessdb.New(db).CallbackSecret(ctx, tenant.ID)
@@ -69,7 +69,7 @@ func requireSecrets(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, subscr
 	require.Equal(t, map[string]string{"key": "hush"}, access.Secrets)
 }
 
-func sealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
+func countSealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
 	t.Helper()
 	sealed, err := schema.CountSealed(context.Background(), db)
 	require.NoError(t, err)
@@ -81,15 +81,15 @@ func sealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
 
 func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	old := withKeys(t, url, hubtest.SecretKey)
-	tenant, subscriptions := sealSomething(t, old)
+	old := openWithKeys(t, url, hubtest.SecretKey)
+	tenant, subscriptions := createSecrets(t, old)
 
-	hub := withKeys(t, url, newKey, hubtest.SecretKey)
-	requireSecrets(t, hub, tenant, subscriptions)
+	hub := openWithKeys(t, url, newKey, hubtest.SecretKey)
+	requireDecryptable(t, hub, tenant, subscriptions)
 	subscriptions = append(subscriptions,
 		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
-	requireSecrets(t, old, tenant, subscriptions)
-	require.Zero(t, sealedWith(t, hub, schema.SealKey(hub)), "until the rotation hubs seal with the key that all have")
+	requireDecryptable(t, old, tenant, subscriptions)
+	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)), "until the rotation hubs seal with the key that all have")
 
 	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
@@ -97,9 +97,9 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 		Unreadable: []string{}}, done)
 	subscriptions = append(subscriptions,
 		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late", webhook.Minutes))
-	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
+	requireDecryptable(t, openWithKeys(t, url, newKey), tenant, subscriptions)
 	require.ErrorContains(t, old.CheckSeal(ctx), "has the key of this database")
-	require.Equal(t, 2*len(subscriptions)+2, sealedWith(t, hub, schema.SealKey(hub)))
+	require.Equal(t, 2*len(subscriptions)+2, countSealedWith(t, hub, schema.SealKey(hub)))
 
 	again, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
@@ -109,8 +109,8 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 
 func TestInterruptedKeyRotationResumes(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	tenant, subscriptions := sealSomething(t, withKeys(t, url, hubtest.SecretKey))
-	all, hub := 2*len(subscriptions)+2, withKeys(t, url, newKey, hubtest.SecretKey)
+	tenant, subscriptions := createSecrets(t, openWithKeys(t, url, hubtest.SecretKey))
+	all, hub := 2*len(subscriptions)+2, openWithKeys(t, url, newKey, hubtest.SecretKey)
 	pgtest.Exec(t, hub,
 		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no more'; END $$`)
 	pgtest.Exec(t, hub,
@@ -118,10 +118,10 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 		subscriptions[300].ID)
 	_, err := schema.RotateSeal(ctx, hub, "cli")
 	require.ErrorContains(t, err, "no more")
-	done := sealedWith(t, hub, schema.SealKey(hub))
-	require.Equal(t, all, done+sealedWith(t, hub, keyID(t, hubtest.SecretKey)),
+	done := countSealedWith(t, hub, schema.SealKey(hub))
+	require.Equal(t, all, done+countSealedWith(t, hub, keyID(t, hubtest.SecretKey)),
 		"each value is sealed with one of the two")
-	requireSecrets(t, hub, tenant, subscriptions)
+	requireDecryptable(t, hub, tenant, subscriptions)
 	alone := hubtest.Open(t, url, nil)
 	sealer, err := postgres.NewSealer(newKey)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, done)
 	require.Equal(t, all-done, rest.Resealed, "what is done is not done again")
-	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
+	requireDecryptable(t, openWithKeys(t, url, newKey), tenant, subscriptions)
 }
 
 // keyID returns the id of a key.
@@ -149,15 +149,15 @@ func keyID(t *testing.T, key string) string {
 
 func TestOldEncryptionFormatStaysUntilRotation(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	hub := withKeys(t, url, hubtest.SecretKey)
+	hub := openWithKeys(t, url, hubtest.SecretKey)
 	hub.SealAsV1(t)
-	tenant, subscriptions := sealSomething(t, hub)
-	requireSecrets(t, hub, tenant, subscriptions)
-	require.Zero(t, sealedWith(t, hub, schema.SealKey(hub)), "an earlier version can be put back")
+	tenant, subscriptions := createSecrets(t, hub)
+	requireDecryptable(t, hub, tenant, subscriptions)
+	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)), "an earlier version can be put back")
 	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Equal(t, 2*len(subscriptions)+2, done.Resealed)
-	requireSecrets(t, hub, tenant, subscriptions)
+	requireDecryptable(t, hub, tenant, subscriptions)
 }
 
 func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
@@ -168,7 +168,7 @@ func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
 	db := hubtest.Open(t, url, nil)
 	db.UseSealer(lost)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
-	hub := withKeys(t, url, hubtest.SecretKey)
+	hub := openWithKeys(t, url, hubtest.SecretKey)
 	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("webhooks/%d/headers", tenant.ID),
@@ -217,8 +217,8 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 
 func TestRotationReencryptsRowsAddedMeanwhile(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	tenant, subscriptions := sealSomething(t, withKeys(t, url, hubtest.SecretKey))
-	hub := withKeys(t, url, newKey, hubtest.SecretKey)
+	tenant, subscriptions := createSecrets(t, openWithKeys(t, url, hubtest.SecretKey))
+	hub := openWithKeys(t, url, newKey, hubtest.SecretKey)
 	late := subscriptions[10].ID
 	pgtest.Exec(t, hub, `CREATE TABLE late AS SELECT * FROM webhooks WHERE id = ?`, late)
 	pgtest.Exec(t, hub, `ALTER TABLE late DROP COLUMN server`) // a generated column
@@ -231,5 +231,5 @@ func TestRotationReencryptsRowsAddedMeanwhile(t *testing.T) {
 	pgtest.Exec(t, hub, `CREATE TRIGGER come BEFORE UPDATE ON platforms FOR EACH ROW EXECUTE FUNCTION come()`)
 	_, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
-	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
+	requireDecryptable(t, openWithKeys(t, url, newKey), tenant, subscriptions)
 }

@@ -18,7 +18,7 @@ import (
 
 func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	before := withKeys(t, url, hubtest.SecretKey)
+	before := openWithKeys(t, url, hubtest.SecretKey)
 	tenant, sink := hubtest.Business(t, before), hubtest.NewSink(t, nil)
 	sub := hubtest.Subscribe(t, before, tenant.ID, core.StoreCreation, sink.URL+"/webhook", webhook.Seconds)
 	subscriptions := webhook.Subscriptions{Store: deliveries.NewWebhooks(before), Overlap: time.Hour,
@@ -37,9 +37,9 @@ func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	err := access.New(before).ReplaceCallbackSecret(ctx, tenant.ID+1, webhook.NewSecret(), before.Clock().Now())
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 
-	_, err = schema.RotateSeal(ctx, withKeys(t, url, newKey, hubtest.SecretKey), "cli")
+	_, err = schema.RotateSeal(ctx, openWithKeys(t, url, newKey, hubtest.SecretKey), "cli")
 	require.NoError(t, err)
-	db := withKeys(t, url, newKey)
+	db := openWithKeys(t, url, newKey)
 	startEngine(t, db, webhook.Config{}, true)
 	publish(t, db, tenant.ID, "", `{}`)
 	publish(t, db, tenant.ID, sink.URL+"/callback", `{}`)

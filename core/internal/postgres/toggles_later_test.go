@@ -19,7 +19,7 @@ import (
 )
 
 // curry returns the availability of the curry at store s1.
-func (s *switches) curry() any {
+func (s *switchHarness) curry() any {
 	s.t.Helper()
 	items := s.read("s1")["items"].([]any)
 	require.Len(s.t, items, 1)
@@ -58,7 +58,7 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 			warns: "switched to false"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSwitches(t)
+			s := newSwitchHarness(t)
 			s.switchItem("curry", !c.enable, time.Time{})
 			s.clock.Advance(time.Second)
 			var accepted []core.ID
@@ -82,7 +82,7 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 				s.clock.Advance(10 * time.Minute)
 				s.turnOn()
 			}
-			require.NoError(t, s.work())
+			require.NoError(t, s.runJobs())
 			require.Equal(t, c.want, s.curry())
 			told := ""
 			for _, reference := range accepted {
@@ -101,7 +101,7 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 }
 
 func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	hold, commit := pgtest.BeginOther(t, s.db)
 	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
 	answered := make(chan error, 1)
@@ -117,13 +117,13 @@ func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
 	s.clock.Advance(time.Second)
 	commit()
 	require.NoError(t, <-answered)
-	require.NoError(t, s.work())
+	require.NoError(t, s.runJobs())
 	require.Equal(t, false, s.curry())
 	require.Contains(t, string(pgtest.EventBody(t, s.db, meanwhile)), `"path":"items[0].available"`)
 }
 
 func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	reference := s.enqueue(core.MenuJob, "s1",
 		`{"options":[{"ref_id":"egg","price":1},{"ref_id":"big","price":9,"available":true}]}`, false)
 	s.clock.Advance(time.Second)
@@ -131,7 +131,7 @@ func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
 		toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable},
 		core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)
-	require.NoError(t, s.work())
+	require.NoError(t, s.runJobs())
 	for _, option := range s.read("s1")["options"].([]any) {
 		o := option.(map[string]any)
 		require.Equal(t, map[string]any{"egg": true, "big": false}[o["ref_id"].(string)], o["available"])
@@ -150,7 +150,7 @@ func rollBackTimers(t *testing.T, noted bool) {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	s := &switches{press: &press{kitchen: newKitchen(t, db, "US"), clock: clock}, toggles: availability.New(db)}
+	s := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock}, toggles: availability.New(db)}
 	for store, item := range map[string]string{"s1": "curry", "s2": "rice"} {
 		s.store(store)
 		s.send(store, fmt.Sprintf(`{"items":[{"ref_id":%q,"title":"T","price":1}]}`, item))
@@ -174,7 +174,7 @@ func rollBackTimers(t *testing.T, noted bool) {
 	if !noted {
 		pgtest.Exec(t, s.db, `DELETE FROM item_switches`)
 	}
-	s.back(to)
+	s.rollBack(to)
 	require.Equal(t, "false false", available("s1")+" "+available("s2"))
 	next := s.turnOn()
 	require.WithinDuration(t, in(time.Hour), next, 5*time.Second, "of what was set before")
@@ -184,7 +184,7 @@ func rollBackTimers(t *testing.T, noted bool) {
 }
 
 func TestCategoryTimingsWaitForEarlierMenuRequests(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	jobs := jobsdb.New(s.db)
 	claim := func() []core.Job {
 		t.Helper()

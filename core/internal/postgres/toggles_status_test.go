@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// stands returns the platforms that have reported an outcome and those still waiting.
-func (s *switches) stands(reference core.ID) (told, waiting []string) {
+// status returns the platforms that have reported an outcome and those still waiting.
+func (s *switchHarness) status(reference core.ID) (told, waiting []string) {
 	s.t.Helper()
 	standing, err := s.toggles.Status(context.Background(), s.business, reference)
 	require.NoError(s.t, err)
@@ -37,36 +37,36 @@ func (s *switches) stands(reference core.ID) (told, waiting []string) {
 
 // There are no subscriptions in this test.
 func TestSwitchStatusIsReadByReference(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	first := s.switchStore("s1", false, time.Time{})
 	s.clock.Advance(time.Second)
 	second := s.switchStore("s1", true, time.Time{}, "a")
-	told, waiting := s.stands(first)
+	told, waiting := s.status(first)
 	require.Equal(t, []string{"store_action app", "store_action web"}, told)
 	require.Equal(t, []string{"a", "b"}, waiting)
-	told, waiting = s.stands(second)
+	told, waiting = s.status(second)
 	require.Empty(t, told)
 	require.Equal(t, []string{"a"}, waiting)
 
 	owner := core.NewID(s.clock.Now())
 	for _, c := range s.claimed(owner) {
-		s.ends(owner, c, relay.Done)
+		s.finish(owner, c, relay.Done)
 	}
-	told, waiting = s.stands(first)
+	told, waiting = s.status(first)
 	require.ElementsMatch(t, []string{"store_action app", "store_action web", "store_action a", "store_action b"}, told)
 	require.Empty(t, waiting)
-	_, waiting = s.stands(second)
+	_, waiting = s.status(second)
 	require.Equal(t, []string{"a"}, waiting, "it waited for the first")
 
 	asked := core.NewID(s.clock.Now())
 	_, err := s.queue.Request(context.Background(), s.business, "s1", []string{"b"}, asked)
 	require.NoError(t, err)
-	_, waiting = s.stands(asked)
+	_, waiting = s.status(asked)
 	require.Equal(t, []string{"b"}, waiting)
 
 	pgtest.Exec(t, s.db, `UPDATE stores SET excluded_platforms = NULL, included_platforms = '{}' WHERE ref_id = 's1'`)
 	nobody := s.switchStore("s1", false, time.Time{})
-	told, waiting = s.stands(nobody)
+	told, waiting = s.status(nobody)
 	require.Empty(t, slices.Concat(told, waiting), "it is listed nowhere, and known all the same")
 
 	for _, of := range []struct {

@@ -25,20 +25,20 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// switches is a press whose stores, items and options are switched.
-type switches struct {
-	*press
+// switchHarness is a press whose stores, items and options are switched.
+type switchHarness struct {
+	*publishHarness
 	toggles availability.Store
 	calls   callsdb.Store
 }
 
-func newSwitches(t *testing.T) *switches {
+func newSwitchHarness(t *testing.T) *switchHarness {
 	t.Helper()
-	p := newPress(t)
-	return &switches{press: p, toggles: availability.New(p.db), calls: callsOf(p.db)}
+	p := newPublishHarness(t)
+	return &switchHarness{publishHarness: p, toggles: availability.New(p.db), calls: callsOf(p.db)}
 }
 
-func (s *switches) switchStore(store string, enable bool, until time.Time, platforms ...string) core.ID {
+func (s *switchHarness) switchStore(store string, enable bool, until time.Time, platforms ...string) core.ID {
 	s.t.Helper()
 	r := toggle.StoreRequest{LocationRefID: store, Platforms: platforms, Action: toggle.Disable, TurnOnAt: until}
 	if enable {
@@ -50,7 +50,7 @@ func (s *switches) switchStore(store string, enable bool, until time.Time, platf
 	return reference
 }
 
-func (s *switches) switchItem(item string, enable bool, until time.Time) {
+func (s *switchHarness) switchItem(item string, enable bool, until time.Time) {
 	s.t.Helper()
 	r := toggle.ItemRequest{LocationRefID: "s1", Items: []string{item}, Action: toggle.Disable, TurnOnAt: until}
 	if enable {
@@ -61,7 +61,7 @@ func (s *switches) switchItem(item string, enable bool, until time.Time) {
 }
 
 // closed returns the platforms on which a store is closed.
-func (s *switches) closed(store string) (platforms []string) {
+func (s *switchHarness) closed(store string) (platforms []string) {
 	s.t.Helper()
 	stored, err := stores.New(s.db).Get(context.Background(), s.business, store)
 	require.NoError(s.t, err)
@@ -72,7 +72,7 @@ func (s *switches) closed(store string) (platforms []string) {
 }
 
 // claimed returns the calls that a replica claims, one per store and platform.
-func (s *switches) claimed(owner core.ID) []relay.Call {
+func (s *switchHarness) claimed(owner core.ID) []relay.Call {
 	s.t.Helper()
 	batch, err := s.calls.Claim(context.Background(), owner, queue.Capacity{Items: 100, OtherKeys: 100},
 		s.clock.Now().Add(time.Minute))
@@ -82,14 +82,14 @@ func (s *switches) claimed(owner core.ID) []relay.Call {
 	return calls
 }
 
-func (s *switches) ends(owner core.ID, c relay.Call, state relay.State) {
+func (s *switchHarness) finish(owner core.ID, c relay.Call, state relay.State) {
 	s.t.Helper()
 	require.NoError(s.t, s.calls.Finish(context.Background(), owner,
 		[]relay.Result{{Call: c, State: state, Message: "so", FinishedAt: s.clock.Now()}}))
 }
 
 func TestStoreSwitchesAreSentInOrder(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	for n := range 4 {
 		s.switchStore("s1", n%2 == 1, time.Time{}, "a")
 	}
@@ -106,7 +106,7 @@ func TestStoreSwitchesAreSentInOrder(t *testing.T) {
 		order = append(order, fmt.Sprintf("%s %t", calls[at].Kind, p.Enable))
 		require.Equal(t, "s1", p.StoreRefID)
 		for _, c := range calls {
-			s.ends(owner, c, relay.Done)
+			s.finish(owner, c, relay.Done)
 		}
 	}
 	require.Equal(t, []string{"store_action false", "store_action true", "store_action false", "store_action true",
@@ -117,7 +117,7 @@ func TestStoreSwitchesAreSentInOrder(t *testing.T) {
 // TestConcurrentWorkersReenableEachItemOnce runs timers on concurrent replicas, some of them
 // interrupted. Each item must be enabled once and reported once.
 func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	sink := hubtest.NewEventSink(t, nil)
 	for _, event := range []core.EventType{core.StoreAction, core.ItemStateToggle} {
 		hubtest.Subscribe(t, s.db, s.business, event, sink.URL, "seconds")
@@ -162,7 +162,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 }
 
 // events counts the events of switches.
-func (s *switches) events() (n int) {
+func (s *switchHarness) events() (n int) {
 	s.t.Helper()
 	pgtest.Row(s.t, s.db, &n,
 		`SELECT count(*) FROM events WHERE business_id = ? AND event_type IN ('store_action', 'item_state_toggle')`,
@@ -171,7 +171,7 @@ func (s *switches) events() (n int) {
 }
 
 // turnOn turns on what is due and returns the next due time.
-func (s *switches) turnOn() time.Time {
+func (s *switchHarness) turnOn() time.Time {
 	s.t.Helper()
 	for {
 		turned, next, err := s.toggles.EnableDue(context.Background(), 100)
@@ -183,7 +183,7 @@ func (s *switches) turnOn() time.Time {
 }
 
 func TestLaterSwitchReplacesTheReopeningTime(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	soon, later := s.clock.Now().Add(10*time.Minute), s.clock.Now().Add(time.Hour)
 	s.switchStore("s1", false, soon)
 	s.switchStore("s1", false, later, "web")
@@ -200,13 +200,13 @@ func TestLaterSwitchReplacesTheReopeningTime(t *testing.T) {
 }
 
 func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	until := s.clock.Now().Add(10 * time.Minute)
-	broken := &switches{press: &press{kitchen: newKitchen(t, s.db, "US"), clock: s.clock, queue: s.queue},
+	broken := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, s.db, "US"), clock: s.clock, queue: s.queue},
 		toggles: s.toggles, calls: s.calls}
 	broken.store("s1")
 	broken.send("s1", `{"items":[{"ref_id":"curry","title":"Curry","price":1}]}`)
-	for _, of := range []*switches{broken, s} {
+	for _, of := range []*switchHarness{broken, s} {
 		of.switchStore("s1", false, until)
 		of.switchItem("curry", false, until)
 	}
@@ -226,7 +226,9 @@ func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	require.Empty(t, s.closed("s1"))
 	require.NotEmpty(t, broken.closed("s1"))
 	available :=
-		func(of *switches) bool { return of.read("s1")["items"].([]any)[0].(map[string]any)["available"].(bool) }
+		func(of *switchHarness) bool {
+			return of.read("s1")["items"].([]any)[0].(map[string]any)["available"].(bool)
+		}
 	require.Equal(t, []bool{true, false}, []bool{available(s), available(broken)})
 }
 
@@ -244,7 +246,7 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 			`"parent_ref_id":"P"}],"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["P"]}]}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSwitches(t)
+			s := newSwitchHarness(t)
 			s.switchItem("curry", false, s.clock.Now().Add(10*time.Minute))
 			s.send(c.location, c.body)
 			s.clock.Advance(10 * time.Minute)
@@ -256,7 +258,7 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 }
 
 func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	settle := func(closed bool) {
 		require.NoError(t, availability.NewPresence(s.db).SetClosed(context.Background(),
 			presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
@@ -273,7 +275,7 @@ func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 	require.Equal(t, []string{"b", "web"}, s.closed("s1"))
 }
 
-func (s *switches) storeID(ref string) (id int64) {
+func (s *switchHarness) storeID(ref string) (id int64) {
 	s.t.Helper()
 	pgtest.Row(s.t, s.db, &id, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, s.business, ref)
 	return id
@@ -294,25 +296,25 @@ func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 		"no plugin tells it":                    {relay.Skipped, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSwitches(t)
+			s := newSwitchHarness(t)
 			s.clock.Advance(time.Minute) // after the menus were published
 			var under []publishing.Work
 			if c.overlap {
 				pgtest.Exec(t, s.db,
 					`UPDATE publications SET available_at = ? WHERE business_id = ? AND platform = 'a'`, s.clock.Now(),
 					s.business)
-				under, _ = s.press.claim(owner)
+				under, _ = s.publishHarness.claim(owner)
 				require.NotEmpty(t, under)
 			}
 			s.switchStore("s1", false, time.Time{}, "a")
 			for _, w := range under {
-				s.finish(owner, s.done(w))
+				s.publishHarness.finish(owner, s.published(w))
 			}
 			calls := s.claimed(owner)
 			require.Len(t, calls, 1)
-			s.ends(owner, calls[0], c.state)
+			s.finish(owner, calls[0], c.state)
 			s.clock.Advance(time.Minute)
-			work, names := s.press.claim(core.ID{2})
+			work, names := s.publishHarness.claim(core.ID{2})
 			if !c.again {
 				require.Empty(t, names)
 				return
@@ -324,7 +326,7 @@ func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 }
 
 func TestSwitchWaitsForARunningMenuRequest(t *testing.T) {
-	s := newSwitches(t)
+	s := newSwitchHarness(t)
 	var running sync.WaitGroup
 	for n := range 20 {
 		running.Go(func() { s.switchItem("curry", n%2 == 0, time.Time{}) })
