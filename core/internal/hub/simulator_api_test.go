@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/internal/sandbox"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
@@ -36,6 +38,9 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 		installtest.Plugin(t, dir, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
 	}
 	a := newPluginAPI(t, dir, unlimited)
+	hubtest.WaitUntil(t, "every plugin to start, after a failed start too", func() bool {
+		return !slices.ContainsFunc(a.hub.config.Host.Status(), func(s pluginhost.Status) bool { return s.Description == nil })
+	})
 	hubAt, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	simulatorAt, err := net.Listen("tcp", "127.0.0.1:0")
