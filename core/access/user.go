@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"net/mail"
 	"slices"
@@ -93,18 +94,55 @@ func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) 
 	return user, link, err
 }
 
-// Invite creates a user, or finds the one with the address, and returns the token of a one-time link.
-func (a Accounts) Invite(ctx context.Context, user User, actor, why string) (User, string, error) {
-	made, token, err := a.CreateUser(ctx, user, actor, why)
+// Invitation is a user with the token of a one-time link, and what Invite did.
+type Invitation struct {
+	User    User
+	Token   string
+	Created bool // the address was unknown before
+	Changed bool // the role or the grants of an existing user changed
+}
+
+// Invite creates a user, by default with the role Support, and a one-time link. An existing user with the address gets
+// the given role, unless it is "", and the given businesses in addition to those already granted.
+func (a Accounts) Invite(ctx context.Context, user User, actor, why string) (Invitation, error) {
+	role := user.Role
+	user.Role = cmp.Or(role, Support)
+	created, token, err := a.CreateUser(ctx, user, actor, why)
 	if core.CodeOf(err) != core.Conflict {
-		return made, token, err
+		return Invitation{User: created, Token: token, Created: true}, err
 	}
-	made, err = a.Users.UserByEmail(ctx, strings.ToLower(user.Email))
+	found, err := a.Users.UserByEmail(ctx, strings.ToLower(strings.TrimSpace(user.Email)))
 	if err != nil {
-		return made, "", err
+		return Invitation{}, err
 	}
-	token, err = a.CreateLink(ctx, made.ID)
-	return made, token, err
+	wanted := found.extended(role, user.Businesses)
+	changed := wanted.Role != found.Role || !slices.Equal(wanted.Businesses, found.Businesses)
+	if changed {
+		err = a.Users.ChangeUser(ctx, found.ID, func(u *User) (Change, error) {
+			change := Change{Actor: actor, Action: "user.change", Why: why, Before: u.auditFields()}
+			*u = u.extended(role, user.Businesses)
+			change.After = u.auditFields()
+			wanted = *u
+			return change, nil
+		})
+		if err != nil {
+			return Invitation{}, err
+		}
+	}
+	token, err = a.CreateLink(ctx, found.ID)
+	return Invitation{User: wanted, Token: token, Changed: changed}, err
+}
+
+// extended returns the user with another role, unless it is "", and with more businesses. An admin has none.
+func (u User) extended(role Role, businesses []core.BusinessID) User {
+	u.Role = cmp.Or(role, u.Role)
+	u.Businesses = slices.Concat(u.Businesses, businesses)
+	slices.Sort(u.Businesses)
+	u.Businesses = slices.Compact(u.Businesses)
+	if u.Role == Admin {
+		u.Businesses = nil
+	}
+	return u
 }
 
 // ChangeUser sets the role, the grants and whether the user is disabled. Admins cannot demote themselves, so that at

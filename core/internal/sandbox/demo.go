@@ -74,8 +74,8 @@ func OpenDemo(ctx context.Context, config DemoConfig) (d Demo, err error) {
 // DemoLink returns a new one-time link for the demo's user of the console, who is created on the first start.
 func DemoLink(ctx context.Context, db *postgres.DB, base string) (string, error) {
 	user := access.User{Email: demoAdmin, Role: access.Admin}
-	_, token, err := accessdb.NewAccounts(db).Invite(ctx, user, "hub", "the demo")
-	return shell.WelcomeURL(base, token), err
+	invited, err := accessdb.NewAccounts(db).Invite(ctx, user, "hub", "the demo")
+	return shell.WelcomeURL(base, invited.Token), err
 }
 
 // demoBusiness returns the business of the stored credentials, or creates one.
