@@ -61,10 +61,10 @@ type Tracking struct {
 	History      RiderHistory
 }
 
-// CheckSelfDelivery returns Invalid if the merchant does not deliver the order. An empty carrier means that the order
-// is not for delivery.
-func CheckSelfDelivery(carrier DeliveryMode) error {
-	switch carrier {
+// CheckSelfDelivery returns Invalid if the merchant does not deliver the order. An empty mode means that the order is
+// not for delivery.
+func CheckSelfDelivery(mode DeliveryMode) error {
+	switch mode {
 	case SelfDelivery:
 		return nil
 	case "":
