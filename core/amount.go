@@ -6,12 +6,11 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Amount is an exact decimal number, such as money, a rate or a weight. It is read and written as a JSON number. It
-// is rounded to 18 decimal places: digits beyond that are floating-point residue.
+// Amount is an exact decimal number, such as money, a rate or a weight. It is read and written as a JSON number. It is
+// rounded to 18 decimal places: digits beyond that are floating-point residue.
 type Amount struct{ decimal.Decimal }
 
-// The bounds of an Amount. They are far above what a POS sends, and make a number such as 1e999999999 cheap to
-// reject.
+// The bounds of an Amount. They are far above what a POS sends, and make a number such as 1e999999999 cheap to reject.
 const (
 	maxAmountText   = 100
 	maxAmountDigits = 15 // before the point
@@ -66,8 +65,8 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{parsed}, nil
 }
 
-// UnboundedAmounts returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have more
-// digits than a single amount that was sent.
+// UnboundedAmounts returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have
+// more digits than a single amount that was sent.
 func UnboundedAmounts() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error {
 		value, err := d.ReadValue()

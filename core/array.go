@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Array is an array of a request body. It keeps at most Limit elements. Further elements are checked and counted, up
+// Array is an array of a request body. It stores at most Limit elements. Further elements are checked and counted, up
 // to counted times the limit, then the body is rejected. This bounds the memory and time spent on a short body with
 // very many elements.
 type Array struct {
@@ -61,7 +61,7 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// Elements returns the kept elements as slices of the body that the array was read from.
+// Elements returns the first Limit elements as slices of the body that the array was read from.
 func (a *Array) Elements(body []byte) []jsontext.Value {
 	if !a.Sent {
 		return nil

@@ -20,7 +20,7 @@ func arrayOf(n int) (core.Array, error) {
 	return sent.Stores, err
 }
 
-func TestArrayKeepsItsLimitAndCountsTheRest(t *testing.T) {
+func TestArrayStoresItsLimitAndCountsTheRest(t *testing.T) {
 	for _, n := range []int{0, 10, 11, 40} {
 		array, err := arrayOf(n)
 		require.NoError(t, err)

@@ -10,11 +10,11 @@ import (
 )
 
 func TestFirstIDClampsTimesOutOfRange(t *testing.T) {
-	made := core.NewID(time.Now())
-	for _, long := range []time.Time{time.UnixMilli(-1), time.Now().AddDate(-292, 0, 0), {}} {
-		require.Equal(t, core.ID{}, core.FirstID(long))
+	id := core.NewID(time.Now())
+	for _, early := range []time.Time{time.UnixMilli(-1), time.Now().AddDate(-292, 0, 0), {}} {
+		require.Equal(t, core.ID{}, core.FirstID(early))
 	}
-	late := core.FirstID(time.UnixMilli(1 << 48))
-	require.Greater(t, late.String(), made.String())
-	require.Equal(t, late, core.FirstID(time.UnixMilli(1<<62)))
+	latest := core.FirstID(time.UnixMilli(1 << 48))
+	require.Greater(t, latest.String(), id.String())
+	require.Equal(t, latest, core.FirstID(time.UnixMilli(1<<62)))
 }

@@ -29,8 +29,8 @@ const (
 	Unavailable      Code = "unavailable"
 )
 
-// Error is an error with a code and a message that is safe to show to a caller. Cause is for the log only and is
-// never shown.
+// Error is an error with a code and a message that is safe to show to a caller. Cause is for the log only and is never
+// shown.
 type Error struct {
 	Code       Code
 	Message    string
@@ -76,18 +76,18 @@ func CodeOf(err error) Code {
 	}
 }
 
-// IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection, a restart, a
-// timeout, a lack of disk space, memory or connections, and read-only mode.
+// IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection, a
+// restart, a timeout, a lack of disk space, memory or connections, and read-only mode.
 func IsDatabaseUnavailable(err error) bool {
 	var network net.Error // includes deadline errors
-	var said interface{ Field(byte) string }
+	var database interface{ Field(byte) string }
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) {
 		return true
 	}
-	if !errors.As(err, &said) {
+	if !errors.As(err, &database) {
 		return false
 	}
-	code := said.Field('C') // 57P: operator intervention; 53: insufficient resources; 25006: read-only
+	code := database.Field('C') // 57P: operator intervention; 53: insufficient resources; 25006: read-only
 	return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "53") || code == "25006"
 }
 
@@ -133,8 +133,8 @@ func (o Object) refIDField() string {
 
 func (o Object) path() string { return fmt.Sprintf("%s[%d]", o.Array, o.Index) }
 
-// Add records that a field of the object breaks a rule. The rule continues the field's name: "is required", "must be
-// a whole number".
+// Add records that a field of the object breaks a rule. The rule continues the field's name: "is required", "must be a
+// whole number".
 func (v *Violations) Add(at Object, field, code, rule string) {
 	if len(v.list) == MaxViolations { // a violation that is not listed needs no message
 		v.total++

@@ -68,8 +68,8 @@ func CheckHours(name string, list []DayHours, fail func(place, code, rule string
 	}
 }
 
-// checkSlot returns the start and end of a slot as durations since midnight. The end of a slot that passes midnight
-// is on the next day.
+// checkSlot returns the start and end of a slot as durations since midnight. The end of a slot that passes midnight is
+// on the next day.
 func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) (start, end time.Duration, ok bool) {
 	start, wrongStart := parseTimeOfDay(&s.StartTime)
 	end, wrongEnd := parseTimeOfDay(&s.EndTime)

@@ -2,12 +2,12 @@ package core
 
 import "time"
 
-// JobKind is the kind of work that a job does. Jobs of one business and ordering key run one at a time, in the order
-// in which they were accepted.
+// JobKind is the kind of work that a job does. Jobs of one business and ordering key run one at a time, in the order in
+// which they were accepted.
 type JobKind string
 
-// OrderingKey returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu creates
-// the categories that they refer to. Every other kind has its own key.
+// OrderingKey returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu
+// creates the categories that they refer to. Every other kind has its own key.
 func (k JobKind) OrderingKey() JobKind {
 	if k == TimingJob {
 		return MenuJob
@@ -25,8 +25,8 @@ const (
 	OrderRetryJob JobKind = "order_retry"
 	// BulkResendJob resends deliveries that a person has selected.
 	BulkResendJob JobKind = "redelivery"
-	// RecheckJob checks stored items against the rules of a platform, its subject. It is ordered only with rechecks
-	// of the same platform.
+	// RecheckJob checks stored items against the rules of a platform, its subject. It is ordered only with rechecks of
+	// the same platform.
 	RecheckJob JobKind = "recheck"
 )
 
@@ -50,8 +50,8 @@ type Job struct {
 	LastError   string // why the previous attempt failed; "" if it did not, or if it left no error
 }
 
-// Snooze is the error of a job that has to wait. The job is released and continues at the given time. Such an
-// attempt is not counted.
+// Snooze is the error of a job that has to wait. The job is released and continues at the given time. Such an attempt
+// is not counted.
 type Snooze struct{ Until time.Time }
 
 // Error returns a message with the time.

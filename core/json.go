@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeJSON decodes a request body into a struct. It rejects the following, each as an Invalid error with the path
-// of the value:
+// DecodeJSON decodes a request body into a struct. It rejects the following, each as an Invalid error with the path of
+// the value:
 //
 // - a body that is not JSON (RFC 8259), or text after the value
 // - a duplicate name in an object
@@ -46,9 +46,9 @@ func DecodeJSON(body []byte, into any, options ...json.Options) error {
 	return v.Err()
 }
 
-// DecodeObjects decodes the objects of an array of a body that DecodeJSON has already accepted. It uses all
-// processors if there are many objects. The function into returns the destination for an index. The errors are
-// indexed like the objects, for Violations.AddFailure.
+// DecodeObjects decodes the objects of an array of a body that DecodeJSON has already accepted. It uses all processors
+// if there are many objects. The function into returns the destination for an index. The errors are indexed like the
+// objects, for Violations.AddFailure.
 func DecodeObjects(raws []jsontext.Value, into func(i int) any) []error {
 	failures := make([]error, len(raws))
 	parts := min(runtime.GOMAXPROCS(0), 1+len(raws)/256)
@@ -97,8 +97,8 @@ func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	v.Add(at, path, code, rule)
 }
 
-// RuleError is the error of a type's own JSON decoding for a value that breaks its rule. The rule continues the
-// field's name.
+// RuleError is the error of a type's own JSON decoding for a value that breaks its rule. The rule continues the field's
+// name.
 type RuleError struct{ Code, Rule string }
 
 // Error returns the rule.
@@ -133,7 +133,7 @@ func describeDecodeError(err error, body []byte) (path, code, rule string) {
 // maxShown bounds the part of a sent value that a message shows, in characters.
 const maxShown = 40
 
-// describeValue describes a value for a message: a number or a string by itself, others by their type.
+// describeValue describes a value for a message: the text of a number or string, or the type of others.
 func describeValue(value jsontext.Value) string {
 	switch value.Kind() {
 	case '{':

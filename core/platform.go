@@ -9,25 +9,25 @@ import (
 	"unicode/utf8"
 )
 
-// ServedByMerchant marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
-// plugin id.
+// ServedByMerchant marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is
+// a plugin id.
 const ServedByMerchant = "own"
 
 // Platform is an ordering channel of a business, under the name that the business chose.
 type Platform struct {
 	Name       string `json:"name"`
 	ServedBy   string `json:"served_by"`
-	EventAlias string `json:"-"` // the alias by which events name it; "" if they use Name
+	EventAlias string `json:"-"` // the alias that events use; "" if they use Name
 }
 
-// EventName returns the name by which events name the platform.
+// EventName returns the name of the platform in events.
 func (p Platform) EventName() string { return cmp.Or(p.EventAlias, p.Name) }
 
 // PlatformAlias is another name of a platform, which a client of the business has fixed in its code.
 type PlatformAlias struct {
 	Alias    string `json:"alias"`
 	Platform string `json:"platform"`
-	InEvents bool   `json:"sent"` // events name the platform by it; at most one alias of a platform
+	InEvents bool   `json:"sent"` // events use it; at most one alias of a platform
 }
 
 // PlatformNames are the names and aliases of the platforms of a business.
@@ -57,12 +57,12 @@ func (n PlatformNames) Resolve(name string) string { return cmp.Or(n.platforms[n
 // Known reports whether the business has a platform with the name or alias.
 func (n PlatformNames) Known(name string) bool { return n.platforms[name] != "" }
 
-// EventName returns the name by which events name a platform.
+// EventName returns the name of a platform in events.
 func (n PlatformNames) EventName(platform string) string {
 	return cmp.Or(n.eventAliases[platform], platform)
 }
 
-// HasEventAliases reports whether events name any platform by an alias.
+// HasEventAliases reports whether events use an alias for any platform.
 func (n PlatformNames) HasEventAliases() bool { return len(n.eventAliases) > 0 }
 
 // maxPlatformName bounds the names of platforms and their aliases, in characters.
@@ -93,7 +93,7 @@ type Warning struct {
 }
 
 // UnknownPlatforms returns the warning about platforms that the business does not have. They are stored, and take
-// effect when it gets them (contract, Menu).
+// effect when it gets them.
 func UnknownPlatforms(field string, names []string) []Warning {
 	if len(names) == 0 {
 		return nil
@@ -123,9 +123,9 @@ func QuoteNames(names []string) string {
 	return list
 }
 
-// ResolveEach resolves the names of the elements of a list. Of elements for the same platform it keeps the one with
-// the platform's own name, or else the first, and returns the names of the others. It returns the list itself if
-// nothing changes.
+// ResolveEach resolves the names of the elements of a list. For each platform it keeps one element: the one with the
+// platform's own name, or else the first. It returns the names of the others. It returns the list itself if nothing
+// changes.
 func ResolveEach[T any](list []T, name func(*T) *string, resolve func(string) string) (resolved []T, dropped []string) {
 	var platforms []string
 	for i := range list {
@@ -163,7 +163,7 @@ func ResolveNames(list []string, resolve func(string) string) []string {
 	return resolved
 }
 
-// DuplicatePlatforms returns the warning about entries that name a platform which another entry names too.
+// DuplicatePlatforms returns the warning about entries that name the same platform as another entry.
 func DuplicatePlatforms(field string, dropped []string) []Warning {
 	if len(dropped) == 0 {
 		return nil

@@ -21,7 +21,7 @@ func TestNamesResolveAliasesAndKeepUnknownOnes(t *testing.T) {
 	require.Equal(t, "mars", PlatformNames{}.Resolve("mars"))
 }
 
-func TestAliasesMustBePlainNames(t *testing.T) {
+func TestAliasesAreValidated(t *testing.T) {
 	for alias, wrong := range map[string]string{
 		"zomato": "", "Tasty Eats №1": "", strings.Repeat("é", 255): "",
 		"": "must have 1 to 255 characters", strings.Repeat("é", 256): "must have 1 to 255 characters",
@@ -33,7 +33,7 @@ func TestAliasesMustBePlainNames(t *testing.T) {
 	}
 }
 
-func TestListsWithoutAliasesStayAsTheyAre(t *testing.T) {
+func TestListsWithoutAliasesAreUnchanged(t *testing.T) {
 	resolve := NewPlatformNames([]string{"web"}, PlatformAlias{Alias: "shop", Platform: "web"}).Resolve
 	require.Nil(t, ResolveNames(nil, resolve))
 	require.Equal(t, []string{}, ResolveNames([]string{}, resolve))

@@ -13,8 +13,8 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// TokenHash returns the SHA-256 of a secret from NewToken. It identifies the secret without storing it. A slow hash
-// is unnecessary, because the secret cannot be guessed.
+// TokenHash returns the SHA-256 of a secret from NewToken. It identifies the secret without storing it. A slow hash is
+// unnecessary, because the secret cannot be guessed.
 func TokenHash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

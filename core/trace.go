@@ -65,11 +65,11 @@ func (t Trace) NewContext(ctx context.Context) context.Context {
 
 // TraceFromContext returns the trace of a context.
 func TraceFromContext(ctx context.Context) Trace {
-	at := trace.SpanContextFromContext(ctx)
-	if !at.IsValid() {
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsValid() {
 		return ""
 	}
-	return formatTrace(at.TraceID(), at.SpanID(), at.TraceFlags())
+	return formatTrace(span.TraceID(), span.SpanID(), span.TraceFlags())
 }
 
 // Tracer starts spans. A nil Tracer starts none: it passes on the callers' traces unchanged and allocates nothing.
@@ -89,11 +89,11 @@ const (
 )
 
 // Start starts a child span of the context's span, named after the operation and its object. The caller must end it.
-func (t *Tracer) Start(ctx context.Context, kind SpanKind, what, of string) (context.Context, Span) {
+func (t *Tracer) Start(ctx context.Context, kind SpanKind, operation, object string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
 	}
-	ctx, span := t.tracer.Start(ctx, what+" "+of, trace.WithSpanKind(kind))
+	ctx, span := t.tracer.Start(ctx, operation+" "+object, trace.WithSpanKind(kind))
 	return ctx, Span{span}
 }
 
@@ -121,13 +121,13 @@ func (s Span) SetName(name string) {
 	}
 }
 
-// End ends the span. An empty wrong means success.
-func (s Span) End(wrong string) {
+// End ends the span. An empty failure means success.
+func (s Span) End(failure string) {
 	if s.span == nil {
 		return
 	}
-	if wrong != "" {
-		s.span.SetStatus(codes.Error, wrong)
+	if failure != "" {
+		s.span.SetStatus(codes.Error, failure)
 	}
 	s.span.End()
 }

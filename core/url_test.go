@@ -9,7 +9,7 @@ import (
 
 func TestUnusableURLsAreRejected(t *testing.T) {
 	label := strings.Repeat("a", 63)
-	for address, words := range map[string]string{
+	for sent, words := range map[string]string{
 		"https://pos.example.com/hook?a=b%20c+d": "",
 		"https://pos.example.com./a b":           "",
 		"HTTP://pos:1/":                          "",
@@ -32,9 +32,9 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 		"ftp://pos.example.com/":                 "must begin with https:// or http://",
 	} {
 		if words == "" {
-			require.Empty(t, CheckURL(address), address)
+			require.Empty(t, CheckURL(sent), sent)
 		} else {
-			require.Contains(t, CheckURL(address), words, address)
+			require.Contains(t, CheckURL(sent), words, sent)
 		}
 	}
 	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "others open it")

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawHours are hours that CheckHours accepts.
+// drawHours draws hours that CheckHours accepts.
 func drawHours(t *rapid.T, label string) []DayHours {
 	clock := rapid.Custom(func(t *rapid.T) time.Duration {
 		return rapid.SampledFrom([]time.Duration{0, time.Hour, 9 * time.Hour, 12 * time.Hour, 22 * time.Hour,
@@ -31,7 +31,7 @@ func drawHours(t *rapid.T, label string) []DayHours {
 }
 
 func TestHourUnionAndIntersectionMatchTheirParts(t *testing.T) {
-	var instants []time.Time // about the times that are drawn
+	var instants []time.Time // near the drawn times
 	for day := range 7 {
 		for _, hour := range []int{0, 1, 9, 12, 22} {
 			for _, seconds := range []int{-30, -1, 0, 30, 61} {
@@ -41,17 +41,18 @@ func TestHourUnionAndIntersectionMatchTheirParts(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawHours(t, "a"), drawHours(t, "b")
-		either, both := UnionHours(a, b), IntersectHours(a, b)
+		union, intersection := UnionHours(a, b), IntersectHours(a, b)
 		for _, at := range instants {
 			inA, _ := WithinHours(a, at)
 			inB, _ := WithinHours(b, at)
-			inEither, _ := WithinHours(either, at)
-			inBoth, _ := WithinHours(both, at)
-			if inEither != (inA || inB) || inBoth != (inA && inB) {
-				t.Fatalf("%s: a %t, b %t, either %t, both %t", at.Format("Mon 15:04:05"), inA, inB, inEither, inBoth)
+			inUnion, _ := WithinHours(union, at)
+			inIntersection, _ := WithinHours(intersection, at)
+			if inUnion != (inA || inB) || inIntersection != (inA && inB) {
+				t.Fatalf("%s: a %t, b %t, union %t, intersection %t", at.Format("Mon 15:04:05"), inA, inB, inUnion,
+					inIntersection)
 			}
 		}
-		for _, list := range [][]DayHours{either, both} {
+		for _, list := range [][]DayHours{union, intersection} {
 			seen := map[string]bool{}
 			for _, d := range list {
 				require.False(t, seen[d.Day], "each day once")

@@ -1,7 +1,7 @@
 package menu
 
-// AffectedStores is the set of stores whose effective menu a plan may change. It is every store, or those that sell one of the
-// items or options. It includes the addressed store if its own references change.
+// AffectedStores is the set of stores whose effective menu a plan may change. It is every store, or those that sell one
+// of the items or options. It includes the addressed store if its own references change.
 type AffectedStores struct {
 	All     bool
 	Items   []int64
@@ -12,8 +12,8 @@ type AffectedStores struct {
 // Any reports whether the set can be non-empty.
 func (r AffectedStores) Any() bool { return r.All || r.AtStore || len(r.Items)+len(r.Options) > 0 }
 
-// AffectedStores returns the stores that the plan affects. A new entity exists only at the addressed store, and a link is
-// visible only where its item or option is sold. A change that applies to whole menus affects every store.
+// AffectedStores returns the stores that the plan affects. A new entity exists only at the addressed store, and a link
+// is visible only where its item or option is sold. A change that applies to whole menus affects every store.
 func (p *Plan) AffectedStores() (r AffectedStores) {
 	r.All = len(p.Taxes)+len(p.Charges)+len(p.Links[ChargeItem].Put)+len(p.Links[ChargeItem].Remove) > 0
 	for kind, emptied := range p.ClearedAtStores {

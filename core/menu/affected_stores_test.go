@@ -13,7 +13,7 @@ import (
 )
 
 func TestPlanNamesItsAffectedStores(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send("-1",
 		`{"categories":[{"ref_id":"C1","name":"c"}],"items":[{"ref_id":"I1","title":"i","price":1},{"ref_id":"I2",`+
 			`"title":"i","price":1}],
@@ -58,12 +58,11 @@ func TestPlanNamesItsAffectedStores(t *testing.T) {
 	}
 }
 
-// TestUnaffectedStoresKeepTheirMenu: a store that a plan does not reach has the same
-// effective menu before and after, on every platform.
+// The effective menu of a store that a plan does not affect stays the same on every platform.
 func TestUnaffectedStoresKeepTheirMenu(t *testing.T) {
 	vocabulary := fakeVocabulary(t)
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHub(t, vocabulary, "IN")
+		h := newMemoryDB(t, vocabulary, "IN")
 		h.send(MasterLocation, seed)
 		for _, ref := range []string{"S1", "S2"} {
 			h.send(ref,
@@ -105,8 +104,8 @@ func TestUnaffectedStoresKeepTheirMenu(t *testing.T) {
 	})
 }
 
-// effective is what customers of an aggregator see of a store.
-func (h *hub) effective(ref string) EffectiveMenu {
+// effective returns the menu that customers of an aggregator see.
+func (h *memoryDB) effective(ref string) EffectiveMenu {
 	m, s := Menu{}, h.stores[ref]
 	all := func(int64, Ref) (bool, bool) { return true, false }
 	m.Categories, _ = part(h.categories, all)

@@ -7,8 +7,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// AvailabilityChange makes items and options of one store available or unavailable. A store-level request with only `available`
-// has the same effect (spec, States).
+// AvailabilityChange makes items and options of one store available or unavailable. A store-level request with only the
+// field available has the same effect.
 type AvailabilityChange struct {
 	Scope     Scope // of a store
 	Items     []string
@@ -22,8 +22,8 @@ func (s AvailabilityChange) ReadSet() (n ReadSet) {
 	return n
 }
 
-// Decide plans the switch. Objects are independent: one that the business does not have, or the store does not sell,
-// gets a reason.
+// Decide plans the change. Objects are independent. The result of one that the business does not have, or that the
+// store does not sell, has a reason.
 func (s AvailabilityChange) Decide(state State) (plan Plan, items, options []core.AvailabilityResult) {
 	sold := make(map[int64]bool, len(state.Store.Items)+len(state.Store.Options)) // ids are unique across kinds
 	for i := range state.Store.Items {
@@ -46,39 +46,38 @@ func (s AvailabilityChange) Decide(state State) (plan Plan, items, options []cor
 	}), items, options
 }
 
-// applyLaterAvailability leaves what was switched at the store after the request was accepted as it
-// was switched: it is later. That counts for what the request says nothing of too,
-// since it may bring it back to the store.
-func (r *Request) applyLaterAvailability(switched PerKind[map[string]bool]) []Warning {
-	r.laterAvailability = switched
+// applyLaterAvailability makes the request keep availability that changed at the store after it was accepted. It also
+// sets the field if it was not sent, because the request may add the object to the store.
+func (r *Request) applyLaterAvailability(later PerKind[map[string]bool]) []Warning {
+	r.laterAvailability = later
 	return slices.Concat(
-		applyLater(Items, r.Items, switched[Items], func(o *ItemObject) **bool { return &o.Available }),
-		applyLater(Options, r.Options, switched[Options], func(o *OptionObject) **bool { return &o.Available }))
+		applyLater(Items, r.Items, later[Items], func(o *ItemObject) **bool { return &o.Available }),
+		applyLater(Options, r.Options, later[Options], func(o *OptionObject) **bool { return &o.Available }))
 }
 
-func applyLater[T any, P object[T]](kind Kind, submitted []Submitted[T], switched map[string]bool,
+func applyLater[T any, P object[T]](kind Kind, submitted []Submitted[T], later map[string]bool,
 	available func(*T) **bool) (warnings []Warning) {
 	for i := range submitted {
 		o := &submitted[i].Object
-		is, later := switched[*P(o).refID()]
-		if !later {
+		current, changed := later[*P(o).refID()]
+		if !changed {
 			continue
 		}
 		sent := available(o)
-		if *sent != nil && **sent != is {
+		if *sent != nil && **sent != current {
 			warnings = append(warnings, Warning{
 				Path: fmt.Sprintf("%s[%d].available", kind, i),
 				Message: fmt.Sprintf("available has no effect on %s: it was "+
-					"set to %t after this request was accepted", quote(*P(o).refID()), is),
+					"set to %t after this request was accepted", quote(*P(o).refID()), current),
 			})
 		}
-		*sent = &is
+		*sent = &current
 	}
 	return warnings
 }
 
-// resolveRefs looks the ref_ids up and submits those that the store sells.
-func resolveRefs[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, what string,
+// resolveRefs looks up ref_ids, calls submit for those that the store sells, and returns the results.
+func resolveRefs[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, noun string,
 	submit func(*string)) []core.AvailabilityResult {
 	known := make(map[string]int64, len(records))
 	for i := range records {
@@ -90,9 +89,9 @@ func resolveRefs[R any, P record[R]](refIDs []string, records []R, sold map[int6
 		list[i] = core.AvailabilityResult{ID: known[refIDs[i]], RefID: refIDs[i]}
 		switch {
 		case list[i].ID == 0:
-			list[i].Reason = "there is no " + what + " with this ref_id"
+			list[i].Reason = "there is no " + noun + " with this ref_id"
 		case !sold[list[i].ID]:
-			list[i].Reason = "the " + what + " is not sold at this store"
+			list[i].Reason = "the " + noun + " is not sold at this store"
 		default:
 			submit(&refIDs[i])
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// sold is a store that sells some of the items and options that there are.
+// sold returns the state of a store that sells only some of the items and options.
 func sold() State {
 	var s State
 	for i, name := range []string{"dal", "naan", "elsewhere"} {

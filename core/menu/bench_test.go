@@ -19,7 +19,7 @@ func fakeVocabulary(tb testing.TB) *Vocabulary {
 	return v
 }
 
-// fakeDeclarations are what plugins will declare, written here by hand.
+// fakeDeclarations returns declarations like those of plugins.
 func fakeDeclarations() []Declaration {
 	nutrition := Declaration{Group: "NutritionalInfo", On: OnItem, Platform: "aggregator-a"}
 	for _, name := range []string{"caffeine_mg", "msg_mg", "polyols_mg", "polydextrose_mg", "artificialsweetener_mg",
@@ -72,7 +72,7 @@ func BenchmarkDecide(b *testing.B) {
 }
 
 func BenchmarkEffective(b *testing.B) {
-	h := newHub(b, fakeVocabulary(b), "IN")
+	h := newMemoryDB(b, fakeVocabulary(b), "IN")
 	body := string(realFile(b, "menu-max.json"))
 	h.send("S1", body)
 	stored := h.menu("S1")
@@ -92,7 +92,7 @@ func BenchmarkEffective(b *testing.B) {
 			b.SetBytes(int64(len(encoded)))
 		}
 	})
-	b.Run("Unpack", func(b *testing.B) {
+	b.Run("DecodeStored", func(b *testing.B) {
 		var records []string
 		for i := range stored.Options {
 			record, err := json.Marshal(stored.Options[i])

@@ -9,8 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Finding is a rule of a platform that an object breaks. It only keeps the object from being listed on that platform
-// (contract, Menu).
+// Finding is a rule of a platform that an object breaks. It only keeps the object from being listed on that platform.
 type Finding struct {
 	Platform string `json:"platform"`
 	Rule     string `json:"rule"`
@@ -28,7 +27,7 @@ const (
 )
 
 // Callback returns the body of the inventory_update event. It contains the reference and location of the request, the
-// counts, the submitted arrays with the outcome of each object, and the warnings (contract, Menu).
+// counts, the submitted arrays with the outcome of each object, and the warnings.
 func Callback(reference core.ID, request Request, plan Plan, findings Findings) ([]byte, error) {
 	raws := request.raws()
 	body := make([]byte, 0, callbackSize(raws))
@@ -95,7 +94,7 @@ func appendMember(body []byte, name string, value any) ([]byte, error) {
 	return append(body, encoded...), nil
 }
 
-// status is the upipr_status of an object (contract, Menu).
+// status is the upipr_status of an object.
 type status struct {
 	Action  string `json:"action"`
 	ID      int64  `json:"id,omitzero"`
@@ -121,7 +120,8 @@ func appendObject(body []byte, raw jsontext.Value, outcome Outcome, findings []F
 	return append(body, '}'), err
 }
 
-// stripCallbackFields returns the object without the members of an earlier callback, because some clients send these back.
+// stripCallbackFields returns the object without the members of an earlier callback, because some clients send these
+// back.
 func stripCallbackFields(raw jsontext.Value) (jsontext.Value, error) {
 	if !bytes.Contains(raw, []byte(statusMember)) && !bytes.Contains(raw, []byte(findingsMember)) &&
 		!bytes.Contains(raw, []byte(warningsMember)) &&

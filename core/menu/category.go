@@ -2,8 +2,8 @@ package menu
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// CategoryObject is a category as it is submitted (spec, Category). A nil field was not sent. An empty ParentRefID
-// makes it a top-level category.
+// CategoryObject is a category as it is submitted. A nil field was not sent. An empty ParentRefID makes it a top-level
+// category.
 type CategoryObject struct {
 	RefID        *string            `json:"ref_id"`
 	Name         *string            `json:"name"`

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// What a charge applies to (spec, Charge). For a fixed charge on the order it is empty.
+// The bases of charges. A fixed charge on the order has none.
 const (
 	OnQuantity = "item.quantity"
 	OnPrice    = "item.price"
@@ -21,7 +21,7 @@ var (
 	chargeTitles = []string{"Packaging Charge", "Delivery Charge"}
 )
 
-// ChargeObject is a charge as it is submitted (spec, Charge). A nil field was not sent.
+// ChargeObject is a charge as it is submitted. A nil field was not sent.
 type ChargeObject struct {
 	Code              *string          `json:"code"`
 	Title             *string          `json:"title"`
@@ -42,7 +42,7 @@ type ChargeStructure struct {
 
 func (o *ChargeObject) refID() *string { return nil }
 
-// identity returns the code, the value and what the charge applies to (contract, Menu).
+// identity returns the code, the value and what the charge applies to.
 func (o *ChargeObject) identity() string {
 	if o.Code == nil || o.Structure == nil || o.Structure.Value == nil {
 		return ""

@@ -45,11 +45,11 @@ func (c *checker) fail(field, code, rule string) { c.v.Add(c.at, c.path(field), 
 
 // path returns the path of a field within the object.
 func (c *checker) path(field string) string {
-	var place strings.Builder
+	var path strings.Builder
 	for _, s := range c.steps {
-		place.WriteString(s.list + "[" + strconv.Itoa(s.index) + "].")
+		path.WriteString(s.list + "[" + strconv.Itoa(s.index) + "].")
 	}
-	return place.String() + field
+	return path.String() + field
 }
 
 // enter moves into an element of a list, and leave moves out again.

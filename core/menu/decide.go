@@ -90,18 +90,19 @@ func newDecider(request *Request, state *State, newID func() int64) *decider {
 
 func (d *decider) buildRecordSets() {
 	r, s := d.request, d.state
-	d.categories = newRecordSet(Categories, s.Categories, s.Others[Categories], len(r.Categories),
-		(*Category).name, (*Category).ref, newCategory)
-	d.items = newRecordSet(Items, s.Items, s.Others[Items], len(r.Items),
-		(*Item).name, (*Item).ref, newItem)
-	d.groups = newRecordSet(OptionGroups, s.OptionGroups, s.Others[OptionGroups], len(r.OptionGroups),
-		(*OptionGroup).name, (*OptionGroup).ref, newOptionGroup)
-	d.options = newRecordSet(Options, s.Options, s.Others[Options], len(r.Options),
-		(*Option).name, (*Option).ref, newOption)
-	d.taxes = newRecordSet(Taxes, s.Taxes, nil, len(r.Taxes), (*Tax).Key,
-		(*Tax).ref, func(string) Tax { return Tax{Ref: Ref{Active: true}} })
-	d.charges = newRecordSet(Charges, s.Charges, nil, len(r.Charges), (*Charge).Key,
-		(*Charge).ref, func(string) Charge { return Charge{Ref: Ref{Active: true}} })
+	d.categories = newRecordSet(recordKind[Category]{Categories, (*Category).name, (*Category).ref, newCategory},
+		s.Categories, s.Others[Categories], len(r.Categories))
+	d.items = newRecordSet(recordKind[Item]{Items, (*Item).name, (*Item).ref, newItem},
+		s.Items, s.Others[Items], len(r.Items))
+	d.groups = newRecordSet(
+		recordKind[OptionGroup]{OptionGroups, (*OptionGroup).name, (*OptionGroup).ref, newOptionGroup},
+		s.OptionGroups, s.Others[OptionGroups], len(r.OptionGroups))
+	d.options = newRecordSet(recordKind[Option]{Options, (*Option).name, (*Option).ref, newOption},
+		s.Options, s.Others[Options], len(r.Options))
+	d.taxes = newRecordSet(recordKind[Tax]{Taxes, (*Tax).Key, (*Tax).ref,
+		func(string) Tax { return Tax{Ref: Ref{Active: true}} }}, s.Taxes, nil, len(r.Taxes))
+	d.charges = newRecordSet(recordKind[Charge]{Charges, (*Charge).Key, (*Charge).ref,
+		func(string) Charge { return Charge{Ref: Ref{Active: true}} }}, s.Charges, nil, len(r.Charges))
 	markListed(r.Categories, d.categories)
 	markListed(r.Items, d.items)
 	markListed(r.OptionGroups, d.groups)

@@ -23,8 +23,7 @@ func (d *decider) category(o *CategoryObject, s *recordState[Category]) objectRe
 	return v
 }
 
-// parentOf returns the new parent of the category, or 0 for none. There is one level of sub-categories (spec,
-// Category).
+// parentOf returns the new parent of the category, or 0 for none. There is one level of sub-categories.
 func (d *decider) parentOf(o *CategoryObject, s *recordState[Category]) (id int64, problem string) {
 	if o.ParentRefID == nil {
 		return s.record.ParentID, ""
@@ -56,8 +55,7 @@ func (d *decider) hasChild(id int64, test func(*Category) bool) bool {
 	})
 }
 
-// categoriesOf resolves the categories of an item. A category with active sub-categories cannot contain items itself
-// (spec, Item).
+// categoriesOf resolves the categories of an item. A category with active sub-categories cannot contain items itself.
 func (d *decider) categoriesOf(o *ItemObject) (ids []int64, unknown []string, problem string) {
 	ids, unknown = d.categories.resolve(o.CategoryRefIDs)
 	for _, ref := range o.CategoryRefIDs {

@@ -15,13 +15,14 @@ func (d *decider) tax(o *TaxObject, s *recordState[Tax]) objectResult {
 		r.Code, r.Structure = *o.Code, *o.Structure
 	}
 	s.changed = r.apply(o, d.flush[Taxes]) || s.changed
-	book := d.links[TaxItem]
-	before := book.mark()
-	if kept := d.rates.assign(book, s, sent); kept != nil {
+	links := d.links[TaxItem]
+	before := links.mark()
+	if blocking := d.rates.assign(links, s, sent); blocking != nil {
 		d.warn("taxes[].item_ref_ids", "item_ref_ids",
-			"of "+r.Key()+", which is inactive, applies to none of "+kept.record.Key()+", which is active")
+			"of "+r.Key()+", which is inactive, applies to none of "+blocking.record.Key()+", which is active")
 	}
-	return objectResult{changed: book.differs(before), warnings: unknownRefsWarning("item_ref_ids", Items, sent.unknown)}
+	return objectResult{changed: links.differs(before),
+		warnings: unknownRefsWarning("item_ref_ids", Items, sent.unknown)}
 }
 
 func (d *decider) charge(o *ChargeObject, s *recordState[Charge]) objectResult {
@@ -40,15 +41,15 @@ func (d *decider) charge(o *ChargeObject, s *recordState[Charge]) objectResult {
 		r.Code, r.Structure = *o.Code, *o.Structure
 	}
 	s.changed = r.apply(&resolved, d.flush[Charges])
-	book := d.links[ChargeItem]
-	before, had := book.mark(), r.AllItems || len(book.of(r.ID)) > 0
-	s.changed = sent.apply(book, r.ID, &r.AllItems) || s.changed
+	links := d.links[ChargeItem]
+	before, had := links.mark(), r.AllItems || len(links.of(r.ID)) > 0
+	s.changed = sent.apply(links, r.ID, &r.AllItems) || s.changed
 	return objectResult{warnings: slices.Concat(unknownRefsWarning("item_ref_ids", Items, sent.unknown), platforms,
-		r.updateCleared(&s.changed, had, len(book.of(r.ID)))), changed: book.differs(before)}
+		r.updateCleared(&s.changed, had, len(links.of(r.ID)))), changed: links.differs(before)}
 }
 
 // itemAssignment is the change of a tax or charge by clear_items and item_ref_ids. A list adds its items, so that a
-// request for the items of one store takes nothing from those of another (contract, Menu).
+// request for the items of one store takes nothing from those of another.
 type itemAssignment struct {
 	clear bool // first removes it from all items
 	all   bool // applies it to all items
@@ -57,8 +58,8 @@ type itemAssignment struct {
 	unknown []string
 }
 
-// resolveAssignment resolves the items of a tax or charge. If all of them are unknown, the object fails, unless it switches
-// the record off: without items, a charge on the order would apply to every order.
+// resolveAssignment resolves the items of a tax or charge. If all of them are unknown, the object fails, because a
+// charge on the order without items would apply to every order. An object that deactivates the record does not fail.
 func (d *decider) resolveAssignment(refs []string, clear bool, active *bool) (sent itemAssignment, problem string) {
 	if len(refs) == 1 && refs[0] == AllItems {
 		return itemAssignment{clear: clear, all: true}, ""
@@ -70,14 +71,14 @@ func (d *decider) resolveAssignment(refs []string, clear bool, active *bool) (se
 	return itemAssignment{clear: clear, items: items, unknown: unknown}, ""
 }
 
-// apply changes the links of a record. What applies to all items has no links.
-func (a itemAssignment) apply(book *linkSet, id int64, onAll *bool) (changed bool) {
+// apply changes the links of a record. A record on all items has no links.
+func (a itemAssignment) apply(links *linkSet, id int64, onAll *bool) (changed bool) {
 	all := a.all || *onAll && !a.clear
 	if a.clear || a.all {
-		book.clearFrom(id)
+		links.clearFrom(id)
 	}
 	if !all {
-		book.add(id, a.items)
+		links.add(id, a.items)
 	}
 	set(&changed, onAll, &all)
 	return changed

@@ -52,7 +52,7 @@ func (d *decider) linkItem(o *ItemObject, id int64, categories []int64, someUnkn
 	return inCategories.differs(beforeCategories) || inGroups.differs(beforeGroups)
 }
 
-// enable also sets the master's fields if the object makes something available at a store (spec, States).
+// enable also sets the master's fields if the object makes something available at a store.
 func enable(available *bool, ofMaster ...*bool) (changed bool) {
 	if isTrue(available) {
 		for _, field := range ofMaster {

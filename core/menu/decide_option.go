@@ -60,7 +60,8 @@ func (d *decider) option(o *OptionObject, s *recordState[Option]) objectResult {
 		r.Available = true // the sent value was for the store
 	}
 	v := objectResult{changed: d.linkOption(s, links), warnings: slices.Concat(
-		unknownRefsWarning("opt_grp_ref_ids", OptionGroups, unknown), unknownRefsWarning("nested_opt_grps", OptionGroups, unknownNested),
+		unknownRefsWarning("opt_grp_ref_ids", OptionGroups, unknown),
+		unknownRefsWarning("nested_opt_grps", OptionGroups, unknownNested),
 		platforms)}
 	if d.master {
 		return v

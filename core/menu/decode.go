@@ -8,8 +8,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// envelope is the body of a menu request. Its arrays are decoded element by element so that each violation can name
-// its object.
+// envelope is the body of a menu request. Its arrays are decoded element by element so that each violation can name its
+// object.
 type envelope struct {
 	Categories   core.Array `json:"categories"`
 	Items        core.Array `json:"items"`
@@ -29,8 +29,8 @@ type envelope struct {
 	CallbackURL  *string `json:"callback_url"`
 }
 
-// Decode decodes the body of a menu request and checks everything that needs no stored state. Any violation rejects
-// the whole request with an Invalid error that names the object and the field (contract, Answers and Menu).
+// Decode decodes the body of a menu request and checks everything that needs no stored state. Any violation rejects the
+// whole request with an Invalid error that names the object and the field.
 func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, root); err != nil {
@@ -94,8 +94,7 @@ func (e *envelope) arrays() PerKind[*core.Array] {
 	return PerKind[*core.Array]{&e.Categories, &e.Items, &e.OptionGroups, &e.Options, &e.Taxes, &e.Charges}
 }
 
-// checkArrays checks which arrays were sent, and their lengths. It returns false if their elements need not be
-// decoded.
+// checkArrays checks which arrays were sent, and their lengths. It returns false if their elements need not be decoded.
 func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
 	present := false
 	for kind, array := range e.arrays() {
@@ -166,7 +165,7 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checke
 	return array
 }
 
-// decodeLenient decodes an object that has other types in place of texts and objects.
+// decodeLenient decodes an object that has other types instead of texts and objects.
 func (c *checker) decodeLenient(raw jsontext.Value, into any) bool {
 	object, replaced := replaceOtherTypes(raw)
 	if len(replaced) == 0 || core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0] != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeStored decodes a stored entity: its master record, or a store's values. A menu has tens of thousands of these, so
-// the most frequent kinds are decoded by hand, from the form in which the hub writes them. The JSON library decodes
-// everything else. The database guarantees that it is valid JSON.
+// DecodeStored decodes a stored entity: its master record, or a store's values. A menu has tens of thousands of these.
+// The most frequent kinds are therefore decoded by hand, in the form that the hub writes. The JSON library decodes
+// everything else. The database guarantees valid JSON.
 func DecodeStored(stored string, into any) error {
 	if decodeFast(stored, into) {
 		return nil
@@ -19,187 +19,187 @@ func DecodeStored(stored string, into any) error {
 
 // decodeFast decodes by hand, if possible.
 func decodeFast(stored string, into any) bool {
-	u := jsonReader{rest: stored, nonCanonical: !utf8.ValidString(stored)}
+	j := jsonReader{rest: stored, nonCanonical: !utf8.ValidString(stored)}
 	switch into := into.(type) {
 	case *Item:
-		into.decode(&u)
+		into.decode(&j)
 	case *ItemValues:
-		into.decode(&u)
+		into.decode(&j)
 	case *OptionGroup:
-		into.decode(&u)
+		into.decode(&j)
 	case *Option:
-		into.decode(&u)
+		into.decode(&j)
 	case *OptionValues:
-		into.decode(&u)
+		into.decode(&j)
 	default:
 		return false
 	}
-	return !u.nonCanonical
+	return !j.nonCanonical
 }
 
-func (r *Item) decode(u *jsonReader) {
-	for u.member() {
-		if r.Ref.decodeMember(u) || r.ItemValues.decodeMember(u) {
+func (r *Item) decode(j *jsonReader) {
+	for j.member() {
+		if r.Ref.decodeMember(j) || r.ItemValues.decodeMember(j) {
 			continue
 		}
-		switch u.name {
+		switch j.name {
 		case "title":
-			r.Title = u.text()
+			r.Title = j.text()
 		case "sold_at_store":
-			r.SoldAtStore = new(u.bool())
+			r.SoldAtStore = new(j.bool())
 		case "ref_title":
-			r.RefTitle = new(u.text())
+			r.RefTitle = new(j.text())
 		case "description":
-			r.Description = new(u.text())
+			r.Description = new(j.text())
 		case "weight":
-			r.Weight = new(u.amount())
+			r.Weight = new(j.amount())
 		case "serves":
-			r.Serves = new(u.int())
+			r.Serves = new(j.int())
 		case "food_type":
-			r.FoodType = u.foodType()
+			r.FoodType = j.foodType()
 		case "img_url":
-			r.ImgURL = new(u.text())
+			r.ImgURL = new(j.text())
 		case "fulfillment_modes":
-			r.FulfillmentModes = u.document()
+			r.FulfillmentModes = j.document()
 		case "images":
-			r.Images = u.document()
+			r.Images = j.document()
 		case "translations":
-			r.Translations = u.document()
+			r.Translations = j.document()
 		case "tags":
-			r.Tags = u.document()
+			r.Tags = j.document()
 		case "included_platforms":
-			r.IncludedPlatforms = u.document()
+			r.IncludedPlatforms = j.document()
 		case "key_value_groups":
-			r.KeyValueGroups = u.document()
+			r.KeyValueGroups = j.document()
 		default:
-			u.nonCanonical = true
+			j.nonCanonical = true
 		}
 	}
 }
 
-func (r *OptionGroup) decode(u *jsonReader) {
-	for u.member() {
-		if r.Ref.decodeMember(u) {
+func (r *OptionGroup) decode(j *jsonReader) {
+	for j.member() {
+		if r.Ref.decodeMember(j) {
 			continue
 		}
-		switch u.name {
+		switch j.name {
 		case "title":
-			r.Title = u.text()
+			r.Title = j.text()
 		case "description":
-			r.Description = new(u.text())
+			r.Description = new(j.text())
 		case "min_selectable":
-			r.MinSelectable = u.int()
+			r.MinSelectable = j.int()
 		case "max_selectable":
-			r.MaxSelectable = u.int()
+			r.MaxSelectable = j.int()
 		case "multi_options_enabled":
-			r.MultiOptionsEnabled = u.bool()
+			r.MultiOptionsEnabled = j.bool()
 		case "sort_order":
-			r.SortOrder = u.int()
+			r.SortOrder = j.int()
 		case "ref_title":
-			r.RefTitle = new(u.text())
+			r.RefTitle = new(j.text())
 		case "display_inline":
-			r.DisplayInline = u.bool()
+			r.DisplayInline = j.bool()
 		case "translations":
-			r.Translations = u.document()
+			r.Translations = j.document()
 		default:
-			u.nonCanonical = true
+			j.nonCanonical = true
 		}
 	}
 }
 
-func (r *Option) decode(u *jsonReader) {
-	for u.member() {
-		if r.Ref.decodeMember(u) || r.OptionValues.decodeMember(u) {
+func (r *Option) decode(j *jsonReader) {
+	for j.member() {
+		if r.Ref.decodeMember(j) || r.OptionValues.decodeMember(j) {
 			continue
 		}
-		switch u.name {
+		switch j.name {
 		case "title":
-			r.Title = u.text()
+			r.Title = j.text()
 		case "sold_at_store":
-			r.SoldAtStore = new(u.bool())
+			r.SoldAtStore = new(j.bool())
 		case "description":
-			r.Description = new(u.text())
+			r.Description = new(j.text())
 		case "sort_order":
-			r.SortOrder = u.int()
+			r.SortOrder = j.int()
 		case "weight":
-			r.Weight = new(u.int())
+			r.Weight = new(j.int())
 		case "img_url":
-			r.ImgURL = new(u.text())
+			r.ImgURL = new(j.text())
 		case "food_type":
-			r.FoodType = u.foodType()
+			r.FoodType = j.foodType()
 		case "recommended":
-			r.Recommended = u.bool()
+			r.Recommended = j.bool()
 		case "ref_title":
-			r.RefTitle = new(u.text())
+			r.RefTitle = new(j.text())
 		case "images":
-			r.Images = u.document()
+			r.Images = j.document()
 		case "translations":
-			r.Translations = u.document()
+			r.Translations = j.document()
 		case "key_value_groups":
-			r.KeyValueGroups = u.document()
+			r.KeyValueGroups = j.document()
 		default:
-			u.nonCanonical = true
+			j.nonCanonical = true
 		}
 	}
 }
 
 // decodeMember decodes the current member if it is a field of Ref.
-func (r *Ref) decodeMember(u *jsonReader) bool {
-	switch u.name {
+func (r *Ref) decodeMember(j *jsonReader) bool {
+	switch j.name {
 	case "id":
-		r.ID = u.int()
+		r.ID = j.int()
 	case "ref_id":
-		r.RefID = u.text()
+		r.RefID = j.text()
 	case "active":
-		r.Active = u.bool()
+		r.Active = j.bool()
 	default:
 		return false
 	}
 	return true
 }
 
-func (v *ItemValues) decode(u *jsonReader) {
-	for u.member() {
-		u.nonCanonical = !v.decodeMember(u) || u.nonCanonical
+func (v *ItemValues) decode(j *jsonReader) {
+	for j.member() {
+		j.nonCanonical = !v.decodeMember(j) || j.nonCanonical
 	}
 }
 
-func (v *ItemValues) decodeMember(u *jsonReader) bool {
-	switch u.name {
+func (v *ItemValues) decodeMember(j *jsonReader) bool {
+	switch j.name {
 	case "price":
-		v.Price = u.amount()
+		v.Price = j.amount()
 	case "external_price":
-		v.ExternalPrice = new(u.amount())
+		v.ExternalPrice = new(j.amount())
 	case "markup_price":
-		v.MarkupPrice = new(u.amount())
+		v.MarkupPrice = new(j.amount())
 	case "sort_order":
-		v.SortOrder = u.int()
+		v.SortOrder = j.int()
 	case "recommended":
-		v.Recommended = u.bool()
+		v.Recommended = j.bool()
 	case "available":
-		v.Available = u.bool()
+		v.Available = j.bool()
 	case "current_stock":
-		v.CurrentStock = u.int()
+		v.CurrentStock = j.int()
 	case "platform_pricing":
-		v.PlatformPricing = u.document()
+		v.PlatformPricing = j.document()
 	default:
 		return false
 	}
 	return true
 }
 
-func (v *OptionValues) decode(u *jsonReader) {
-	for u.member() {
-		u.nonCanonical = !v.decodeMember(u) || u.nonCanonical
+func (v *OptionValues) decode(j *jsonReader) {
+	for j.member() {
+		j.nonCanonical = !v.decodeMember(j) || j.nonCanonical
 	}
 }
 
-func (v *OptionValues) decodeMember(u *jsonReader) bool {
-	switch u.name {
+func (v *OptionValues) decodeMember(j *jsonReader) bool {
+	switch j.name {
 	case "price":
-		v.Price = u.amount()
+		v.Price = j.amount()
 	case "available":
-		v.Available = u.bool()
+		v.Available = j.bool()
 	default:
 		return false
 	}

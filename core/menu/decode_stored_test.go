@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// byHand are the types that Unpack reads by hand, with every member.
-func byHand() []any {
+// fastTypes are the types that DecodeStored decodes by hand, with every member.
+func fastTypes() []any {
 	amount, err := core.ParseAmount("12.5")
 	if err != nil {
 		panic(err)
@@ -29,8 +29,8 @@ func byHand() []any {
 	}
 }
 
-func TestUnpackReadsEveryMember(t *testing.T) {
-	for _, want := range byHand() {
+func TestDecodeStoredReadsEveryMember(t *testing.T) {
+	for _, want := range fastTypes() {
 		requireFull(t, reflect.ValueOf(want).Elem())
 		stored, err := json.Marshal(want)
 		require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestUnpackReadsEveryMember(t *testing.T) {
 	}
 }
 
-// requireFull makes sure that a new field is not forgotten here.
+// requireFull checks that every field is set, so that the test covers new fields.
 func requireFull(t *testing.T, v reflect.Value) {
 	for i := range v.NumField() {
 		require.False(t, v.Field(i).IsZero(), "%s is not filled", v.Type().Field(i).Name)
@@ -50,7 +50,7 @@ func requireFull(t *testing.T, v reflect.Value) {
 	}
 }
 
-func TestUnpackFallsBackToTheJSONLibrary(t *testing.T) {
+func TestDecodeStoredFallsBackToTheLibrary(t *testing.T) {
 	for _, stored := range []string{`{}`, ` {"title":"a"}`, `{"title" :"a"}`, `{"title":"a" }`, `{"title":"a"} `,
 		`{"title":null}`, `{"unknown":[1]}`,
 		`{"id":1.0}`, `{"id":9223372036854775808}`, `{"price":1e40}`, `{"food_type":1}`, `{"food_type":""}`,
@@ -68,8 +68,8 @@ func TestUnpackFallsBackToTheJSONLibrary(t *testing.T) {
 	require.Equal(t, Category{Ref: Ref{ID: 4}, Name: "Hot"}, c)
 }
 
-func FuzzUnpack(f *testing.F) {
-	for _, v := range byHand() {
+func FuzzDecodeStored(f *testing.F) {
+	for _, v := range fastTypes() {
 		stored, err := json.Marshal(v)
 		require.NoError(f, err)
 		f.Add(string(stored))
@@ -77,12 +77,12 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(`{"title":"\u00e9\\\"","tags":{"default":["a"]},"id":-0,"price":-1.50e1}`)
 	f.Add(`{"title":"a","title":"b","weight":1,"weight":null,"images":[ {"tag" : "]"} ]}`)
 	f.Fuzz(func(t *testing.T, stored string) {
-		for _, v := range byHand() {
+		for _, v := range fastTypes() {
 			want, got := reflect.New(reflect.TypeOf(v).Elem()).Interface(),
 				reflect.New(reflect.TypeOf(v).Elem()).Interface()
 			err := json.Unmarshal([]byte(stored), want, jsontext.AllowDuplicateNames(true),
 				jsontext.AllowInvalidUTF8(true))
-			// else the database would not have taken it, or not from here
+			// the database would reject anything else
 			if failure := DecodeStored(stored, got); err == nil {
 				require.NoError(t, failure)
 				require.Equal(t, want, got)

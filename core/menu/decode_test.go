@@ -11,9 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
-// shapeRow is a body that is accepted where message is "", and otherwise
-// refused with a message that contains it.
-type shapeRow struct{ says, body, message string }
+// decodeRow is a body, and a part of the expected error message. An empty message means that it is accepted.
+type decodeRow struct{ says, body, message string }
 
 func one(kind, object string) string { return `{"` + kind + `":[{` + object + `}]}` }
 func item(rest string) string        { return one("items", `"ref_id":"I-17","price":1`+rest) }
@@ -21,7 +20,7 @@ func group(rest string) string       { return one("option_groups", `"ref_id":"G-
 func option(rest string) string      { return one("options", `"ref_id":"O-1","price":0`+rest) }
 func category(rest string) string    { return one("categories", `"ref_id":"C-1"`+rest) }
 
-func checkShapes(t *testing.T, country string, rows []shapeRow) {
+func checkShapes(t *testing.T, country string, rows []decodeRow) {
 	t.Helper()
 	rules := Rules{Country: country, Vocabulary: fakeVocabulary(t)}
 	for _, row := range rows {
@@ -48,7 +47,7 @@ func repeat(n int, object string) string {
 
 func TestMenuRequestBodyIsValidated(t *testing.T) {
 	long := strings.Repeat("é", 256)
-	checkShapes(t, "US", []shapeRow{
+	checkShapes(t, "US", []decodeRow{
 		{"at least one of the arrays is required", `{}`, "at least one of the arrays"},
 		{"null is not sent", `{"items":null,"flush_items":null}`, "at least one of the arrays"},
 		{"the other arrays are optional", `{"charges":[]}`, ""},
@@ -93,7 +92,7 @@ func TestMenuRequestBodyIsValidated(t *testing.T) {
 }
 
 func TestCategoryFieldsAreValidated(t *testing.T) {
-	checkShapes(t, "US", []shapeRow{
+	checkShapes(t, "US", []decodeRow{
 		{"name is optional on update, so the shape needs none", category(""), ""},
 		{"a name that is sent must say something", category(`,"name":""`), "name must not be empty"},
 		{"description is bounded", category(`,"description":"` + strings.Repeat("x", 20001) + `"`),
@@ -117,7 +116,7 @@ func TestCategoryFieldsAreValidated(t *testing.T) {
 }
 
 func TestItemFieldsAreValidated(t *testing.T) {
-	checkShapes(t, "US", []shapeRow{
+	checkShapes(t, "US", []decodeRow{
 		{"price is required", one("items", `"ref_id":"a","title":"x"`), "price is required"},
 		{"price is a number", one("items", `"ref_id":"a","price":"1"`), "price must be a number"},
 		{"price is not negative", one("items", `"ref_id":"a","price":-0.01`), "price must not be negative"},
@@ -167,7 +166,7 @@ func TestItemFieldsAreValidated(t *testing.T) {
 }
 
 func TestOptionGroupAndOptionFieldsAreValidated(t *testing.T) {
-	checkShapes(t, "US", []shapeRow{
+	checkShapes(t, "US", []decodeRow{
 		{"min_selectable is not negative", group(`,"min_selectable":-2`),
 			"min_selectable must be a whole number from 0"},
 		{"max_selectable -1 is any number", group(`,"max_selectable":-1,"min_selectable":5`), ""},
@@ -202,7 +201,7 @@ func TestKeyValueGroupsAreValidated(t *testing.T) {
 	data := func(pairs string) string {
 		return item(`,"key_value_groups":[{"group":"Nutrition","key_value_data":[` + pairs + `]}]`)
 	}
-	checkShapes(t, "US", []shapeRow{
+	checkShapes(t, "US", []decodeRow{
 		{"Servings takes serve_range_min", keyValue("Servings", "serve_range_min", "1"), ""},
 		{"Nutrition takes kcal_range_max", keyValue("Nutrition", "kcal_range_max", "100"), ""},
 		{"Deposit takes 0.15", keyValue("Deposit", "deposit_charge", "0.15"), ""},
@@ -241,7 +240,7 @@ func tax(rest string) string    { return one("taxes", `"structure":{"value":5},`
 func charge(rest string) string { return one("charges", `"title":"Delivery Charge",`+rest) }
 
 func TestTaxCodesAndTitlesAreValidatedByCountry(t *testing.T) {
-	for country, rows := range map[string][]shapeRow{
+	for country, rows := range map[string][]decodeRow{
 		"US": {
 			{"ST_P with exactly Sales Tax", tax(`"code":"ST_P","title":"Sales Tax"`), ""},
 			{"the case does not matter", tax(`"code":"ST_P","title":"sales TAX"`), ""},
@@ -256,7 +255,8 @@ func TestTaxCodesAndTitlesAreValidatedByCountry(t *testing.T) {
 			{"value is not negative", one("taxes", `"code":"ST_P","structure":{"value":-5}`),
 				"structure.value must not be negative"},
 			{"all means all items", tax(`"code":"ST_P","item_ref_ids":["all"]`), ""},
-			{"all stands alone", tax(`"code":"ST_P","item_ref_ids":["all","a"]`), `item_ref_ids must not have other elements beside "all"`},
+			{"all stands alone", tax(`"code":"ST_P","item_ref_ids":["all","a"]`),
+				`item_ref_ids must not have other elements beside "all"`},
 			{"one tax may occur twice",
 				`{"taxes":[{"code":"ST_P","structure":{"value":5}},{"code":"ST_P","structure":{"value":5.0}}]}`, ""},
 			{"two rates of one code are two taxes",
@@ -288,7 +288,7 @@ func TestChargeFieldsAreValidated(t *testing.T) {
 	with := func(code, on string) string {
 		return charge(`"code":"` + code + `","structure":{"value":5` + on + `}`)
 	}
-	checkShapes(t, "US", []shapeRow{
+	checkShapes(t, "US", []decodeRow{
 		{"an item-level percentage uses item.price", with("PC_P", `,"applicable_on":"item.price"`), ""},
 		{"a percentage of the order", with("DC_P", `,"applicable_on":"order.order_subtotal"`), ""},
 		{"a percentage is not of a quantity", with("DC_P", `,"applicable_on":"item.quantity"`),
@@ -330,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	vocabulary := fakeVocabulary(f)
 	f.Fuzz(func(t *testing.T, body []byte, atStore bool) {
-		h := newHub(t, vocabulary, "US")
+		h := newMemoryDB(t, vocabulary, "US")
 		scope := MasterScope()
 		if atStore {
 			scope = h.scope("S1")
@@ -345,7 +345,7 @@ func FuzzDecode(f *testing.F) {
 		callback, err := Callback(core.ID{}, request, plan, Findings{})
 		require.NoError(t, err)
 		eventtest.Check(t, core.InventoryUpdate, callback)
-		_, err = Decode(callback, scope, h.rules) // a callback sent back is a request again
+		_, err = Decode(callback, scope, h.rules) // a callback is a valid request
 		require.NoError(t, err)
 	})
 }

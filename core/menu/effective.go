@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// EffectiveMenu is the part of a store's menu that customers of a platform see (contract, Menu). Lists are ordered by
-// sort_order, then ref_id.
+// EffectiveMenu is the part of a store's menu that customers of a platform see. Lists are ordered by sort_order, then
+// ref_id.
 type EffectiveMenu struct {
 	StoreRefID string `json:"store_ref_id"`
 	Platform   string `json:"platform"`
@@ -99,15 +99,15 @@ type EffectiveOption struct {
 }
 
 // Effective computes the part of a store's menu that customers of a platform see. The menu must contain the store's
-// references and their masters. It must also contain every category, option group, tax and charge linked to these,
-// with the links. The map blocked holds the ids of the items that the platform's rules reject, and may be nil. The
-// result does not depend on the order of the rows.
+// references and their masters. It must also contain every category, option group, tax and charge linked to these, with
+// the links. The map blocked holds the ids of the items that the platform's rules reject, and may be nil. The result
+// does not depend on the order of the rows.
 func Effective(storeRefID string, menu Menu, platform core.Platform, blocked map[int64]bool) EffectiveMenu {
-	s := newVisibility(&menu, platform, blocked)
+	v := newVisibility(&menu, platform, blocked)
 	return EffectiveMenu{
 		StoreRefID: storeRefID, Platform: platform.Name,
-		Categories: s.visibleCategories(), Items: s.visibleItems(),
-		OptionGroups: s.visibleGroups(), Options: s.visibleOptions(),
-		Taxes: s.visibleTaxes(), Charges: s.visibleCharges(), OmittedItems: s.omitted,
+		Categories: v.visibleCategories(), Items: v.visibleItems(),
+		OptionGroups: v.visibleGroups(), Options: v.visibleOptions(),
+		Taxes: v.visibleTaxes(), Charges: v.visibleCharges(), OmittedItems: v.omitted,
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// requireEncoded holds what Encode writes against what the struct says.
+// requireEncoded compares Encode with the JSON library.
 func requireEncoded(t require.TestingT, m EffectiveMenu) {
 	want, err := json.Marshal(m, json.Deterministic(true))
 	require.NoError(t, err)
@@ -22,7 +22,7 @@ func requireEncoded(t require.TestingT, m EffectiveMenu) {
 }
 
 func TestEncodeMatchesTheJSONLibrary(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send("S1", whole)
 	requireEncoded(t, EffectiveMenu{})
 	requireEncoded(t, EffectiveMenu{Items: make([]EffectiveItem, partSize),

@@ -53,8 +53,7 @@ func setDocument(changed *bool, field *jsontext.Value, sent jsontext.Value) {
 	}
 }
 
-// activate sets the active flag of a master record: the value that was sent, or else true if a flush lists the
-// object.
+// activate sets the active flag of a master record: the value that was sent, or else true if a flush lists the object.
 func activate(changed *bool, active *bool, sent *bool, listedByFlush bool) {
 	if sent == nil && listedByFlush {
 		sent = &listedByFlush

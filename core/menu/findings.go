@@ -14,11 +14,11 @@ type Inspector interface {
 	// Platforms returns the platforms of a business that have their own rules.
 	Platforms(ctx context.Context, business core.BusinessID) ([]string, error)
 	// Inspect returns a platform's findings by ref_id of the item. An error states why the platform's rules are
-	// unavailable. core.Postponed leaves the request to another replica.
+	// unavailable. core.Snooze leaves the request to another replica.
 	Inspect(ctx context.Context, business core.BusinessID, platform string, items []*Item) (map[string][]Finding, error)
 }
 
-// Inspection is the findings of the platforms for the items of a request.
+// Inspection holds the findings of the platforms for the items of a request.
 type Inspection struct {
 	Platforms   []string             // that responded
 	Findings    map[string][]Finding // by ref_id of the item
@@ -77,7 +77,7 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 	return inspection, nil
 }
 
-// previewItems returns the items of a request as they will be.
+// previewItems returns the items of a request with its changes applied.
 func previewItems(request Request, state State) []*Item {
 	var id int64
 	plan := Decide(request, state, func() int64 { id--; return id })
@@ -98,33 +98,33 @@ func previewItems(request Request, state State) []*Item {
 	return items
 }
 
-// withEventNames returns findings with the names by which events name their platforms.
+// withEventNames returns findings with the platform names that events use.
 func (n Inspection) withEventNames(findings []Finding) []Finding {
 	if !n.Names.HasEventAliases() {
 		return findings
 	}
-	named := slices.Clone(findings)
-	for i := range named {
-		named[i].Platform = n.Names.EventName(named[i].Platform)
+	renamed := slices.Clone(findings)
+	for i := range renamed {
+		renamed[i].Platform = n.Names.EventName(renamed[i].Platform)
 	}
-	return named
+	return renamed
 }
 
-// forRequest combines the findings with the outcomes of a request. It returns them by index in the request, for the callback,
-// and in the form in which they are stored.
-func (n Inspection) forRequest(request Request, plan *Plan) (told Findings, kept []ItemFindings) {
+// forRequest combines the findings with the outcomes of a request. It returns them by index in the request, for the
+// callback, and by item, for storage.
+func (n Inspection) forRequest(request Request, plan *Plan) (byIndex Findings, byItem []ItemFindings) {
 	if len(n.Platforms) == 0 {
-		return told, nil
+		return byIndex, nil
 	}
-	told[Items] = map[int][]Finding{}
+	byIndex[Items] = map[int][]Finding{}
 	for at := range request.Items {
 		outcome := plan.Outcomes[Items][at]
 		if outcome.Message != "" || outcome.ID == 0 {
 			continue
 		}
 		findings := n.Findings[valueOf(request.Items[at].Object.RefID)]
-		told[Items][at] = n.withEventNames(findings)
-		kept = append(kept, ItemFindings{outcome.ID, findings})
+		byIndex[Items][at] = n.withEventNames(findings)
+		byItem = append(byItem, ItemFindings{outcome.ID, findings})
 	}
-	return told, kept
+	return byIndex, byItem
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// hasStoreValues reports whether a store has its own values for a kind. Only these kinds can be flushed at a store
-// (spec, States).
+// hasStoreValues reports whether a store has its own values for a kind. Only these kinds can be flushed at a store.
 func hasStoreValues(kind Kind) bool { return kind == Items || kind == Options }
 
 // holdFlushes decides which flushes take effect. At a store these are only flushes of items and options. A flush that
@@ -75,7 +74,7 @@ func (d *decider) soldAtStores(kind Kind) map[string]bool {
 	return set
 }
 
-// flushMasters deactivates what a master request does not list, and removes the kind from every store (spec, States).
+// flushMasters deactivates the masters that a master request does not list, and removes the kind from every store.
 func (d *decider) flushMasters(kind Kind) {
 	if !d.master || !d.flush[kind] {
 		return
@@ -94,7 +93,7 @@ func (d *decider) flushMasters(kind Kind) {
 	}
 }
 
-// flushStore removes from the store what a request for it does not list (spec, States).
+// flushStore removes from the store the entities that a request for it does not list.
 func (d *decider) flushStore(kind Kind) {
 	if d.master || !d.flush[kind] {
 		return
@@ -110,7 +109,7 @@ func (d *decider) unlistedAtStore(kind Kind) []int64 {
 	return slices.DeleteFunc(slices.Clone(d.storeRefsOf(kind).ids()), func(id int64) bool { return listed[id] })
 }
 
-// remove records that the store no longer sells something, if it did.
+// remove records that the store no longer sells an entity, if it did.
 func (d *decider) remove(kind Kind, ref Ref, was bool) bool {
 	if was {
 		d.plan.Store.Removed[kind] = append(d.plan.Store.Removed[kind], ref)
@@ -118,21 +117,21 @@ func (d *decider) remove(kind Kind, ref Ref, was bool) bool {
 	return was
 }
 
-// flushTarget is the view of an entity that a flush needs.
+// flushTarget is the part of an entity that a flush needs.
 type flushTarget struct {
 	ref    *Ref
-	named  Ref // with the key instead of a ref_id that the kind does not have
+	named  Ref // with the key as RefID if the kind has no ref_id
 	listed bool
 }
 
-// flushRecords is the view of a shelf that a flush needs.
+// flushRecords is the part of a recordSet that a flush needs.
 type flushRecords interface {
 	active() []flushTarget
 	listedIDs() map[int64]bool
 	name(id int64) string
 }
 
-// flushStoreRefs is the view of a counter that a flush needs.
+// flushStoreRefs is the part of a storeRefSet that a flush needs.
 type flushStoreRefs interface {
 	ids() []int64
 	remove(id int64) bool

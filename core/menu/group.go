@@ -6,11 +6,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AnyNumber is the max_selectable of a group that sets no limit (spec, Option group).
+// AnyNumber is the max_selectable of a group that sets no limit.
 const AnyNumber = -1
 
-// OptionGroupObject is an option group as it is submitted (spec, Option group).
-// A nil field was not sent.
+// OptionGroupObject is an option group as it is submitted. A nil field was not sent.
 type OptionGroupObject struct {
 	RefID               *string             `json:"ref_id"`
 	Title               *string             `json:"title"`
@@ -56,7 +55,7 @@ func (o *OptionGroupObject) check(c *checker) {
 	}
 }
 
-// onlyItems reports whether the object contains nothing but items.
+// onlyItems reports whether the object contains only its ref_id and items.
 func (o *OptionGroupObject) onlyItems() bool {
 	rest := *o
 	rest.RefID, rest.ItemRefIDs = nil, nil

@@ -15,15 +15,15 @@ type menuIndex struct {
 }
 
 func newMenuIndex(m *Menu) *menuIndex {
-	a := &menuIndex{menu: m}
-	a.names = PerKind[map[int64]string]{
+	x := &menuIndex{menu: m}
+	x.names = PerKind[map[int64]string]{
 		refIDsByID(m.Categories, m.Others[Categories]), refIDsByID(m.Items, m.Others[Items]),
 		refIDsByID(m.OptionGroups, m.Others[OptionGroups]), refIDsByID(m.Options, m.Others[Options]),
 	}
 	for relation, links := range m.Links {
-		a.to[relation], a.from[relation] = indexLinks(links)
+		x.to[relation], x.from[relation] = indexLinks(links)
 	}
-	return a
+	return x
 }
 
 func indexLinks(links []Link) (to, from map[int64][]int64) {
@@ -72,10 +72,10 @@ func refIDsByID[R any, P record[R]](records []R, others []Ref) map[int64]string 
 
 // refIDs returns the ref_ids of entities, in the given order. It is never nil, so that an entity without associations
 // shows an empty list.
-func (a *menuIndex) refIDs(kind Kind, ids []int64) []string {
+func (x *menuIndex) refIDs(kind Kind, ids []int64) []string {
 	refs := make([]string, 0, len(ids))
 	for _, id := range ids {
-		if name, known := a.names[kind][id]; known {
+		if name, known := x.names[kind][id]; known {
 			refs = append(refs, name)
 		}
 	}
@@ -83,8 +83,8 @@ func (a *menuIndex) refIDs(kind Kind, ids []int64) []string {
 }
 
 // sortedRefIDs returns the sorted ref_ids of entities, for associations that another entity owns.
-func (a *menuIndex) sortedRefIDs(kind Kind, ids []int64) []string {
-	refs := a.refIDs(kind, ids)
+func (x *menuIndex) sortedRefIDs(kind Kind, ids []int64) []string {
+	refs := x.refIDs(kind, ids)
 	slices.Sort(refs)
 	return refs
 }

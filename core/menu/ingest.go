@@ -12,13 +12,13 @@ import (
 
 // Storage stores menus.
 type Storage interface {
-	// Address returns the business and the scope of a location_ref_id. It returns NotFound if the business has no
-	// such store.
+	// ResolveLocation returns the business and the scope of a location_ref_id. It returns NotFound if the business has
+	// no such store.
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
-	// Foresee reads the state that a request depends on, before the request.
+	// LoadState reads the state that a request depends on, to preview its effect.
 	LoadState(ctx context.Context, business core.BusinessID, scope Scope, needs ReadSet) (State, error)
-	// Ingest ends the job in one transaction. It reads the state that the request needs, calls decide for the plan,
-	// and writes plan, event and outcome. It writes nothing and returns Conflict if the job's lease is lost.
+	// Ingest ends the job in one transaction. It reads the state that the request needs and calls decide for the plan.
+	// Then it writes plan, event and outcome. It writes nothing and returns Conflict if the job's lease is lost.
 	Ingest(ctx context.Context, job core.Job, scope Scope, needs ReadSet, objects int,
 		decide func(state State, newID func() int64) (IngestResult, error)) error
 }
@@ -30,8 +30,8 @@ type IngestResult struct {
 	Result  []byte      // JSON, stored with the job
 	Failure string      // why the job failed as a whole; "" if it did not
 
-	CancelledTimers PerKind[[]string] // items and options whose availability a store's request sets, which cancels their timers
-
+	// CancelledTimers lists items and options whose availability a store's request sets. Their timers are cancelled.
+	CancelledTimers      PerKind[[]string]
 	InspectedPlatforms   []string       // the platforms whose rules were applied
 	Findings             []ItemFindings // their findings for the items, which replace the earlier ones
 	UninspectedPlatforms []string       // the platforms whose rules must still be applied
@@ -44,23 +44,23 @@ type IngestPolicy struct {
 }
 
 // RulesFor returns the rules of a business.
-func (b IngestPolicy) RulesFor(business core.Business) Rules {
-	return Rules{Country: business.Country, Currency: business.Currency, Vocabulary: b.Vocabulary,
-		FlushGuard: b.FlushGuard}
+func (p IngestPolicy) RulesFor(business core.Business) Rules {
+	return Rules{Country: business.Country, Currency: business.Currency, Vocabulary: p.Vocabulary,
+		FlushGuard: p.FlushGuard}
 }
 
 // Ingestor runs the jobs of menu requests.
 type Ingestor struct {
 	Storage         Storage
 	Policy          IngestPolicy
-	Inspector       Inspector // nil: no platform has rules of its own
+	Inspector       Inspector // nil: no platform has rules
 	RollbackStorage RollbackStorage
 	Clock           core.Clock
 }
 
 // Run executes a menu request, or a dry run (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	if to, is := rollbackOf(job); is {
+	if to, ok := rollbackOf(job); ok {
 		return i.rollBack(ctx, job, to)
 	}
 	return i.execute(ctx, job, report, i.inspect,
@@ -80,12 +80,12 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 // Fail ends a menu request that could not be executed. It writes nothing, and the callback reports every object as
 // failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
-	if _, is := rollbackOf(job); is {
+	if _, ok := rollbackOf(job); ok {
 		return i.failRollBack(ctx, job, cause)
 	}
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	unseen := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
-	return i.execute(ctx, job, func(int, int) {}, unseen,
+	noInspection := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
+	return i.execute(ctx, job, func(int, int) {}, noInspection,
 		func(request Request, state State, _ Inspection, _ func() int64) (IngestResult, error) {
 			if job.DryRun {
 				return IngestResult{Failure: cause.Error(), Result: []byte("{}")}, nil
@@ -126,8 +126,8 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 // outcome returns the result of a plan: what is written, and the event.
 func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection Inspection,
 	failure string) (IngestResult, error) {
-	told, kept := inspection.forRequest(request, plan)
-	body, err := Callback(job.ID, request, *plan, told)
+	byIndex, byItem := inspection.forRequest(request, plan)
+	body, err := Callback(job.ID, request, *plan, byIndex)
 	if err != nil {
 		return IngestResult{}, fmt.Errorf("encoding the callback: %w", err)
 	}
@@ -136,30 +136,33 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 		return IngestResult{}, fmt.Errorf("encoding the result: %w", err)
 	}
 	now := i.Clock.Now()
-	return IngestResult{Plan: plan, Result: result, Failure: failure, CancelledTimers: request.cancelledTimers(plan),
-		InspectedPlatforms: inspection.Platforms, Findings: kept, UninspectedPlatforms: inspection.Uninspected, Event: &core.Event{
+	return IngestResult{
+		Plan: plan, Result: result, Failure: failure, CancelledTimers: request.cancelledTimers(plan),
+		InspectedPlatforms: inspection.Platforms, Findings: byItem, UninspectedPlatforms: inspection.Uninspected,
+		Event: &core.Event{
 			ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
 			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
-		}}, nil
+		},
+	}, nil
 }
 
-// cancelledTimers returns the ref_ids of items and options whose availability this request determines. It leaves out those
-// that were switched later.
-func (r *Request) cancelledTimers(plan *Plan) (settled PerKind[[]string]) {
+// cancelledTimers returns the ref_ids of items and options whose availability this request determines. It omits those
+// whose availability changed later.
+func (r *Request) cancelledTimers(plan *Plan) (refs PerKind[[]string]) {
 	if r.Scope.Master() {
-		return settled
+		return refs
 	}
 	for i := range r.Items {
 		if o := &r.Items[i].Object; r.setsAvailability(Items, *o.RefID, o.Available, plan.Outcomes[Items][i]) {
-			settled[Items] = append(settled[Items], *o.RefID)
+			refs[Items] = append(refs[Items], *o.RefID)
 		}
 	}
 	for i := range r.Options {
 		if o := &r.Options[i].Object; r.setsAvailability(Options, *o.RefID, o.Available, plan.Outcomes[Options][i]) {
-			settled[Options] = append(settled[Options], *o.RefID)
+			refs[Options] = append(refs[Options], *o.RefID)
 		}
 	}
-	return settled
+	return refs
 }
 
 func (r *Request) setsAvailability(kind Kind, refID string, available *bool, outcome Outcome) bool {
@@ -211,7 +214,7 @@ func (r *Request) Objects() int {
 // StaleMenus returns the stores whose cached menus are outdated: 0 for the master catalogue, and the addressed store if
 // its references change.
 func (p *Plan) StaleMenus() []int64 {
-	var touched []int64
+	var stores []int64
 	atStore := len(p.Store.Categories) + len(p.Store.Items) + len(p.Store.Options)
 	for kind := range p.Store.Removed {
 		atStore += len(p.Store.Removed[kind])
@@ -219,12 +222,12 @@ func (p *Plan) StaleMenus() []int64 {
 	catalogue := *p
 	catalogue.Store = StoreChange{}
 	if catalogue.HasChanges() {
-		touched = append(touched, 0)
+		stores = append(stores, 0)
 	}
 	if atStore > 0 && p.Scope.StoreID != 0 {
-		touched = append(touched, p.Scope.StoreID)
+		stores = append(stores, p.Scope.StoreID)
 	}
-	return touched
+	return stores
 }
 
 // Versions identifies the content of an effective menu: as long as it is equal, so is the menu.
@@ -237,8 +240,8 @@ type Versions struct {
 	Timings   string // which category timings are open now
 }
 
-// RenderVersion is the version of the rendering of effective menus, for customers and plugins. A change of it invalidates
-// caches and republishes menus.
+// RenderVersion is the version of the rendering of effective menus, for customers and plugins. A change of it
+// invalidates caches and republishes menus.
 const RenderVersion = 3
 
 // ETag returns the entity tag (RFC 9110, section 8.8.3) of the effective menu.

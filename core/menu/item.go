@@ -6,15 +6,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// AllItems is the only element of item_ref_ids in a tax or charge on every item (spec, Tax and Charge). It is not a
-// valid ref_id of an item.
+// AllItems is the only element of item_ref_ids in a tax or charge on every item. It is not a valid ref_id of an item.
 const AllItems = "all"
 
-// NeverOutOfStock is the current_stock of an item without stock control (spec, Item).
+// NeverOutOfStock is the current_stock of an item without stock control.
 const NeverOutOfStock = -1
 
-// ItemObject is an item as it is submitted (spec, Item). A nil field was not sent. A list that was sent empty is not
-// nil.
+// ItemObject is an item as it is submitted. A nil field was not sent. A list that was sent empty is not nil.
 type ItemObject struct {
 	RefID             *string             `json:"ref_id"`
 	Title             *string             `json:"title"`
@@ -76,8 +74,8 @@ func (o *ItemObject) check(c *checker) {
 	c.keyValueGroups(o.KeyValueGroups, OnItem)
 }
 
-// ItemValues are the values that can differ between stores. The master holds the defaults for new stores (spec, Menu
-// model). The external and markup price belong to the price. Platform prices of the master are not copied to stores.
+// ItemValues are the values that can differ between stores. The master holds the defaults for new stores. The external
+// and markup price belong to the price. Platform prices of the master are not copied to stores.
 type ItemValues struct {
 	Price           core.Amount    `json:"price"`
 	ExternalPrice   *core.Amount   `json:"external_price,omitempty"`

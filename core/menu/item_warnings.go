@@ -14,7 +14,8 @@ type adjustments struct {
 	links   []Link // stored ones
 }
 
-// adjustment is a stored tax or charge. Its rivals are the rates that may take its items, which include itself.
+// adjustment is a stored tax or charge. Objects with the same exclusionKey replace each other on an item: the rates of
+// one tax code, and only the charge itself.
 type adjustment struct {
 	id                  int64
 	key, exclusionKey   string
@@ -22,7 +23,7 @@ type adjustment struct {
 	wasOnAll, isOnAll   bool
 }
 
-// name is the key without a blank for what is left out of it.
+// name returns the key without the space that precedes an omitted part.
 func (l *adjustment) name() string { return strings.TrimSpace(l.key) }
 
 // sentAdjustment is a submitted tax or charge.
@@ -31,8 +32,8 @@ type sentAdjustment struct {
 	refs              []string
 }
 
-// warnOfItems warns about items that pay a tax or charge no longer, or still, though the request does not name them.
-// Another system may have sent these items, and what a customer pays depends on them.
+// warnOfItems warns about items that the request does not name and that no longer, or still, have a tax or charge.
+// Another system may have sent them, and the amount that a customer pays depends on them.
 func (d *decider) warnOfItems() {
 	taxes := adjustments{kind: Taxes, linkSet: d.links[TaxItem], links: d.state.Links[TaxItem]}
 	for i := range d.state.Taxes {
@@ -94,7 +95,7 @@ func (d *decider) warnOfItemsOf(l adjustments) {
 }
 
 // warnOfUnlisted warns about items that a list does not name.
-func (d *decider) warnOfUnlisted(path string, sent sentAdjustment, at *adjustment, book *linkSet) {
+func (d *decider) warnOfUnlisted(path string, sent sentAdjustment, at *adjustment, links *linkSet) {
 	const remedy = ": send clear_items true to remove it"
 	if at.isOnAll {
 		if len(sent.refs) != 1 || sent.refs[0] != AllItems {
@@ -108,15 +109,15 @@ func (d *decider) warnOfUnlisted(path string, sent sentAdjustment, at *adjustmen
 			listed[item.record.ID] = true
 		}
 	}
-	kept := 0
-	for _, item := range book.of(at.id) {
+	unlisted := 0
+	for _, item := range links.of(at.id) {
 		if !listed[item] {
-			kept++
+			unlisted++
 		}
 	}
-	if kept > 0 {
+	if unlisted > 0 {
 		d.warn(path, "item_ref_ids",
-			"adds to "+at.name()+", which still applies to "+countItems(kept)+" that it does not list"+remedy)
+			"adds to "+at.name()+", which still applies to "+countItems(unlisted)+" that it does not list"+remedy)
 	}
 }
 
@@ -127,7 +128,7 @@ func countItems(n int) string {
 	return fmt.Sprintf("%d items", n)
 }
 
-// namedBy returns the items that the submitted objects name, and which of them name all, by the rivals.
+// namedBy returns the items that the submitted objects name, and whether they name all items, by exclusionKey.
 func (d *decider) namedBy(sent []sentAdjustment) (named map[string]map[int64]bool, all map[string]bool) {
 	named, all = map[string]map[int64]bool{}, map[string]bool{}
 	for _, s := range sent {

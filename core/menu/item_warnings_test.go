@@ -51,6 +51,6 @@ func TestWarnsAboutTaxedItemsNotNamed(t *testing.T) {
 				"PC_F 2 item.quantity no longer applies to 2 items outside this request"}}},
 	} {
 		runEffects(t, []effectRow{{says, append([]string{menu}, row.requests...),
-			func(t *testing.T, _ *hub, last Plan) { require.Equal(t, row.want, last.Warnings) }}})
+			func(t *testing.T, _ *memoryDB, last Plan) { require.Equal(t, row.want, last.Warnings) }}})
 	}
 }

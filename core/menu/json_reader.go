@@ -18,39 +18,39 @@ type jsonReader struct {
 }
 
 // member advances to the next member. Each value must be read.
-func (u *jsonReader) member() bool {
-	if u.nonCanonical || u.rest == "}" {
+func (j *jsonReader) member() bool {
+	if j.nonCanonical || j.rest == "}" {
 		return false
 	}
-	if len(u.rest) > 2 && (u.rest[0] == ',' || u.rest[0] == '{') && u.rest[1] == '"' {
-		if end := 2 + strings.IndexByte(u.rest[2:], '"'); end >= 2 && end+1 < len(u.rest) && u.rest[end+1] == ':' {
-			u.name, u.rest = u.rest[2:end], u.rest[end+2:]
+	if len(j.rest) > 2 && (j.rest[0] == ',' || j.rest[0] == '{') && j.rest[1] == '"' {
+		if end := 2 + strings.IndexByte(j.rest[2:], '"'); end >= 2 && end+1 < len(j.rest) && j.rest[end+1] == ':' {
+			j.name, j.rest = j.rest[2:end], j.rest[end+2:]
 			return true
 		}
 	}
-	u.nonCanonical = true
+	j.nonCanonical = true
 	return false
 }
 
 // take consumes the text before the index.
-func (u *jsonReader) take(end int) string {
-	taken := u.rest[:end]
-	u.rest = u.rest[end:]
+func (j *jsonReader) take(end int) string {
+	taken := j.rest[:end]
+	j.rest = j.rest[end:]
 	return taken
 }
 
-func (u *jsonReader) text() string {
-	end := stringEnd(u.rest)
+func (j *jsonReader) text() string {
+	end := stringEnd(j.rest)
 	if end < 0 {
-		u.nonCanonical = true
+		j.nonCanonical = true
 		return ""
 	}
-	quoted := u.take(end)
+	quoted := j.take(end)
 	if plain := quoted[1 : end-1]; strings.IndexByte(plain, '\\') < 0 {
 		return plain
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
-	u.nonCanonical = u.nonCanonical || err != nil
+	j.nonCanonical = j.nonCanonical || err != nil
 	return string(plain)
 }
 
@@ -72,57 +72,57 @@ func stringEnd(text string) int {
 }
 
 // number consumes the text of a number.
-func (u *jsonReader) number() string {
-	for i := range len(u.rest) {
-		if c := u.rest[i]; c == ',' || c == '}' {
-			return u.take(i)
+func (j *jsonReader) number() string {
+	for i := range len(j.rest) {
+		if c := j.rest[i]; c == ',' || c == '}' {
+			return j.take(i)
 		}
 	}
-	u.nonCanonical = true
+	j.nonCanonical = true
 	return ""
 }
 
-func (u *jsonReader) int() int64 {
-	n, err := strconv.ParseInt(u.number(), 10, 64)
-	u.nonCanonical = u.nonCanonical || err != nil
+func (j *jsonReader) int() int64 {
+	n, err := strconv.ParseInt(j.number(), 10, 64)
+	j.nonCanonical = j.nonCanonical || err != nil
 	return n
 }
 
-func (u *jsonReader) bool() bool {
-	text := u.number()
-	u.nonCanonical = u.nonCanonical || text != "true" && text != "false"
+func (j *jsonReader) bool() bool {
+	text := j.number()
+	j.nonCanonical = j.nonCanonical || text != "true" && text != "false"
 	return text == "true"
 }
 
-func (u *jsonReader) amount() core.Amount {
-	amount, err := core.ParseAmount(u.number())
-	u.nonCanonical = u.nonCanonical || err != nil
+func (j *jsonReader) amount() core.Amount {
+	amount, err := core.ParseAmount(j.number())
+	j.nonCanonical = j.nonCanonical || err != nil
 	return amount
 }
 
-func (u *jsonReader) foodType() FoodType {
-	text := u.text()
-	u.nonCanonical = u.nonCanonical || len(text) != 1 || text[0] < '1' || text[0] > '4'
+func (j *jsonReader) foodType() FoodType {
+	text := j.text()
+	j.nonCanonical = j.nonCanonical || len(text) != 1 || text[0] < '1' || text[0] > '4'
 	return FoodType(text)
 }
 
 // document consumes a list or an object, in raw form.
-func (u *jsonReader) document() jsontext.Value {
+func (j *jsonReader) document() jsontext.Value {
 	depth := 0
-	for i := 0; i < len(u.rest); i++ {
-		switch u.rest[i] {
+	for i := 0; i < len(j.rest); i++ {
+		switch j.rest[i] {
 		case '[', '{':
 			depth++
 		case ']', '}':
 			depth--
 		case '"':
-			i += max(0, stringEnd(u.rest[i:])-1)
+			i += max(0, stringEnd(j.rest[i:])-1)
 		}
 		if depth == 0 {
-			u.nonCanonical = u.nonCanonical || i == 0
-			return jsontext.Value(u.take(i + 1))
+			j.nonCanonical = j.nonCanonical || i == 0
+			return jsontext.Value(j.take(i + 1))
 		}
 	}
-	u.nonCanonical = true
+	j.nonCanonical = true
 	return nil
 }

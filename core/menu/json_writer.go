@@ -9,97 +9,97 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// jsonWriter writes the same JSON as the JSON library, member by member. Names include the punctuation around them.
+// jsonWriter writes the same JSON as the JSON library, member by member. Names include the adjacent punctuation.
 type jsonWriter struct {
 	out []byte
 	err error // the first
 }
 
-func (a *jsonWriter) raw(text string) { a.out = append(a.out, text...) }
+func (w *jsonWriter) raw(text string) { w.out = append(w.out, text...) }
 
-func (a *jsonWriter) int(name string, n int64) {
-	a.raw(name)
-	a.out = strconv.AppendInt(a.out, n, 10)
+func (w *jsonWriter) int(name string, n int64) {
+	w.raw(name)
+	w.out = strconv.AppendInt(w.out, n, 10)
 }
 
-func (a *jsonWriter) intIfAny(name string, n *int64) {
+func (w *jsonWriter) intIfAny(name string, n *int64) {
 	if n != nil {
-		a.int(name, *n)
+		w.int(name, *n)
 	}
 }
 
-func (a *jsonWriter) bool(name string, b bool) {
-	a.raw(name)
-	a.out = strconv.AppendBool(a.out, b)
+func (w *jsonWriter) bool(name string, b bool) {
+	w.raw(name)
+	w.out = strconv.AppendBool(w.out, b)
 }
 
-func (a *jsonWriter) text(name, text string) {
-	a.raw(name)
-	a.quote(text)
+func (w *jsonWriter) text(name, text string) {
+	w.raw(name)
+	w.quote(text)
 }
 
-func (a *jsonWriter) textIfAny(name string, text *string) {
+func (w *jsonWriter) textIfAny(name string, text *string) {
 	if text != nil {
-		a.text(name, *text)
+		w.text(name, *text)
 	}
 }
 
-func (a *jsonWriter) textUnlessEmpty(name, text string) {
+func (w *jsonWriter) textUnlessEmpty(name, text string) {
 	if text != "" {
-		a.text(name, text)
+		w.text(name, text)
 	}
 }
 
-func (a *jsonWriter) texts(name string, list []string) {
-	a.raw(name)
-	a.raw("[")
+func (w *jsonWriter) texts(name string, list []string) {
+	w.raw(name)
+	w.raw("[")
 	for i, text := range list {
 		if i > 0 {
-			a.raw(",")
+			w.raw(",")
 		}
-		a.quote(text)
+		w.quote(text)
 	}
-	a.raw("]")
+	w.raw("]")
 }
 
-func (a *jsonWriter) textsIfAny(name string, list []string) {
+func (w *jsonWriter) textsIfAny(name string, list []string) {
 	if list != nil {
-		a.texts(name, list)
+		w.texts(name, list)
 	}
 }
 
 // quote writes a string.
-func (a *jsonWriter) quote(text string) {
-	out, err := core.AppendString(a.out, text)
-	if a.out = out; err != nil && a.err == nil {
-		a.err = err
+func (w *jsonWriter) quote(text string) {
+	out, err := core.AppendString(w.out, text)
+	if w.out = out; err != nil && w.err == nil {
+		w.err = err
 	}
 }
 
 // document writes JSON that is already stored in canonical form.
-func (a *jsonWriter) document(name string, document jsontext.Value) {
+func (w *jsonWriter) document(name string, document jsontext.Value) {
 	if document != nil {
-		a.raw(name)
-		a.out = append(a.out, document...)
+		w.raw(name)
+		w.out = append(w.out, document...)
 	}
 }
 
-func (a *jsonWriter) amountIfAny(name string, amount *core.Amount) {
+func (w *jsonWriter) amountIfAny(name string, amount *core.Amount) {
 	if amount != nil {
-		a.amount(name, *amount)
+		w.amount(name, *amount)
 	}
 }
 
-func (a *jsonWriter) amount(name string, amount core.Amount) {
-	a.raw(name)
-	a.out = amount.AppendTo(a.out)
+func (w *jsonWriter) amount(name string, amount core.Amount) {
+	w.raw(name)
+	w.out = amount.AppendTo(w.out)
 }
 
 // value encodes any value with the JSON library.
-func (a *jsonWriter) value(name string, value any) {
-	a.raw(name)
+func (w *jsonWriter) value(name string, value any) {
+	w.raw(name)
 	encoded, err := json.Marshal(value, json.Deterministic(true))
-	if a.out = append(a.out, encoded...); err != nil && a.err == nil {
-		a.err = err
+	if w.out = append(w.out, encoded...); err != nil && w.err == nil {
+		w.err = err
 	}
 }

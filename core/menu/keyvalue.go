@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// KeyValueGroup is a named group of values on an item or option (spec, Key-value groups).
+// KeyValueGroup is a named group of values on an item or option.
 type KeyValueGroup struct {
 	Group string     `json:"group"`
 	Data  []KeyValue `json:"key_value_data"`

@@ -12,8 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// This file reads what clients in the field send beyond the specification. Each deviation gets a warning (contract,
-// Answers).
+// This file accepts deviations from the documented format that clients in production send. Each gets a warning.
 
 // warn adds a warning about a field of the current object. The text continues the field's name.
 func (c *checker) warn(field, text string) {
@@ -31,7 +30,7 @@ func (c *checker) references(field string, list *[]string) {
 }
 
 // language returns the present form of a language code with its region, if it has one. Codes outside of ISO 639-1 are
-// kept as they are.
+// stored unchanged.
 func (c *checker) language(code string) string {
 	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
 	present, known := core.NormalizeLanguage(base)
@@ -96,8 +95,8 @@ var optionalTexts = []string{"description", "ref_title", "img_url"}
 // replacement is a field of another type than it should have, and how it is read.
 type replacement struct{ field, as string }
 
-// replaceOtherTypes returns an object with empty texts in place of false and an empty object in place of an empty
-// array, and what it replaced. Some languages have one type for arrays and objects.
+// replaceOtherTypes returns an object with false replaced by an empty text, and an empty array by an empty object. It
+// also returns the replacements. Some languages have one type for arrays and objects.
 func replaceOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []replacement) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(raw, &members) != nil {
@@ -128,8 +127,8 @@ var (
 	_ merger[*OptionGroupObject] = (*OptionGroupObject)(nil)
 )
 
-// merge joins an object that is submitted again with the first. What it adds stays with it, but what it clears is
-// cleared before either list.
+// merge joins an object that is submitted twice with the first one. Both keep their lists. The flags to clear move to
+// the first one, so that nothing is cleared between the lists.
 func (o *TaxObject) merge(first *TaxObject, index int, c *checker) {
 	c.warn("code", fmt.Sprintf("and structure.value are the same as in taxes[%d], and the two are merged", index))
 	first.Title = firstOf(first.Title, o.Title)

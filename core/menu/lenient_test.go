@@ -9,11 +9,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestDialectsOfTheFieldAreAccepted holds request shapes that clients of other hubs send.
-func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
+// The bodies have the deviations that clients of other hubs send.
+func TestDeviationsOfRealClientsAreAccepted(t *testing.T) {
 	tea := func(rest string) string { return `M {"items":[{"ref_id":"tea","title":"Tea","price":1,` + rest + `}]}` }
 	group := func(rest string) string { return `M {"option_groups":[{"ref_id":"G","title":"g",` + rest + `}]}` }
-	languages := func(h *hub) (list []string) {
+	languages := func(h *memoryDB) (list []string) {
 		for _, t := range decodeDocument[[]TitledTranslation](h.item("tea").Translations) {
 			list = append(list, t.Language+" "+*t.Text)
 		}
@@ -23,44 +23,46 @@ func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
 		request string
 		kind    Kind
 		want    []Warning
-		holds   func(t *testing.T, h *hub)
+		holds   func(t *testing.T, h *memoryDB)
 	}{
 		"a language with regions": {tea(`"translations":[{"language":"es_ES","title":"Té"},{"language":"es-mx",` +
 			`"title":"Te"},` +
 			`{"language":"es","title":"T"}]`), Items, []Warning{
 			{"translations[0].language", `translations[0].language has a region, and is stored as "es-ES"`},
 			{"translations[1].language", `translations[1].language has a region, and is stored as "es-MX"`}},
-			func(t *testing.T, h *hub) { require.Equal(t, []string{"es-ES Té", "es-MX Te", "es T"}, languages(h)) }},
+			func(t *testing.T, h *memoryDB) {
+				require.Equal(t, []string{"es-ES Té", "es-MX Te", "es T"}, languages(h))
+			}},
 		"a language twice": {tea(`"translations":[{"language":"he","title":"a"},{"language":"iw","title":"b"}]`), Items,
 			[]Warning{{"translations[1].language",
 				"translations[1].language is given twice, and the first translation is used"}},
-			func(t *testing.T, h *hub) { require.Equal(t, []string{"he a"}, languages(h)) }},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"he a"}, languages(h)) }},
 		"an unknown language": {tea(`"translations":[{"language":"Klingon","title":"a"}]`), Items,
 			[]Warning{{"translations[0].language",
 				`translations[0].language is not a two-letter ISO 639-1 code, and "Klingon" is stored unchanged`}},
-			func(t *testing.T, h *hub) { require.Equal(t, []string{"klingon a"}, languages(h)) }},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"klingon a"}, languages(h)) }},
 		"false for no text": {tea(`"description":false,"img_url":false`), Items, []Warning{
 			{"description", "description is false, and is read as empty"},
 			{"img_url", "img_url is false, and is read as empty"}},
-			func(t *testing.T, h *hub) { require.Empty(t, *h.item("tea").Description) }},
+			func(t *testing.T, h *memoryDB) { require.Empty(t, *h.item("tea").Description) }},
 		"an empty array for tags": {tea(`"tags":[ ]`), Items,
 			[]Warning{{"tags", "tags is an array, which counts as an empty object"}},
-			func(t *testing.T, h *hub) { require.JSONEq(t, `{}`, string(h.item("tea").Tags)) }},
+			func(t *testing.T, h *memoryDB) { require.JSONEq(t, `{}`, string(h.item("tea").Tags)) }},
 		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, and is read as absent"}},
-			func(t *testing.T, h *hub) { require.Nil(t, h.item("tea").Serves) }},
+			func(t *testing.T, h *memoryDB) { require.Nil(t, h.item("tea").Serves) }},
 		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
 			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references, which are ignored"}},
-			func(t *testing.T, h *hub) { require.Empty(t, h.categoriesOf("tea")) }},
+			func(t *testing.T, h *memoryDB) { require.Empty(t, h.categoriesOf("tea")) }},
 		"a bare percent sign": {tea(`"img_url":"https://x.example/100%.png?a=%20b%"`), Items,
 			[]Warning{{"img_url", "img_url has an unescaped %, stored as %25"}},
-			func(t *testing.T, h *hub) {
+			func(t *testing.T, h *memoryDB) {
 				require.Equal(t, "https://x.example/100%25.png?a=%20b%25", *h.item("tea").ImgURL)
 			}},
 		"no minimum": {group(`"min_selectable":-1`), OptionGroups,
 			[]Warning{{"min_selectable", "min_selectable is -1, and is read as 0"}},
-			func(t *testing.T, h *hub) { require.Zero(t, h.group("G").MinSelectable) }},
+			func(t *testing.T, h *memoryDB) { require.Zero(t, h.group("G").MinSelectable) }},
 	} {
-		runEffects(t, []effectRow{{says, []string{row.request}, func(t *testing.T, h *hub, last Plan) {
+		runEffects(t, []effectRow{{says, []string{row.request}, func(t *testing.T, h *memoryDB, last Plan) {
 			require.Empty(t, message(last, row.kind, 0))
 			require.Equal(t, row.want, last.Outcomes[row.kind][0].Warnings)
 			row.holds(t, h)
@@ -84,7 +86,7 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"taxes", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["tea"]},` +
 			`{"code":"CGST_P","title":"GST","structure":{"value":5.0},"item_ref_ids":["cake"],"clear_items":true}]}`},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, []string{"cake", "tea"}, h.taxed("CGST_P 5"))
 				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Taxes])
 				require.Equal(t, []Warning{{"code",
@@ -93,7 +95,7 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 			}},
 		{"option groups", []string{"M " + two, `M {"option_groups":[{"ref_id":"G","item_ref_ids":["tea"]},` +
 			`{"ref_id":"G","title":"g","item_ref_ids":["cake"],"clear_items":true,"max_selectable":2}]}`},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, []string{"tea", "cake"}, h.itemsOf("G"))
 				require.Equal(t, int64(2), h.group("G").MaxSelectable)
 				require.Equal(t, []Warning{{"ref_id", "ref_id is the same as in option_groups[0], and the two are merged"}},
@@ -102,7 +104,7 @@ func TestObjectsSentTwiceAreMerged(t *testing.T) {
 	})
 }
 
-func TestNoiseOfDoublesIsRoundedOffPrices(t *testing.T) {
+func TestFloatingPointNoiseIsRoundedOffPrices(t *testing.T) {
 	const body = `{"items":[{"ref_id":"a","title":"A","price":6.599999999999999,"external_price":7.1000000000000005,
 		"platform_pricing":[{"platform":"web","price":6.6000001}]},{"ref_id":"b","title":"B","price":10.005}],
 		"options":[{"ref_id":"c","title":"C","price":0.30000000000000004}],

@@ -1,7 +1,6 @@
 // Package menu implements the rules of menus. It decodes and checks menu requests, and plans their changes to the
 // master catalogue and to a store. It renders the callback and the stored menu, and computes what customers see at a
-// store on a platform (spec, Menu model and Endpoint 2). It does no input or output: another package loads the stored
-// state and writes a Plan.
+// store on a platform. It does no input or output: another package loads the stored state and writes a Plan.
 package menu
 
 import (
@@ -10,14 +9,14 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// The most items and options of one request (spec, Limits), and the most objects of each other kind.
+// The bounds of the objects in one request: items, options, and each other kind.
 const (
 	MaxItems   = 2000
 	MaxOptions = 10000
 	maxOthers  = 20000
 )
 
-// MasterLocation is the location_ref_id of the master catalogue (spec, Endpoint 2).
+// MasterLocation is the location_ref_id of the master catalogue.
 const MasterLocation = "-1"
 
 // Kind is one of the six kinds of menu entities. Their numeric order is the order of processing.
@@ -90,7 +89,7 @@ type Request struct {
 	FlushGuard   int // see Rules
 	Warnings     []Warning
 
-	laterAvailability PerKind[map[string]bool] // see heed
+	laterAvailability PerKind[map[string]bool] // see applyLaterAvailability
 }
 
 // raws returns the raw objects of each kind, or nil for an array that was not sent.

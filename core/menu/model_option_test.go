@@ -33,10 +33,10 @@ func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string
 		}
 	}
 	m.options[ref] = next
-	yields := func(name string) bool {
+	mayLose := func(name string) bool {
 		return !listed[name] && (!m.options[name].active || st == nil && flush)
 	}
-	for _, above := range m.above(func(name string) bool { return !yields(name) }) {
+	for _, above := range m.above(func(name string) bool { return !mayLose(name) }) {
 		if above[0] == above[1] {
 			delete(m.options, ref)
 			if !isNew {
@@ -46,8 +46,8 @@ func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string
 		}
 	}
 	for _, above := range m.above(func(string) bool { return true }) {
-		for name, other := range m.options { // with a link back from what is under it
-			if yields(name) && other.nested[above[0]] && other.groups[above[1]] {
+		for name, other := range m.options { // with a link back from a nested group
+			if mayLose(name) && other.nested[above[0]] && other.groups[above[1]] {
 				clear(other.nested)
 			}
 		}
@@ -85,7 +85,7 @@ func (m *model) optionAtStore(o OptionObject, master *mOption, st *mStore) strin
 	return ""
 }
 
-// above closes the relation "is above" of groups, by some of the options.
+// above returns the pairs of groups where the first is above the second, through the given options.
 func (m *model) above(by func(option string) bool) [][2]string {
 	above := map[[2]string]bool{}
 	for name, o := range m.options {
@@ -122,7 +122,7 @@ func (m *model) flushOptions(listed []string, st *mStore) (deleted int) {
 	}
 	gone := map[string]bool{}
 	for ref, o := range m.options {
-		if off(&o.active, named[ref]) == 1 {
+		if deactivateUnlisted(&o.active, named[ref]) == 1 {
 			gone[ref] = true
 		}
 	}
@@ -135,7 +135,7 @@ func (m *model) flushOptions(listed []string, st *mStore) (deleted int) {
 	return len(gone)
 }
 
-// mSent is what a request says of a tax or a charge.
+// mSent is a submitted tax or charge.
 type mSent struct {
 	code   string
 	title  *string
@@ -144,14 +144,15 @@ type mSent struct {
 	items  []string
 }
 
-// levy is a tax or a charge; of a tax an item has one rate per code.
-func (m *model) levy(all map[string]*mLevy, key string, sent mSent, later map[string]bool, flush bool) string {
+// adjustment applies a tax or a charge. An item has one rate of each tax code.
+func (m *model) adjustment(all map[string]*mAdjustment, key string, sent mSent, later map[string]bool,
+	flush bool) string {
 	t := all[key]
 	if t == nil {
 		if sent.title == nil {
 			return "no title"
 		}
-		t = &mLevy{code: sent.code, active: true, items: map[string]bool{}}
+		t = &mAdjustment{code: sent.code, active: true, items: map[string]bool{}}
 	}
 	everything := len(sent.items) == 1 && sent.items[0] == "all"
 	known := slices.DeleteFunc(slices.Clone(sent.items), func(ref string) bool { return m.items[ref] == nil })
@@ -171,19 +172,19 @@ func (m *model) levy(all map[string]*mLevy, key string, sent mSent, later map[st
 	if everything {
 		items = nil
 	}
-	rival := func(other *mLevy) bool { return later != nil && other != t && other.code == sent.code }
+	sameCode := func(other *mAdjustment) bool { return later != nil && other != t && other.code == sent.code }
 	isActive := func(key string) bool {
 		active, listed := later[key]
 		return active || !listed && all[key].active
 	}
-	for key, other := range all { // nothing is taken from what is levied by what is not
-		if rival(other) && isActive(key) && !t.active {
+	for key, other := range all { // an inactive rate takes no items from an active one
+		if sameCode(other) && isActive(key) && !t.active {
 			everything = everything && !other.all
 			maps.DeleteFunc(items, func(ref string, _ bool) bool { return other.items[ref] })
 		}
 	}
 	for key, other := range all {
-		if !rival(other) || isActive(key) && !t.active {
+		if !sameCode(other) || isActive(key) && !t.active {
 			continue
 		}
 		if everything {

@@ -2,8 +2,8 @@ package menu
 
 import "slices"
 
-// inOrder is the categories with parents before their sub-categories, and with those that leave a category before
-// that one becomes a sub-category.
+// inOrder returns the categories with parents before their sub-categories. If a category becomes a sub-category, those
+// that leave it come first.
 func (m *model) inOrder(submitted []Submitted[CategoryObject]) (order []Submitted[CategoryObject]) {
 	seen := map[string]bool{}
 	var visit func(ref string)
@@ -30,13 +30,13 @@ func (m *model) inOrder(submitted []Submitted[CategoryObject]) (order []Submitte
 	return order
 }
 
-// inCycles are the categories that the parents in a request lead to themselves.
+// inCycles returns the categories that are their own ancestors by the parents in a request.
 func (m *model) inCycles(submitted []Submitted[CategoryObject]) map[string]bool {
 	parents, cycles := map[string]string{}, map[string]bool{}
 	for _, s := range submitted {
 		parents[*s.Object.RefID] = valueOf(s.Object.ParentRefID)
 	}
-	for ref, c := range m.cats { // what keeps a sub-category becomes none
+	for ref, c := range m.cats { // a category that keeps a sub-category becomes none
 		if sent := slices.IndexFunc(submitted, func(s Submitted[CategoryObject]) bool {
 			return *s.Object.RefID == ref && s.Object.ParentRefID != nil && *s.Object.ParentRefID != c.parent
 		}); sent < 0 {
@@ -54,7 +54,7 @@ func (m *model) inCycles(submitted []Submitted[CategoryObject]) map[string]bool 
 	return cycles
 }
 
-// onAllFirst is the taxes with those on all items first.
+// onAllFirst returns the taxes with those on all items first.
 func onAllFirst(submitted []Submitted[TaxObject]) (order []Submitted[TaxObject]) {
 	for _, all := range []bool{true, false} {
 		for _, s := range submitted {
@@ -66,8 +66,8 @@ func onAllFirst(submitted []Submitted[TaxObject]) (order []Submitted[TaxObject])
 	return order
 }
 
-// asSubmitted is the results of objects in the order of the request.
-func asSubmitted[T any, P object[T]](results []result, planned, submitted []Submitted[T]) []result {
+// inRequestOrder returns the results of objects in the order of the request.
+func inRequestOrder[T any, P object[T]](results []result, planned, submitted []Submitted[T]) []result {
 	list := make([]result, len(results))
 	for i := range submitted {
 		at := slices.IndexFunc(planned, func(s Submitted[T]) bool {
@@ -78,7 +78,7 @@ func asSubmitted[T any, P object[T]](results []result, planned, submitted []Subm
 	return list
 }
 
-func (m *model) levies(r Request, run func(Kind, bool, func() string), results *PerKind[[]result],
+func (m *model) adjustments(r Request, run func(Kind, bool, func() string), results *PerKind[[]result],
 	deleted *PerKind[int]) {
 	taxes := onAllFirst(r.Taxes)
 	later := map[string]bool{} // whether a stored tax will be active
@@ -95,27 +95,27 @@ func (m *model) levies(r Request, run func(Kind, bool, func() string), results *
 		key := o.identity()
 		run(Taxes, m.taxes[key] != nil, func() string {
 			sent := mSent{*o.Code, o.Title, o.Active, o.ClearItems, o.ItemRefIDs}
-			return m.levy(m.taxes, key, sent, later, r.Flush[Taxes] && r.Scope.Master())
+			return m.adjustment(m.taxes, key, sent, later, r.Flush[Taxes] && r.Scope.Master())
 		})
 	}
-	results[Taxes] = asSubmitted(results[Taxes], taxes, r.Taxes)
+	results[Taxes] = inRequestOrder(results[Taxes], taxes, r.Taxes)
 	for _, s := range r.Charges {
 		o := s.Object
 		key := o.identity()
 		run(Charges, m.charges[key] != nil, func() string {
 			sent := mSent{*o.Code, o.Title, o.Active, o.ClearItems, o.ItemRefIDs}
-			return m.levy(m.charges, key, sent, nil, r.Flush[Charges] && r.Scope.Master())
+			return m.adjustment(m.charges, key, sent, nil, r.Flush[Charges] && r.Scope.Master())
 		})
 	}
 	if r.Flush[Taxes] && r.Scope.Master() {
 		for key, t := range m.taxes {
-			deleted[Taxes] += off(&t.active,
+			deleted[Taxes] += deactivateUnlisted(&t.active,
 				slices.ContainsFunc(r.Taxes, func(s Submitted[TaxObject]) bool { return s.Object.identity() == key }))
 		}
 	}
 	if r.Flush[Charges] && r.Scope.Master() {
 		for key, t := range m.charges {
-			deleted[Charges] += off(&t.active,
+			deleted[Charges] += deactivateUnlisted(&t.active,
 				slices.ContainsFunc(r.Charges,
 					func(s Submitted[ChargeObject]) bool { return s.Object.identity() == key }))
 		}

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// model is the rules of menus written a second time, as plainly as possible:
-// everything by ref_id, nothing stored that is not a rule. The property test
-// holds the plans of Decide against it.
+// model implements the rules of menus a second time, in the shortest way and by ref_id only. The property test compares
+// the plans of Decide with it.
 type model struct {
 	platforms []string
 	cats      map[string]*mCat
 	items     map[string]*mItem
 	groups    map[string]*mGroup
 	options   map[string]*mOption
-	taxes     map[string]*mLevy
-	charges   map[string]*mLevy
+	taxes     map[string]*mAdjustment
+	charges   map[string]*mAdjustment
 	stores    map[string]*mStore
 }
 
@@ -58,7 +57,7 @@ type mOption struct {
 	groups, nested    map[string]bool
 }
 
-type mLevy struct {
+type mAdjustment struct {
 	code, title string
 	active, all bool
 	items       map[string]bool
@@ -70,10 +69,10 @@ type mStore struct {
 	options map[string][2]string // price, available
 }
 
-func newModel(h *hub) *model {
+func newModel(h *memoryDB) *model {
 	m := &model{platforms: h.platforms, cats: map[string]*mCat{}, items: map[string]*mItem{},
 		groups:  map[string]*mGroup{},
-		options: map[string]*mOption{}, taxes: map[string]*mLevy{}, charges: map[string]*mLevy{},
+		options: map[string]*mOption{}, taxes: map[string]*mAdjustment{}, charges: map[string]*mAdjustment{},
 		stores: map[string]*mStore{}}
 	for ref := range h.stores {
 		m.stores[ref] = &mStore{map[string]bool{}, map[string]mValues{}, map[string][2]string{}}
@@ -81,13 +80,13 @@ func newModel(h *hub) *model {
 	return m
 }
 
-// result is the action of an object, with "!" behind it when it failed.
+// result is the action of an object, followed by "!" if it failed.
 type result string
 
 func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int]) {
 	st, master := m.stores[r.Scope.LocationRefID], r.Scope.Master()
 	run := func(kind Kind, exists bool, do func() string) {
-		switch verdict, action := do(), map[bool]string{true: "U", false: "A"}[exists]; verdict {
+		switch outcome, action := do(), map[bool]string{true: "U", false: "A"}[exists]; outcome {
 		case "":
 			results[kind] = append(results[kind], result(action))
 		case "D":
@@ -105,10 +104,10 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 			return m.category(s.Object, st, r.Flush[Categories] && master)
 		})
 	}
-	results[Categories] = asSubmitted(results[Categories], cats, r.Categories)
+	results[Categories] = inRequestOrder(results[Categories], cats, r.Categories)
 	if r.Flush[Categories] && master {
 		for ref, c := range m.cats {
-			deleted[Categories] += off(&c.active, slices.Contains(refIDs(r.Categories), ref))
+			deleted[Categories] += deactivateUnlisted(&c.active, slices.Contains(refIDs(r.Categories), ref))
 		}
 		for _, s := range m.stores {
 			clear(s.cats)
@@ -126,7 +125,7 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 	}
 	if r.Flush[OptionGroups] && master {
 		for ref, g := range m.groups {
-			deleted[OptionGroups] += off(&g.active, slices.Contains(refIDs(r.OptionGroups), ref))
+			deleted[OptionGroups] += deactivateUnlisted(&g.active, slices.Contains(refIDs(r.OptionGroups), ref))
 		}
 	}
 	for _, s := range r.Options {
@@ -136,11 +135,11 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 	if r.Flush[Options] {
 		deleted[Options] = m.flushOptions(refIDs(r.Options), st)
 	}
-	m.levies(r, run, &results, &deleted)
+	m.adjustments(r, run, &results, &deleted)
 	return results, deleted
 }
 
-func off(active *bool, listed bool) int {
+func deactivateUnlisted(active *bool, listed bool) int {
 	if !*active || listed {
 		return 0
 	}
@@ -216,7 +215,7 @@ func (m *model) item(o ItemObject, st *mStore, flush bool) string {
 		}
 		i = &mItem{active: true, mValues: mValues{available: true, stock: -1}}
 	}
-	var cats []string // those that exist
+	var cats []string // the known ones
 	for _, cat := range o.CategoryRefIDs {
 		if m.cats[cat] == nil {
 			continue
@@ -276,7 +275,7 @@ func (m *model) flushItems(listed []string, st *mStore) (deleted int) {
 	}
 	gone := map[string]bool{}
 	for ref, i := range m.items {
-		if off(&i.active, slices.Contains(listed, ref)) == 1 {
+		if deactivateUnlisted(&i.active, slices.Contains(listed, ref)) == 1 {
 			gone[ref] = true
 		}
 	}
@@ -304,7 +303,7 @@ func (m *model) group(o OptionGroupObject, master, flush bool) string {
 	if high != -1 && low > high || multi && low == 1 && high == 1 {
 		return "limits"
 	}
-	var items []string // those that exist
+	var items []string // the known ones
 	for _, ref := range o.ItemRefIDs {
 		if m.items[ref] != nil {
 			items = append(items, ref)
@@ -339,7 +338,7 @@ func onlyItems(o OptionGroupObject) bool {
 		o.MaxSelectable == nil && !o.ClearItems && !o.ClearItemRefIDs && !o.ClearOptions
 }
 
-// lines tells the whole state in words, sorted, for comparing.
+// lines renders the whole state as sorted lines, for comparison.
 func (m *model) lines() []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -347,7 +346,7 @@ func (m *model) lines() []string {
 		say("category %s %s parent=%s sort=%d active=%t", ref, c.name, c.parent, c.sort, c.active)
 	}
 	for ref, i := range m.items {
-		say("item %s %s active=%t cats=%v %s", ref, i.title, i.active, append([]string{}, i.cats...), i.say())
+		say("item %s %s active=%t cats=%v %s", ref, i.title, i.active, append([]string{}, i.cats...), i.format())
 	}
 	for ref, g := range m.groups {
 		say("group %s %s %d-%d multi=%t active=%t items=%v", ref, g.title, g.min, g.max, g.multi, g.active,
@@ -367,7 +366,7 @@ func (m *model) lines() []string {
 	for ref, s := range m.stores {
 		say("%s categories=%v", ref, sortedKeys(s.cats))
 		for item, v := range s.items {
-			say("%s item %s %s", ref, item, v.say())
+			say("%s item %s %s", ref, item, v.format())
 		}
 		for option, v := range s.options {
 			say("%s option %s %v", ref, option, v)
@@ -377,7 +376,7 @@ func (m *model) lines() []string {
 	return out
 }
 
-func (v mValues) say() string {
+func (v mValues) format() string {
 	var prices []string
 	for platform, price := range v.platform {
 		prices = append(prices, platform+":"+price)

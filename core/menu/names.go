@@ -10,13 +10,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// This file resolves the names of platforms. Stored records name platforms by their own names: a request's aliases
-// are resolved before it is applied, and an alias that is added later replaces what was stored under it.
+// This file resolves the names of platforms. Stored records use the platforms' own names, so aliases in a request are
+// resolved before it is applied. When an alias is added later, stored occurrences are replaced.
 
 func tagOf(i *Image) *string              { return &i.Tag }
 func platformOf(p *PlatformPrice) *string { return &p.Platform }
 
-// resolveItem returns the object with the platforms that its names stand for, and the warnings about these.
+// resolveItem returns the object with aliases replaced by platform names, and the warnings about the names.
 func (d *decider) resolveItem(o *ItemObject) (*ItemObject, []Warning) {
 	resolved := *o
 	var warnings [4][]Warning
@@ -38,12 +38,12 @@ func (d *decider) resolveTags(tags map[string][]string) (map[string][]string, []
 		core.DuplicatePlatforms("tags", dropped)...))
 }
 
-// resolveList resolves a list of names. A platform that it names twice is listed once, which changes nothing.
+// resolveList resolves a list of names. It lists each platform once.
 func (d *decider) resolveList(field string, list []string) ([]string, []Warning) {
 	return core.ResolveNames(list, d.state.Names.Resolve), asWarnings(core.UnknownPlatforms(field, d.unknown(list)))
 }
 
-// resolveParts resolves the names of the parts of an object, of which one counts for each platform.
+// resolveParts resolves the platform names of a list. It keeps one element for each platform.
 func resolveParts[T any](d *decider, field string, list []T, name func(*T) *string,
 	others ...string) ([]T, []Warning) {
 	names := make([]string, len(list))
@@ -65,15 +65,15 @@ func (d *decider) unknown(names []string, others ...string) (unknown []string) {
 	return unknown
 }
 
-// renameTags returns tags under other names, and the names that are left out because another counts for the same
+// renameTags returns tags under other names, and the names that it drops because another name stands for the same
 // platform. It returns the tags themselves if nothing changes.
 func renameTags(tags map[string][]string, rename func(string) string) (map[string][]string, []string) {
 	names := slices.Sorted(maps.Keys(tags))
 	if !slices.ContainsFunc(names, func(name string) bool { return rename(name) != name }) {
 		return tags, nil
 	}
-	kept, dropped := core.ResolveEach(names, func(s *string) *string { return s }, rename)
-	renamed := make(map[string][]string, len(kept))
+	resolved, dropped := core.ResolveEach(names, func(s *string) *string { return s }, rename)
+	renamed := make(map[string][]string, len(resolved))
 	for _, name := range names {
 		if !slices.Contains(dropped, name) {
 			renamed[rename(name)] = tags[name]

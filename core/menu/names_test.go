@@ -9,7 +9,7 @@ import (
 )
 
 func TestAliasesInMenusNameThePlatform(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "US")
+	h := newMemoryDB(t, fakeVocabulary(t), "US")
 	h.aliases = []core.PlatformAlias{{Alias: "zomato", Platform: "aggregator-a", InEvents: true},
 		{Alias: "tasty", Platform: "tasty-eats"}}
 	_, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2,
@@ -28,21 +28,22 @@ func TestAliasesInMenusNameThePlatform(t *testing.T) {
 	require.JSONEq(t, `[{"tag":"tasty-eats","url":"https://a.example/2"}]`, string(plan.Options[0].Record.Images))
 	require.JSONEq(t, `["tasty-eats","web"]`, string(plan.Charges[0].Record.ExcludedPlatforms))
 
-	_, plan = h.send("-1", `{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"aggregator-a","price":4}]}]}`)
+	_, plan = h.send("-1",
+		`{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"aggregator-a","price":4}]}]}`)
 	require.JSONEq(t, `[{"platform":"aggregator-a","price":4}]`, string(plan.Items[0].Record.PlatformPricing),
 		"an alias and the name are one platform")
 	_, plan = h.send("-1", `{"items":[{"ref_id":"tea","price":2,"platform_pricing":[{"platform":"zomato","price":5}]}]}`)
 	require.JSONEq(t, `[{"platform":"aggregator-a","price":5}]`, string(plan.Items[0].Record.PlatformPricing))
 
-	reading := APIMenu{Items: []APIItem{{Item: plan.Items[0].Record}}}.WithEventNames(
+	read := APIMenu{Items: []APIItem{{Item: plan.Items[0].Record}}}.WithEventNames(
 		core.NewPlatformNames(h.platforms, h.aliases...))
-	require.JSONEq(t, `["zomato","tasty-eats","nowhere"]`, string(reading.Items[0].IncludedPlatforms),
-		"only the alias that is sent is read back")
-	require.JSONEq(t, `{"zomato":["hot"],"default":["x"]}`, string(reading.Items[0].Tags))
+	require.JSONEq(t, `["zomato","tasty-eats","nowhere"]`, string(read.Items[0].IncludedPlatforms),
+		"only the alias of events is read back")
+	require.JSONEq(t, `{"zomato":["hot"],"default":["x"]}`, string(read.Items[0].Tags))
 }
 
-func TestOwnNameCountsBesideAnAlias(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "US")
+func TestOwnNameHasPriorityOverAnAlias(t *testing.T) {
+	h := newMemoryDB(t, fakeVocabulary(t), "US")
 	h.aliases = []core.PlatformAlias{{Alias: "a", Platform: "web"}}
 	_, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2,"tags":{"a":["x"],"web":["y"]},
 		"platform_pricing":[{"platform":"a","price":3},{"platform":"web","price":4},{"platform":"app","price":5}],
@@ -56,7 +57,7 @@ func TestOwnNameCountsBesideAnAlias(t *testing.T) {
 		{"platform_pricing", "platform_pricing" + twice}}, plan.Outcomes[Items][0].Warnings)
 }
 
-func TestLaterAliasRenamesWhatIsStored(t *testing.T) {
+func TestLaterAliasRenamesStoredNames(t *testing.T) {
 	rename := core.NewPlatformNames([]string{"web"}, core.PlatformAlias{Alias: "shop", Platform: "web"}).Resolve
 	item := Item{Tags: []byte(`{"shop":["x"],"web":["y"]}`), IncludedPlatforms: []byte(`["shop"]`),
 		Images:     []byte(`[{"tag":"shop","url":"u"}]`),
@@ -73,13 +74,14 @@ func TestLaterAliasRenamesWhatIsStored(t *testing.T) {
 	require.JSONEq(t, `["web"]`, string(charge.ExcludedPlatforms))
 }
 
-func TestFindingsAreToldUnderTheSentAlias(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "US")
+func TestFindingsUseTheEventAlias(t *testing.T) {
+	h := newMemoryDB(t, fakeVocabulary(t), "US")
 	request, plan := h.send("-1", `{"items":[{"ref_id":"tea","title":"Tea","price":2}]}`)
 	inspection := Inspection{Platforms: []string{"aggregator-a"},
 		Findings: map[string][]Finding{"tea": {{Platform: "aggregator-a", Rule: "nutrition", Message: "fat_mg is missing"}}},
-		Names:    core.NewPlatformNames(h.platforms, core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
-	told, kept := inspection.forRequest(request, &plan)
-	require.Equal(t, "zomato", told[Items][0][0].Platform)
-	require.Equal(t, "aggregator-a", kept[0].Findings[0].Platform, "stored under the platform's own name")
+		Names: core.NewPlatformNames(h.platforms,
+			core.PlatformAlias{Alias: "zomato", Platform: "aggregator-a", InEvents: true})}
+	byIndex, byItem := inspection.forRequest(request, &plan)
+	require.Equal(t, "zomato", byIndex[Items][0][0].Platform)
+	require.Equal(t, "aggregator-a", byItem[0].Findings[0].Platform, "stored under the platform's own name")
 }

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// nestingGraph is the graph of nested option groups. An option with nested groups leads from each group that contains it
-// to each of its nested groups. The graph never has a cycle.
+// nestingGraph is the graph of nested option groups. An option with nested groups is an edge from each group that
+// contains it to each of its nested groups. The graph never has a cycle.
 type nestingGraph struct {
 	inGroups, nestedGroups *linkSet
 	options                map[int64]*recordState[Option] // options that have or had nested groups
-	optionsByGroup         map[int64][]int64              // by group: those of them that it contains or contained
+	optionsByGroup         map[int64][]int64              // by group: those that it contains or contained
 	nested                 map[int64]bool                 // the groups that are or were nested under an option
 	steps                  int                            // how many links may still be visited
-	acyclic                bool                           // with all of the request, so that no option closes a cycle
+	acyclic                bool                           // the whole request creates no cycle
 }
 
-// maxSteps bounds the links that a request visits in its search for cycles, which takes a fraction of a second.
+// maxSteps bounds the links that the search for cycles of one request visits. That takes a fraction of a second.
 const maxSteps = 1_000_000
 
 func newNestingGraph(inGroups, underneath *linkSet, options []*recordState[Option]) *nestingGraph {
@@ -53,7 +53,7 @@ type reachability struct {
 	options []int64
 }
 
-// edge is an edge from one group to another through an option. It is zero at the start of a descent.
+// edge is an edge from one group to another through an option. It is zero for the groups at which a search starts.
 type edge struct{ from, option int64 }
 
 // reachableFrom searches the graph from the groups, through the options that pass. It visits each link once, within the
@@ -95,12 +95,12 @@ func (d reachability) firstReached(groups []int64) int64 {
 }
 
 // resolveCycles finds the cycles that the links of an option would close: paths from a nested group to a group that
-// contains it. If each cycle has an inactive option, these options lose their nested groups. Otherwise the problem
-// describes one cycle.
+// contains it. If each cycle has an option that may lose its nested groups, these options lose them. Otherwise the
+// problem describes one cycle.
 func (d *decider) resolveCycles(option int64, links *optionLinks) (problem string) {
 	groups, nested, n := links.groups, links.nested, d.nesting
 	if n.acyclic || n.inGroups.containsAll(option, groups) && n.nestedGroups.containsAll(option, nested) {
-		return "" // or nothing changes, so there is no new cycle
+		return "" // in the second case nothing changes, so there is no new cycle
 	}
 	if !links.clearGroups {
 		groups = slices.Concat(n.inGroups.of(option), groups)
@@ -121,9 +121,10 @@ func (d *decider) resolveCycles(option int64, links *optionLinks) (problem strin
 	another := func(other int64) bool { return other != option }
 	all := n.reachableFrom(nested, another)
 	if all.firstReached(groups) != 0 {
-		firm := n.reachableFrom(nested, func(other int64) bool { return other != option && !d.mayLoseNested(other) })
-		if end := firm.firstReached(groups); end != 0 {
-			return field + " makes a cycle of option groups: " + d.describeCycle(firm, end)
+		// without the options that may lose their nested groups
+		fixed := n.reachableFrom(nested, func(other int64) bool { return other != option && !d.mayLoseNested(other) })
+		if end := fixed.firstReached(groups); end != 0 {
+			return field + " makes a cycle of option groups: " + d.describeCycle(fixed, end)
 		}
 		for _, other := range all.options {
 			if d.mayLoseNested(other) && n.reachableFrom(n.nestedGroups.of(other), another).firstReached(groups) != 0 {
@@ -138,8 +139,8 @@ func (d *decider) resolveCycles(option int64, links *optionLinks) (problem strin
 	return ""
 }
 
-// mayLoseNested reports whether an option loses its nested groups in favour of others. It does if the request does not name
-// it and it is inactive or flushed.
+// mayLoseNested reports whether an option loses its nested groups in favour of others. It does if the request does not
+// name it and it is inactive or flushed.
 func (d *decider) mayLoseNested(option int64) bool {
 	s := d.nesting.options[option]
 	return !s.listed && (!s.record.Active || d.master && d.flush[Options])
@@ -149,10 +150,10 @@ func (d *decider) mayLoseNested(option int64) bool {
 const maxDescribed = 20
 
 // describeCycle names the groups of a cycle, and the options between them.
-func (d *decider) describeCycle(way reachability, end int64) string {
+func (d *decider) describeCycle(path reachability, end int64) string {
 	words := []string{quote(d.groups.name(end))}
 	for at := end; ; {
-		by := way.groups[at]
+		by := path.groups[at]
 		if by.option == 0 {
 			words = append(words, quote(d.groups.name(at)))
 			break

@@ -2,8 +2,8 @@ package menu
 
 import "slices"
 
-// isAcyclic reports whether the option groups form no cycle once all options of the request are applied. Then
-// their order does not matter: an option may need what a later one clears.
+// isAcyclic reports whether the option groups form no cycle once all options of the request are applied. Then their
+// order does not matter. Otherwise it does, because an option may need links that a later one clears.
 func (d *decider) isAcyclic() bool {
 	var g groupGraph
 	sent := make(map[int64]bool, len(d.request.Options))
@@ -35,7 +35,7 @@ func (d *decider) isAcyclic() bool {
 	return g.acyclic()
 }
 
-// groupGraph leads from option groups to the options in them, and from options to their nested groups.
+// groupGraph is the graph from option groups to the options in them, and from options to their nested groups.
 type groupGraph struct {
 	options map[int64][]int // by group
 	nested  [][]int64       // by option
@@ -45,7 +45,7 @@ type groupGraph struct {
 
 func (g *groupGraph) add(groups, nested []int64) {
 	if len(groups) == 0 || len(nested) == 0 {
-		return // it leads nowhere
+		return // the option connects no groups
 	}
 	if g.parents == nil {
 		g.options, g.parents = map[int64][]int{}, map[int64]int{}
@@ -60,7 +60,7 @@ func (g *groupGraph) add(groups, nested []int64) {
 	}
 }
 
-// acyclic removes groups that nothing is above of, until none is left or only cycles are (Kahn, 1962).
+// acyclic removes groups without parents, until no group is left or only cycles are (Kahn, 1962).
 func (g *groupGraph) acyclic() bool {
 	var free []int64
 	left := len(g.nested)

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chain sends option groups each under the one before, by an option each: those of
-// the given numbers, and more of them.
-func chain(h *hub, numbers []int, more ...string) (messages []string) {
+// chain sends options that each nest the next option group under the one with its number, followed by more options. It
+// returns the messages of those that fail.
+func chain(h *memoryDB, numbers []int, more ...string) (messages []string) {
 	options := make([]string, len(numbers))
 	for i, n := range numbers {
 		options[i] =
@@ -43,8 +43,8 @@ func TestSearchForCyclesIsBounded(t *testing.T) {
 	upwards = slices.Clone(downwards)
 	slices.Reverse(upwards)
 	slices.Reverse(odd)
-	send := func() *hub {
-		h := newHub(t, fakeVocabulary(t), "IN")
+	send := func() *memoryDB {
+		h := newMemoryDB(t, fakeVocabulary(t), "IN")
 		h.send(MasterLocation, `{"option_groups":[`+strings.Join(groups, ",")+`]}`)
 		return h
 	}
@@ -66,7 +66,7 @@ func TestSearchForCyclesIsBounded(t *testing.T) {
 	h = send()
 	require.Empty(t, chain(h, even))
 	const loop = `{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["g0"],"nested_opt_grps":["g0"]}`
-	left := chain(h, odd, loop) // in search of the cycle, each of them walks all that is below it
+	left := chain(h, odd, loop) // each search for a cycle visits all groups below
 	require.NotEmpty(t, left)
 	for _, message := range left {
 		require.Equal(t,

@@ -6,8 +6,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// OptionObject is an option as it is submitted (spec, Option). A nil field was not sent. A list that was sent empty
-// is not nil.
+// OptionObject is an option as it is submitted. A nil field was not sent. A list that was sent empty is not nil.
 type OptionObject struct {
 	RefID              *string             `json:"ref_id"`
 	Title              *string             `json:"title"`
@@ -50,8 +49,7 @@ func (o *OptionObject) check(c *checker) {
 	c.keyValueGroups(o.KeyValueGroups, OnOption)
 }
 
-// OptionValues are the values that can differ between stores. The master holds the defaults for new stores (spec,
-// Menu model).
+// OptionValues are the values that can differ between stores. The master holds the defaults for new stores.
 type OptionValues struct {
 	Price     core.Amount `json:"price"`
 	Available bool        `json:"available"`

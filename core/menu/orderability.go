@@ -18,13 +18,13 @@ const (
 	OptionsMissing   Reason = "options_missing" // an option group requires more options than can be ordered
 )
 
-// Offer is an item at a store on a platform, with all that decides whether it can be ordered.
+// Offer is an item at a store on a platform, with the conditions that decide whether it can be ordered.
 type Offer struct {
 	Item             *Item
 	AtStore          *ItemValues // the store's values; nil: the store does not sell it
 	Platform         string
 	BreaksRule       bool
-	CategoryInactive bool // inactive categories make their items inactive (spec, Category)
+	CategoryInactive bool // inactive categories make their items inactive
 	OptionsMissing   bool
 }
 
@@ -72,9 +72,9 @@ func (i *Item) ListedOn(platform string) bool {
 	return i.IncludedPlatforms == nil || slices.Contains(decodeDocument[[]string](i.IncludedPlatforms), platform)
 }
 
-// MissingOptions returns how many options a group lacks to meet its minimum at a store: sold is how many of its options the
-// store sells, and orderable how many of these can be ordered. A group without options that the store sells is not
-// part of its menu, and lacks none. An option that can be chosen several times meets every minimum.
+// MissingOptions returns how many options a group lacks to meet its minimum at a store. The store sells the given
+// number of its options, and some of these can be ordered. A group without sold options is not part of the menu and
+// lacks none. An option that can be chosen several times meets every minimum.
 func (g *OptionGroup) MissingOptions(sold, orderable int64) int64 {
 	if !g.Active || sold == 0 || g.MultiOptionsEnabled && orderable > 0 {
 		return 0

@@ -20,7 +20,7 @@ type View struct {
 }
 
 // ParseView parses the query parameters only (names of kinds, separated by commas), limit and after (from
-// Reading.Next). Each may be "". It returns an Invalid error that names the parameter.
+// APIMenu.Next). Each may be "". It returns an Invalid error that names the parameter.
 func ParseView(only, limit, after string) (View, error) {
 	var view View
 	var v core.Violations

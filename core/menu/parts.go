@@ -15,7 +15,7 @@ import (
 // DefaultTag is the tag for every platform without its own.
 const DefaultTag = core.DefaultTag
 
-// fulfillmentModes are the ways in which an order reaches its customer (spec, Item).
+// fulfillmentModes are the ways in which an order reaches its customer.
 var fulfillmentModes = []string{"delivery", "pickup"}
 
 // TitledTranslation is the text of an entity in one language.
@@ -39,7 +39,7 @@ type Image struct {
 }
 
 // FoodType is a diet type: 1 vegetarian, 2 non-vegetarian, 3 egg, 4 not applicable. It may be sent as a string or an
-// integer and is stored as a string (contract, Menu).
+// integer and is stored as a string.
 type FoodType string
 
 var errFoodType = &core.RuleError{Code: "value",
@@ -68,21 +68,21 @@ func translations[T TitledTranslation | NamedTranslation](c *checker, list *[]T,
 	if !c.atMost("translations", len(*list), maxParts) {
 		return
 	}
-	kept := (*list)[:0]
+	unique := (*list)[:0]
 	for i := range *list {
 		t := TitledTranslation((*list)[i])
 		c.enter("translations", i)
 		t.Language = c.language(t.Language)
 		c.text(field, t.Text, 0, maxTitle)
 		c.text("description", t.Description, 0, maxDescription)
-		if slices.ContainsFunc(kept, func(other T) bool { return TitledTranslation(other).Language == t.Language }) {
+		if slices.ContainsFunc(unique, func(other T) bool { return TitledTranslation(other).Language == t.Language }) {
 			c.warn("language", "is given twice, and the first translation is used")
 		} else {
-			kept = append(kept, T(t))
+			unique = append(unique, T(t))
 		}
 		c.leave()
 	}
-	*list = kept
+	*list = unique
 }
 
 func (c *checker) images(list []Image) {
@@ -119,8 +119,8 @@ func (c *checker) tags(tags map[string][]string) {
 	}
 }
 
-// encodeDocument returns the canonical JSON of a list or map, for storage and comparison. It returns nil if the value was
-// not sent.
+// encodeDocument returns the canonical JSON of a list or map, for storage and comparison. It returns nil if the value
+// was not sent.
 func encodeDocument[T any](value T, sent bool) jsontext.Value {
 	if !sent {
 		return nil

@@ -53,7 +53,7 @@ type Warning struct {
 
 // Plan is the result of planning a request. Nothing that it does not contain changes. Write it in this order:
 //
-//  1. Remove the store references of the kinds in Emptied at every store of the business.
+//  1. Remove the store references of the kinds in ClearedAtStores at every store of the business.
 //  2. Deactivate masters.
 //  3. Write the changed masters.
 //  4. Remove and put links.
@@ -109,8 +109,8 @@ func (p *Plan) HasChanges() bool {
 	return written > 0
 }
 
-// Failed returns the plan of a request that the hub could not execute: every object fails with the message, and
-// nothing is written. The state, if it was loaded, distinguishes creations from updates.
+// Failed returns the plan of a request that the hub could not execute: every object fails with the message, and nothing
+// is written. The state, if it was loaded, distinguishes creations from updates.
 func Failed(request Request, state State, message string) Plan {
 	d := newDecider(&request, &state, func() int64 { return 0 })
 	plan := Plan{Scope: request.Scope}

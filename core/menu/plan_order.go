@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// categoryTree is the categories of a request, with the parents that they are to have.
+// categoryTree holds the categories of a request, with the parents that the request gives them.
 type categoryTree struct {
 	*decider
 	indices map[string]int
@@ -13,55 +13,54 @@ type categoryTree struct {
 	planned []bool
 }
 
-// categoryOrder returns the indices of the submitted categories in the order to plan them. A parent comes before its
-// sub-categories. Before a category that becomes a sub-category come those that leave it. It also finds the cycles.
+// categoryOrder returns the indices of the submitted categories in the order to plan them. A parent precedes its
+// sub-categories. If a category becomes a sub-category, those that leave it precede it. It also finds the cycles.
 func (d *decider) categoryOrder() []int {
 	submitted := d.request.Categories
-	h := &categoryTree{decider: d, indices: make(map[string]int, len(submitted)), planned: make([]bool, len(submitted))}
+	t := &categoryTree{decider: d, indices: make(map[string]int, len(submitted)), planned: make([]bool, len(submitted))}
 	for i := range submitted {
-		h.indices[*submitted[i].Object.RefID] = i
+		t.indices[*submitted[i].Object.RefID] = i
 	}
-	d.cycles = h.cycles()
+	d.cycles = t.cycles()
 	for i := range submitted {
-		h.plan(i)
+		t.plan(i)
 	}
-	return h.order
+	return t.order
 }
 
-func (h *categoryTree) plan(i int) {
-	if h.planned[i] {
+func (t *categoryTree) plan(i int) {
+	if t.planned[i] {
 		return
 	}
-	h.planned[i] = true
-	if parent, listed := h.parent(i); listed {
-		h.plan(parent)
+	t.planned[i] = true
+	if parent, listed := t.parent(i); listed {
+		t.plan(parent)
 	}
-	leaving, _ := h.children(i)
-	if valueOf(h.request.Categories[i].Object.ParentRefID) != "" {
+	leaving, _ := t.children(i)
+	if valueOf(t.request.Categories[i].Object.ParentRefID) != "" {
 		for _, child := range leaving {
-			h.plan(child)
+			t.plan(child)
 		}
 	}
-	h.order = append(h.order, i)
+	t.order = append(t.order, i)
 }
 
-func (h *categoryTree) parent(i int) (index int, listed bool) {
-	index, listed = h.indices[valueOf(h.request.Categories[i].Object.ParentRefID)]
+func (t *categoryTree) parent(i int) (index int, listed bool) {
+	index, listed = t.indices[valueOf(t.request.Categories[i].Object.ParentRefID)]
 	return index, listed
 }
 
-// children returns the stored sub-categories of a category that the request gives another parent, and whether there
-// are others.
-func (h *categoryTree) children(i int) (leaving []int, others bool) {
-	refID := *h.request.Categories[i].Object.RefID
-	stored := h.categories.byKey[refID]
+// children returns the stored sub-categories that get another parent, and whether there are others.
+func (t *categoryTree) children(i int) (leaving []int, others bool) {
+	refID := *t.request.Categories[i].Object.RefID
+	stored := t.categories.byKey[refID]
 	if stored == nil {
 		return nil, false
 	}
-	for _, child := range h.decider.children[stored.record.ID] {
-		at, listed := h.indices[child.record.RefID]
-		if listed && h.request.Categories[at].Object.ParentRefID != nil &&
-			*h.request.Categories[at].Object.ParentRefID != refID {
+	for _, child := range t.decider.children[stored.record.ID] {
+		at, listed := t.indices[child.record.RefID]
+		if listed && t.request.Categories[at].Object.ParentRefID != nil &&
+			*t.request.Categories[at].Object.ParentRefID != refID {
 			leaving = append(leaving, at)
 		} else {
 			others = true
@@ -70,28 +69,28 @@ func (h *categoryTree) children(i int) (leaving []int, others bool) {
 	return leaving, others
 }
 
-// cycles describes the cycle that a category is in, by ref_id. It leaves out categories that fail without it.
-func (h *categoryTree) cycles() map[string]string {
+// cycles describes the cycle of each category that is in one, by ref_id. It omits categories that fail anyway.
+func (t *categoryTree) cycles() map[string]string {
 	cycles := map[string]string{}
-	walks := make([]int, len(h.planned)) // the walk that came along, from 1
-	for start := range walks {
-		var way []int
+	visitedBy := make([]int, len(t.planned)) // the walk that visited each category, from 1
+	for start := range visitedBy {
+		var path []int
 		at, more := start, true
-		for ; more && walks[at] == 0; at, more = h.parent(at) {
-			if _, keeps := h.children(at); keeps {
+		for ; more && visitedBy[at] == 0; at, more = t.parent(at) {
+			if _, others := t.children(at); others {
 				more = false
 				break
 			}
-			walks[at] = start + 1
-			way = append(way, at)
+			visitedBy[at] = start + 1
+			path = append(path, at)
 		}
-		if !more || walks[at] != start+1 {
+		if !more || visitedBy[at] != start+1 {
 			continue
 		}
-		way = way[slices.Index(way, at):]
-		names := make([]string, len(way))
-		for n, i := range way {
-			names[n] = *h.request.Categories[i].Object.RefID
+		path = path[slices.Index(path, at):]
+		names := make([]string, len(path))
+		for n, i := range path {
+			names[n] = *t.request.Categories[i].Object.RefID
 		}
 		for n, name := range names {
 			cycles[name] = describeCategoryCycle(append(slices.Concat(names[n:], names[:n]), name))
@@ -112,8 +111,8 @@ func describeCategoryCycle(names []string) string {
 	return strings.Join(words, " > ")
 }
 
-// taxOrder returns the indices of the submitted taxes in the order to plan them: first those on all items, which the
-// lists of other rates then take precedence over.
+// taxOrder returns the indices of the submitted taxes in the order to plan them. Those on all items come first, because
+// rates that name items take precedence over them.
 func (d *decider) taxOrder() []int {
 	order := make([]int, len(d.request.Taxes))
 	for i := range order {

@@ -16,7 +16,7 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"a sub-category before its parent, with an item", []string{`M {"items":[{"ref_id":"tea","title":"t",` +
 			`"price":1,` +
-			`"category_ref_ids":["C"]}],"categories":[` + c + "," + p + `]}`}, func(t *testing.T, h *hub, last Plan) {
+			`"category_ref_ids":["C"]}],"categories":[` + c + "," + p + `]}`}, func(t *testing.T, h *memoryDB, last Plan) {
 			require.Equal(t, h.category("P").ID, h.category("C").ParentID)
 			require.Equal(t, []string{"C"}, h.categoriesOf("tea"))
 			require.Equal(t, []string{"C", "P"},
@@ -24,31 +24,31 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 		}},
 		{"a category becomes a sub-category before its own leave it",
 			[]string{of(p, x, c), of(`{"ref_id":"P","parent_ref_id":"X"}`, `{"ref_id":"C","parent_ref_id":""}`)},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, Stats{Updated: 2}, last.Stats[Categories])
 				require.Equal(t, h.category("X").ID, h.category("P").ParentID)
 				require.Zero(t, h.category("C").ParentID)
 			}},
 		{"a parent and its sub-category change places",
 			[]string{of(p, c), of(`{"ref_id":"P","parent_ref_id":"C"}`, `{"ref_id":"C","parent_ref_id":""}`)},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, Stats{Updated: 2}, last.Stats[Categories])
 				require.Equal(t, h.category("C").ID, h.category("P").ParentID)
 			}},
 		{"a sub-category before a parent that is none any more",
 			[]string{of(p, c), of(`{"ref_id":"X","name":"x","parent_ref_id":"C"}`, `{"ref_id":"C",`+
 				`"parent_ref_id":""}`)},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Categories])
 			}},
 		{"one level, whichever comes first",
-			[]string{of(`{"ref_id":"X","name":"x","parent_ref_id":"C"}`, c, p)}, func(t *testing.T, h *hub, last Plan) {
+			[]string{of(`{"ref_id":"X","name":"x","parent_ref_id":"C"}`, c, p)}, func(t *testing.T, h *memoryDB, last Plan) {
 				require.Contains(t, message(last, Categories, 0), `"C", which is a sub-category`)
 				require.Equal(t, Stats{Created: 2, Errors: 1}, last.Stats[Categories])
 			}},
 		{"a cycle is named, and what hangs on it fails", []string{of(p), of(`{"ref_id":"P","parent_ref_id":"X"}`,
 			`{"ref_id":"X","name":"x","parent_ref_id":"P"}`, `{"ref_id":"Y","name":"y","parent_ref_id":"X"}`)},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, `parent_ref_id creates a cycle of categories: "P" > "X" > `+
 					`"P"`, message(last, Categories, 0))
 				require.Equal(t, `parent_ref_id creates a cycle of categories: "X" > "P" > `+
@@ -57,7 +57,7 @@ func TestParentsMayFollowTheirSubCategories(t *testing.T) {
 			}},
 		{"no cycle with a category that fails without it", []string{of(p, x, c), of(`{"ref_id":"P",`+
 			`"parent_ref_id":"X"}`,
-			`{"ref_id":"X","parent_ref_id":"P"}`)}, func(t *testing.T, h *hub, last Plan) {
+			`{"ref_id":"X","parent_ref_id":"P"}`)}, func(t *testing.T, h *memoryDB, last Plan) {
 			require.Equal(t, Stats{Updated: 1, Errors: 1}, last.Stats[Categories])
 			require.Equal(t, h.category("P").ID, h.category("X").ParentID)
 		}},
@@ -77,22 +77,22 @@ func TestNestedGroupsMayComeInAnyOrder(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"an option needs what a later one clears", []string{groups, of(option("x", "A", "B", "")),
 			of(option("y", "B", "A", ""), `{"ref_id":"x","price":0,"clear_nested_opt_grps":true}`)},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Options])
-				require.Equal(t, []string{"A"}, h.under("y"))
+				require.Equal(t, []string{"A"}, h.groupsUnder("y"))
 			}},
 		{"two options turn round together", []string{groups, of(option("x", "A", "B", ""), option("y", "A", "B", "")),
-			of(option("x", "B", "A", clear), option("y", "B", "A", clear))}, func(t *testing.T, h *hub, last Plan) {
+			of(option("x", "B", "A", clear), option("y", "B", "A", clear))}, func(t *testing.T, h *memoryDB, last Plan) {
 			require.Equal(t, Stats{Updated: 2}, last.Stats[Options])
 			require.Equal(t, []string{"B"}, h.groupsOf("y"))
 		}},
 		{"clear flags have no effect at a store", []string{groups, of(option("x", "A", "B", "")),
 			`S1` + of(option("y", "B", "A", ""), option("x", "B", "C", clear))[2:]},
-			func(t *testing.T, h *hub, last Plan) {
+			func(t *testing.T, h *memoryDB, last Plan) {
 				require.Contains(t, message(last, Options, 0), "makes a cycle of option groups")
 			}},
 		{"a cycle fails the option that closes it alone", []string{groups, of(option("x", "A", "B", ""),
-			option("y", "B", "A", ""), option("z", "A", "C", ""))}, func(t *testing.T, h *hub, last Plan) {
+			option("y", "B", "A", ""), option("z", "A", "C", ""))}, func(t *testing.T, h *memoryDB, last Plan) {
 			require.Equal(t, Stats{Created: 2, Errors: 1}, last.Stats[Options])
 			require.Contains(t, message(last, Options, 1), "makes a cycle of option groups")
 		}},
@@ -105,8 +105,8 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 		location, body := drawRequest(t)
 		var whole fields
 		require.NoError(t, json.Unmarshal([]byte(body), &whole))
-		plain, turned := newHub(t, vocabulary, "IN"), newHub(t, vocabulary, "IN")
-		for _, h := range []*hub{plain, turned} {
+		plain, turned := newMemoryDB(t, vocabulary, "IN"), newMemoryDB(t, vocabulary, "IN")
+		for _, h := range []*memoryDB{plain, turned} {
 			h.send(MasterLocation, seed)
 		}
 		_, first := plain.send(location, body)
@@ -146,7 +146,7 @@ func TestTaxesActInAnyOrder(t *testing.T) {
 	} {
 		for _, request := range []string{taxes(row.one, row.other), taxes(row.other, row.one)} {
 			runEffects(t, []effectRow{{says, []string{"M " + two, row.before, request},
-				func(t *testing.T, h *hub, _ Plan) {
+				func(t *testing.T, h *memoryDB, _ Plan) {
 					require.ElementsMatch(t, row.low, h.taxed("CGST_P 2.5"))
 					require.ElementsMatch(t, row.high, h.taxed("CGST_P 9"))
 				}}})

@@ -1,7 +1,7 @@
 package menu
 
-// Preview is the effect that a plan would have: the response to a dry run. Lists name objects by their ref_id, or
-// taxes and charges by their identity, in the order of the request.
+// Preview is the effect that a plan would have: the response to a dry run. Lists name objects by their ref_id, or taxes
+// and charges by their identity, in the order of the request.
 type Preview struct {
 	LocationRefID string                  `json:"location_ref_id"`
 	Kinds         map[string]*KindPreview `json:"kinds"` // by array name; only those sent

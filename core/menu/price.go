@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// PlatformPrice is the price of an item on one platform (spec, platform_pricing rules).
+// PlatformPrice is the price of an item on one platform.
 type PlatformPrice struct {
 	Platform string       `json:"platform"`
 	Price    *core.Amount `json:"price"`
@@ -31,8 +31,8 @@ func (c *checker) platformPricing(list []PlatformPrice) {
 	}
 }
 
-// mergePrices merges the platform prices that were sent into the stored ones. Prices of other platforms stay (rules 1
-// and 2). It returns nil if nothing was sent.
+// mergePrices merges the platform prices that were sent into the stored ones. Prices of other platforms stay. It
+// returns nil if nothing was sent.
 func mergePrices(stored jsontext.Value, sent []PlatformPrice) jsontext.Value {
 	if len(sent) == 0 {
 		return nil
@@ -72,9 +72,9 @@ func ResolvePrice(master *Item, atStore *ItemValues, platform core.Platform) cor
 	return price
 }
 
-// RulePrice returns the price of an item on a platform at a store, and its rule. The order is: the store's platform
-// price, the master's platform price, at an aggregator the store's external price, and the store's price (contract,
-// Menu; spec, platform_pricing rules 3 and 4).
+// RulePrice returns the price of an item on a platform at a store, and its rule. The first of these prices applies: the
+// store's platform price, the master's platform price, the store's external price and the store's price. The external
+// price applies to aggregators only.
 func RulePrice(master *Item, atStore *ItemValues, platform core.Platform) (core.Amount, PriceRule) {
 	for rule, stored := range []jsontext.Value{atStore.PlatformPricing, master.PlatformPricing} {
 		if len(stored) == 0 {

@@ -16,7 +16,7 @@ func unknownRef(field string, kind Kind, ref string) string {
 	return fmt.Sprintf("%s names the %s %s, which does not exist", field, singular[kind], quote(ref))
 }
 
-// unknownRefsWarning returns the warning about the unknown references of a list. The others are applied (contract, Answers).
+// unknownRefsWarning returns the warning about the unknown references of a list. The others are applied.
 func unknownRefsWarning(field string, kind Kind, unknown []string) []Warning {
 	switch len(unknown) {
 	case 0:
@@ -28,7 +28,7 @@ func unknownRefsWarning(field string, kind Kind, unknown []string) []Warning {
 		plural[kind], core.QuoteNames(unknown))}}
 }
 
-// asWarnings converts warnings that stores have in common with menus.
+// asWarnings converts warnings of package core.
 func asWarnings(list []core.Warning) (warnings []Warning) {
 	for _, w := range list {
 		warnings = append(warnings, Warning(w))

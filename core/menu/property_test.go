@@ -17,14 +17,14 @@ import (
 
 type fields = map[string]any
 
-// some draws a list of distinct names, possibly empty, possibly one that is unknown.
-func some(t *rapid.T, label, prefix string, known, most int) []string {
+// drawRefs draws distinct references, which may be unknown.
+func drawRefs(t *rapid.T, label, prefix string, known, most int) []string {
 	return rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
 		return fmt.Sprintf("%s%d", prefix, rapid.IntRange(1, known).Draw(t, "n"))
 	}), 0, most, rapid.ID).Draw(t, label)
 }
 
-// maybe puts a value on an object half of the time.
+// maybe sets a field in half of the cases.
 func maybe[T any](t *rapid.T, o fields, field string, g *rapid.Generator[T]) {
 	if rapid.Bool().Draw(t, field+"?") {
 		o[field] = g.Draw(t, field)
@@ -40,7 +40,7 @@ func flag(t *rapid.T, o fields, field string) {
 func drawObjects(t *rapid.T, kind Kind) []fields {
 	prefix := PerKind[string]{"C", "I", "G", "O", "T", "H"}[kind]
 	list := []fields{}
-	for _, ref := range some(t, kind.String(), prefix, 4, 3) {
+	for _, ref := range drawRefs(t, kind.String(), prefix, 4, 3) {
 		list = append(list, drawObject(t, kind, ref))
 	}
 	return list
@@ -52,7 +52,7 @@ func drawObject(t *rapid.T, kind Kind, ref string) fields {
 	title := rapid.SampledFrom([]string{"a", "b"})
 	refs := func(field, prefix string) {
 		if rapid.Bool().Draw(t, field+"?") {
-			o[field] = some(t, field, prefix, 5, 2) // one more than there ever are
+			o[field] = drawRefs(t, field, prefix, 5, 2) // one more than exist
 		}
 	}
 	switch kind {
@@ -102,7 +102,7 @@ func drawObject(t *rapid.T, kind Kind, ref string) fields {
 		flag(t, o, "clear_opt_grp_ref_ids")
 		flag(t, o, "clear_nested_opt_grps")
 	default:
-		drawLevy(t, kind, ref, o)
+		drawAdjustment(t, kind, ref, o)
 		if rapid.Bool().Draw(t, "all") {
 			o["item_ref_ids"] = []string{"all"}
 		} else {
@@ -112,7 +112,7 @@ func drawObject(t *rapid.T, kind Kind, ref string) fields {
 	return o
 }
 
-func drawLevy(t *rapid.T, kind Kind, ref string, o fields) {
+func drawAdjustment(t *rapid.T, kind Kind, ref string, o fields) {
 	delete(o, "ref_id")
 	n := int(ref[1] - '0')
 	if kind == Taxes {
@@ -147,9 +147,9 @@ func drawRequest(t *rapid.T) (location, body string) {
 func TestRandomMenuRequestsMatchTheModel(t *testing.T) {
 	vocabulary := fakeVocabulary(t)
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHub(t, vocabulary, "IN")
+		h := newMemoryDB(t, vocabulary, "IN")
 		m := newModel(h)
-		if rapid.Bool().Draw(t, "seeded") { // so that more of what follows finds what it names
+		if rapid.Bool().Draw(t, "seeded") { // so that more references resolve
 			request, _ := h.send(MasterLocation, seed)
 			m.apply(request)
 		}
@@ -170,7 +170,7 @@ func TestRandomMenuRequestsMatchTheModel(t *testing.T) {
 	})
 }
 
-// seed makes everything that requests are drawn to name.
+// seed creates everything that drawn requests refer to, except one unknown object of each kind.
 var seed = func() string {
 	var parts PerKind[[]string]
 	for n := 1; n <= 4; n++ {
@@ -208,8 +208,8 @@ func compareOutcomes(t *rapid.T, kind Kind, plan Plan, want []result, deleted in
 	require.Equal(t, stats, plan.Stats[kind], kind.String())
 }
 
-// compareEffective holds the items in sight, and their prices, against the model.
-func (h *hub) compareEffective(t *rapid.T, m *model) {
+// compareEffective compares the visible items and their prices with the model.
+func (h *memoryDB) compareEffective(t *rapid.T, m *model) {
 	for _, platform := range []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant},
 		{Name: "tasty-eats", ServedBy: "aggregator-b"}} {
 		for store, at := range m.stores {

@@ -2,8 +2,8 @@ package menu
 
 import "slices"
 
-// taxRates enforces that an item has one rate of each tax code, the latest (contract, Menu). It tracks which rates name
-// which items, and which apply to all of them.
+// taxRates enforces that an item has one rate of each tax code, the latest. It tracks which rates name which items, and
+// which apply to all of them.
 type taxRates struct {
 	taxes        *recordSet[Tax]
 	codes        map[string]*codeRates
@@ -13,8 +13,8 @@ type taxRates struct {
 // codeRates are the rates of one code. A rate on all items stays so if a later one names some of them.
 type codeRates struct {
 	allItems  *recordState[Tax]
-	byItem    map[int64]*recordState[Tax] // by item
-	itemRates []*recordState[Tax]         // the rates that name or named items
+	byItem    map[int64]*recordState[Tax]
+	itemRates []*recordState[Tax] // the rates that name or named items
 }
 
 func newTaxRates(taxes *recordSet[Tax], links []Link, later map[*recordState[Tax]]bool) *taxRates {
@@ -45,15 +45,15 @@ func (r *taxRates) of(s *recordState[Tax]) *codeRates {
 	return code
 }
 
-// assign changes the items of a rate, and removes those that it gains from the other rates of its code. An inactive rate
-// removes nothing from an active one. That active rate is then returned as kept, otherwise nil.
-func (r *taxRates) assign(book *linkSet, s *recordState[Tax], sent itemAssignment) (kept *recordState[Tax]) {
+// assign changes the items of a rate, and removes those that it gains from the other rates of its code. An inactive
+// rate removes nothing from an active one. It then returns that rate as blocking, and otherwise nil.
+func (r *taxRates) assign(links *linkSet, s *recordState[Tax], sent itemAssignment) (blocking *recordState[Tax]) {
 	code := r.of(s)
 	if !s.record.Active {
-		sent, kept = r.withoutActive(code, sent)
+		sent, blocking = r.withoutActive(code, sent)
 	}
 	if sent.clear || sent.all {
-		for _, item := range book.of(s.record.ID) {
+		for _, item := range links.of(s.record.ID) {
 			delete(code.byItem, item)
 		}
 		if code.allItems == s {
@@ -61,35 +61,35 @@ func (r *taxRates) assign(book *linkSet, s *recordState[Tax], sent itemAssignmen
 		}
 	}
 	if sent.all {
-		r.clearAll(book, code, s.record.Active)
+		r.clearAll(links, code, s.record.Active)
 	}
-	code.removeFromOthers(book, s, sent.items)
-	s.changed = sent.apply(book, s.record.ID, &s.record.AllItems) || s.changed
+	code.removeFromOthers(links, s, sent.items)
+	s.changed = sent.apply(links, s.record.ID, &s.record.AllItems) || s.changed
 	if s.record.AllItems {
 		code.allItems = s
-		return kept
+		return blocking
 	}
 	for _, item := range sent.items {
 		code.byItem[item] = s
 	}
 	code.itemRates = append(code.itemRates, s)
-	return kept
+	return blocking
 }
 
-// withoutActive leaves out what an active rate applies to. That rate is returned.
-func (r *taxRates) withoutActive(c *codeRates, sent itemAssignment) (left itemAssignment, kept *recordState[Tax]) {
+// withoutActive removes the items of active rates from an assignment. It returns such a rate as blocking, or nil.
+func (r *taxRates) withoutActive(c *codeRates, sent itemAssignment) (rest itemAssignment, blocking *recordState[Tax]) {
 	if sent.all && r.isActive(c.allItems) {
-		sent.all, kept = false, c.allItems
+		sent.all, blocking = false, c.allItems
 	}
 	sent.items = slices.DeleteFunc(sent.items, func(item int64) bool {
 		owner := c.byItem[item]
 		if !r.isActive(owner) {
 			return false
 		}
-		kept = owner
+		blocking = owner
 		return true
 	})
-	return sent, kept
+	return sent, blocking
 }
 
 func (r *taxRates) isActive(s *recordState[Tax]) bool {
@@ -103,34 +103,34 @@ func (r *taxRates) isActive(s *recordState[Tax]) bool {
 }
 
 // removeFromOthers removes the items from the other rates that name them.
-func (c *codeRates) removeFromOthers(book *linkSet, by *recordState[Tax], items []int64) {
+func (c *codeRates) removeFromOthers(links *linkSet, by *recordState[Tax], items []int64) {
 	taken := make(map[int64]bool, len(items))
-	asked := map[*recordState[Tax]]bool{by: true}
+	seen := map[*recordState[Tax]]bool{by: true}
 	var owners []*recordState[Tax]
 	for _, item := range items {
 		taken[item] = true
 		owner := c.byItem[item]
 		delete(c.byItem, item)
-		if owner != nil && !asked[owner] {
-			asked[owner] = true
+		if owner != nil && !seen[owner] {
+			seen[owner] = true
 			owners = append(owners, owner)
 		}
 	}
 	for _, owner := range owners {
-		book.remove(owner.record.ID, func(id int64) bool { return taken[id] })
+		links.remove(owner.record.ID, func(id int64) bool { return taken[id] })
 	}
 }
 
 // clearAll removes all items from the rates of a code. Unless active is set, it skips active rates.
-func (r *taxRates) clearAll(book *linkSet, code *codeRates, active bool) {
+func (r *taxRates) clearAll(links *linkSet, code *codeRates, active bool) {
 	code.itemRates = slices.DeleteFunc(code.itemRates, func(s *recordState[Tax]) bool {
 		if r.isActive(s) && !active {
 			return false
 		}
-		for _, item := range book.of(s.record.ID) {
+		for _, item := range links.of(s.record.ID) {
 			delete(code.byItem, item)
 		}
-		book.clearFrom(s.record.ID)
+		links.clearFrom(s.record.ID)
 		return true
 	})
 	if other := code.allItems; other != nil {

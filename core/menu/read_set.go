@@ -14,16 +14,16 @@ type KindReadSet struct {
 //
 //   - Referred categories need full records. Named and referred categories also need their sub-categories.
 //   - Taxes and charges, if needed, are loaded completely, with their links.
-//   - Links are needed From each other named entity.
-//   - Links are needed To each of ClearedItems and ClearedGroups.
+//   - The links from every other named entity are needed.
+//   - The links to ClearedItems and ClearedGroups are needed.
 //   - A store request also needs the store's references to the entities it names.
 type ReadSet struct {
 	Entities      PerKind[KindReadSet] // for Taxes and Charges it only matters whether they were sent
 	ClearedItems  []string             // ref_ids: GroupItem links to them
 	ClearedGroups []string             // ref_ids: OptionInGroup links to them
-	// Nesting requests the links in which a cycle can exist: every GroupUnderneath link of the business, and the
-	// OptionInGroup links of their options. It also requests the identifiers of these options and of the groups on
-	// both ends.
+	// Nesting requests the links in which a cycle can exist: every NestedGroup link of the business, and the
+	// OptionInGroup links of their options. It also requests the identifiers of these options and of the groups on both
+	// ends.
 	Nesting bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// The readings below are the entities as the API returns them: in the form in which they are sent, with id, active
-// and all their associations (contract, Menu).
+// The types below are the entities as the API returns them. They have the form in which clients send them, with id,
+// active and all associations.
 type (
 	// APICategory is a category in the API.
 	APICategory struct {
@@ -57,7 +57,7 @@ type APIMenu struct {
 	Next          string           `json:"next,omitzero"` // for View.After; "" at the end
 }
 
-// WithEventNames returns the reading with the names by which events name the platforms.
+// WithEventNames returns the menu with the platform names that events use.
 func (r APIMenu) WithEventNames(names core.PlatformNames) APIMenu {
 	if !names.HasEventAliases() {
 		return r
@@ -74,12 +74,13 @@ func (r APIMenu) WithEventNames(names core.PlatformNames) APIMenu {
 	return r
 }
 
-// ReadBack renders the stored menu. For the master catalogue that is everything in the menu. For a store it is what
-// is associated with it: its items, options and categories, the option groups of any of these, and the taxes and
+// ReadBack renders the stored menu. For the master catalogue it returns everything in the menu. For a store it returns
+// the associated entities: its items, options and categories, and the option groups of these. It adds the taxes and
 // charges on its items or on every order. Associations are complete, except for entities that the menu does not
 // contain.
 func ReadBack(scope Scope, menu Menu, view View) APIMenu {
-	r := pageRenderer{menuIndex: newMenuIndex(&menu), page: view.page(), result: APIMenu{LocationRefID: scope.LocationRefID}}
+	r := pageRenderer{menuIndex: newMenuIndex(&menu), page: view.page(),
+		result: APIMenu{LocationRefID: scope.LocationRefID}}
 	if !scope.Master() {
 		r.atStore = newStoreEntities(r.menuIndex)
 	}
@@ -95,7 +96,7 @@ func ReadBack(scope Scope, menu Menu, view View) APIMenu {
 
 func (r *Ref) name() string { return r.RefID }
 
-// pageRenderer renders one page of a reading.
+// pageRenderer renders one page of a menu.
 type pageRenderer struct {
 	*menuIndex
 	page    *page
@@ -132,18 +133,19 @@ func (r *pageRenderer) category(c *Category) APICategory {
 }
 
 func (r *pageRenderer) item(i *Item) APIItem {
-	reading := APIItem{
+	out := APIItem{
 		Item:              *i,
 		CategoryRefIDs:    r.refIDs(Categories, r.to[ItemCategory][i.ID]),
 		OptionGroupRefIDs: r.sortedRefIDs(OptionGroups, r.from[GroupItem][i.ID]),
 	}
 	if r.atStore != nil {
-		reading.SoldAtStore = new(true)
-		reading.ItemValues = *r.atStore.items[i.ID]
-		prices := mergePlatformPrices(decodeDocument[[]PlatformPrice](i.PlatformPricing), decodeDocument[[]PlatformPrice](reading.PlatformPricing))
-		reading.PlatformPricing = encodeDocument(prices, len(prices) > 0)
+		out.SoldAtStore = new(true)
+		out.ItemValues = *r.atStore.items[i.ID]
+		prices := mergePlatformPrices(decodeDocument[[]PlatformPrice](i.PlatformPricing),
+			decodeDocument[[]PlatformPrice](out.PlatformPricing))
+		out.PlatformPricing = encodeDocument(prices, len(prices) > 0)
 	}
-	return reading
+	return out
 }
 
 func (r *pageRenderer) group(g *OptionGroup) APIOptionGroup {
@@ -155,16 +157,16 @@ func (r *pageRenderer) group(g *OptionGroup) APIOptionGroup {
 }
 
 func (r *pageRenderer) option(o *Option) APIOption {
-	reading := APIOption{
+	out := APIOption{
 		Option:        *o,
 		OptGrpRefIDs:  r.refIDs(OptionGroups, r.to[OptionInGroup][o.ID]),
 		NestedOptGrps: r.refIDs(OptionGroups, r.to[NestedGroup][o.ID]),
 	}
 	if r.atStore != nil {
-		reading.SoldAtStore = new(true)
-		reading.OptionValues = *r.atStore.options[o.ID]
+		out.SoldAtStore = new(true)
+		out.OptionValues = *r.atStore.options[o.ID]
 	}
-	return reading
+	return out
 }
 
 func (r *pageRenderer) tax(t *Tax) APITax {

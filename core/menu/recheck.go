@@ -21,7 +21,7 @@ type StoredItem struct {
 type RecheckStorage interface {
 	// ItemsAfter reads master items with ids above the given one, in ascending order.
 	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
-	// KeepFindings replaces the findings of a platform for items. It skips items that have changed since they were
+	// ReplaceFindings replaces the findings of a platform for items. It skips items that have changed since they were
 	// read, and returns their number. If there are none, it stores body as the body of the job, for the next attempt.
 	// It returns Conflict if the job's lease is lost.
 	ReplaceFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding,
@@ -30,23 +30,22 @@ type RecheckStorage interface {
 	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
 }
 
-// Rechecker checks the items of a business against the rules of a platform, the job's subject, after these have
-// changed (job.Handler).
+// Rechecker checks the items of a business against the rules of a platform, the job's subject, after these have changed
+// (job.Handler).
 type Rechecker struct {
 	Storage   RecheckStorage
-	Inspector Inspector // nil: no platform has rules of its own
+	Inspector Inspector // nil: no platform has rules
 	Clock     core.Clock
 }
 
-// Bounds of a recheck: items at a time, few enough for a slow plugin; retries of a page whose items change; and the
-// wait for an unavailable plugin.
+// The bounds of a recheck.
 const (
-	recheckPage     = 200
-	maxPageAttempts = 5
-	recheckPause    = 5 * time.Second
+	recheckPage     = 200             // items; few enough for a slow plugin
+	maxPageAttempts = 5               // of a page whose items change
+	recheckPause    = 5 * time.Second // while a plugin is unavailable
 )
 
-// progress is the progress of a recheck, which is stored as the body of its job.
+// progress is the progress of a recheck. It is stored as the body of the job.
 type progress struct {
 	After   int64 `json:"after,omitzero"` // the id of the last checked item
 	Checked int   `json:"items"`
@@ -59,7 +58,7 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 	if err := json.Unmarshal(job.Body, &at); err != nil {
 		return fmt.Errorf("reading a stored recheck: %w", err)
 	}
-	for again := 0; ; {
+	for attempts := 0; ; {
 		items, err := r.Storage.ItemsAfter(ctx, job.Business, at.After, recheckPage)
 		if err != nil {
 			return err
@@ -80,10 +79,10 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		if err != nil {
 			return err
 		}
-		if again++; stale > 0 && again < maxPageAttempts {
+		if attempts++; stale > 0 && attempts < maxPageAttempts {
 			continue
 		}
-		again, at = 0, next
+		attempts, at = 0, next
 		report(at.Checked, at.Checked)
 	}
 	result, err := json.Marshal(progress{Checked: at.Checked, Found: at.Found})
@@ -106,11 +105,11 @@ func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem
 		return nil, nil
 	}
 	findings, err := r.Inspector.Inspect(ctx, job.Business, job.Subject, listed)
-	var elsewhere core.Snooze
+	var snooze core.Snooze
 	switch {
 	case core.CodeOf(err) == core.NotFound:
 		return nil, nil
-	case core.CodeOf(err) == core.Unavailable || errors.As(err, &elsewhere):
+	case core.CodeOf(err) == core.Unavailable || errors.As(err, &snooze):
 		return nil, core.Snooze{Until: r.Clock.Now().Add(recheckPause)}
 	case err != nil:
 		return nil, fmt.Errorf("the rules of platform %s: %w", job.Subject, err)

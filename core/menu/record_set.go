@@ -10,38 +10,44 @@ type recordState[R any] struct {
 	touched bool
 }
 
-// recordSet holds the master records of one kind, by their identifiers in requests.
-type recordSet[R any] struct {
+// recordKind describes the master records of one kind.
+type recordKind[R any] struct {
 	kind      Kind
-	key       func(*R) string
+	key       func(*R) string // the identifier in requests
 	ref       func(*R) *Ref
 	newRecord func(key string) R
-	byKey     map[string]*recordState[R]
-	stored    []*recordState[R] // in the order of the state
-	touched   []*recordState[R] // in the order of the request
-	names     map[int64]string
 }
 
-func newRecordSet[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref,
-	blank func(string) R) *recordSet[R] {
-	s := &recordSet[R]{kind: kind, key: key, ref: ref, newRecord: blank}
+// recordSet holds the master records of one kind, by their identifiers in requests.
+type recordSet[R any] struct {
+	recordKind[R]
+	byKey   map[string]*recordState[R]
+	stored  []*recordState[R] // in the order of the state
+	touched []*recordState[R] // in the order of the request
+	names   map[int64]string
+}
+
+// newRecordSet returns a set of full records and of others with only identifiers. The parameter expect is how many
+// records the request can add.
+func newRecordSet[R any](of recordKind[R], records []R, others []Ref, expect int) *recordSet[R] {
+	s := &recordSet[R]{recordKind: of}
 	s.byKey = make(map[string]*recordState[R], len(records)+len(others)+expect)
 	s.stored = make([]*recordState[R], 0, len(records)+len(others))
-	slots := make([]recordState[R], len(records)+len(others))
+	states := make([]recordState[R], len(records)+len(others))
 	add := func(i int, key string) {
 		if _, twice := s.byKey[key]; !twice {
-			s.byKey[key] = &slots[i]
-			s.stored = append(s.stored, &slots[i])
+			s.byKey[key] = &states[i]
+			s.stored = append(s.stored, &states[i])
 		}
 	}
 	for i := range records {
-		slots[i].record = records[i]
-		add(i, key(&records[i]))
+		states[i].record = records[i]
+		add(i, of.key(&records[i]))
 	}
 	for i, other := range others {
 		at := len(records) + i
-		*ref(&slots[at].record) = other
-		slots[at].partial = true
+		*of.ref(&states[at].record) = other
+		states[at].partial = true
 		add(at, other.RefID)
 	}
 	return s
@@ -86,9 +92,9 @@ func (s *recordSet[R]) markTouched(at *recordState[R]) {
 // changes returns the records to write, in the order in which they were touched.
 func (s *recordSet[R]) changes() []Change[R] {
 	var list []Change[R]
-	for _, slot := range s.touched {
-		if slot.isNew || slot.changed {
-			list = append(list, Change[R]{New: slot.isNew, Record: slot.record})
+	for _, state := range s.touched {
+		if state.isNew || state.changed {
+			list = append(list, Change[R]{New: state.isNew, Record: state.record})
 		}
 	}
 	return list
@@ -97,16 +103,16 @@ func (s *recordSet[R]) changes() []Change[R] {
 // active returns the stored entities that are active, in the form that a flush needs.
 func (s *recordSet[R]) active() []flushTarget {
 	list := make([]flushTarget, 0, len(s.stored))
-	for _, slot := range s.stored {
-		ref := s.ref(&slot.record)
+	for _, state := range s.stored {
+		ref := s.ref(&state.record)
 		if !ref.Active {
 			continue
 		}
 		named := *ref
 		if named.RefID == "" {
-			named.RefID = s.key(&slot.record)
+			named.RefID = s.key(&state.record)
 		}
-		list = append(list, flushTarget{ref: ref, named: named, listed: slot.listed})
+		list = append(list, flushTarget{ref: ref, named: named, listed: state.listed})
 	}
 	return list
 }
@@ -114,21 +120,21 @@ func (s *recordSet[R]) active() []flushTarget {
 // listedIDs returns the ids that the request names.
 func (s *recordSet[R]) listedIDs() map[int64]bool {
 	ids := make(map[int64]bool, len(s.byKey))
-	for _, slot := range s.byKey {
-		if slot.listed {
-			ids[s.ref(&slot.record).ID] = true
+	for _, state := range s.byKey {
+		if state.listed {
+			ids[s.ref(&state.record).ID] = true
 		}
 	}
 	return ids
 }
 
-// name returns the identifier in the external system, or "" for an unknown id. It may be called only after all
-// objects of the kind were planned.
+// name returns the identifier in the external system, or "" for an unknown id. It may be called only after all objects
+// of the kind were planned.
 func (s *recordSet[R]) name(id int64) string {
 	if s.names == nil {
 		s.names = make(map[int64]string, len(s.byKey))
-		for key, slot := range s.byKey {
-			s.names[s.ref(&slot.record).ID] = key
+		for key, state := range s.byKey {
+			s.names[s.ref(&state.record).ID] = key
 		}
 	}
 	return s.names[id]

@@ -90,23 +90,23 @@ type ItemAsOf struct {
 	Record   *APIItem       `json:"record,omitzero"`  // in the form of the API; absent if it did not exist
 }
 
-// AsOf returns an item by the menu at a past time. The menu need only contain the item, its categories with the
-// timings at that time, and the store's values.
+// AsOf returns an item by the menu at a past time. The menu need only contain the item, its categories with the timings
+// at that time, and the store's values.
 func AsOf(scope Scope, menu Menu, platform core.Platform, refID string, at time.Time) ItemAsOf {
-	then := ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(),
+	result := ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(),
 		Sold: len(menu.Store.Items) > 0}
 	master := Scope{LocationRefID: MasterLocation}
-	if then.Sold {
+	if result.Sold {
 		master = scope
 	}
 	if read := ReadBack(master, menu, View{}); len(read.Items) > 0 {
-		then.Record = &read.Items[0]
+		result.Record = &read.Items[0]
 	}
-	if seen := Effective(scope.LocationRefID, menu, platform, nil); len(seen.Items) > 0 {
-		then.Shown, then.Item = true, &seen.Items[0]
-		then.OnSale = onSale(then.Item, seen.Categories)
+	if shown := Effective(scope.LocationRefID, menu, platform, nil); len(shown.Items) > 0 {
+		result.Shown, result.Item = true, &shown.Items[0]
+		result.OnSale = onSale(result.Item, shown.Categories)
 	}
-	return then
+	return result
 }
 
 // onSale reports whether one of an item's categories is available now. It returns nil if none of them has timings.
@@ -138,8 +138,8 @@ type RollbackResult struct {
 	Timings Stats // of timing groups
 }
 
-// RollbackBody returns the body of a menu job that restores a revision. It is a JSON string, which no submitted
-// request can be.
+// RollbackBody returns the body of a menu job that restores a revision. It is a JSON string, which no submitted request
+// can be.
 func RollbackBody(to core.ID) []byte { return fmt.Appendf(nil, "%q", to) }
 
 // RollbackJob returns the job that restores a revision. It is an ordinary menu job with the same ordering key.
@@ -166,7 +166,7 @@ func (u RollbackPreview) Count() (n int) {
 }
 
 // rollbackOf returns the revision that a job restores, if it is a rollback.
-func rollbackOf(job core.Job) (to core.ID, is bool) {
+func rollbackOf(job core.Job) (to core.ID, ok bool) {
 	var text string
 	if len(job.Body) == 0 || job.Body[0] != '"' || json.Unmarshal(job.Body, &text) != nil {
 		return to, false

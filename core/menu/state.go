@@ -39,8 +39,8 @@ type StoreValues struct {
 	Options    []AtStore[OptionValues]
 }
 
-// Menu is the stored menu of a business, or a part of it: master records, their associations, and the references of
-// one store.
+// Menu is the stored menu of a business, or a part of it: master records, their associations, and the references of one
+// store.
 type Menu struct {
 	Categories   []Category
 	Items        []Item
@@ -59,15 +59,15 @@ type Menu struct {
 	Timings Timings
 }
 
-// State is the stored state that one request depends on. It must contain at least what Request.Needs specifies. Its
-// order only affects the order of removals in a plan.
+// State is the stored state that one request depends on. It must contain at least the ReadSet of the request. Its order
+// only affects the order of removals in a plan.
 type State struct {
 	Menu
 	Names core.PlatformNames // of the business's platforms
-	// Spread lists at how many stores entities are referenced, by ref_id, for the kinds that a master request
+	// StoreCounts lists at how many stores entities are referenced, by ref_id, for the kinds that a master request
 	// flushes.
 	StoreCounts PerKind[[]Disassociation]
-	// Switched holds the availability of items and options of the addressed store that changed after the request was
-	// accepted, by ref_id.
+	// LaterAvailability holds the availability of items and options of the addressed store that changed after the
+	// request was accepted, by ref_id.
 	LaterAvailability PerKind[map[string]bool]
 }

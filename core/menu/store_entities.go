@@ -7,8 +7,8 @@ type storeEntities struct {
 	options map[int64]*OptionValues
 }
 
-func newStoreEntities(a *menuIndex) *storeEntities {
-	m := a.menu
+func newStoreEntities(x *menuIndex) *storeEntities {
+	m := x.menu
 	p := &storeEntities{
 		items:   make(map[int64]*ItemValues, len(m.Store.Items)),
 		options: make(map[int64]*OptionValues, len(m.Store.Options)),
@@ -22,7 +22,7 @@ func newStoreEntities(a *menuIndex) *storeEntities {
 	for i := range m.Store.Items {
 		at := &m.Store.Items[i]
 		p.items[at.ID], p.kinds[Items][at.ID] = &at.Values, true
-		for _, group := range a.from[GroupItem][at.ID] {
+		for _, group := range x.from[GroupItem][at.ID] {
 			p.kinds[OptionGroups][group] = true
 		}
 	}
@@ -30,19 +30,19 @@ func newStoreEntities(a *menuIndex) *storeEntities {
 		at := &m.Store.Options[i]
 		p.options[at.ID], p.kinds[Options][at.ID] = &at.Values, true
 		for _, relation := range []Relation{OptionInGroup, NestedGroup} {
-			for _, group := range a.to[relation][at.ID] {
+			for _, group := range x.to[relation][at.ID] {
 				p.kinds[OptionGroups][group] = true
 			}
 		}
 	}
 	for i := range m.Taxes {
 		t := &m.Taxes[i]
-		p.kinds[Taxes][t.ID] = t.AllItems || p.sellsAny(a.to[TaxItem][t.ID])
+		p.kinds[Taxes][t.ID] = t.AllItems || p.sellsAny(x.to[TaxItem][t.ID])
 	}
 	for i := range m.Charges {
 		c := &m.Charges[i]
-		p.kinds[Charges][c.ID] = c.AllItems || p.sellsAny(a.to[ChargeItem][c.ID]) ||
-			c.onEveryOrder(len(a.to[ChargeItem][c.ID]))
+		p.kinds[Charges][c.ID] = c.AllItems || p.sellsAny(x.to[ChargeItem][c.ID]) ||
+			c.onEveryOrder(len(x.to[ChargeItem][c.ID]))
 	}
 	return p
 }

@@ -1,7 +1,7 @@
 package menu
 
-// storeRefSet tracks the addressed store's references to the masters of one kind while a request is planned. A reference
-// means that the store sells the entity.
+// storeRefSet tracks the addressed store's references to the masters of one kind while a request is planned. A
+// reference means that the store sells the entity.
 type storeRefSet[V any] struct {
 	byID    map[int64]*storeRef[V]
 	stored  []int64
@@ -22,8 +22,8 @@ func newStoreRefSet[V any](references []AtStore[V]) *storeRefSet[V] {
 	return c
 }
 
-// upsert creates or updates the reference to a master. A new one starts with the master's values and applies the
-// values that were sent. After that only requests for the store change it (spec, Menu model; contract, Menu).
+// upsert creates or updates the reference to a master. A new one starts with the master's values and applies the sent
+// values. Later only requests for the store change it.
 func (c *storeRefSet[V]) upsert(id int64, ofMaster V, apply func(*V) bool) (changed bool) {
 	p := c.byID[id]
 	if p == nil {
@@ -36,7 +36,7 @@ func (c *storeRefSet[V]) upsert(id int64, ofMaster V, apply func(*V) bool) (chan
 	return changed
 }
 
-// take removes the reference to a master, if there is one.
+// remove removes the reference to a master, if there is one.
 func (c *storeRefSet[V]) remove(id int64) (was bool) {
 	_, was = c.byID[id]
 	delete(c.byID, id)

@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TaxObject is a tax as it is submitted (spec, Tax). A nil field was not sent.
+// TaxObject is a tax as it is submitted. A nil field was not sent.
 type TaxObject struct {
 	Code        *string       `json:"code"`
 	Title       *string       `json:"title"`
@@ -25,7 +25,7 @@ type TaxStructure struct {
 
 func (o *TaxObject) refID() *string { return nil }
 
-// identity returns the code and the rate: two rates of one code are two taxes (contract, Menu).
+// identity returns the code and the rate: two rates of one code are two taxes.
 func (o *TaxObject) identity() string {
 	if o.Code == nil || o.Structure == nil || o.Structure.Value == nil {
 		return ""
@@ -33,7 +33,7 @@ func (o *TaxObject) identity() string {
 	return *o.Code + " " + o.Structure.Value.String()
 }
 
-// taxRule holds the names of a country's taxes (spec, Tax code and title rules).
+// taxRule holds the names of a country's taxes.
 type taxRule struct {
 	codes    []string
 	exact    string   // the only valid title, or

@@ -33,8 +33,8 @@ type TimingRequest struct {
 	CallbackURL string
 }
 
-// DecodeTimings decodes the body of a request for category timings. Any violation rejects it with an Invalid error
-// that names the group and the field. Times follow the rules for opening hours of stores.
+// DecodeTimings decodes the body of a request for category timings. Any violation rejects it with an Invalid error that
+// names the group and the field. Times follow the rules for opening hours of stores.
 func DecodeTimings(body []byte) (TimingRequest, error) {
 	var sent struct {
 		Groups      core.Array `json:"timing_groups"`
@@ -76,8 +76,8 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 	return TimingRequest{groups, raws, emptyWeekWarnings(groups), sent.CallbackURL}, v.Err()
 }
 
-// emptyWeekWarnings warns about groups with categories but no time at all. A day without slots is valid, but a week without
-// any may be a mistake.
+// emptyWeekWarnings warns about groups with categories but no time at all. A day without slots is valid, but a week
+// without any may be a mistake.
 func emptyWeekWarnings(groups []TimingGroup) (warnings []Warning) {
 	for i, g := range groups {
 		if len(g.CategoryRefIDs) > 0 &&
@@ -146,7 +146,7 @@ func (t Timings) UpdateOpen(local time.Time) {
 // Timings are the groups of a business, by title.
 type Timings []Timing
 
-// Changes returns those of the changes that make a difference to the groups.
+// Changes returns the changes that alter the groups.
 func (t Timings) Changes(changes []TimingChange) (list []TimingChange) {
 	sameDay := func(a, b core.DayHours) bool { return a.Day == b.Day && slices.Equal(a.Slots, b.Slots) }
 	for _, change := range changes {

@@ -54,19 +54,19 @@ type CategoryTimingStat struct {
 func DecideTimings(groups []TimingGroup, categories map[string]int64) (changes []TimingChange, stats []TimingStats) {
 	for _, group := range groups {
 		change := TimingChange{Title: group.Title, Hours: group.DaySlots}
-		told := TimingStats{Title: group.Title, Success: true,
+		result := TimingStats{Title: group.Title, Success: true,
 			Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
 		for i, refID := range group.CategoryRefIDs {
-			told.Stats[i] = CategoryTimingStat{Category: refID, Success: true}
+			result.Stats[i] = CategoryTimingStat{Category: refID, Success: true}
 			if id, known := categories[refID]; known {
 				change.Categories = append(change.Categories, id)
 				continue
 			}
-			told.Success = false
-			told.Stats[i].Success, told.Stats[i].Message = false,
+			result.Success = false
+			result.Stats[i].Success, result.Stats[i].Message = false,
 				fmt.Sprintf("there is no category with the ref_id %q", refID)
 		}
-		stats = append(stats, told)
+		stats = append(stats, result)
 		if len(change.Categories) > 0 || len(group.CategoryRefIDs) == 0 {
 			changes = append(changes, change)
 		}
@@ -77,11 +77,11 @@ func DecideTimings(groups []TimingGroup, categories map[string]int64) (changes [
 // FailedTimings returns the result of a request that the hub could not execute.
 func FailedTimings(groups []TimingGroup, message string) (stats []TimingStats) {
 	for _, group := range groups {
-		told := TimingStats{Title: group.Title, Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
+		result := TimingStats{Title: group.Title, Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
 		for i, refID := range group.CategoryRefIDs {
-			told.Stats[i] = CategoryTimingStat{Category: refID, Message: message}
+			result.Stats[i] = CategoryTimingStat{Category: refID, Message: message}
 		}
-		stats = append(stats, told)
+		stats = append(stats, result)
 	}
 	return stats
 }
@@ -131,8 +131,8 @@ func (i TimingIngestor) execute(ctx context.Context, job core.Job, report func(d
 			return TimingIngestResult{}, fmt.Errorf("encoding the callback: %w", err)
 		}
 		failed := 0
-		for _, told := range stats {
-			if !told.Success {
+		for _, result := range stats {
+			if !result.Success {
 				failed++
 			}
 		}

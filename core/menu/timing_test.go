@@ -116,7 +116,7 @@ func TestUnknownCategoryFailsAlone(t *testing.T) {
 	}, stats)
 }
 
-// timedMenu is a parent with a category and an item in it, and a category apart.
+// timedMenu has a parent with a sub-category that contains an item, and another category.
 func timedMenu(t Timings) Menu {
 	category := func(id int64, refID string, parent int64) Category {
 		return Category{Ref: Ref{ID: id, RefID: refID, Active: true}, Name: refID, ParentID: parent}

@@ -19,48 +19,48 @@ func TestUnknownReferencesAreLeftOutOfLists(t *testing.T) {
 		request string
 		kind    Kind
 		want    []Warning
-		holds   func(t *testing.T, h *hub)
+		holds   func(t *testing.T, h *memoryDB)
 	}{
 		"an item keeps the categories that exist": {
 			`M {"items":[{"ref_id":"pie","title":"Pie","price":2,"category_ref_ids":["no","A"]}]}`, Items,
 			[]Warning{{"category_ref_ids", `category_ref_ids names the category "no"` + gone}},
-			func(t *testing.T, h *hub) { require.Equal(t, []string{"A"}, h.categoriesOf("pie")) }},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"A"}, h.categoriesOf("pie")) }},
 		"without one that exists, categories stay": {
 			`M {"items":[{"ref_id":"tea","price":2,"category_ref_ids":["no","nor"]}]}`, Items,
 			[]Warning{{"category_ref_ids",
 				`category_ref_ids names 2 categories that do not exist, which are ignored: "no", "nor"`}},
-			func(t *testing.T, h *hub) {
+			func(t *testing.T, h *memoryDB) {
 				require.Equal(t, []string{"A"}, h.categoriesOf("tea"))
 				equal(t, "2", h.item("tea").Price)
 			}},
 		"a group": {`M {"option_groups":[{"ref_id":"G","item_ref_ids":["tea","no"]}]}`, OptionGroups,
 			[]Warning{{"item_ref_ids", `item_ref_ids names the item "no"` + gone}},
-			func(t *testing.T, h *hub) { require.Equal(t, []string{"tea"}, h.itemsOf("G")) }},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"tea"}, h.itemsOf("G")) }},
 		"a group with other fields": {`M {"option_groups":[{"ref_id":"G","title":"new","item_ref_ids":["no"]}]}`,
 			OptionGroups, []Warning{{"item_ref_ids", `item_ref_ids names the item "no"` + gone}},
-			func(t *testing.T, h *hub) { require.Equal(t, "new", h.group("G").Title) }},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, "new", h.group("G").Title) }},
 		"both lists of an option": {`M {"options":[{"ref_id":"soy","title":"Soy","price":1,` +
 			`"opt_grp_ref_ids":["no","G"],` +
 			`"nested_opt_grps":["H","nor"]}]}`, Options,
 			[]Warning{{"opt_grp_ref_ids", `opt_grp_ref_ids names the option group "no"` + gone},
 				{"nested_opt_grps", `nested_opt_grps names the option group "nor"` + gone}},
-			func(t *testing.T, h *hub) {
+			func(t *testing.T, h *memoryDB) {
 				require.Equal(t, []string{"G"}, h.groupsOf("soy"))
-				require.Equal(t, []string{"H"}, h.under("soy"))
+				require.Equal(t, []string{"H"}, h.groupsUnder("soy"))
 			}},
 		"a tax": {`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"item_ref_ids":["no","tea"]}]}`,
 			Taxes, []Warning{{"item_ref_ids", `item_ref_ids names the item "no"` + gone}},
-			func(t *testing.T, h *hub) { require.Equal(t, []string{"tea"}, h.taxed("CGST_P 9")) }},
+			func(t *testing.T, h *memoryDB) { require.Equal(t, []string{"tea"}, h.taxed("CGST_P 9")) }},
 		"a tax that is switched off": {`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},` +
 			`"active":false,"item_ref_ids":["no"]}]}`, Taxes,
 			[]Warning{{"item_ref_ids", `item_ref_ids names the item "no"` + gone}},
-			func(t *testing.T, h *hub) { require.Len(t, h.taxes, 1) }},
+			func(t *testing.T, h *memoryDB) { require.Len(t, h.taxes, 1) }},
 		"a charge": {`M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":9},` +
 			`"item_ref_ids":["no","tea"]}]}`, Charges,
 			[]Warning{{"item_ref_ids", `item_ref_ids names the item "no"` + gone}},
-			func(t *testing.T, h *hub) { require.Len(t, h.links[ChargeItem], 1) }},
+			func(t *testing.T, h *memoryDB) { require.Len(t, h.links[ChargeItem], 1) }},
 	} {
-		runEffects(t, []effectRow{{says, []string{menu, row.request}, func(t *testing.T, h *hub, last Plan) {
+		runEffects(t, []effectRow{{says, []string{menu, row.request}, func(t *testing.T, h *memoryDB, last Plan) {
 			require.Empty(t, message(last, row.kind, 0))
 			require.Equal(t, row.want, last.Outcomes[row.kind][0].Warnings)
 			row.holds(t, h)
@@ -71,14 +71,14 @@ func TestUnknownReferencesAreLeftOutOfLists(t *testing.T) {
 func TestOrderChargeWithoutKnownItemsFails(t *testing.T) {
 	runEffects(t, []effectRow{{"else it would apply to every order", []string{`M {"charges":[{"code":"DC_F",` +
 		`"title":"Delivery Charge","structure":{"value":9},"item_ref_ids":["no"]}]}`},
-		func(t *testing.T, h *hub, last Plan) {
+		func(t *testing.T, h *memoryDB, last Plan) {
 			require.Equal(t, `item_ref_ids names the item "no", which does not exist`, message(last, Charges, 0))
 			require.Empty(t, h.charges)
 		}}})
 }
 
 func TestCallbackNamesWhatAnObjectLacks(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	request, plan := h.send(MasterLocation, `{"items":[{"ref_id":"tea","title":"Tea","price":1,`+
 		`"category_ref_ids":["no"],"warnings":["of an earlier callback"]}]}`)
 	body, err := Callback(reference, request, plan, Findings{Items: {0: {{"web", "rule", "broken"}}}})
@@ -96,7 +96,7 @@ func TestCallbackNamesWhatAnObjectLacks(t *testing.T) {
 }
 
 func TestWarningsOfObjectsAreBounded(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	var refs, items []string
 	for n := range 1000 {
 		refs = append(refs, fmt.Sprintf(`"no-%d"`, n))

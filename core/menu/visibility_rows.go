@@ -26,58 +26,58 @@ func rowsOf[R any, P record[R]](records []R) rows {
 // holds the start of each group.
 type adjacency struct{ starts, rows []int32 }
 
-func (l adjacency) of(row int) []int32 { return l.rows[l.starts[row]:l.starts[row+1]] }
+func (a adjacency) of(row int) []int32 { return a.rows[a.starts[row]:a.starts[row+1]] }
 
-// newAdjacency groups the other ends by the rows at this end, in stable order. The parameter behind is the largest row at
+// newAdjacency groups the other ends by the rows at this end, in stable order. The parameter last is the largest row at
 // this end.
-func newAdjacency(here, there []int32, behind int32) adjacency {
-	l := adjacency{starts: make([]int32, behind+3), rows: make([]int32, len(there))}
-	for _, row := range here {
-		l.starts[row+2]++ // shifted by one: filling moves each start to the next
+func newAdjacency(these, others []int32, last int32) adjacency {
+	a := adjacency{starts: make([]int32, last+3), rows: make([]int32, len(others))}
+	for _, row := range these {
+		a.starts[row+2]++ // shifted by one: filling moves each start to the next
 	}
-	for row := range behind + 1 {
-		l.starts[row+2] += l.starts[row+1]
+	for row := range last + 1 {
+		a.starts[row+2] += a.starts[row+1]
 	}
-	for i, row := range here {
-		l.rows[l.starts[row+1]] = there[i]
-		l.starts[row+1]++
+	for i, row := range these {
+		a.rows[a.starts[row+1]] = others[i]
+		a.starts[row+1]++
 	}
-	return l
+	return a
 }
 
-// endKinds are the kinds of the owners, and of the entities that they name.
+// endKinds holds the kinds of the owner and of the other entity of each relation.
 var endKinds = PerRelation[[2]Kind]{
 	ItemCategory: {Items, Categories}, GroupItem: {OptionGroups, Items}, OptionInGroup: {Options, OptionGroups},
 	NestedGroup: {Options, OptionGroups}, TaxItem: {Taxes, Items}, ChargeItem: {Charges, Items},
 }
 
-// buildIndexes builds the indexes: the rows of entities, the links, the store's values, and the order of all option groups.
-func (s *visibility) buildIndexes() {
-	m := s.menu
-	s.rows = PerKind[rows]{rowsOf(m.Categories), rowsOf(m.Items), rowsOf(m.OptionGroups), rowsOf(m.Options),
+// buildIndexes indexes the rows of entities, the links and the store's values. It also orders all option groups.
+func (v *visibility) buildIndexes() {
+	m := v.menu
+	v.rows = PerKind[rows]{rowsOf(m.Categories), rowsOf(m.Items), rowsOf(m.OptionGroups), rowsOf(m.Options),
 		rowsOf(m.Taxes), rowsOf(m.Charges)}
 	named := 0
 	for relation, links := range m.Links {
 		links = sortedLinks(links)
-		owners, others := s.rows[endKinds[relation][0]], s.rows[endKinds[relation][1]]
+		owners, others := v.rows[endKinds[relation][0]], v.rows[endKinds[relation][1]]
 		from, to := make([]int32, len(links)), make([]int32, len(links))
 		for i, link := range links {
 			from[i], to[i] = owners.of(link.From), others.of(link.To)
 		}
-		s.to[relation], s.from[relation] = newAdjacency(from, to, owners.end), newAdjacency(to, from, others.end)
+		v.to[relation], v.from[relation] = newAdjacency(from, to, owners.end), newAdjacency(to, from, others.end)
 		named += len(links)
 	}
-	s.refIDs = make([]string, 0, named)
-	s.storeItems, s.storeOptions = make([]*ItemValues, len(m.Items)+1), make([]*OptionValues, len(m.Options)+1)
+	v.refIDs = make([]string, 0, named)
+	v.storeItems, v.storeOptions = make([]*ItemValues, len(m.Items)+1), make([]*OptionValues, len(m.Options)+1)
 	for i := range m.Store.Items {
-		s.storeItems[s.rows[Items].of(m.Store.Items[i].ID)] = &m.Store.Items[i].Values
+		v.storeItems[v.rows[Items].of(m.Store.Items[i].ID)] = &m.Store.Items[i].Values
 	}
 	for i := range m.Store.Options {
-		s.storeOptions[s.rows[Options].of(m.Store.Options[i].ID)] = &m.Store.Options[i].Values
+		v.storeOptions[v.rows[Options].of(m.Store.Options[i].ID)] = &m.Store.Options[i].Values
 	}
-	s.groupOrder = sortedRows(m.OptionGroups, nil, func(row int32) int64 { return m.OptionGroups[row].SortOrder })
-	s.groupRank = make([]int32, len(m.OptionGroups)+1)
-	for at, row := range s.groupOrder {
-		s.groupRank[row] = int32(at)
+	v.groupOrder = sortedRows(m.OptionGroups, nil, func(row int32) int64 { return m.OptionGroups[row].SortOrder })
+	v.groupRank = make([]int32, len(m.OptionGroups)+1)
+	for at, row := range v.groupOrder {
+		v.groupRank[row] = int32(at)
 	}
 }

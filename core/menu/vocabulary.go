@@ -32,8 +32,8 @@ type Key struct {
 	Allowed []string // of OneOf
 }
 
-// Declaration is an addition to the vocabulary by core or a plugin: a group with some of its keys, and the platform
-// (a plugin's id) that requires them.
+// Declaration is an addition to the vocabulary by core or a plugin. It contains a group with some of its keys, and the
+// platform (a plugin's id) that requires them.
 type Declaration struct {
 	Group    string
 	On       Target
@@ -41,7 +41,7 @@ type Declaration struct {
 	Platform string // "" for all platforms
 }
 
-// coreDeclarations are the groups that do not belong to a single platform (spec, Key-value groups).
+// coreDeclarations are the groups that do not belong to a single platform.
 var coreDeclarations = []Declaration{
 	{Group: "Servings", On: OnItem | OnOption, Keys: []Key{{Name: "serve_range_max"}, {Name: "serve_range_min"}}},
 	{Group: "Nutrition", On: OnItem | OnOption, Keys: []Key{
@@ -58,8 +58,8 @@ type keyGroup struct {
 	keys map[string]Key
 }
 
-// NewVocabulary returns core's groups and those that plugins declare. Several plugins may declare one group, each
-// with its keys. It returns an error if a declaration is incomplete or contradicts an earlier one.
+// NewVocabulary returns core's groups and those that plugins declare. Several plugins may declare one group, each with
+// its keys. It returns an error if a declaration is incomplete or contradicts an earlier one.
 func NewVocabulary(declared ...Declaration) (*Vocabulary, error) {
 	v := &Vocabulary{groups: map[string]*keyGroup{}}
 	for _, d := range slices.Concat(coreDeclarations, declared) {

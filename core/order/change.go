@@ -76,7 +76,7 @@ type externalChannel struct {
 	OrderID string `json:"order_id"`
 }
 
-// StatusUpdate returns the body of an order_status_update event (contract, Orders and channels).
+// StatusUpdate returns the body of an order_status_update event.
 func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]byte, error) {
 	type additionalInfo struct {
 		ExternalChannel externalChannel `json:"external_channel"`

@@ -25,7 +25,7 @@ type groupCount struct {
 
 // flagOptions flags chosen options that neither the item nor another chosen option offers. It also flags groups with
 // fewer or more chosen options than the menu allows. An option in several groups counts in the customer's favour.
-func (t *pricer) flagOptions(item *MenuItem, options []Option, path string) {
+func (pr *pricer) flagOptions(item *MenuItem, options []Option, path string) {
 	if len(item.Groups) == 0 && len(options) == 0 {
 		return
 	}
@@ -39,14 +39,14 @@ func (t *pricer) flagOptions(item *MenuItem, options []Option, path string) {
 	}
 	offer(item.Groups)
 	for i := range options {
-		if option := t.pricing.Options[options[i].RefID]; option != nil {
+		if option := pr.pricing.Options[options[i].RefID]; option != nil {
 			offer(option.Nested)
 		}
 	}
 	for i := range options {
-		if option := t.pricing.Options[options[i].RefID]; option != nil {
+		if option := pr.pricing.Options[options[i].RefID]; option != nil {
 			if why, code := countOption(option, options[i].Quantity, groups); why != "" {
-				t.flag(fmt.Sprintf("%s.options[%d]", path, i), code, why)
+				pr.flag(fmt.Sprintf("%s.options[%d]", path, i), code, why)
 			}
 		}
 	}
@@ -54,11 +54,11 @@ func (t *pricer) flagOptions(item *MenuItem, options []Option, path string) {
 		switch {
 		case !group.Active:
 		case group.chosen < group.Min:
-			t.flag(path, TooFewOptions,
+			pr.flag(path, TooFewOptions,
 				fmt.Sprintf("at least %d of the option group %.80q must be chosen, not %d", group.Min, group.Title,
 					group.chosen))
 		case group.Max >= 0 && group.exclusive > group.Max:
-			t.flag(path, TooManyOptions,
+			pr.flag(path, TooManyOptions,
 				fmt.Sprintf("at most %d of the option group %.80q may be chosen, not %d", group.Max, group.Title,
 					group.exclusive))
 		}

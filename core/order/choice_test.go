@@ -11,14 +11,14 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// pizzeria is a store with an item of two groups, of which one has a group nested under an option.
+// pizzeria returns a store with an item that has two groups. One of them has a group nested under an option.
 func pizzeria() PricingContext {
 	s := cafe()
 	s.Items = map[string]*MenuItem{
 		"pizza": {ID: 1, Title: "Pizza", Price: amount("10"), Stock: 5,
 			Groups: []MenuGroup{
 				{ID: 11, Title: "Size", Active: true, Min: 1, Max: 1}, {ID: 12, Title: "Topping", Active: true, Max: 3},
-				{ID: 13, Title: "Gone", Min: 1, Max: -1}}},
+				{ID: 13, Title: "Inactive", Min: 1, Max: -1}}},
 		"cola": {ID: 2, Title: "Cola", Price: amount("2"), Stock: -1},
 	}
 	option := func(id int64, groups ...int64) *MenuOption {
@@ -35,11 +35,11 @@ func pizzeria() PricingContext {
 	return s
 }
 
-func flagged(t *testing.T, setting PricingContext, body string) []string {
+func flagged(t *testing.T, pricing PricingContext, body string) []string {
 	t.Helper()
 	draft, err := Decode([]byte(body))
 	require.NoError(t, err)
-	relay, err := Place(draft, setting, id, noon)
+	relay, err := Place(draft, pricing, id, noon)
 	require.NoError(t, err)
 	list := []string{}
 	for _, flag := range relay.Order.Details.Flags {
@@ -61,7 +61,7 @@ func TestOptionsAreCheckedAgainstTheirGroups(t *testing.T) {
 		`{"ref_id":"large"},{"ref_id":"runny"}`:                               {"items[0].options[1] not_on_menu"},
 		`{"ref_id":"large"},{"ref_id":"runny"},{"ref_id":"ham"}`:              {},
 		`{"ref_id":"large"},{"ref_id":"ham"},{"ref_id":"runny","quantity":2}`: {"items[0] too_many_options"},
-		`{"ref_id":"large"},{"ref_id":"ham","quantity":3},{"ref_id":"egg"}`:   {}, // the egg is that under the ham
+		`{"ref_id":"large"},{"ref_id":"ham","quantity":3},{"ref_id":"egg"}`:   {}, // egg is in the nested group
 		`{"ref_id":"large"},{"ref_id":"nowhere","price":1}`:                   {"items[0].options[1] not_on_menu"},
 		`{"ref_id":"large"},{"ref_id":"sold-elsewhere","price":1}`:            {"items[0].options[1] not_sold"},
 	} {
@@ -72,7 +72,7 @@ func TestOptionsAreCheckedAgainstTheirGroups(t *testing.T) {
 		flagged(t, pizzeria(), withItem(`"ref_id":"cola","quantity":1,"options":[{"ref_id":"ham"}]`)))
 	require.Equal(t, []string{"items[0] not_on_menu"},
 		flagged(t, pizzeria(), withItem(`"ref_id":"soup","price":1,"quantity":1,"options":[{"ref_id":"ham"}]`)),
-		"of an item that is none nothing else is doubted")
+		"an unknown item gets no further flags")
 }
 
 func TestStockIsCheckedAcrossAllOrderLines(t *testing.T) {
@@ -83,31 +83,31 @@ func TestStockIsCheckedAcrossAllOrderLines(t *testing.T) {
 }
 
 func TestOpeningHoursAreCheckedAtTheDeliveryTime(t *testing.T) {
-	setting := pizzeria()
-	setting.Store.Hours = []core.DayHours{{Day: "saturday",
+	pricing := pizzeria()
+	pricing.Store.Hours = []core.DayHours{{Day: "saturday",
 		Slots: []core.HoursSlot{{StartTime: "04:00:00", EndTime: "05:00:00"}}}}
 	cola := func(more string) []string {
-		return flagged(t, setting,
+		return flagged(t, pricing,
 			`{"platform":"web","platform_order_id":"1","store_ref_id":"s1","items":[{"ref_id":"cola","quantity":1}]`+
 				more+`}`)
 	}
 	later := fmt.Sprintf(`,"delivery_datetime":%d`, noon.Add(time.Hour).UnixMilli())
 	for hours, want := range map[int][2][]string{-8: {{}, {"store_ref_id store_closed"}},
 		-9: {{"store_ref_id store_closed"}, {}}, 0: {{"store_ref_id store_closed"}, {"store_ref_id store_closed"}}} {
-		setting.Store.Zone = time.FixedZone("", hours*60*60) // noon is a Saturday's
+		pricing.Store.Zone = time.FixedZone("", hours*60*60) // noon is on a Saturday
 		require.Equal(t, want[0], cola(""), hours)
 		require.Equal(t, want[1], cola(later), hours)
 	}
 }
 
 func TestMinimumOrderAppliesOnlyToOwnChannels(t *testing.T) {
-	setting, least := pizzeria(), amount("4")
-	setting.Store.MinOrder = &least
+	pricing, minimum := pizzeria(), amount("4")
+	pricing.Store.MinOrder = &minimum
 	for quantity, want := range map[string][]string{"1": {"order_subtotal below_minimum"}, "2": {}} {
 		cola := withItem(`"ref_id":"cola","quantity":` + quantity)
-		setting.Platform.ServedBy = "aggregator-a"
-		require.Empty(t, flagged(t, setting, cola))
-		setting.Platform.ServedBy = core.ServedByMerchant
-		require.Equal(t, want, flagged(t, setting, cola))
+		pricing.Platform.ServedBy = "aggregator-a"
+		require.Empty(t, flagged(t, pricing, cola))
+		pricing.Platform.ServedBy = core.ServedByMerchant
+		require.Equal(t, want, flagged(t, pricing, cola))
 	}
 }

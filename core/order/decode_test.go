@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// shortest is an order with nothing but what is required; more goes before its end.
+// shortest returns an order with the required fields, followed by more fields.
 func shortest(more string) string {
 	return `{"platform":"web","platform_order_id":"W-1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":1}]` +
 		more + `}`
@@ -175,12 +175,12 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	f.Add([]byte(withItem(`"ref_id":"dal","quantity":100000,"price":10000000000`))) // what it comes to has 16 digits
+	f.Add([]byte(withItem(`"ref_id":"dal","quantity":100000,"price":10000000000`))) // the total has 16 digits
 	f.Fuzz(func(t *testing.T, body []byte) {
 		draft, err := Decode(body)
 		if err != nil {
 			if core.CodeOf(err) != core.Invalid {
-				t.Fatalf("not a refusal but a fault: %v", err)
+				t.Fatalf("not an Invalid error: %v", err)
 			}
 			return
 		}
@@ -193,7 +193,7 @@ func FuzzDecode(f *testing.F) {
 			err = failure
 		}
 		if err != nil && core.CodeOf(err) != core.Invalid {
-			t.Fatalf("not a refusal but a fault: %v", err)
+			t.Fatalf("not an Invalid error: %v", err)
 		}
 	})
 }

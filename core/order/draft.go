@@ -1,5 +1,5 @@
-// Package order implements the rules of orders: decoding, pricing by the store's menu, flags for inconsistencies,
-// state transitions, and the bodies of events (contract, Orders and channels).
+// Package order implements the rules of orders. It decodes orders, prices them by the store's menu, and flags
+// inconsistencies. It also defines the state transitions and the bodies of events.
 package order
 
 import (
@@ -17,7 +17,7 @@ const (
 // MaxBody bounds the body of one order, in bytes, because many are held in memory at once.
 const MaxBody = 1 << 20
 
-// Kind is how an order reaches its customer (spec, Item: fulfillment_modes).
+// Kind is how an order reaches its customer.
 type Kind string
 
 // The kinds of order.
@@ -36,8 +36,8 @@ const (
 	PartnerDelivery DeliveryMode = "partner"
 )
 
-// Draft is an order as a channel sends it, after the structural checks. A nil pointer or list was not sent. A list
-// that was sent empty is not nil.
+// Draft is an order as a channel sends it, after the structural checks. A nil pointer or list was not sent. A list that
+// was sent empty is not nil.
 type Draft struct {
 	Platform        string          `json:"platform"`
 	PlatformOrderID core.Identifier `json:"platform_order_id"`
@@ -113,7 +113,7 @@ type Discount struct {
 	ByMerchant *bool `json:"is_merchant_discount"`
 }
 
-// Payment is a part of what the customer has paid or will pay.
+// Payment is a part of the amount that the customer has paid or will pay.
 type Payment struct {
 	Option string       `json:"option"` // such as cash
 	Amount *core.Amount `json:"amount"`

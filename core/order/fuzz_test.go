@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// FuzzOrderUpdateBodies reads what is sent about an order that is there already.
+// FuzzOrderUpdateBodies decodes the bodies of requests about an existing order.
 func FuzzOrderUpdateBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"new_status":"Acknowledged","message":"soon","reason_code":"x","extra":{"prep_time_mins":20}}`,
@@ -32,9 +32,9 @@ func FuzzOrderUpdateBodies(f *testing.F) {
 		} else {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 		}
-		if shortage, err := DecodeOutOfStockReport(body); err == nil {
-			require.NotEmpty(t, shortage.Items)
-			require.True(t, shortage.OrderID > 0 || shortage.Reference != "")
+		if report, err := DecodeOutOfStockReport(body); err == nil {
+			require.NotEmpty(t, report.Items)
+			require.True(t, report.OrderID > 0 || report.Reference != "")
 		} else {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 		}
@@ -49,7 +49,7 @@ func FuzzCursor(f *testing.F) {
 			require.Equal(t, text, c.String())
 			require.Positive(t, c.ID)
 			year := time.UnixMicro(c.Placed).UTC().Year()
-			require.True(t, year >= 1970 && year <= 9999, "the database knows that time")
+			require.True(t, year >= 1970 && year <= 9999, "the database can store the time")
 		}
 	})
 }

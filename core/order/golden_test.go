@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func amount(s string) core.Amount {
 	a, err := core.ParseAmount(s)
@@ -27,7 +27,7 @@ func amount(s string) core.Amount {
 	return a
 }
 
-// cafe is the setting of the golden files.
+// cafe returns the pricing context of the golden files.
 func cafe() PricingContext {
 	item := func(id int64, title, price string) *MenuItem {
 		return &MenuItem{ID: id, Title: title, FoodType: "1", Price: amount(price), Stock: -1}
@@ -103,11 +103,11 @@ func TestOrdersMatchGoldenFiles(t *testing.T) {
 			require.NoError(t, err)
 			eventtest.Check(t, core.OrderPlaced, written)
 			requireGolden(t, strings.Replace(file, ".order.", ".placed.", 1), written)
-			reading, err := Record{State: Placed, Relay: written}.ToAPI()
+			read, err := Record{State: Placed, Relay: written}.ToAPI()
 			require.NoError(t, err)
-			again, err := json.Marshal(reading.Relay)
+			again, err := json.Marshal(read.Relay)
 			require.NoError(t, err)
-			require.Equal(t, string(written), string(again), "what is stored reads back as it was")
+			require.Equal(t, string(written), string(again), "the stored body decodes without change")
 		})
 	}
 }
@@ -126,7 +126,7 @@ func TestStatusUpdatesMatchGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestReadingShowsTheCurrentAndNextStates(t *testing.T) {
+func TestAPIOrderShowsCurrentAndNextStates(t *testing.T) {
 	draft, err := Decode([]byte(shortest("")))
 	require.NoError(t, err)
 	draft.Items[0].Price = &core.Amount{}
@@ -134,12 +134,12 @@ func TestReadingShowsTheCurrentAndNextStates(t *testing.T) {
 	require.NoError(t, err)
 	written, err := json.Marshal(relay)
 	require.NoError(t, err)
-	reading, err := Record{State: Completed, Relay: written}.ToAPI()
+	read, err := Record{State: Completed, Relay: written}.ToAPI()
 	require.NoError(t, err)
-	require.Equal(t, Completed, reading.Order.Details.State)
-	require.Empty(t, reading.Order.NextState)
-	require.Equal(t, []State{}, reading.Order.NextStates)
-	require.Equal(t, NotOnMenu, reading.Flags[0].Code)
+	require.Equal(t, Completed, read.Order.Details.State)
+	require.Empty(t, read.Order.NextState)
+	require.Equal(t, []State{}, read.Order.NextStates)
+	require.Equal(t, NotOnMenu, read.Flags[0].Code)
 }
 
 func TestUnknownPriceIsRequired(t *testing.T) {
@@ -162,9 +162,9 @@ func TestUnknownPriceIsRequired(t *testing.T) {
 func TestStoreProblemsAreFlagged(t *testing.T) {
 	draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
 	require.NoError(t, err)
-	setting := cafe()
-	setting.Store.Active, setting.Store.OrderingEnabled, setting.Store.Listed = false, false, false
-	relay, err := Place(draft, setting, id, noon)
+	pricing := cafe()
+	pricing.Store.Active, pricing.Store.OrderingEnabled, pricing.Store.Listed = false, false, false
+	relay, err := Place(draft, pricing, id, noon)
 	require.NoError(t, err)
 	codes := []string{}
 	for _, flag := range relay.Order.Details.Flags {
@@ -175,12 +175,13 @@ func TestStoreProblemsAreFlagged(t *testing.T) {
 }
 
 func TestDefaultDeliveryModeDependsOnThePlatform(t *testing.T) {
-	for servedBy, want := range map[string]DeliveryMode{core.ServedByMerchant: SelfDelivery, "aggregator-b": PartnerDelivery} {
+	for servedBy, want := range map[string]DeliveryMode{core.ServedByMerchant: SelfDelivery,
+		"aggregator-b": PartnerDelivery} {
 		draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
 		require.NoError(t, err)
-		setting := cafe()
-		setting.Platform.ServedBy = servedBy
-		relay, err := Place(draft, setting, id, noon)
+		pricing := cafe()
+		pricing.Platform.ServedBy = servedBy
+		relay, err := Place(draft, pricing, id, noon)
 		require.NoError(t, err)
 		require.Equal(t, want, relay.Order.Details.Platforms[0].DeliveryMode)
 	}
@@ -190,11 +191,11 @@ func TestAmountsAreRoundedToTheCurrency(t *testing.T) {
 	for code, want := range map[string]string{"USD": "1.01", "JPY": "1", "KWD": "1.005"} {
 		draft, err := Decode([]byte(withItem(`"ref_id":"x","quantity":1,"price":1.005`)))
 		require.NoError(t, err)
-		setting := PricingContext{Currency: code}
-		relay, err := Place(draft, setting, id, noon)
+		pricing := PricingContext{Currency: code}
+		relay, err := Place(draft, pricing, id, noon)
 		require.NoError(t, err)
 		require.Equal(t, want, relay.Order.Details.Total.String(), code)
-		require.Equal(t, "1.005", relay.Order.Items[0].Price.String(), "what was sent stays as it is")
+		require.Equal(t, "1.005", relay.Order.Items[0].Price.String(), "sent prices are unchanged")
 	}
 }
 

@@ -6,44 +6,44 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// AppendTo appends the body as the JSON library would write it. It is written by hand for speed, because every
-// accepted order is encoded once. Text that is not valid UTF-8 is an error, but the decoder rejects such text.
+// AppendTo appends the body as the JSON library would write it. It is written by hand for speed, because every accepted
+// order is encoded once. Text that is not valid UTF-8 is an error, but the decoder rejects such text.
 func (r *Relay) AppendTo(out []byte) ([]byte, error) {
-	a := jsonWriter{out: out}
-	a.customer(&r.Customer)
-	a.details(&r.Order.Details)
-	a.raw(`,"items":[`)
+	w := jsonWriter{out: out}
+	w.customer(&r.Customer)
+	w.details(&r.Order.Details)
+	w.raw(`,"items":[`)
 	for i := range r.Order.Items {
-		a.comma(i)
-		a.item(&r.Order.Items[i])
+		w.comma(i)
+		w.item(&r.Order.Items[i])
 	}
-	a.raw(`],"payment":[`)
+	w.raw(`],"payment":[`)
 	for i := range r.Order.Payment {
 		p := &r.Order.Payment[i]
-		a.comma(i)
-		a.text(`{"option":`, p.Option)
-		a.amountOrNull(`,"amount":`, p.Amount)
-		a.text(`,"srvr_trx_id":`, p.Serial)
-		a.raw("}")
+		w.comma(i)
+		w.text(`{"option":`, p.Option)
+		w.amountOrNull(`,"amount":`, p.Amount)
+		w.text(`,"srvr_trx_id":`, p.Serial)
+		w.raw("}")
 	}
 	store := &r.Order.Store
-	a.int(`],"store":{"id":`, store.ID)
-	a.text(`,"merchant_ref_id":`, store.RefID)
-	a.text(`,"name":`, store.Name)
-	a.text(`,"address":`, store.Address)
-	a.amountOrNull(`,"latitude":`, store.Latitude)
-	a.amountOrNull(`,"longitude":`, store.Longitude)
-	a.textIfAny(`},"next_state":`, string(r.Order.NextState))
+	w.int(`],"store":{"id":`, store.ID)
+	w.text(`,"merchant_ref_id":`, store.RefID)
+	w.text(`,"name":`, store.Name)
+	w.text(`,"address":`, store.Address)
+	w.amountOrNull(`,"latitude":`, store.Latitude)
+	w.amountOrNull(`,"longitude":`, store.Longitude)
+	w.textIfAny(`},"next_state":`, string(r.Order.NextState))
 	if r.Order.NextState == "" {
-		a.raw("}")
+		w.raw("}")
 	}
-	a.raw(`,"next_states":[`)
+	w.raw(`,"next_states":[`)
 	for i, state := range r.Order.NextStates {
-		a.comma(i)
-		a.text("", string(state))
+		w.comma(i)
+		w.text("", string(state))
 	}
-	a.raw("]}}")
-	return a.out, a.err
+	w.raw("]}}")
+	return w.out, w.err
 }
 
 // jsonWriter writes JSON member by member. Names include the punctuation before them.
@@ -52,220 +52,220 @@ type jsonWriter struct {
 	err error // the first
 }
 
-func (a *jsonWriter) raw(text string) { a.out = append(a.out, text...) }
+func (w *jsonWriter) raw(text string) { w.out = append(w.out, text...) }
 
-func (a *jsonWriter) comma(i int) {
+func (w *jsonWriter) comma(i int) {
 	if i > 0 {
-		a.out = append(a.out, ',')
+		w.out = append(w.out, ',')
 	}
 }
 
-func (a *jsonWriter) int(name string, n int64) {
-	a.raw(name)
-	a.out = strconv.AppendInt(a.out, n, 10)
+func (w *jsonWriter) int(name string, n int64) {
+	w.raw(name)
+	w.out = strconv.AppendInt(w.out, n, 10)
 }
 
-func (a *jsonWriter) intOrNull(name string, n *int64) {
-	a.raw(name)
+func (w *jsonWriter) intOrNull(name string, n *int64) {
+	w.raw(name)
 	if n == nil {
-		a.raw("null")
+		w.raw("null")
 		return
 	}
-	a.int("", *n)
+	w.int("", *n)
 }
 
-func (a *jsonWriter) bool(name string, b bool) {
-	a.raw(name)
-	a.out = strconv.AppendBool(a.out, b)
+func (w *jsonWriter) bool(name string, b bool) {
+	w.raw(name)
+	w.out = strconv.AppendBool(w.out, b)
 }
 
-func (a *jsonWriter) text(name, text string) {
-	a.raw(name)
-	out, err := core.AppendString(a.out, text)
-	if a.out = out; err != nil && a.err == nil {
-		a.err = err
+func (w *jsonWriter) text(name, text string) {
+	w.raw(name)
+	out, err := core.AppendString(w.out, text)
+	if w.out = out; err != nil && w.err == nil {
+		w.err = err
 	}
 }
 
-func (a *jsonWriter) textIfAny(name, text string) {
+func (w *jsonWriter) textIfAny(name, text string) {
 	if text != "" {
-		a.text(name, text)
+		w.text(name, text)
 	}
 }
 
-func (a *jsonWriter) amount(name string, amount core.Amount) {
-	a.raw(name)
-	a.out = amount.AppendTo(a.out)
+func (w *jsonWriter) amount(name string, amount core.Amount) {
+	w.raw(name)
+	w.out = amount.AppendTo(w.out)
 }
 
-func (a *jsonWriter) amountIfAny(name string, amount *core.Amount) {
+func (w *jsonWriter) amountIfAny(name string, amount *core.Amount) {
 	if amount != nil {
-		a.amount(name, *amount)
+		w.amount(name, *amount)
 	}
 }
 
-func (a *jsonWriter) amountOrNull(name string, amount *core.Amount) {
+func (w *jsonWriter) amountOrNull(name string, amount *core.Amount) {
 	if amount == nil {
-		a.raw(name)
-		a.raw("null")
+		w.raw(name)
+		w.raw("null")
 		return
 	}
-	a.amount(name, *amount)
+	w.amount(name, *amount)
 }
 
-func (a *jsonWriter) customer(c *Customer) {
-	a.text(`{"customer":{"name":`, c.Name)
-	a.text(`,"email":`, c.Email)
-	a.text(`,"phone":`, c.Phone)
+func (w *jsonWriter) customer(c *Customer) {
+	w.text(`{"customer":{"name":`, c.Name)
+	w.text(`,"email":`, c.Email)
+	w.text(`,"phone":`, c.Phone)
 	if at := c.Address; at == nil {
-		a.raw(`,"address":null`)
+		w.raw(`,"address":null`)
 	} else {
-		a.text(`,"address":{"line_1":`, at.Line1)
-		a.text(`,"line_2":`, at.Line2)
-		a.text(`,"landmark":`, at.Landmark)
-		a.text(`,"city":`, at.City)
-		a.text(`,"sub_locality":`, at.SubLocality)
-		a.text(`,"pin":`, at.Pin)
-		a.amountOrNull(`,"latitude":`, at.Latitude)
-		a.amountOrNull(`,"longitude":`, at.Longitude)
-		a.raw("}")
+		w.text(`,"address":{"line_1":`, at.Line1)
+		w.text(`,"line_2":`, at.Line2)
+		w.text(`,"landmark":`, at.Landmark)
+		w.text(`,"city":`, at.City)
+		w.text(`,"sub_locality":`, at.SubLocality)
+		w.text(`,"pin":`, at.Pin)
+		w.amountOrNull(`,"latitude":`, at.Latitude)
+		w.amountOrNull(`,"longitude":`, at.Longitude)
+		w.raw("}")
 	}
-	a.raw("}")
+	w.raw("}")
 }
 
-func (a *jsonWriter) details(d *Details) {
-	a.int(`,"order":{"details":{"id":`, d.ID)
-	a.int(`,"biz_id":`, int64(d.Business))
-	a.text(`,"biz_name":`, d.BusinessName)
-	a.text(`,"channel":`, d.Channel)
-	a.text(`,"order_state":`, string(d.State))
-	a.text(`,"state":`, string(d.StateAlias))
-	a.text(`,"order_type":`, string(d.Kind))
-	a.int(`,"created":`, d.Created)
-	a.intOrNull(`,"delivery_datetime":`, d.DeliverAt)
-	a.intOrNull(`,"prep_time":`, d.PrepMinutes)
-	a.text(`,"instructions":`, d.Instructions)
-	a.text(`,"coupon":`, d.Coupon)
-	a.amount(`,"order_subtotal":`, d.Subtotal)
-	a.amount(`,"discount":`, d.Discount)
-	a.amount(`,"total_charges":`, d.TotalCharges)
-	a.amount(`,"total_taxes":`, d.TotalTaxes)
-	a.amount(`,"item_level_total_charges":`, d.ItemCharges)
-	a.amount(`,"item_level_total_taxes":`, d.ItemTaxes)
-	a.amount(`,"order_level_total_charges":`, d.OrderCharges)
-	a.amount(`,"order_level_total_taxes":`, d.OrderTaxes)
-	a.amount(`,"order_total":`, d.Total)
-	a.amount(`,"payable_amount":`, d.Payable)
-	a.charges(d.Charges)
-	a.taxes(d.Taxes)
-	a.bool(`,"is_bulk_order":`, d.Bulk)
-	a.raw(`,"ext_platforms":[`)
+func (w *jsonWriter) details(d *Details) {
+	w.int(`,"order":{"details":{"id":`, d.ID)
+	w.int(`,"biz_id":`, int64(d.Business))
+	w.text(`,"biz_name":`, d.BusinessName)
+	w.text(`,"channel":`, d.Channel)
+	w.text(`,"order_state":`, string(d.State))
+	w.text(`,"state":`, string(d.StateAlias))
+	w.text(`,"order_type":`, string(d.Kind))
+	w.int(`,"created":`, d.Created)
+	w.intOrNull(`,"delivery_datetime":`, d.DeliverAt)
+	w.intOrNull(`,"prep_time":`, d.PrepMinutes)
+	w.text(`,"instructions":`, d.Instructions)
+	w.text(`,"coupon":`, d.Coupon)
+	w.amount(`,"order_subtotal":`, d.Subtotal)
+	w.amount(`,"discount":`, d.Discount)
+	w.amount(`,"total_charges":`, d.TotalCharges)
+	w.amount(`,"total_taxes":`, d.TotalTaxes)
+	w.amount(`,"item_level_total_charges":`, d.ItemCharges)
+	w.amount(`,"item_level_total_taxes":`, d.ItemTaxes)
+	w.amount(`,"order_level_total_charges":`, d.OrderCharges)
+	w.amount(`,"order_level_total_taxes":`, d.OrderTaxes)
+	w.amount(`,"order_total":`, d.Total)
+	w.amount(`,"payable_amount":`, d.Payable)
+	w.charges(d.Charges)
+	w.taxes(d.Taxes)
+	w.bool(`,"is_bulk_order":`, d.Bulk)
+	w.raw(`,"ext_platforms":[`)
 	for i := range d.Platforms {
-		a.comma(i)
-		a.platform(&d.Platforms[i])
+		w.comma(i)
+		w.platform(&d.Platforms[i])
 	}
-	a.raw("]")
+	w.raw("]")
 	if d.Flags != nil {
-		a.flags(d.Flags)
+		w.flags(d.Flags)
 	}
-	a.raw("}")
+	w.raw("}")
 }
 
-func (a *jsonWriter) charges(charges []Charge) {
-	a.raw(`,"charges":[`)
+func (w *jsonWriter) charges(charges []Charge) {
+	w.raw(`,"charges":[`)
 	for i := range charges {
-		a.comma(i)
-		a.text(`{"title":`, charges[i].Title)
-		a.amountIfAny(`,"rate":`, charges[i].Rate)
-		a.amountOrNull(`,"value":`, charges[i].Value)
-		a.raw("}")
+		w.comma(i)
+		w.text(`{"title":`, charges[i].Title)
+		w.amountIfAny(`,"rate":`, charges[i].Rate)
+		w.amountOrNull(`,"value":`, charges[i].Value)
+		w.raw("}")
 	}
-	a.raw("]")
+	w.raw("]")
 }
 
-func (a *jsonWriter) taxes(taxes []Tax) {
-	a.raw(`,"taxes":[`)
+func (w *jsonWriter) taxes(taxes []Tax) {
+	w.raw(`,"taxes":[`)
 	for i := range taxes {
-		a.comma(i)
-		a.text(`{"title":`, taxes[i].Title)
-		a.amountOrNull(`,"rate":`, taxes[i].Rate)
-		a.amountOrNull(`,"value":`, taxes[i].Value)
-		a.text(`,"liability_on":`, taxes[i].LiabilityOn)
-		a.raw("}")
+		w.comma(i)
+		w.text(`{"title":`, taxes[i].Title)
+		w.amountOrNull(`,"rate":`, taxes[i].Rate)
+		w.amountOrNull(`,"value":`, taxes[i].Value)
+		w.text(`,"liability_on":`, taxes[i].LiabilityOn)
+		w.raw("}")
 	}
-	a.raw("]")
+	w.raw("]")
 }
 
-func (a *jsonWriter) platform(p *RelayPlatform) {
-	a.text(`{"id":`, p.ID)
-	a.text(`,"kind":`, p.Kind)
-	a.text(`,"name":`, p.Name)
-	a.text(`,"delivery_type":`, string(p.DeliveryMode))
-	a.text(`,"platform_store_id":`, p.PlatformStoreID)
-	a.bool(`,"extras":{"is_bulk_order":`, p.Extras.Bulk)
-	a.raw(`},"discounts":[`)
+func (w *jsonWriter) platform(p *RelayPlatform) {
+	w.text(`{"id":`, p.ID)
+	w.text(`,"kind":`, p.Kind)
+	w.text(`,"name":`, p.Name)
+	w.text(`,"delivery_type":`, string(p.DeliveryMode))
+	w.text(`,"platform_store_id":`, p.PlatformStoreID)
+	w.bool(`,"extras":{"is_bulk_order":`, p.Extras.Bulk)
+	w.raw(`},"discounts":[`)
 	for i := range p.Discounts {
 		d := &p.Discounts[i]
-		a.comma(i)
-		a.text(`{"title":`, d.Title)
-		a.text(`,"code":`, d.Code)
-		a.amountOrNull(`,"value":`, d.Value)
-		a.raw(`,"is_merchant_discount":`)
+		w.comma(i)
+		w.text(`{"title":`, d.Title)
+		w.text(`,"code":`, d.Code)
+		w.amountOrNull(`,"value":`, d.Value)
+		w.raw(`,"is_merchant_discount":`)
 		if d.ByMerchant == nil {
-			a.raw("null")
+			w.raw("null")
 		} else {
-			a.bool("", *d.ByMerchant)
+			w.bool("", *d.ByMerchant)
 		}
-		a.raw("}")
+		w.raw("}")
 	}
-	a.raw("]}")
+	w.raw("]}")
 }
 
-func (a *jsonWriter) flags(flags []Flag) {
-	a.raw(`,"flags":[`)
+func (w *jsonWriter) flags(flags []Flag) {
+	w.raw(`,"flags":[`)
 	for i := range flags {
-		a.comma(i)
-		a.text(`{"path":`, flags[i].Path)
-		a.text(`,"code":`, flags[i].Code)
-		a.text(`,"message":`, flags[i].Message)
-		a.amountIfAny(`,"sent":`, flags[i].Sent)
-		a.amountIfAny(`,"computed":`, flags[i].Computed)
-		a.raw("}")
+		w.comma(i)
+		w.text(`{"path":`, flags[i].Path)
+		w.text(`,"code":`, flags[i].Code)
+		w.text(`,"message":`, flags[i].Message)
+		w.amountIfAny(`,"sent":`, flags[i].Sent)
+		w.amountIfAny(`,"computed":`, flags[i].Computed)
+		w.raw("}")
 	}
-	a.raw("]")
+	w.raw("]")
 }
 
-func (a *jsonWriter) item(i *Item) {
-	a.int(`{"id":`, i.ID)
-	a.text(`,"merchant_id":`, i.RefID)
-	a.text(`,"title":`, i.Title)
-	a.text(`,"food_type":`, i.FoodType)
-	a.amount(`,"price":`, i.Price)
-	a.int(`,"quantity":`, i.Quantity)
-	a.amount(`,"total":`, i.Total)
-	a.amount(`,"total_with_tax":`, i.TotalWithTax)
-	a.text(`,"instructions":`, i.Instructions)
-	a.raw(`,"tags":[`)
+func (w *jsonWriter) item(i *Item) {
+	w.int(`{"id":`, i.ID)
+	w.text(`,"merchant_id":`, i.RefID)
+	w.text(`,"title":`, i.Title)
+	w.text(`,"food_type":`, i.FoodType)
+	w.amount(`,"price":`, i.Price)
+	w.int(`,"quantity":`, i.Quantity)
+	w.amount(`,"total":`, i.Total)
+	w.amount(`,"total_with_tax":`, i.TotalWithTax)
+	w.text(`,"instructions":`, i.Instructions)
+	w.raw(`,"tags":[`)
 	for n, tag := range i.Tags {
-		a.comma(n)
-		a.text("", tag)
+		w.comma(n)
+		w.text("", tag)
 	}
-	a.raw("]")
-	a.charges(i.Charges)
-	a.taxes(i.Taxes)
-	a.raw(`,"options_to_add":[`)
+	w.raw("]")
+	w.charges(i.Charges)
+	w.taxes(i.Taxes)
+	w.raw(`,"options_to_add":[`)
 	for n := range i.Options {
 		o := &i.Options[n]
-		a.comma(n)
-		a.int(`{"id":`, o.ID)
-		a.text(`,"merchant_id":`, o.RefID)
-		a.text(`,"title":`, o.Title)
-		a.amount(`,"price":`, o.Price)
-		a.int(`,"quantity":`, o.Quantity)
-		a.amount(`,"total_price":`, o.TotalPrice)
-		a.int(`,"group":{"id":`, o.Group.ID)
-		a.text(`,"title":`, o.Group.Title)
-		a.raw("}}")
+		w.comma(n)
+		w.int(`{"id":`, o.ID)
+		w.text(`,"merchant_id":`, o.RefID)
+		w.text(`,"title":`, o.Title)
+		w.amount(`,"price":`, o.Price)
+		w.int(`,"quantity":`, o.Quantity)
+		w.amount(`,"total_price":`, o.TotalPrice)
+		w.int(`,"group":{"id":`, o.Group.ID)
+		w.text(`,"title":`, o.Group.Title)
+		w.raw("}}")
 	}
-	a.raw("]}")
+	w.raw("]}")
 }

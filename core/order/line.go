@@ -11,20 +11,20 @@ import (
 )
 
 // priceLines prices the items.
-func (t *pricer) priceLines() error {
-	t.items = make([]Item, len(t.draft.Items))
+func (pr *pricer) priceLines() error {
+	pr.items = make([]Item, len(pr.draft.Items))
 	var v core.Violations
-	for i := range t.draft.Items {
-		p := fieldPath{core.Object{Array: "items", Index: i, RefID: t.draft.Items[i].RefID}, &v, ""}
-		t.items[i] = t.item(&t.draft.Items[i], p, fmt.Sprintf("items[%d]", i))
+	for i := range pr.draft.Items {
+		p := fieldPath{core.Object{Array: "items", Index: i, RefID: pr.draft.Items[i].RefID}, &v, ""}
+		pr.items[i] = pr.item(&pr.draft.Items[i], p, fmt.Sprintf("items[%d]", i))
 	}
 	return v.Err()
 }
 
 const priceRequired = "is required: the store's menu has no such "
 
-func (t *pricer) item(line *Line, p fieldPath, path string) Item {
-	known := t.pricing.Items[line.RefID]
+func (pr *pricer) item(line *Line, p fieldPath, path string) Item {
+	known := pr.pricing.Items[line.RefID]
 	item := Item{
 		RefID: line.RefID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
 		Tags: []string{}, Charges: []Charge{}, Taxes: []Tax{}, Options: make([]Option, len(line.Options)),
@@ -38,29 +38,29 @@ func (t *pricer) item(line *Line, p fieldPath, path string) Item {
 	if known != nil && known.Reason != menu.NotSold {
 		menuPrice = &known.Price
 	}
-	item.Price = t.price(line.Price, menuPrice, p, path, "item")
-	t.quantities[line.RefID] += item.Quantity
-	t.flagItem(known, t.quantities[line.RefID], path)
+	item.Price = pr.price(line.Price, menuPrice, p, path, "item")
+	pr.quantities[line.RefID] += item.Quantity
+	pr.flagItem(known, pr.quantities[line.RefID], path)
 	each := item.Price.Decimal
 	for i := range line.Options {
 		within := p
 		within.prefix = fmt.Sprintf("options[%d].", i)
-		item.Options[i] = t.option(&line.Options[i], within, fmt.Sprintf("%s.options[%d]", path, i))
+		item.Options[i] = pr.option(&line.Options[i], within, fmt.Sprintf("%s.options[%d]", path, i))
 		each = each.Add(item.Options[i].TotalPrice.Decimal)
 	}
 	if known != nil {
-		t.pricing.assignGroups(known, item.Options)
+		pr.pricing.assignGroups(known, item.Options)
 	}
 	if menuPrice != nil {
-		t.flagOptions(known, item.Options, path)
+		pr.flagOptions(known, item.Options, path)
 	}
-	item.Total.Decimal = t.round(each.Mul(decimal.NewFromInt(item.Quantity)))
+	item.Total.Decimal = pr.round(each.Mul(decimal.NewFromInt(item.Quantity)))
 	item.TotalWithTax = item.Total
 	return item
 }
 
-func (t *pricer) option(choice *Choice, p fieldPath, path string) Option {
-	known := t.pricing.Options[choice.RefID]
+func (pr *pricer) option(choice *Choice, p fieldPath, path string) Option {
+	known := pr.pricing.Options[choice.RefID]
 	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1}
 	if choice.Quantity != nil {
 		option.Quantity = int64(*choice.Quantity)
@@ -68,11 +68,11 @@ func (t *pricer) option(choice *Choice, p fieldPath, path string) Option {
 	var menuPrice *core.Amount
 	switch {
 	case known == nil:
-		t.flag(path, NotOnMenu, "the menu has no such option")
+		pr.flag(path, NotOnMenu, "the menu has no such option")
 	case known.Reason == menu.NotSold:
-		t.flag(path, NotSold, "the option is not sold at this store")
+		pr.flag(path, NotSold, "the option is not sold at this store")
 	case known.Reason != menu.Orderable:
-		t.flag(path, NotAvailable, "the option is not available at this store")
+		pr.flag(path, NotAvailable, "the option is not available at this store")
 	}
 	if known != nil {
 		option.ID = known.ID
@@ -82,13 +82,13 @@ func (t *pricer) option(choice *Choice, p fieldPath, path string) Option {
 		}
 	}
 	option.Title = cmp.Or(option.Title, choice.RefID)
-	option.Price = t.price(choice.Price, menuPrice, p, path, "option")
+	option.Price = pr.price(choice.Price, menuPrice, p, path, "option")
 	option.TotalPrice.Decimal = option.Price.Mul(decimal.NewFromInt(option.Quantity))
 	return option
 }
 
 // price returns the price that was sent, or else the listed one of the menu. One of them is required.
-func (t *pricer) price(sent, listed *core.Amount, p fieldPath, path, noun string) core.Amount {
+func (pr *pricer) price(sent, listed *core.Amount, p fieldPath, path, noun string) core.Amount {
 	switch {
 	case sent == nil && listed == nil:
 		p.fail("price", "required", priceRequired+noun)
@@ -96,27 +96,27 @@ func (t *pricer) price(sent, listed *core.Amount, p fieldPath, path, noun string
 	case sent == nil:
 		return *listed
 	case listed != nil:
-		t.compare(path+".price", "the menu has a different price", sent.Decimal, listed.Decimal)
+		pr.compare(path+".price", "the menu has a different price", sent.Decimal, listed.Decimal)
 	}
 	return *sent
 }
 
 // flagItem flags the first reason why a customer could not have ordered the item.
-func (t *pricer) flagItem(known *MenuItem, quantity int64, path string) {
+func (pr *pricer) flagItem(known *MenuItem, quantity int64, path string) {
 	if known == nil {
-		t.flag(path, NotOnMenu, "the menu has no such item")
+		pr.flag(path, NotOnMenu, "the menu has no such item")
 		return
 	}
 	switch known.Reason {
 	case menu.NotSold:
-		t.flag(path, NotSold, "the item is not sold at this store")
+		pr.flag(path, NotSold, "the item is not sold at this store")
 	case menu.NotListed, menu.BreaksRule:
-		t.flag(path, NotListed, "the item is not listed on this platform")
+		pr.flag(path, NotListed, "the item is not listed on this platform")
 	case menu.Inactive, menu.CategoryInactive, menu.Unavailable:
-		t.flag(path, NotAvailable, "the item is not available at this store")
+		pr.flag(path, NotAvailable, "the item is not available at this store")
 	default: // missing options are flagged with the groups
 		if known.Stock >= 0 && known.Stock < quantity {
-			t.flag(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
+			pr.flag(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
 		}
 	}
 }

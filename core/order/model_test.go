@@ -12,8 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// The model of the totals: fractions, no decimals, and every rule told the
-// other way round, item by item.
+// The model computes totals a second time, with fractions instead of decimals and item by item.
 
 func fraction(a core.Amount) *big.Rat { return a.Rat() }
 
@@ -32,11 +31,11 @@ func product(factors ...*big.Rat) *big.Rat {
 	return p
 }
 
-// modelled are totals in cents.
-type modelled struct{ subtotal, charges, taxes, discount, total int64 }
+// totals are the totals of an order, in cents.
+type totals struct{ subtotal, charges, taxes, discount, total int64 }
 
-func model(d Draft, s PricingContext) (m modelled) {
-	totals := make([]int64, len(d.Items))
+func model(d Draft, s PricingContext) (m totals) {
+	lines := make([]int64, len(d.Items))
 	for i, line := range d.Items {
 		price := s.Items[line.RefID].Price
 		if line.Price != nil {
@@ -46,11 +45,11 @@ func model(d Draft, s PricingContext) (m modelled) {
 		for _, o := range line.Options {
 			each.Add(each, product(fraction(*o.Price), big.NewRat(int64(*o.Quantity), 1)))
 		}
-		totals[i] = cents(product(each, big.NewRat(int64(*line.Quantity), 1)))
-		m.subtotal += totals[i]
+		lines[i] = cents(product(each, big.NewRat(int64(*line.Quantity), 1)))
+		m.subtotal += lines[i]
 	}
 	for i, line := range d.Items {
-		id, total := s.Items[line.RefID].ID, big.NewRat(totals[i], 100)
+		id, total := s.Items[line.RefID].ID, big.NewRat(lines[i], 100)
 		for _, code := range []string{"A", "B"} {
 			var pays *MenuTax
 			for t := range s.Taxes {
@@ -97,7 +96,7 @@ func drawAmount(t *rapid.T, label string) core.Amount {
 		rapid.IntRange(1, 4).Draw(t, label+" scale"), rapid.IntRange(0, 9).Draw(t, label+" digit")))
 }
 
-func drawNaming(t *rapid.T, label string) (all bool, items map[int64]bool) {
+func drawItems(t *rapid.T, label string) (all bool, items map[int64]bool) {
 	items = map[int64]bool{}
 	if all = rapid.Bool().Draw(t, label+" all"); !all {
 		for id := int64(1); id <= 3; id++ {
@@ -109,7 +108,7 @@ func drawNaming(t *rapid.T, label string) (all bool, items map[int64]bool) {
 	return all, items
 }
 
-func drawSetting(t *rapid.T) PricingContext {
+func drawPricing(t *rapid.T) PricingContext {
 	s := cafe()
 	s.Items, s.Taxes, s.Charges = map[string]*MenuItem{}, nil, nil
 	for id := int64(1); id <= 3; id++ {
@@ -117,12 +116,12 @@ func drawSetting(t *rapid.T) PricingContext {
 	}
 	taken := map[string]map[int64]bool{"A": {}, "B": {}}
 	for _, code := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B"}), 0, 4).Draw(t, "taxes") {
-		all, items := drawNaming(t, "tax")
+		all, items := drawItems(t, "tax")
 		if all && taken[code][0] {
-			continue // one rate of a code is for all
+			continue // only one rate of a code applies to all items
 		}
 		taken[code][0] = taken[code][0] || all
-		for id := range items { // and one names an item
+		for id := range items { // and only one names an item
 			if taken[code][id] {
 				delete(items, id)
 			}
@@ -135,7 +134,7 @@ func drawSetting(t *rapid.T) PricingContext {
 		4).Draw(t, "charges") {
 		charge := MenuCharge{Title: "C", Basis: basis, Value: drawAmount(t, "charge")}
 		if basis == OnQuantity || basis == OnPrice {
-			charge.All, charge.Items = drawNaming(t, "charge")
+			charge.All, charge.Items = drawItems(t, "charge")
 			charge.HasItemList = len(charge.Items) > 0
 		}
 		s.Charges = append(s.Charges, charge)
@@ -168,58 +167,58 @@ func drawDraft(t *rapid.T) Draft {
 
 func TestTotalsMatchTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		setting, draft := drawSetting(t), drawDraft(t)
-		relay, err := Place(draft, setting, 1, noon)
+		pricing, draft := drawPricing(t), drawDraft(t)
+		relay, err := Place(draft, pricing, 1, noon)
 		require.NoError(t, err)
 		d := relay.Order.Details
-		got := modelled{cents(fraction(d.Subtotal)), cents(fraction(d.TotalCharges)), cents(fraction(d.TotalTaxes)),
+		got := totals{cents(fraction(d.Subtotal)), cents(fraction(d.TotalCharges)), cents(fraction(d.TotalTaxes)),
 			cents(fraction(d.Discount)), cents(fraction(d.Total))}
-		require.Equal(t, model(draft, setting), got)
+		require.Equal(t, model(draft, pricing), got)
 		require.True(t, d.Payable.Equal(d.Total.Decimal))
-		require.True(t, sum(d.Charges).Equal(d.TotalCharges.Decimal), "the charges that are told come to their total")
-		require.True(t, sum(d.Taxes).Equal(d.TotalTaxes.Decimal), "the taxes that are told come to their total")
+		require.True(t, sum(d.Charges).Equal(d.TotalCharges.Decimal), "the charges add up to their total")
+		require.True(t, sum(d.Taxes).Equal(d.TotalTaxes.Decimal), "the taxes add up to their total")
 		items := zero
 		for _, item := range relay.Order.Items {
 			require.True(t, item.TotalWithTax.Equal(item.Total.Add(sum(item.Taxes))))
 			items = items.Add(sum(item.Taxes))
 		}
-		require.True(t, items.Equal(d.TotalTaxes.Decimal), "those of the items too")
+		require.True(t, items.Equal(d.TotalTaxes.Decimal), "the taxes of the items add up too")
 	})
 }
 
 func TestSentAmountsStayAndDifferencesAreFlagged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		setting, draft := drawSetting(t), drawDraft(t)
+		pricing, draft := drawPricing(t), drawDraft(t)
 		for i := range draft.Items {
 			draft.Items[i].Price, draft.Items[i].Options = nil, nil
 		}
-		computed, err := Place(draft, setting, 1, noon)
+		computed, err := Place(draft, pricing, 1, noon)
 		require.NoError(t, err)
-		d, doubts := computed.Order.Details, []string{}
+		d, flagged := computed.Order.Details, []string{}
 		if d.Discount.GreaterThan(d.Subtotal.Add(d.TotalCharges.Decimal).Add(d.TotalTaxes.Decimal)) {
-			doubts = []string{"discount"}
+			flagged = []string{"discount"}
 		}
-		require.Equal(t, doubts, paths(d.Flags))
+		require.Equal(t, flagged, paths(d.Flags))
 
-		// The channel sends what the hub works out: still nothing else to flag.
+		// If the channel sends the amounts that the hub computes, there are no further flags.
 		draft.Charges, draft.Taxes = d.Charges, d.Taxes
 		draft.Totals = Totals{&d.Subtotal, &d.TotalCharges, &d.TotalTaxes, &d.Discount, &d.Total, &d.Payable}
 		draft.Payment = []Payment{{Option: "cash", Amount: &d.Payable}}
 		for i := range draft.Items {
 			draft.Items[i].Price = &computed.Order.Items[i].Price
 		}
-		again, err := Place(draft, setting, 1, noon)
+		again, err := Place(draft, pricing, 1, noon)
 		require.NoError(t, err)
-		require.Equal(t, doubts, paths(again.Order.Details.Flags))
+		require.Equal(t, flagged, paths(again.Order.Details.Flags))
 
-		// One total is another: it stays, and it and what follows from it is flagged.
+		// If it sends another total, the hub accepts that and flags it and the totals that depend on it.
 		total := core.Amount{Decimal: d.Total.Add(amount("0.01").Decimal)}
 		draft.Total = &total
-		odd, err := Place(draft, setting, 1, noon)
+		different, err := Place(draft, pricing, 1, noon)
 		require.NoError(t, err)
-		require.True(t, odd.Order.Details.Total.Equal(total.Decimal))
-		require.Equal(t, append(doubts, "order_total", "payable_amount"), paths(odd.Order.Details.Flags))
-		require.True(t, odd.Order.Details.Flags[len(doubts)].Computed.Equal(d.Total.Decimal))
+		require.True(t, different.Order.Details.Total.Equal(total.Decimal))
+		require.Equal(t, append(flagged, "order_total", "payable_amount"), paths(different.Order.Details.Flags))
+		require.True(t, different.Order.Details.Flags[len(flagged)].Computed.Equal(d.Total.Decimal))
 	})
 }
 
@@ -231,7 +230,7 @@ func paths(flags []Flag) []string {
 	return list
 }
 
-func TestExcessiveDiscountIsKeptAndFlagged(t *testing.T) {
+func TestExcessiveDiscountIsAcceptedAndFlagged(t *testing.T) {
 	for name, row := range map[string]struct {
 		body    string
 		flags   []string
@@ -246,9 +245,9 @@ func TestExcessiveDiscountIsKeptAndFlagged(t *testing.T) {
 				Decode([]byte(`{"platform":"p","platform_order_id":"1","store_ref_id":"s",` +
 					`"items":[{"ref_id":"nowhere","price":19.5,"quantity":1}],` + row.body + `}`))
 			require.NoError(t, err)
-			setting := cafe()
-			setting.Taxes, setting.Charges = nil, nil
-			relay, err := Place(draft, setting, 1, noon)
+			pricing := cafe()
+			pricing.Taxes, pricing.Charges = nil, nil
+			relay, err := Place(draft, pricing, 1, noon)
 			require.NoError(t, err)
 			flags := slices.DeleteFunc(relay.Order.Details.Flags, func(f Flag) bool { return f.Code == NotOnMenu })
 			require.Equal(t, row.flags, paths(flags))
@@ -272,8 +271,8 @@ func TestAmountsDifferByTheSmallestUnitOrMore(t *testing.T) {
 		{"USD", "10.00", "10.01", true}, {"USD", "10.01", "10", true}, {"JPY", "100", "100.99", false},
 		{"JPY", "100", "101", true}, {"KWD", "1.001", "1.0019", false}, {"KWD", "1.001", "1.002", true},
 	} {
-		till := pricer{scale: core.MinorDigits(row.currency)}
-		till.compare("x", "", amount(row.sent).Decimal, amount(row.computed).Decimal)
-		require.Equal(t, row.differ, len(till.flags) == 1, row)
+		pr := pricer{scale: core.MinorDigits(row.currency)}
+		pr.compare("x", "", amount(row.sent).Decimal, amount(row.computed).Decimal)
+		require.Equal(t, row.differ, len(pr.flags) == 1, row)
 	}
 }

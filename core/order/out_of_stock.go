@@ -25,8 +25,8 @@ type OutOfStockItem struct {
 	RefID string `json:"ref_id"`
 }
 
-// DecodeOutOfStockReport decodes the body of a report. Any violation rejects it with an Invalid error that names the item and
-// the field.
+// DecodeOutOfStockReport decodes the body of a report. Any violation rejects it with an Invalid error that names the
+// item and the field.
 func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	var sent struct {
 		OrderID   core.PositiveInt `json:"order_upipr_id"`
@@ -39,16 +39,16 @@ func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	}
 	sent.Items = slices.DeleteFunc(sent.Items, func(item jsontext.Value) bool { return item.Kind() == 'n' })
 	var v core.Violations
-	whole := fieldPath{v: &v}
+	request := fieldPath{v: &v}
 	if sent.OrderID == 0 && sent.Reference == "" {
-		whole.fail("order_upipr_id", "required", "or order_ref_id is required")
+		request.fail("order_upipr_id", "required", "or order_ref_id is required")
 	}
-	whole.text("order_ref_id", string(sent.Reference), maxName)
+	request.text("order_ref_id", string(sent.Reference), maxName)
 	switch {
 	case len(sent.Items) == 0:
-		whole.fail("items_oos", "required", "must have at least one item")
+		request.fail("items_oos", "required", "must have at least one item")
 	case len(sent.Items) > MaxItems:
-		whole.fail("items_oos", "limit",
+		request.fail("items_oos", "limit",
 			fmt.Sprintf("must have at most %d items, not %d", MaxItems, len(sent.Items)))
 		return OutOfStockReport{}, v.Err()
 	}
@@ -73,22 +73,22 @@ func DecodeOutOfStockReport(body []byte) (OutOfStockReport, error) {
 	return s, v.Err()
 }
 
-// Resolve finds the reported items and options in the order and completes their ids. It returns Invalid if the order does
-// not contain one of them, and Conflict if the order has ended.
+// Resolve finds the reported items and options in the order and completes their ids. It returns Invalid if the order
+// does not contain one of them, and Conflict if the order has ended.
 func (s *OutOfStockReport) Resolve(relay Relay, state State) error {
 	if len(state.Next()) == 0 {
 		return core.Errorf(core.Conflict, "the order is %s, so its items can no longer be out of stock", state)
 	}
-	var held []OutOfStockItem
+	var ordered []OutOfStockItem
 	for _, item := range relay.Order.Items {
-		held = append(held, OutOfStockItem{item.ID, item.RefID})
+		ordered = append(ordered, OutOfStockItem{item.ID, item.RefID})
 		for _, option := range item.Options {
-			held = append(held, OutOfStockItem{option.ID, option.RefID})
+			ordered = append(ordered, OutOfStockItem{option.ID, option.RefID})
 		}
 	}
 	var v core.Violations
 	for i := range s.Items {
-		if !s.Items[i].findIn(held) {
+		if !s.Items[i].findIn(ordered) {
 			at, field, rule := core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "",
 				"the order has no such item"
 			if at.RefID == "" {
@@ -103,31 +103,32 @@ func (s *OutOfStockReport) Resolve(relay Relay, state State) error {
 // SameContent reports whether another report has the same content: the items out of stock, and whether the customer may
 // change the order.
 func (s *OutOfStockReport) SameContent(items []OutOfStockItem, allowEdit bool) bool {
-	within := func(all, some []OutOfStockItem) bool {
+	containsAll := func(all, some []OutOfStockItem) bool {
 		return !slices.ContainsFunc(some, func(i OutOfStockItem) bool { return !slices.Contains(all, i) })
 	}
-	return allowEdit == s.AllowEdit && within(items, s.Items) && within(s.Items, items)
+	return allowEdit == s.AllowEdit && containsAll(items, s.Items) && containsAll(s.Items, items)
 }
 
-// RefIDs returns the distinct ref_ids of the reported items and options. Of must have been called before.
+// RefIDs returns the distinct ref_ids of the reported items and options. Resolve must have been called before.
 func (s *OutOfStockReport) RefIDs(relay Relay) (items, options []string) {
-	for _, short := range s.Items {
+	for _, item := range s.Items {
 		list := &options
-		if slices.ContainsFunc(relay.Order.Items, func(i Item) bool { return i.RefID == short.RefID }) {
+		if slices.ContainsFunc(relay.Order.Items, func(i Item) bool { return i.RefID == item.RefID }) {
 			list = &items
 		}
-		if !slices.Contains(*list, short.RefID) {
-			*list = append(*list, short.RefID)
+		if !slices.Contains(*list, item.RefID) {
+			*list = append(*list, item.RefID)
 		}
 	}
 	return items, options
 }
 
-// findIn completes an item from a list that contains it, by its ref_id or else by its id.
-func (i *OutOfStockItem) findIn(held []OutOfStockItem) bool {
-	for _, h := range held {
-		if i.RefID == h.RefID || i.RefID == "" && i.ID == h.ID {
-			*i = h
+// findIn completes an item from a list that contains it, by its ref_id or else by its id. It returns false if the list
+// does not contain it.
+func (i *OutOfStockItem) findIn(list []OutOfStockItem) bool {
+	for _, found := range list {
+		if i.RefID == found.RefID || i.RefID == "" && i.ID == found.ID {
+			*i = found
 			return true
 		}
 	}

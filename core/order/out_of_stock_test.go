@@ -12,12 +12,18 @@ import (
 
 func TestOutOfStockReportsAcceptRealPOSForms(t *testing.T) {
 	for body, want := range map[string]OutOfStockReport{
-		`{"order_upipr_id":10001,"allow_edit":true,"items_oos":[{"upipr_id":null,"ref_id":"dal"}],"note":1}`: {OrderID: 10001, AllowEdit: true, Items: []OutOfStockItem{{0, "dal"}}},
-		`{"order_upipr_id":"10001","order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":"7"}]}`:    {OrderID: 10001, Items: []OutOfStockItem{{7, ""}}},
-		`{"order_upipr_id":"","order_ref_id":"P-1","items_oos":[{"upipr_id":"","ref_id":"dal"}]}`:            {Reference: "P-1", Items: []OutOfStockItem{{0, "dal"}}},
-		`{"order_upipr_id":"10001.0","order_ref_id":"","items_oos":[{"upipr_id":7.0,"ref_id":""}]}`:          {OrderID: 10001, Items: []OutOfStockItem{{7, ""}}},
-		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`:                                       {Reference: "4471", Items: []OutOfStockItem{{0, "12"}}},
-		`{"order_ref_id":1,"items_oos":[null,{"ref_id":"dal"},null]}`:                                        {Reference: "1", Items: []OutOfStockItem{{0, "dal"}}},
+		`{"order_upipr_id":10001,"allow_edit":true,"items_oos":[{"upipr_id":null,"ref_id":"dal"}],"note":1}`: {
+			OrderID: 10001, AllowEdit: true, Items: []OutOfStockItem{{0, "dal"}}},
+		`{"order_upipr_id":"10001","order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":"7"}]}`: {
+			OrderID: 10001, Items: []OutOfStockItem{{7, ""}}},
+		`{"order_upipr_id":"","order_ref_id":"P-1","items_oos":[{"upipr_id":"","ref_id":"dal"}]}`: {
+			Reference: "P-1", Items: []OutOfStockItem{{0, "dal"}}},
+		`{"order_upipr_id":"10001.0","order_ref_id":"","items_oos":[{"upipr_id":7.0,"ref_id":""}]}`: {
+			OrderID: 10001, Items: []OutOfStockItem{{7, ""}}},
+		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`: {
+			Reference: "4471", Items: []OutOfStockItem{{0, "12"}}},
+		`{"order_ref_id":1,"items_oos":[null,{"ref_id":"dal"},null]}`: {
+			Reference: "1", Items: []OutOfStockItem{{0, "dal"}}},
 	} {
 		got, err := DecodeOutOfStockReport([]byte(body))
 		require.NoError(t, err, body)

@@ -8,8 +8,8 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// PricingContext is the stored state that prices an order: the business, the platform, the store, the ordered items and
-// options, and every active tax and charge.
+// PricingContext is the stored state that prices an order. It contains the business, the platform, the store, the
+// ordered items and options, and every active tax and charge.
 type PricingContext struct {
 	Business core.BusinessID
 	Name     string // of the business
@@ -69,7 +69,7 @@ type MenuTax struct {
 	Items       map[int64]bool // the ordered items that it names
 }
 
-// Basis is what a charge applies to (spec, Charge: structure.applicable_on).
+// Basis is what a charge applies to.
 type Basis string
 
 // The bases of charges. A fixed charge on the order has none.

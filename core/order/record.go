@@ -62,25 +62,25 @@ type APIOrder struct {
 
 // ToAPI converts a stored order to its form in the API.
 func (r Record) ToAPI() (APIOrder, error) {
-	reading := APIOrder{
-		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, OutOfStockReports: r.OutOfStockReports,
-		Rider: r.RiderHistory.toAPI(),
+	order := APIOrder{
+		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History,
+		OutOfStockReports: r.OutOfStockReports, Rider: r.RiderHistory.toAPI(),
 	}
 	var err error
-	if reading.Relay, err = ReadRelay(r.Relay); err != nil {
-		return reading, err
+	if order.Relay, err = ReadRelay(r.Relay); err != nil {
+		return order, err
 	}
-	reading.setState(r.State)
+	order.setState(r.State)
 	for _, step := range r.History {
 		if step.PrepMinutes != nil {
-			reading.Order.Details.PrepMinutes = step.PrepMinutes
+			order.Order.Details.PrepMinutes = step.PrepMinutes
 		}
 	}
-	reading.Flags = orEmpty(reading.Order.Details.Flags)
-	return reading, nil
+	order.Flags = orEmpty(order.Order.Details.Flags)
+	return order, nil
 }
 
-// WithPlatform returns the reading with the platform under another name.
+// WithPlatform returns the order with the platform under another name.
 func (r APIOrder) WithPlatform(platform string) APIOrder {
 	r.Order.Details.Channel = platform
 	r.Order.Details.Platforms = slices.Clone(r.Order.Details.Platforms)
@@ -110,8 +110,8 @@ type Filter struct {
 	Limit      int
 }
 
-// Cursor is a position in a list of orders, newest first: after the order with this time of placement and id. The
-// zero Cursor is the start.
+// Cursor is a position in a list of orders, newest first: after the order with this time of placement and id. The zero
+// Cursor is the start.
 type Cursor struct {
 	Placed int64 // epoch microseconds
 	ID     int64

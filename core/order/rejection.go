@@ -25,20 +25,20 @@ type Rejection struct {
 // maxReason bounds a reason, in characters.
 const maxReason = 1000
 
-// rejectionCodes are the error codes that blame the order itself: sent again, it is rejected again.
+// rejectionCodes are the error codes of faults in the order itself. The hub would reject it each time it is resent.
 var rejectionCodes = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.TooLarge, core.UnsupportedMedia}
 
-// NewRejection extracts the identifiers of a rejected order from its body. The body may be malformed: then only the part
-// before the error is read. It returns false if the hub is to blame for the error.
+// NewRejection extracts the identifiers of a rejected order from its body. The body may be malformed: then only the
+// part before the error is read. It returns false if the hub is to blame for the error.
 func NewRejection(err error, body []byte) (r Rejection, ok bool) {
 	var known *core.Error
 	if !errors.As(err, &known) || !slices.Contains(rejectionCodes, known.Code) {
 		return r, false
 	}
-	said := identifiers(body[:min(len(body), MaxBody)])
+	ids := identifiers(body[:min(len(body), MaxBody)])
 	return Rejection{
-		Platform: said["platform"], PlatformOrderID: said["platform_order_id"],
-		Store: cmp.Or(said["store_ref_id"], said["platform_store_id"]), Reason: sanitize(known.Message, maxReason),
+		Platform: ids["platform"], PlatformOrderID: ids["platform_order_id"],
+		Store: cmp.Or(ids["store_ref_id"], ids["platform_store_id"]), Reason: sanitize(known.Message, maxReason),
 	}, true
 }
 

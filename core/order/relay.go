@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Relay is the body of an order_placed event (contract, Orders and channels). Each key but flags is always present,
-// because receivers reject a body without it.
+// Relay is the body of an order_placed event. Each key but flags is always present, because receivers reject a body
+// without it.
 type Relay struct {
 	Customer Customer `json:"customer"`
 	Order    Body     `json:"order"`

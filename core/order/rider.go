@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// RiderStatus is the status of an order's rider (spec, States and transitions).
+// RiderStatus is the status of an order's rider.
 type RiderStatus string
 
 // The statuses of a rider.
@@ -22,7 +22,7 @@ const (
 	NoRiderFound   RiderStatus = "NO-RIDER-FOUND"
 )
 
-// RiderStatuses returns every status, in the order of the spec.
+// RiderStatuses returns every status, in a fixed order.
 func RiderStatuses() []RiderStatus {
 	return []RiderStatus{Assigned, Unassigned, AtStore, OutForDelivery, RiderReached, Delivered, NoRiderFound}
 }
@@ -89,7 +89,7 @@ func invalidField(field, code, rule string) error {
 // Move returns the delivery after a status, and whether it changed. A repeated status changes nothing, unless it adds
 // unknown details of the rider. UNASSIGNED and NO-RIDER-FOUND remove the rider. ASSIGNED to another rider is Invalid
 // unless one of them came between. Any other status keeps the assigned rider, even if it names another. Any status
-// after DELIVERED is a Conflict (contract, Riders).
+// after DELIVERED is a Conflict.
 func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
 	if d.Status == Delivered && to != Delivered {
 		return d, false, errDelivered
@@ -117,8 +117,8 @@ type RiderUpdate struct {
 	Trace    core.Trace // of the request
 }
 
-// DecodeRiderUpdate decodes the body of a rider status (spec, Endpoint 6). Any violation rejects it with an Invalid
-// error that names the field.
+// DecodeRiderUpdate decodes the body of a rider status. Any violation rejects it with an Invalid error that names the
+// field.
 func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	var sent struct {
 		OrderID core.PositiveInt `json:"order_id"`

@@ -61,10 +61,10 @@ type Tracking struct {
 	History      RiderHistory
 }
 
-// CheckSelfDelivery returns Invalid if the merchant does not deliver the order. An empty carrier means that the order is
+// CheckSelfDelivery returns Invalid if the merchant does not deliver the order. An empty mode means that the order is
 // not for delivery.
-func CheckSelfDelivery(carrier DeliveryMode) error {
-	switch carrier {
+func CheckSelfDelivery(mode DeliveryMode) error {
+	switch mode {
 	case SelfDelivery:
 		return nil
 	case "":
@@ -83,8 +83,8 @@ func Trackable(state State, last RiderStatus) bool {
 // maxRiderStatuses bounds the statuses of one order, because each event lists them all.
 const maxRiderStatuses = 500
 
-// AddStatus adds a status, if it changes anything, and returns the body of its rider_status_update event (contract, Orders
-// and channels). To assign a rider to a cancelled order is a Conflict. Other errors are those of Delivery.Move.
+// AddStatus adds a status, if it changes anything, and returns the body of its rider_status_update event. Assigning a
+// rider to a cancelled order is a Conflict. Other errors are those of Delivery.Move.
 func (r *Tracking) AddStatus(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
 	if err := CheckSelfDelivery(r.DeliveryMode); err != nil {
 		return false, nil, err
@@ -100,16 +100,16 @@ func (r *Tracking) AddStatus(update RiderUpdate, at int64) (changed bool, event 
 		return false, nil, core.Errorf(core.Conflict, "the order already has %d rider statuses, the maximum",
 			maxRiderStatuses)
 	}
-	rides := append(slices.Clip(r.History),
+	history := append(slices.Clip(r.History),
 		RiderStep{Status: next.Status, At: at, Rider: next.Rider, Actor: update.Actor})
-	if event, err = riderStatusUpdate(*r, rides); err != nil {
+	if event, err = riderStatusUpdate(*r, history); err != nil {
 		return false, nil, err
 	}
-	r.History = rides
+	r.History = history
 	return true, event, nil
 }
 
-func riderStatusUpdate(r Tracking, rides RiderHistory) ([]byte, error) {
+func riderStatusUpdate(r Tracking, history RiderHistory) ([]byte, error) {
 	type statusUpdate struct {
 		Status   RiderStatus `json:"status"`
 		Created  int64       `json:"created"`
@@ -137,11 +137,11 @@ func riderStatusUpdate(r Tracking, rides RiderHistory) ([]byte, error) {
 			ExternalChannel externalChannel `json:"external_channel"`
 		} `json:"additional_info"`
 	}
-	now := rides.Delivery()
+	now := history.Delivery()
 	body.OrderID, body.Store.ID, body.Store.RefID = r.OrderID, r.StoreID, r.StoreRefID
 	body.Delivery.State, body.Delivery.Mode = now.Status, r.DeliveryMode
 	body.Delivery.Person = person{Name: now.Rider.Name, Phone: now.Rider.Phone}
-	for _, step := range rides {
+	for _, step := range history {
 		body.Delivery.Updates = append(body.Delivery.Updates, statusUpdate{Status: step.Status, Created: step.At})
 	}
 	body.More.ExternalChannel = r.channel()

@@ -42,8 +42,8 @@ func (d *degrees) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 	return errDegrees
 }
 
-// DecodeRiderLocation decodes the body of a rider location (spec, Endpoint 5). Any violation rejects it with an
-// Invalid error that names the field.
+// DecodeRiderLocation decodes the body of a rider location. Any violation rejects it with an Invalid error that names
+// the field.
 func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 	var sent struct {
 		OrderID  core.PositiveInt `json:"order_id"`

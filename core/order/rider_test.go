@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	nobody = Rider{}
-	asha   = Rider{"Asha", "5550100"}
-	ravi   = Rider{"Ravi", "5550199"}
+	noRider = Rider{}
+	asha    = Rider{"Asha", "5550100"}
+	ravi    = Rider{"Ravi", "5550199"}
 )
 
 func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
@@ -28,15 +28,15 @@ func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
 		code    core.Code
 	}{
 		{"the first status", Delivery{}, Assigned, asha, Delivery{Assigned, asha}, true, ""},
-		{"any status may be the first", Delivery{}, NoRiderFound, nobody, Delivery{NoRiderFound, nobody}, true, ""},
+		{"any status may be the first", Delivery{}, NoRiderFound, noRider, Delivery{NoRiderFound, noRider}, true, ""},
 		{"a repeat", Delivery{Assigned, asha}, Assigned, asha, Delivery{Assigned, asha}, false, ""},
-		{"a repeat that does not name the rider", Delivery{Assigned, asha}, Assigned, nobody, Delivery{Assigned, asha},
+		{"a repeat without the rider", Delivery{Assigned, asha}, Assigned, noRider, Delivery{Assigned, asha},
 			false, ""},
-		{"the same number under another spelling", Delivery{Assigned, asha}, Assigned, Rider{"A. Rao", "5550100"},
+		{"the same number with another name", Delivery{Assigned, asha}, Assigned, Rider{"A. Rao", "5550100"},
 			Delivery{Assigned, asha}, false, ""},
-		{"who the rider is, told later", Delivery{Assigned, nobody}, Assigned, asha, Delivery{Assigned, asha}, true,
+		{"a rider named later", Delivery{Assigned, noRider}, Assigned, asha, Delivery{Assigned, asha}, true,
 			""},
-		{"the number, told later", Delivery{Assigned, Rider{Name: "Asha"}}, AtStore, asha, Delivery{AtStore, asha},
+		{"a number sent later", Delivery{Assigned, Rider{Name: "Asha"}}, AtStore, asha, Delivery{AtStore, asha},
 			true, ""},
 		{"another rider", Delivery{Assigned, asha}, Assigned, ravi, Delivery{Assigned, asha}, false, core.Invalid},
 		{"another name, no number known", Delivery{Assigned, Rider{Name: "Asha"}}, Assigned, ravi,
@@ -45,27 +45,27 @@ func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
 			false, core.Invalid},
 		{"another rider with another status", Delivery{Assigned, asha}, AtStore, ravi, Delivery{AtStore, asha}, true,
 			""},
-		{"the country before the number", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned,
+		{"a country code before the number", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned,
 			Rider{"Asha", "+91 98765-43210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, ""},
 		{"a short number within a long one", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned,
 			Rider{"Asha", "543210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, core.Invalid},
 		{"numbers without digits", Delivery{Assigned, Rider{"Asha", "none"}}, Assigned, Rider{"Asha", "unknown"},
 			Delivery{Assigned, Rider{"Asha", "none"}}, false, core.Invalid},
-		{"nobody found any more", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, nobody}, true,
+		{"no rider found after one was", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, noRider}, true,
 			""},
-		{"nobody found, again", Delivery{NoRiderFound, nobody}, NoRiderFound, asha, Delivery{NoRiderFound, nobody},
+		{"no rider found, repeated", Delivery{NoRiderFound, noRider}, NoRiderFound, asha, Delivery{NoRiderFound, noRider},
 			false, ""},
-		{"another rider after nobody was found", Delivery{NoRiderFound, nobody}, Assigned, ravi,
+		{"another rider after NO-RIDER-FOUND", Delivery{NoRiderFound, noRider}, Assigned, ravi,
 			Delivery{Assigned, ravi}, true, ""},
-		{"taken off", Delivery{Assigned, asha}, Unassigned, nobody, Delivery{Unassigned, nobody}, true, ""},
-		{"taken off by another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, nobody}, true,
+		{"unassigned", Delivery{Assigned, asha}, Unassigned, noRider, Delivery{Unassigned, noRider}, true, ""},
+		{"unassigned with another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, noRider}, true,
 			""},
-		{"another rider after UNASSIGNED", Delivery{Unassigned, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true,
+		{"another rider after UNASSIGNED", Delivery{Unassigned, noRider}, Assigned, ravi, Delivery{Assigned, ravi}, true,
 			""},
-		{"backwards", Delivery{OutForDelivery, asha}, AtStore, nobody, Delivery{AtStore, asha}, true, ""},
+		{"backwards", Delivery{OutForDelivery, asha}, AtStore, noRider, Delivery{AtStore, asha}, true, ""},
 		{"delivered again", Delivery{Delivered, asha}, Delivered, asha, Delivery{Delivered, asha}, false, ""},
 		{"delivered by another", Delivery{Delivered, asha}, Delivered, ravi, Delivery{Delivered, asha}, false, ""},
-		{"after the end", Delivery{Delivered, asha}, Unassigned, nobody, Delivery{Delivered, asha}, false,
+		{"after the end", Delivery{Delivered, asha}, Unassigned, noRider, Delivery{Delivered, asha}, false,
 			core.Conflict},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,67 +77,67 @@ func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
 	}
 }
 
-// The rules again, of whole histories: what was accepted never holds a
-// reassignment without UNASSIGNED or NO-RIDER-FOUND between, a repeat, or anything after the end.
+// An accepted history has no repeat and no status after DELIVERED. Between two riders it has UNASSIGNED or
+// NO-RIDER-FOUND.
 func TestRandomRiderUpdatesKeepTheHistoryValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ride := Tracking{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3,
-			DeliveryMode: SelfDelivery}
+		tracking := Tracking{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"},
+			StoreID: 3, DeliveryMode: SelfDelivery}
 		for n := range rapid.IntRange(1, 30).Draw(t, "updates") {
-			before := len(ride.History)
+			before := len(tracking.History)
 			update := RiderUpdate{OrderID: 7, Actor: "key:pos",
 				Status: rapid.SampledFrom(RiderStatuses()).Draw(t, "status"),
-				Rider:  rapid.SampledFrom([]Rider{nobody, asha, ravi}).Draw(t, "rider")}
-			changed, body, err := ride.AddStatus(update, int64(1_700_000_000_000+n))
+				Rider:  rapid.SampledFrom([]Rider{noRider, asha, ravi}).Draw(t, "rider")}
+			changed, body, err := tracking.AddStatus(update, int64(1_700_000_000_000+n))
 			if err != nil || !changed {
-				require.Len(t, ride.History, before, "a refusal or a repeat leaves no trace")
+				require.Len(t, tracking.History, before, "a rejected or repeated status is not stored")
 				require.Nil(t, body)
 				continue
 			}
-			require.Len(t, ride.History, before+1)
-			require.Equal(t, update.Status, ride.History[before].Status)
-			var told struct {
+			require.Len(t, tracking.History, before+1)
+			require.Equal(t, update.Status, tracking.History[before].Status)
+			var event struct {
 				Delivery struct {
 					Updates []struct{ Status RiderStatus } `json:"status_updates"`
 				} `json:"delivery_info"`
 			}
-			require.NoError(t, json.Unmarshal(body, &told))
-			require.Len(t, told.Delivery.Updates, before+1)
+			require.NoError(t, json.Unmarshal(body, &event))
+			require.Len(t, event.Delivery.Updates, before+1)
 		}
-		carrying := nobody
-		for i, step := range ride.History {
-			require.False(t, i > 0 && ride.History[i-1].Status == Delivered &&
+		assigned := noRider
+		for i, step := range tracking.History {
+			require.False(t, i > 0 && tracking.History[i-1].Status == Delivered &&
 				step.Status != Delivered, "nothing follows DELIVERED")
-			require.False(t, i > 0 && ride.History[i-1].Status == step.Status &&
-				ride.History[i-1].Rider == step.Rider, "no repeat is kept")
+			require.False(t, i > 0 && tracking.History[i-1].Status == step.Status &&
+				tracking.History[i-1].Rider == step.Rider, "a repeat is not stored")
 			if step.Status == Unassigned || step.Status == NoRiderFound {
-				require.Equal(t, nobody, step.Rider, "%s names nobody", step.Status)
-				carrying = nobody
+				require.Equal(t, noRider, step.Rider, "%s names no rider", step.Status)
+				assigned = noRider
 				continue
 			}
-			require.True(t, carrying == nobody || carrying == step.Rider, "no rider takes over from another")
-			carrying = step.Rider
+			require.True(t, assigned == noRider || assigned == step.Rider, "riders are unassigned before another is assigned")
+			assigned = step.Rider
 		}
 	})
 }
 
 func TestCancelledOrderAcceptsNoRider(t *testing.T) {
-	ride := Tracking{DeliveryMode: SelfDelivery}
-	take := func(state State, status RiderStatus) (changed bool, err error) {
-		ride.State = state
-		changed, _, err = ride.AddStatus(RiderUpdate{OrderID: 7, Status: status, Rider: asha}, 1)
+	tracking := Tracking{DeliveryMode: SelfDelivery}
+	setStatus := func(state State, status RiderStatus) (changed bool, err error) {
+		tracking.State = state
+		changed, _, err = tracking.AddStatus(RiderUpdate{OrderID: 7, Status: status, Rider: asha}, 1)
 		return changed, err
 	}
-	_, err := take(Cancelled, Assigned)
+	_, err := setStatus(Cancelled, Assigned)
 	require.EqualError(t, err, "the order is Cancelled, so no rider can be assigned")
 	require.Equal(t, core.Conflict, core.CodeOf(err))
-	changed, err := take(Dispatched, Assigned)
+	changed, err := setStatus(Dispatched, Assigned)
 	require.NoError(t, err)
 	require.True(t, changed)
-	changed, err = take(Cancelled, Assigned)
-	require.NoError(t, err, "a repeat is one still")
+	changed, err = setStatus(Cancelled, Assigned)
+	require.NoError(t, err, "a repeat stays a repeat")
 	require.False(t, changed)
-	changed, err = take(Cancelled, Unassigned)
+	changed, err = setStatus(Cancelled, Unassigned)
 	require.NoError(t, err)
 	require.True(t, changed)
 }
@@ -152,12 +152,12 @@ func TestRiderIsTrackedUntilTheOrderEnds(t *testing.T) {
 }
 
 func TestRiderStatusesPerOrderAreBounded(t *testing.T) {
-	ride := Tracking{DeliveryMode: SelfDelivery}
+	tracking := Tracking{DeliveryMode: SelfDelivery}
 	for n := range maxRiderStatuses {
-		_, _, err := ride.AddStatus(RiderUpdate{Status: []RiderStatus{Assigned, Unassigned}[n%2]}, 1)
+		_, _, err := tracking.AddStatus(RiderUpdate{Status: []RiderStatus{Assigned, Unassigned}[n%2]}, 1)
 		require.NoError(t, err)
 	}
-	_, _, err := ride.AddStatus(RiderUpdate{Status: Assigned}, 1)
+	_, _, err := tracking.AddStatus(RiderUpdate{Status: Assigned}, 1)
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 }
 

@@ -35,8 +35,8 @@ func ParseState(s string) (State, bool) {
 	return "", false
 }
 
-// Next returns the states that may follow, the usual one first. These are all later ones, because transitions may
-// skip states, and Cancelled. Completed and Cancelled are final.
+// Next returns the states that may follow, the usual one first. These are all later ones, because transitions may skip
+// states, and Cancelled. Completed and Cancelled are final.
 func (s State) Next() []State {
 	if s == Completed || s == Cancelled {
 		return []State{}

@@ -58,7 +58,7 @@ func TestRejectedStateChangeNamesTheAllowedStates(t *testing.T) {
 func TestEverySequenceOfStateChangesEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state, moves := Placed, 0
-		for _, to := range rapid.SliceOf(rapid.SampledFrom(States())).Draw(t, "wishes") {
+		for _, to := range rapid.SliceOf(rapid.SampledFrom(States())).Draw(t, "states") {
 			if changed, err := state.Move(to); err == nil && changed {
 				state = to
 				moves++

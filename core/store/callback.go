@@ -9,9 +9,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Callback is the body of the store_creation event: the reference of the
-// request, the counts, and the submitted stores as they came, each with its
-// upipr_status (spec, Callbacks tied to operations).
+// Callback returns the body of the store_creation event. It contains the reference of the request, the counts, and the
+// submitted stores with their upipr_status.
 func Callback(reference core.ID, request Request, plan Plan) ([]byte, error) {
 	size := 200
 	for _, submitted := range request.Stores {
@@ -37,9 +36,8 @@ func Callback(reference core.ID, request Request, plan Plan) ([]byte, error) {
 	return append(body, "]}"...), nil
 }
 
-// appendOutcome appends a submitted object with upipr_status, and the warnings if
-// there are any, as its last members. An object that was submitted with these (a
-// callback sent back as it came) loses them first.
+// appendOutcome appends a submitted object, followed by upipr_status and any warnings. It drops these members from the
+// submitted object, because some clients send a callback back.
 func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, error) {
 	raw, err := stripCallbackFields(raw)
 	if err != nil {
@@ -58,21 +56,21 @@ func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	body = append(body, raw[:len(raw)-1]...) // without the closing brace; ref_id is always there, so a comma is due
+	body = append(body, raw[:len(raw)-1]...) // without the brace; ref_id precedes, so a comma is due
 	body = append(body, `,"upipr_status":`...)
 	if body = append(body, encoded...); len(outcome.Warnings) > 0 {
-		told, err := json.Marshal(outcome.Warnings)
+		warnings, err := json.Marshal(outcome.Warnings)
 		if err != nil {
 			return nil, err
 		}
-		body = append(append(body, `,"warnings":`...), told...)
+		body = append(append(body, `,"warnings":`...), warnings...)
 	}
 	return append(body, '}'), nil
 }
 
-// stripCallbackFields returns an object without the members that an earlier callback added.
+// stripCallbackFields returns the object without the members of an earlier callback.
 func stripCallbackFields(raw jsontext.Value) (jsontext.Value, error) {
-	// A name can be written with escapes, so only an object with none of these surely has them not.
+	// A name may be spelled with escapes, so an object with a backslash is decoded.
 	if !bytes.Contains(raw, []byte("upipr_status")) && !bytes.Contains(raw, []byte("warnings")) &&
 		!bytes.ContainsRune(raw, '\\') {
 		return raw, nil

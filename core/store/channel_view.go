@@ -7,10 +7,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Reader reads what a Window shows.
+// Reader reads what a ChannelStoreView shows.
 type Reader interface {
+	// Get returns a store, or NotFound.
 	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
+	// Page returns the stores whose ref_id sorts after the given one, in order.
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
+	// StoreContext returns the other state that effective stores depend on.
 	StoreContext(ctx context.Context, business core.BusinessID) (StoreContext, error)
 }
 
@@ -20,7 +23,7 @@ type ChannelStoreView struct {
 	Clock  core.Clock
 }
 
-// Query narrows a list of effective stores; empty fields narrow nothing.
+// Query narrows a list of effective stores. Empty fields match all.
 type Query struct {
 	Platform string // stores that are listed on it
 	ZipCode  string // stores that deliver there
@@ -28,18 +31,18 @@ type Query struct {
 	Limit    int
 }
 
-// pageSize is how many stores are read at a time.
+// pageSize bounds the stores that are read at a time.
 const pageSize = 500
 
-// List is the effective stores in the order of ref_id, at most as many as asked
-// for, and whether zip codes decided. NotFound where the business has no such platform.
+// List returns the effective stores in the order of ref_id, and whether zip codes decided. It returns NotFound if the
+// business has no such platform.
 func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID,
 	q Query) (list []Effective, byZipCodes bool, err error) {
-	premises, local, platform, err := w.load(ctx, business, q.Platform)
+	state, local, platform, err := w.load(ctx, business, q.Platform)
 	if err != nil {
 		return nil, false, err
 	}
-	byZipCodes = premises.UsesZipCodes(platform)
+	byZipCodes = state.UsesZipCodes(platform)
 	list = []Effective{}
 	for after := q.After; ; {
 		page, err := w.Reader.Page(ctx, business, after, pageSize)
@@ -51,11 +54,11 @@ func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID,
 				q.ZipCode != "" && byZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
 				continue
 			}
-			seen := effective(stored, premises, local)
+			shown := effective(stored, state, local)
 			if q.Platform != "" {
-				seen.OrderingEnabled = stored.TakesOrdersOn(platform.Name)
+				shown.OrderingEnabled = stored.TakesOrdersOn(platform.Name)
 			}
-			if list = append(list, seen); len(list) == q.Limit {
+			if list = append(list, shown); len(list) == q.Limit {
 				return list, byZipCodes, nil
 			}
 		}
@@ -66,11 +69,11 @@ func (w ChannelStoreView) List(ctx context.Context, business core.BusinessID,
 	}
 }
 
-// Deliverable tells whether a store delivers to a zip code, and whether zip
-// codes decided. NotFound where the business has no such store or platform.
+// Deliverable reports whether a store delivers to a zip code, and whether zip codes decided. It returns NotFound if the
+// business has no such store or platform.
 func (w ChannelStoreView) Deliverable(ctx context.Context, business core.BusinessID, refID, zip,
 	platformName string) (deliverable, byZipCodes bool, err error) {
-	premises, _, platform, err := w.load(ctx, business, platformName)
+	state, _, platform, err := w.load(ctx, business, platformName)
 	if err != nil {
 		return false, false, err
 	}
@@ -78,12 +81,12 @@ func (w ChannelStoreView) Deliverable(ctx context.Context, business core.Busines
 	if err != nil {
 		return false, false, err
 	}
-	byZipCodes = premises.UsesZipCodes(platform)
+	byZipCodes = state.UsesZipCodes(platform)
 	return !byZipCodes || DeliversTo(stored.ZipCodes, zip), byZipCodes, nil
 }
 
-// load reads the premises and the local time. No platform named is one of the
-// merchant's own.
+// load reads the state and the local time of a business, and finds a platform. An empty name stands for a platform of
+// the merchant.
 func (w ChannelStoreView) load(ctx context.Context, business core.BusinessID,
 	name string) (p StoreContext, local time.Time, platform core.Platform, err error) {
 	if p, err = w.Reader.StoreContext(ctx, business); err != nil {

@@ -25,8 +25,8 @@ type checker struct {
 
 func (c checker) fail(field, code, rule string) { c.v.Add(c.at, field, code, rule) }
 
-// check applies the rules of the spec's Store table that need no stored state,
-// and brings timings (day in lower case, HH:MM:SS) and languages into their canonical form.
+// check applies the rules that need no stored state. It also normalises timings (day in lower case, HH:MM:SS) and
+// languages.
 func check(o *Object, at core.Object, v *core.Violations) {
 	c := checker{at, v}
 	c.refID(o.RefID)
@@ -77,8 +77,8 @@ func (c checker) pathSegment(field, id string) {
 	}
 }
 
-// CheckID tells what is wrong with an id of a store, which aggregators have in the
-// paths of their addresses: some lead elsewhere. It is "" where nothing is.
+// CheckID returns what is wrong with an id of a store, or "". Aggregators use the id as a path segment of their URLs,
+// where "." and ".." have another meaning.
 func CheckID(id string) string {
 	if id == "." || id == ".." {
 		return `must not be "." or ".."`

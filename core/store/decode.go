@@ -25,8 +25,8 @@ func (e *envelope) limitError() error {
 	return v.Err()
 }
 
-// CheckLimits returns the Invalid error of a body that is not JSON or holds too many
-// stores. It needs no memory, and so may look at a body that is too large to decode.
+// CheckLimits returns the Invalid error of a body that is not JSON or has too many stores. It allocates little, so it
+// can check a body that is too large to decode.
 func CheckLimits(body []byte) error {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, &root, jsontext.AllowDuplicateNames(true)); err != nil {
@@ -35,9 +35,8 @@ func CheckLimits(body []byte) error {
 	return root.limitError()
 }
 
-// Decode reads the body of a bulk request and checks all that can be checked
-// without stored state. Any violation refuses the whole request with an Invalid
-// error naming the store and the field (contract, Answers).
+// Decode decodes the body of a bulk request and checks everything that needs no stored state. Any violation rejects the
+// whole request with an Invalid error that names the store and the field.
 func Decode(body []byte) (Request, error) {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, &root); err != nil {

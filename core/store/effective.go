@@ -33,7 +33,7 @@ type Effective struct {
 	Translations    []Translation  `json:"translations,omitzero"`
 }
 
-// StoreContext is what the effective stores of a business depend on beside the stores.
+// StoreContext is the state of a business, other than its stores, that effective stores depend on.
 type StoreContext struct {
 	Timezone  string // IANA name
 	Platforms []core.Platform
@@ -41,7 +41,7 @@ type StoreContext struct {
 	ZipCodes  bool               // at least one of the business's stores has zip codes
 }
 
-// platform finds a platform by its name or an alias; NotFound where the business has none so called.
+// platform returns a platform by its name or an alias, or NotFound.
 func (p StoreContext) platform(name string) (core.Platform, error) {
 	for _, platform := range p.Platforms {
 		if platform.Name == p.Names.Resolve(name) {
@@ -51,15 +51,13 @@ func (p StoreContext) platform(name string) (core.Platform, error) {
 	return core.Platform{}, core.NoSuch("platform", strconv.Quote(name), "there is no platform with this name")
 }
 
-// UsesZipCodes tells whether deliverability on the platform is decided by zip
-// codes: once any store has some, on all stores, but only on the merchant's own
-// platforms (spec, Store: zip_codes). Else the channel's own logic decides.
+// UsesZipCodes reports whether zip codes decide deliverability on the platform. They do on the merchant's own platforms
+// if any store of the business has zip codes. Otherwise the channel decides.
 func (p StoreContext) UsesZipCodes(platform core.Platform) bool {
 	return p.ZipCodes && platform.ServedBy == core.ServedByMerchant
 }
 
-// DeliversTo tells whether a store has a zip code, whatever the letter case and
-// the spaces in it.
+// DeliversTo reports whether a list of zip codes contains one. It ignores case and spaces.
 func DeliversTo(zipCodes []string, zip string) bool {
 	wanted := normalizeZip(zip)
 	for _, code := range zipCodes {
@@ -72,9 +70,8 @@ func DeliversTo(zipCodes []string, zip string) bool {
 
 func normalizeZip(zip string) string { return strings.ToUpper(strings.ReplaceAll(zip, " ", "")) }
 
-// OpenAt tells whether a store is open by its opening hours at an instant of its
-// local time, and how long ago it opened. Without opening hours it always is; a
-// weekday that they leave out is a day off.
+// OpenAt reports whether a store is open at a local time, and how long ago it opened. A store without opening hours is
+// always open. It is closed on a weekday that is not listed.
 func OpenAt(timings []Timing, local time.Time) (open bool, ago time.Duration) {
 	if len(timings) == 0 {
 		return true, local.Sub(time.Time{})
@@ -82,7 +79,7 @@ func OpenAt(timings []Timing, local time.Time) (open bool, ago time.Duration) {
 	return core.WithinHours(timings, local)
 }
 
-// effective is what a channel shows of a store at an instant.
+// effective returns a store as a channel shows it at a local time.
 func effective(s Stored, p StoreContext, local time.Time) Effective {
 	listing, platforms := Listing{s.ExcludedPlatforms, s.IncludedPlatforms}, make([]string, 0, len(p.Platforms))
 	for _, platform := range p.Platforms {

@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// 2026-11-23 is a Monday.
+// localTime parses a time. The date 2026-11-23 is a Monday.
 func localTime(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02 15:04:05", text)
@@ -44,8 +44,8 @@ func TestOpeningHoursDecideWhetherAStoreIsOpen(t *testing.T) {
 		{"in the evening", week, "2026-11-23 23:30:00", true},
 		{"past midnight", week, "2026-11-24 01:59:59", true},
 		{"past the end after midnight", week, "2026-11-24 02:00:00", false},
-		{"not in the night before its day", week, "2026-11-23 01:00:00", false},
-		{"a weekday that is not named", week, "2026-11-26 12:00:00", false},
+		{"the night before its day", week, "2026-11-23 01:00:00", false},
+		{"an unlisted weekday", week, "2026-11-26 12:00:00", false},
 		{"a weekday without slots", week, "2026-11-27 12:00:00", false},
 		{"a whole day, at midnight", week, "2026-11-25 00:00:00", true},
 		{"a whole day, at its last second", week, "2026-11-25 23:59:59", true},
@@ -69,7 +69,7 @@ func TestStoreIsOpenExactlyDuringItsSlot(t *testing.T) {
 		clock := func(s int) string { return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60) }
 		timings := []Timing{{Day: "monday",
 			Slots: []Slot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
-		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "moment")
+		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "offset")
 		monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 		open, ago := OpenAt(timings, monday.Add(time.Duration(offset)*time.Second))
 		require.Equal(t, offset >= start && offset < start+length, open)
@@ -89,27 +89,27 @@ func TestZipCodesApplyOnlyToOwnPlatforms(t *testing.T) {
 	require.False(t, DeliversTo(nil, "10001"))
 }
 
-// fewStores is a Reader without a database.
-type fewStores struct {
-	premises StoreContext
-	stores   []Stored
+// memoryReader is a Reader in memory.
+type memoryReader struct {
+	state  StoreContext
+	stores []Stored
 }
 
-func (f fewStores) StoreContext(context.Context, core.BusinessID) (StoreContext, error) {
-	return f.premises, nil
+func (r memoryReader) StoreContext(context.Context, core.BusinessID) (StoreContext, error) {
+	return r.state, nil
 }
 
-func (f fewStores) Get(context.Context, core.BusinessID, string) (Stored, error) {
+func (r memoryReader) Get(context.Context, core.BusinessID, string) (Stored, error) {
 	return Stored{}, core.Errorf(core.NotFound, "no store")
 }
 
-func (f fewStores) Page(_ context.Context, _ core.BusinessID, after string, limit int) ([]Stored, error) {
-	rest := slices.DeleteFunc(slices.Clone(f.stores), func(s Stored) bool { return *s.RefID <= after })
+func (r memoryReader) Page(_ context.Context, _ core.BusinessID, after string, limit int) ([]Stored, error) {
+	rest := slices.DeleteFunc(slices.Clone(r.stores), func(s Stored) bool { return *s.RefID <= after })
 	return rest[:min(limit, len(rest))], nil
 }
 
 func TestStoreListReadsEveryPage(t *testing.T) {
-	reader := fewStores{premises: StoreContext{Timezone: "UTC", ZipCodes: true,
+	reader := memoryReader{state: StoreContext{Timezone: "UTC", ZipCodes: true,
 		Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant}}}}
 	yes, no, name := true, false, "N"
 	for n := range 2*pageSize + 7 {
@@ -121,18 +121,18 @@ func TestStoreListReadsEveryPage(t *testing.T) {
 		}
 		reader.stores = append(reader.stores, Stored{ID: int64(n + 1), Object: object})
 	}
-	window := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
-	list, byZipCodes, err := window.List(context.Background(), 1, Query{Platform: "web", ZipCode: "1", Limit: 1000})
+	view := ChannelStoreView{Reader: reader, Clock: core.NewSystemClock(nil)}
+	list, byZipCodes, err := view.List(context.Background(), 1, Query{Platform: "web", ZipCode: "1", Limit: 1000})
 	require.NoError(t, err)
 	require.True(t, byZipCodes)
 	require.Len(t, list, 11)
 	require.Equal(t, []string{"web"}, list[0].Platforms)
-	list, _, err = window.List(context.Background(), 1, Query{After: list[9].RefID, Platform: "web", Limit: 1000})
+	list, _, err = view.List(context.Background(), 1, Query{After: list[9].RefID, Platform: "web", Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
-	list, _, err = window.List(context.Background(), 1, Query{Limit: 5})
+	list, _, err = view.List(context.Background(), 1, Query{Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, list, 5)
-	_, _, err = window.List(context.Background(), 1, Query{Platform: "mars", Limit: 5})
+	_, _, err = view.List(context.Background(), 1, Query{Platform: "mars", Limit: 5})
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }

@@ -10,25 +10,21 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Storage keeps stores.
+// Storage writes stores.
 type Storage interface {
-	// Ingest ends the job in one transaction: it reads what the plan depends on,
-	// lets decide make the plan, and writes the changes, the event with its
-	// deliveries, and the job's outcome. It writes nothing and returns Conflict when
-	// the job's lease is no longer held.
+	// Ingest ends the job in one transaction. It reads the state that the request needs and calls decide for the plan.
+	// Then it writes the changes, the event with its deliveries, and the job's outcome. It writes nothing and returns
+	// Conflict if the job's lease is lost.
 	Ingest(ctx context.Context, job core.Job, request Request,
-		decide func(known State, newID func() int64) (IngestResult, error)) error
-	// Get and Page read stores back.
-	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
-	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
+		decide func(state State, newID func() int64) (IngestResult, error)) error
 }
 
-// IngestResult is what a job comes to.
+// IngestResult is the result of a job.
 type IngestResult struct {
 	Changes []Change
 	Event   core.Event
-	Result  []byte // JSON, kept with the job
-	Failure string // why the job failed as a whole; "" when it did not
+	Result  []byte // JSON, stored with the job
+	Failure string // why the job failed as a whole; "" if it did not
 }
 
 // Ingestor runs the jobs of bulk requests.
@@ -37,17 +33,17 @@ type Ingestor struct {
 	Clock   core.Clock
 }
 
-// Run carries a bulk request out (job.Handler).
+// Run executes a bulk request (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	return i.execute(ctx, job, report, "", Decide)
 }
 
-// Fail ends a bulk request that could not be carried out: nothing is written,
-// and the callback says of every store that it failed (job.Handler).
+// Fail ends a bulk request that could not be executed. It writes nothing, and the callback reports every store as
+// failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	message := "the hub could not process the request: resend it (reference " + job.ID.String() + ")"
-	return i.execute(ctx, job, func(int, int) {}, cause.Error(), func(request Request, known State, _ func() int64) Plan {
-		return Failed(request, known, message)
+	return i.execute(ctx, job, func(int, int) {}, cause.Error(), func(request Request, state State, _ func() int64) Plan {
+		return Failed(request, state, message)
 	})
 }
 
@@ -59,8 +55,8 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 		return fmt.Errorf("reading a stored request: %w", err)
 	}
 	report(0, len(request.Stores))
-	err = i.Storage.Ingest(ctx, job, request, func(known State, newID func() int64) (IngestResult, error) {
-		plan := decide(request, known, newID)
+	err = i.Storage.Ingest(ctx, job, request, func(state State, newID func() int64) (IngestResult, error) {
+		plan := decide(request, state, newID)
 		body, err := Callback(job.ID, request, plan)
 		if err != nil {
 			return IngestResult{}, fmt.Errorf("encoding the callback: %w", err)
@@ -81,8 +77,8 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 	return err
 }
 
-// summary is what is kept of a plan with its job: the counts, the first stores that
-// were not applied, and the first warnings.
+// summary returns the result that is stored with a plan's job: the counts, the first failed stores and the first
+// warnings.
 func (p Plan) summary(request Request) any {
 	var failed []core.FailedObject
 	var warnings []core.Warning
@@ -104,26 +100,24 @@ func (p Plan) summary(request Request) any {
 	}{p.Stats, failed, warnings}
 }
 
-// Stored is a store as read back: the fields of the request with their current
-// values and the hub's own id.
+// Stored is a stored store: the fields of the request with their current values, and the id in the hub.
 type Stored struct {
 	ID int64 `json:"id"`
 	Object
 	ClosedOn []PlatformClosure `json:"closed_on,omitempty"`
 }
 
-// PlatformClosure is a platform on which a store takes no orders, whatever it does
-// elsewhere. Times are epoch milliseconds.
+// PlatformClosure is a platform on which a store does not accept orders. Times are epoch milliseconds.
 type PlatformClosure struct {
 	Platform string `json:"platform"`
 	Source   string `json:"action_src"`          // api, presence
 	Actor    string `json:"actor"`               // such as key:pos
-	Reason   string `json:"reason,omitzero"`     // in plain words
-	Since    int64  `json:"since"`               // when it was asked for last
-	TurnOnAt int64  `json:"turn_on_at,omitzero"` // when it opens by itself; 0: it does not
+	Reason   string `json:"reason,omitzero"`     // for people
+	Since    int64  `json:"since"`               // when it was last requested
+	TurnOnAt int64  `json:"turn_on_at,omitzero"` // when it opens automatically; 0: on request only
 }
 
-// ClosureOn finds where the store is closed; nil where it is not closed on the platform.
+// ClosureOn returns the closure of the store on a platform, or nil.
 func (s Stored) ClosureOn(platform string) *PlatformClosure {
 	if at := slices.IndexFunc(s.ClosedOn, func(c PlatformClosure) bool { return c.Platform == platform }); at >= 0 {
 		return &s.ClosedOn[at]
@@ -131,7 +125,7 @@ func (s Stored) ClosureOn(platform string) *PlatformClosure {
 	return nil
 }
 
-// TakesOrdersOn tells whether the store takes orders on a platform.
+// TakesOrdersOn reports whether the store accepts orders on a platform.
 func (s Stored) TakesOrdersOn(platform string) bool {
 	return *s.OrderingEnabled && s.ClosureOn(platform) == nil
 }

@@ -9,13 +9,13 @@ import (
 // DefaultListing is where a store is listed that is created without platform lists.
 type DefaultListing string
 
-// The default listings. The specification's default of excluded_platforms is all platforms, so none.
+// The default listings.
 const (
 	ListNone DefaultListing = "none"
 	ListAll  DefaultListing = "all"
 )
 
-// ParseDefaultListing returns Invalid for a text that is none of the default listings.
+// ParseDefaultListing parses a default listing. It returns Invalid for any other text.
 func ParseDefaultListing(text string) (DefaultListing, error) {
 	switch d := DefaultListing(text); d {
 	case ListNone, ListAll:
@@ -24,28 +24,28 @@ func ParseDefaultListing(text string) (DefaultListing, error) {
 	return "", core.Errorf(core.Invalid, "list-stores must be all or none, not %q", text)
 }
 
-// resolve returns a submitted store with the platforms that its names stand for, and the warnings about these. Of a
-// new store without platform lists it says where it is listed by default.
-func resolve(o Object, known State) (Object, []core.Warning) {
-	_, exists := known.Stores[*o.RefID]
-	if !exists && o.ExcludedPlatforms == nil && o.IncludedPlatforms == nil && known.Default == ListAll {
+// resolve returns a submitted store with aliases replaced by platform names, and the warnings about the names. A new
+// store without platform lists gets the default listing.
+func resolve(o Object, state State) (Object, []core.Warning) {
+	_, exists := state.Stores[*o.RefID]
+	if !exists && o.ExcludedPlatforms == nil && o.IncludedPlatforms == nil && state.Default == ListAll {
 		o.ExcludedPlatforms = []string{}
 	}
-	if o.ExcludedPlatforms != nil { // precedence of the spec: then the other list is not used
+	if o.ExcludedPlatforms != nil { // it takes precedence over the other list
 		o.IncludedPlatforms = nil
 	}
 	names := func(field string, list []string) ([]string, []core.Warning) {
-		return core.ResolveNames(list, known.Names.Resolve), core.UnknownPlatforms(field, unknown(list, known.Names))
+		return core.ResolveNames(list, state.Names.Resolve), core.UnknownPlatforms(field, unknown(list, state.Names))
 	}
 	var warnings [4][]core.Warning
 	o.ExcludedPlatforms, warnings[0] = names("excluded_platforms", o.ExcludedPlatforms)
 	o.IncludedPlatforms, warnings[1] = names("included_platforms", o.IncludedPlatforms)
-	called := make([]string, len(o.PlatformData))
+	inData := make([]string, len(o.PlatformData))
 	for i, data := range o.PlatformData {
-		called[i] = data.Name
+		inData[i] = data.Name
 	}
-	warnings[2] = core.UnknownPlatforms("platform_data", unknown(called, known.Names))
-	data, dropped := core.ResolveEach(o.PlatformData, platformDataName, known.Names.Resolve)
+	warnings[2] = core.UnknownPlatforms("platform_data", unknown(inData, state.Names))
+	data, dropped := core.ResolveEach(o.PlatformData, platformDataName, state.Names.Resolve)
 	o.PlatformData, warnings[3] = data, core.DuplicatePlatforms("platform_data", dropped)
 	return o, slices.Concat(warnings[:]...)
 }
@@ -77,7 +77,7 @@ func (p *Existing) RenamePlatforms(rename func(string) string) (changed bool) {
 	return changed
 }
 
-// WithEventNames returns the store with the names by which events name the platforms.
+// WithEventNames returns the store with the platform names that events use.
 func (s Stored) WithEventNames(names core.PlatformNames) Stored {
 	if !names.HasEventAliases() {
 		return s

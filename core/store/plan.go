@@ -12,30 +12,29 @@ type State struct {
 	Platforms []core.Platform     // of the business
 	Names     core.PlatformNames  // of these
 	Default   DefaultListing      // of the business
-	// ref_ids of other stores of the business, of outlets that those of the request may be given
+	// PlatformStores holds the ref_ids of other stores of the business by the identities that the request may assign.
 	PlatformStores map[PlatformStore]string
 }
 
-// Existing is a stored store, as far as a plan depends on it.
+// Existing is the part of a stored store that a plan depends on.
 type Existing struct {
 	ID int64
 	Listing
 	PlatformData []PlatformData
 }
 
-// Change is one store to write. Its nil fields stay as they are, or take their
-// defaults where the store is new.
+// Change is one store to write. Its nil fields stay unchanged. For a new store they get their defaults.
 type Change struct {
 	ID     int64
 	New    bool
 	Object Object
 }
 
-// Outcome is what became of one submitted store (spec, Callbacks: upipr_status).
+// Outcome is the result of one submitted store.
 type Outcome struct {
-	Action  string // A added, U updated; of a failed store what was attempted
+	Action  string // A added, U updated; for a failed store the attempted action
 	ID      int64  // 0 on error
-	Message string // what was wrong; "" when nothing
+	Message string // the error; "" if there is none
 	// Warnings name the parts of the store that have no effect.
 	Warnings []core.Warning
 }
@@ -47,18 +46,17 @@ type Stats struct {
 	Errors  int `json:"errors"`
 }
 
-// Plan is what a request comes to: the stores to write and the outcome of each
-// submitted store, in the order of the request.
+// Plan is the result of planning a request: the stores to write, and the outcome of each submitted store in the order
+// of the request.
 type Plan struct {
 	Changes  []Change
 	Outcomes []Outcome
 	Stats    Stats
 }
 
-// Decide plans a request against the stored state. Each store stands alone: the
-// error of one does not stop the others. newID gives the id of a store that is
-// to be created.
-func Decide(request Request, known State, newID func() int64) Plan {
+// Decide plans a request against the stored state. Stores are independent: the error of one does not stop the others.
+// The function newID returns the id of a store to create.
+func Decide(request Request, state State, newID func() int64) Plan {
 	plan := Plan{
 		Changes:  make([]Change, 0, len(request.Stores)),
 		Outcomes: make([]Outcome, 0, len(request.Stores)),
@@ -66,13 +64,13 @@ func Decide(request Request, known State, newID func() int64) Plan {
 	wrong, objects := make([]string, len(request.Stores)), make([]Object, len(request.Stores))
 	warnings := make([][]core.Warning, len(request.Stores))
 	for i, submitted := range request.Stores {
-		objects[i], warnings[i] = resolve(submitted.Object, known)
-		_, exists := known.Stores[*objects[i].RefID]
+		objects[i], warnings[i] = resolve(submitted.Object, state)
+		_, exists := state.Stores[*objects[i].RefID]
 		wrong[i] = firstProblem(objects[i], exists)
 	}
-	rejectTakenIDs(objects, known, wrong)
+	rejectTakenIDs(objects, state, wrong)
 	for i, object := range objects {
-		stored, exists := known.Stores[*object.RefID]
+		stored, exists := state.Stores[*object.RefID]
 		id, outcome := stored.ID, Outcome{Action: "U", Message: wrong[i]}
 		if !exists {
 			outcome.Action = "A"
@@ -95,7 +93,7 @@ func Decide(request Request, known State, newID func() int64) Plan {
 	return plan
 }
 
-// firstProblem is what stored state has against a submitted store, "" when nothing.
+// firstProblem returns why a submitted store cannot be created, or "".
 func firstProblem(o Object, exists bool) string {
 	if exists {
 		return ""
@@ -111,14 +109,13 @@ func firstProblem(o Object, exists bool) string {
 	return ""
 }
 
-// Failed is the plan of a request that the hub could not carry out at all:
-// every store an error with the message, nothing to write. known tells creation
-// from update.
-func Failed(request Request, known State, message string) Plan {
+// Failed returns the plan of a request that the hub could not execute: every store fails with the message, and nothing
+// is written. The state distinguishes creations from updates.
+func Failed(request Request, state State, message string) Plan {
 	plan := Plan{Stats: Stats{Errors: len(request.Stores)}}
 	for _, submitted := range request.Stores {
 		outcome := Outcome{Action: "A", Message: message}
-		if _, exists := known.Stores[*submitted.Object.RefID]; exists {
+		if _, exists := state.Stores[*submitted.Object.RefID]; exists {
 			outcome.Action = "U"
 		}
 		plan.Outcomes = append(plan.Outcomes, outcome)
@@ -126,14 +123,14 @@ func Failed(request Request, known State, message string) Plan {
 	return plan
 }
 
-// Listing is where a store is listed. At most one of the lists is not nil.
+// Listing holds the platform lists of a store. At most one of them is not nil.
 type Listing struct {
 	Excluded []string
 	Included []string
 }
 
-// ListedOn tells whether the store is listed on the platform. With neither list it
-// is listed nowhere: the spec's default of excluded_platforms is all platforms.
+// ListedOn reports whether the store is listed on the platform. With neither list it is listed nowhere, because
+// excluded_platforms defaults to all platforms.
 func (l Listing) ListedOn(platform string) bool {
 	if l.Excluded != nil {
 		return !slices.Contains(l.Excluded, platform)
@@ -141,7 +138,7 @@ func (l Listing) ListedOn(platform string) bool {
 	return slices.Contains(l.Included, platform)
 }
 
-// Filter lists those of the platforms on which the store is listed.
+// Filter returns the platforms on which the store is listed.
 func (l Listing) Filter(platforms []string) []string {
 	listed := []string{}
 	for _, name := range platforms {

@@ -8,13 +8,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// PlatformStore is a store as a platform that a plugin serves knows it: by an id of the
-// platform's own, or where it was given none, and the store is listed there, by
-// the store's ref_id.
+// PlatformStore identifies a store on a platform that a plugin serves. ID is the platform_store_id. If there is none
+// and the store is listed on the platform, ID is the store's ref_id.
 type PlatformStore struct{ Platform, ID string }
 
-// platformStores are those of a store on the platforms.
-func platformStores(ref string, listing Listing, data []PlatformData, platforms []core.Platform) (list []PlatformStore) {
+// platformStores returns the identities of a store on the platforms.
+func platformStores(ref string, listing Listing, data []PlatformData,
+	platforms []core.Platform) (list []PlatformStore) {
 	for _, p := range platforms {
 		id := ""
 		if at := slices.IndexFunc(data, func(d PlatformData) bool { return d.Name == p.Name }); at >= 0 {
@@ -30,7 +30,7 @@ func platformStores(ref string, listing Listing, data []PlatformData, platforms 
 	return list
 }
 
-// with is a stored store as the fields that were sent make it.
+// with returns the stored store with the fields that were sent.
 func (p Existing) with(o Object) Existing {
 	switch {
 	case o.ExcludedPlatforms != nil:
@@ -44,40 +44,39 @@ func (p Existing) with(o Object) Existing {
 	return p
 }
 
-// rejectTakenIDs notes against the stores of a request that a platform would know
-// them by what it knows another store by: their menus would replace each other
-// there. A store keeps what it was known by before, and those of one request may
-// change places. Whoever is refused keeps its own, which may refuse another.
-func rejectTakenIDs(objects []Object, known State, wrong []string) {
-	kept, fresh := make([][]PlatformStore, len(wrong)), make([][]PlatformStore, len(wrong))
+// rejectTakenIDs rejects stores whose platform store id belongs to another store, because their menus would replace
+// each other on the platform. It writes the reasons to wrong. Stores of one request may exchange ids. A rejected store
+// keeps its ids, so another store that wants them is rejected too.
+func rejectTakenIDs(objects []Object, state State, wrong []string) {
+	before, after := make([][]PlatformStore, len(wrong)), make([][]PlatformStore, len(wrong))
 	for i, object := range objects {
-		ref, stored := *object.RefID, known.Stores[*object.RefID]
-		kept[i] = platformStores(ref, stored.Listing, stored.PlatformData, known.Platforms)
-		then := stored.with(object)
-		fresh[i] = platformStores(ref, then.Listing, then.PlatformData, known.Platforms)
+		ref, stored := *object.RefID, state.Stores[*object.RefID]
+		before[i] = platformStores(ref, stored.Listing, stored.PlatformData, state.Platforms)
+		changed := stored.with(object)
+		after[i] = platformStores(ref, changed.Listing, changed.PlatformData, state.Platforms)
 	}
-	for settled := false; !settled; {
+	for settled := false; !settled; { // each rejection can cause another
 		settled = true
-		taken := maps.Clone(known.PlatformStores)
+		taken := maps.Clone(state.PlatformStores)
 		if taken == nil {
 			taken = map[PlatformStore]string{}
 		}
 		for i, object := range objects {
-			for _, outlet := range kept[i] {
-				if wrong[i] != "" || slices.Contains(fresh[i], outlet) {
-					taken[outlet] = *object.RefID
+			for _, id := range before[i] {
+				if wrong[i] != "" || slices.Contains(after[i], id) {
+					taken[id] = *object.RefID
 				}
 			}
 		}
 		for i, object := range objects {
-			for _, outlet := range fresh[i] {
-				if wrong[i] != "" || slices.Contains(kept[i], outlet) {
+			for _, id := range after[i] {
+				if wrong[i] != "" || slices.Contains(before[i], id) {
 					continue
 				}
-				if other, is := taken[outlet]; is {
-					wrong[i], settled = platformStoreTaken(outlet, other), false
+				if other, found := taken[id]; found {
+					wrong[i], settled = platformStoreTaken(id, other), false
 				} else {
-					taken[outlet] = *object.RefID
+					taken[id] = *object.RefID
 				}
 			}
 		}

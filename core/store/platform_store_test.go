@@ -9,7 +9,7 @@ import (
 )
 
 func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
-	known := State{
+	state := State{
 		Platforms: []core.Platform{{Name: "a", ServedBy: "aggregator-a"}, {Name: "web", ServedBy: core.ServedByMerchant}},
 		Stores: map[string]Existing{
 			"s1": {ID: 1, Listing: Listing{Included: []string{"a"}},
@@ -31,27 +31,27 @@ func TestPlatformStoreIDsAreUniquePerPlatform(t *testing.T) {
 		stores string
 		wrong  []string
 	}{
-		"another's id":       {id("s1", "R-9"), []string{by("s9", "R-9")}},
-		"the id that it has": {id("s1", "R-1"), []string{""}},
-		"the id of another of the request": {id("s1", "R-2") + `,{"ref_id":"s2","name":"Other"}`,
+		"another's id": {id("s1", "R-9"), []string{by("s9", "R-9")}},
+		"its own id":   {id("s1", "R-1"), []string{""}},
+		"the id of another in the request": {id("s1", "R-2") + `,{"ref_id":"s2","name":"Other"}`,
 			[]string{by("s2", "R-2"), ""}},
-		"one that another gives up": {id("s1", "R-2") + "," + id("s2", "R-3"), []string{"", ""}},
-		"two that change places":    {id("s1", "R-2") + "," + id("s2", "R-1"), []string{"", ""}},
-		"who is refused keeps its own": {id("s1", "R-2") + "," + id("s2", "R-9"),
+		"an id that another releases": {id("s1", "R-2") + "," + id("s2", "R-3"), []string{"", ""}},
+		"two that exchange ids":       {id("s1", "R-2") + "," + id("s2", "R-1"), []string{"", ""}},
+		"a rejected store keeps its id": {id("s1", "R-2") + "," + id("s2", "R-9"),
 			[]string{by("s2", "R-2"), by("s9", "R-9")}},
-		"one that is given twice": {id("s1", "R-3") + "," + id("s2", "R-3"), []string{"", by("s1", "R-3")}},
-		"a new store's":           {id("s4", "R-9"), []string{by("s9", "R-9")}},
+		"an id sent twice": {id("s1", "R-3") + "," + id("s2", "R-3"), []string{"", by("s1", "R-3")}},
+		"a new store's":    {id("s4", "R-9"), []string{by("s9", "R-9")}},
 		"another's ref_id": {id("s4", "s5") +
 			`,{"ref_id":"s5","name":"N","city":"C","included_platforms":["a"]}`, []string{"", by("s4", "s5")}},
-		"that of one which is not listed there": {id("s4", "s5") + `,{"ref_id":"s5","name":"N","city":"C"}`,
+		"the ref_id of an unlisted store": {id("s4", "s5") + `,{"ref_id":"s5","name":"N","city":"C"}`,
 			[]string{"", ""}},
-		"one's own ref_id, once listed there": {`{"ref_id":"s3","excluded_platforms":[]}`, []string{by("s8", "s3")}},
-		"an id in the place of one's ref_id": {`{"ref_id":"s3","excluded_platforms":[],` +
+		"its ref_id when it becomes listed": {`{"ref_id":"s3","excluded_platforms":[]}`, []string{by("s8", "s3")}},
+		"an id instead of its ref_id": {`{"ref_id":"s3","excluded_platforms":[],` +
 			`"platform_data":[{"name":"a","platform_store_id":"R-3"}]}`, []string{""}},
-		"the ref_id in the place of one's id": {`{"ref_id":"s2","platform_data":[]},` + id("s1", "s2"),
+		"its ref_id instead of an id": {`{"ref_id":"s2","platform_data":[]},` + id("s1", "s2"),
 			[]string{"", by("s2", "s2")}},
 	} {
-		_, plan := decide(t, `{"stores":[`+c.stores+`]}`, known)
+		_, plan := decide(t, `{"stores":[`+c.stores+`]}`, state)
 		var wrong []string
 		for _, outcome := range plan.Outcomes {
 			wrong = append(wrong, outcome.Message)

@@ -1,6 +1,5 @@
-// Package store holds the rules of stores: how a bulk request is read and
-// checked, what becomes of each submitted store, on which platforms a store is
-// listed, and what the callback tells (spec, Store and Endpoint 1).
+// Package store implements the rules of stores. It decodes and checks bulk requests, plans their changes and renders
+// the callback. It also decides on which platforms a store is listed.
 package store
 
 import (
@@ -9,11 +8,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxStores is the most stores that one request may carry (spec, Limits).
+// MaxStores bounds the stores of one request.
 const MaxStores = 5000
 
-// Object is a store as a POS submits it. A nil field was not sent: on an
-// update it stays as it is. A slice that was sent empty is not nil.
+// Object is a store as a POS submits it. A nil field was not sent, and an update leaves it unchanged. A slice that was
+// sent empty is not nil.
 type Object struct {
 	RefID              *string        `json:"ref_id,omitzero"`
 	City               *string        `json:"city,omitzero"`
@@ -44,7 +43,7 @@ type Translation struct {
 	Name     string `json:"name"`
 }
 
-// PlatformData is what a platform knows the store by.
+// PlatformData identifies the store on a platform.
 type PlatformData struct {
 	Name            string `json:"name"`
 	URL             string `json:"url,omitzero"`
@@ -54,22 +53,22 @@ type PlatformData struct {
 // Timing is the opening hours of one weekday.
 type Timing = core.DayHours
 
-// Slot is one span of opening hours.
+// Slot is one time range of opening hours.
 type Slot = core.HoursSlot
 
-// Submitted is one store of a request: as it came, and as it was understood.
+// Submitted is one store of a request, in raw and decoded form.
 type Submitted struct {
 	Raw    jsontext.Value
 	Object Object
 }
 
-// Request is a bulk request that broke no rule of its shape.
+// Request is a bulk request that passed the structural checks.
 type Request struct {
 	Stores      []Submitted
 	CallbackURL string
 }
 
-// RefIDs are those of the stores, in the order of the request.
+// RefIDs returns the ref_ids of the stores, in the order of the request.
 func (r Request) RefIDs() []string {
 	refs := make([]string, len(r.Stores))
 	for i, submitted := range r.Stores {
@@ -78,13 +77,14 @@ func (r Request) RefIDs() []string {
 	return refs
 }
 
-// PlatformStoreIDs are the ids by which platforms may come to know the stores. A store that
-// says nothing of platforms is known as it was, or, if it is new, as its business lists new stores.
-func (r Request) PlatformStoreIDs(known State) (ids []string) {
+// PlatformStoreIDs returns the ids that platforms may use for the stores after the request. A store without platform
+// fields keeps its ids. If it is new, the default listing of its business applies.
+func (r Request) PlatformStoreIDs(state State) (ids []string) {
 	for _, submitted := range r.Stores {
 		o := submitted.Object
-		_, exists := known.Stores[*o.RefID]
-		if !exists && known.Default == ListAll || o.ExcludedPlatforms != nil || o.IncludedPlatforms != nil || o.PlatformData != nil {
+		_, exists := state.Stores[*o.RefID]
+		if !exists && state.Default == ListAll || o.ExcludedPlatforms != nil || o.IncludedPlatforms != nil ||
+			o.PlatformData != nil {
 			ids = append(ids, *o.RefID)
 		}
 		for _, data := range o.PlatformData {

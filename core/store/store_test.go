@@ -32,8 +32,8 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 		"null ref_id":         {`{"stores":[{"ref_id":null}]}`, "stores[0].ref_id", `ref_id is required`},
 		"blank ref_id":        {`{"stores":[{"ref_id":" "}]}`, "stores[0].ref_id", `must not be empty`},
 		"the master's ref_id": {`{"stores":[{"ref_id":"-1"}]}`, "stores[0].ref_id", `master catalogue`},
-		"a way as ref_id":     {`{"stores":[{"ref_id":".."}]}`, "stores[0].ref_id", `ref_id must not be "." or ".."`},
-		"a way as platform's id": {one(`"platform_data":[{"name":"a","platform_store_id":"."}]`),
+		"a path as ref_id":    {`{"stores":[{"ref_id":".."}]}`, "stores[0].ref_id", `ref_id must not be "." or ".."`},
+		"a path as platform's id": {one(`"platform_data":[{"name":"a","platform_store_id":"."}]`),
 			"stores[0].platform_data[0].platform_store_id", `must not be "." or ".."`},
 		"long ref_id": {`{"stores":[{"ref_id":"` + strings.Repeat("x", 256) + `"}]}`, "stores[0].ref_id",
 			`at most 255`},
@@ -57,13 +57,13 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 			`ISO 639-1`},
 		"language twice": {one(`"translations":[{"language":"en","name":"x"},{"language":"EN","name":"y"}]`),
 			"stores[0].translations[1].language", `given twice`},
-		"translation of nothing": {one(`"translations":[{"language":"en"}]`), "stores[0].translations[0].name",
+		"translation without name": {one(`"translations":[{"language":"en"}]`), "stores[0].translations[0].name",
 			`must not be empty`},
 		"platform without name": {one(`"platform_data":[{"url":"https://a.example"}]`),
 			"stores[0].platform_data[0].name", `must not be empty`},
 		"platform twice": {one(`"platform_data":[{"name":"a"},{"name":"a"}]`), "stores[0].platform_data[1].name",
 			`given twice`},
-		"platform address": {one(`"platform_data":[{"name":"a","url":"ftp://x"}]`), "stores[0].platform_data[0].url",
+		"platform URL": {one(`"platform_data":[{"name":"a","url":"ftp://x"}]`), "stores[0].platform_data[0].url",
 			`https://`},
 		"weekday":    {one(`"timings":[{"day":"funday","slots":[]}]`), "stores[0].timings[0].day", `weekday`},
 		"no weekday": {one(`"timings":[{"slots":[]}]`), "stores[0].timings[0].day", `weekday`},
@@ -71,7 +71,7 @@ func TestDecodeErrorsNameStoreAndField(t *testing.T) {
 			`"end_time":"24:00:00"}]}]`), "stores[0].timings[0].slots[0].end_time", `HH:MM:SS`},
 		"no end": {one(`"timings":[{"day":"monday","slots":[{"start_time":"10:00:00"}]}]`),
 			"stores[0].timings[0].slots[0].end_time", `is required`},
-		"loose time": {one(`"timings":[{"day":"monday","slots":[{"start_time":"9:00:00",` +
+		"unpadded time": {one(`"timings":[{"day":"monday","slots":[{"start_time":"9:00:00",` +
 			`"end_time":"10:00:00"}]}]`), "stores[0].timings[0].slots[0].start_time", `HH:MM:SS`},
 		"empty slot": {one(`"timings":[{"day":"monday","slots":[{"start_time":"10:00","end_time":"10:00:00"}]}]`),
 			"stores[0].timings[0].slots[0]", `same time`},
@@ -113,7 +113,7 @@ func TestDecodeNormalizesLanguages(t *testing.T) {
 	require.Equal(t, []Translation{{"hi", "x"}, {"he", "y"}}, request.Stores[0].Object.Translations)
 }
 
-func TestDecodeAcceptsWhatTheSpecAllows(t *testing.T) {
+func TestDecodeAcceptsValidStores(t *testing.T) {
 	for _, body := range []string{
 		one(``), one(`"name":null,"zip_codes":null,"flush":true,"min_order_value":null`),
 		one(`"min_pickup_time":0,"min_order_value":0,"geo_latitude":-90,"geo_longitude":180,"zip_codes":[],"timings":[]`),
@@ -127,12 +127,12 @@ func TestDecodeAcceptsWhatTheSpecAllows(t *testing.T) {
 	}
 }
 
-func decide(t *testing.T, body string, known State) (Request, Plan) {
+func decide(t *testing.T, body string, state State) (Request, Plan) {
 	t.Helper()
 	request, err := Decode([]byte(body))
 	require.NoError(t, err)
 	id := int64(100)
-	return request, Decide(request, known, func() int64 { id++; return id })
+	return request, Decide(request, state, func() int64 { id++; return id })
 }
 
 func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
@@ -179,7 +179,7 @@ func TestEachStoreSucceedsOrFailsIndependently(t *testing.T) {
 		callback.Stores[5]["warnings"], "and so are echoed warnings")
 }
 
-func TestPlatformListsFollowTheSpecification(t *testing.T) {
+func TestPlatformListsDecideTheListing(t *testing.T) {
 	all := []string{"web", "app", "aggregator-b"}
 	for name, row := range map[string]struct {
 		sent string
@@ -201,11 +201,11 @@ func TestPlatformListsFollowTheSpecification(t *testing.T) {
 			if row.sent != "" {
 				fields += "," + row.sent
 			}
-			known := State{Names: core.NewPlatformNames(all)}
+			state := State{Names: core.NewPlatformNames(all)}
 			for _, name := range all {
-				known.Platforms = append(known.Platforms, core.Platform{Name: name})
+				state.Platforms = append(state.Platforms, core.Platform{Name: name})
 			}
-			_, plan := decide(t, one(fields), known)
+			_, plan := decide(t, one(fields), state)
 			require.Len(t, plan.Changes, 1)
 			object := plan.Changes[0].Object
 			require.False(t, object.ExcludedPlatforms != nil && object.IncludedPlatforms != nil)
@@ -232,7 +232,7 @@ func FuzzDecode(f *testing.F) {
 		request, err := Decode(body)
 		if err != nil {
 			if core.CodeOf(err) != core.Invalid {
-				t.Fatalf("not a refusal but a fault: %v", err)
+				t.Fatalf("not an Invalid error: %v", err)
 			}
 			return
 		}

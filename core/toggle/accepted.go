@@ -13,8 +13,8 @@ type Accepted struct {
 	Warnings  []core.Warning
 }
 
-// UnlistedWarnings returns the warning about named platforms that do not list the store, or about a store that no platform
-// lists. The named platforms are those of the request, without aliases.
+// UnlistedWarnings returns the warning about named platforms that do not list the store, or about a store that no
+// platform lists. The named platforms are those of the request, without aliases.
 func (r StoreRequest) UnlistedWarnings(named, listed []string) []core.Warning {
 	const list = "excluded_platforms or included_platforms"
 	switch {

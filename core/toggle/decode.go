@@ -1,5 +1,5 @@
 // Package toggle enables and disables stores, items and options on platforms. It does so on request, while a POS is
-// silent, and again at a requested time (spec, Events: store_action, item_state_toggle and option_state_toggle).
+// silent, and again at a requested time.
 package toggle
 
 import (
@@ -20,7 +20,7 @@ const (
 	Publish Action = "publish"
 )
 
-// Bounds of a request. The counts are those of a menu request (spec, Limits).
+// Bounds of a request. The counts are those of a menu request.
 const (
 	MaxPlatforms = 100
 	MaxItems     = 2000
@@ -112,9 +112,9 @@ func (c *checker) location(ref string) string {
 }
 
 // names returns the distinct names in the order in which they were sent. It skips nulls.
-func (c *checker) names(field string, sent []*core.Identifier, most int) []string {
-	if len(sent) > most {
-		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements, not %d", most, len(sent)))
+func (c *checker) names(field string, sent []*core.Identifier, limit int) []string {
+	if len(sent) > limit {
+		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements, not %d", limit, len(sent)))
 		return nil
 	}
 	known := make(map[string]bool, len(sent))

@@ -12,7 +12,7 @@ import (
 // The origin of a change, as events state it.
 const (
 	SourceAPI      = "api"
-	SourcePresence = "presence" // the hub, when a POS fell silent or sent a heartbeat again
+	SourcePresence = "presence" // the hub, when a POS fell silent or recovered
 	SourceTimer    = "timer"    // the hub, at the turn_on_at of a request
 )
 
@@ -118,11 +118,11 @@ func (o Outcome) itemEvent(items []core.AvailabilityResult) (core.Event, error) 
 		Location location `json:"location"`
 		Items    []item   `json:"items"`
 	}
-	told := make([]item, len(items))
+	results := make([]item, len(items))
 	for i, s := range items {
-		told[i] = item{s.ID, s.RefID, "success", o.reason(s)}
-		if told[i].Message != "" {
-			told[i].Status = "error"
+		results[i] = item{s.ID, s.RefID, "success", o.reason(s)}
+		if results[i].Message != "" {
+			results[i].Status = "error"
 		}
 	}
 	return o.event(core.ItemStateToggle, struct {
@@ -131,7 +131,8 @@ func (o Outcome) itemEvent(items []core.AvailabilityResult) (core.Event, error) 
 		Reference string  `json:"reference_id"`
 		At        int64   `json:"ts_utc"`
 		Status    []store `json:"status"`
-	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), []store{{location{o.StoreID, o.StoreRef}, told}}})
+	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(),
+		[]store{{location{o.StoreID, o.StoreRef}, results}}})
 }
 
 func (o Outcome) optionEvent(options []core.AvailabilityResult) (core.Event, error) {
@@ -141,10 +142,10 @@ func (o Outcome) optionEvent(options []core.AvailabilityResult) (core.Event, err
 		Success bool   `json:"success"`
 		Message string `json:"message,omitzero"`
 	}
-	told := make([]option, len(options))
+	results := make([]option, len(options))
 	for i, s := range options {
 		message := o.reason(s)
-		told[i] = option{s.ID, s.RefID, message == "", message}
+		results[i] = option{s.ID, s.RefID, message == "", message}
 	}
 	return o.event(core.OptionStateToggle, struct {
 		Action    Action   `json:"action"`
@@ -153,7 +154,7 @@ func (o Outcome) optionEvent(options []core.AvailabilityResult) (core.Event, err
 		At        int64    `json:"ts_utc"`
 		Location  location `json:"location"`
 		Options   []option `json:"options"`
-	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, told})
+	}{o.action(), o.eventPlatform(), o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, results})
 }
 
 func (o Outcome) event(kind core.EventType, body any) (core.Event, error) {

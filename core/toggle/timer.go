@@ -8,13 +8,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TimerStorage stores what is to be enabled again, and when. Replicas share it.
+// TimerStorage stores when to enable stores, items and options again. Replicas share it.
 type TimerStorage interface {
-	// TurnOn enables what is due, at most limit for each business. Each is enabled once, in its own transaction, even
-	// if replicas run at the same time. A failed one is retried by the next call and does not delay others. TurnOn
-	// returns the number enabled. If that is 0, it also returns the next due time, or the zero time if none is
-	// pending.
-	EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error)
+	// EnableDue enables what is due, at most limit for each business. Each is enabled once, in its own transaction,
+	// even if replicas run at the same time. A failed one is retried by the next call and does not delay others.
+	// EnableDue returns the number enabled. If that is 0, it also returns the next due time, or the zero time if none
+	// is pending.
+	EnableDue(ctx context.Context, limit int) (enabled int, next time.Time, err error)
 }
 
 // Timer enables what is due. Run starts no goroutine.
@@ -26,28 +26,28 @@ type Timer struct {
 
 const (
 	batchSize    = 500
-	pollInterval = time.Second            // the poll interval for new requests
+	pollInterval = time.Second            // for new requests
 	minPause     = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
 )
 
 // Run enables what is due until the context ends.
 func (t Timer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		turned, next, err := t.Storage.EnableDue(ctx, batchSize)
+		enabled, next, err := t.Storage.EnableDue(ctx, batchSize)
 		if err != nil && ctx.Err() == nil {
 			t.Log.Error("timed availability changes failed", "error", err)
 		}
-		if turned > 0 && err == nil {
+		if enabled > 0 && err == nil {
 			continue
 		}
 		now := t.Clock.Now()
-		look := now.Add(pollInterval)
-		if err == nil && !next.IsZero() && next.Before(look) {
-			look = next
+		wake := now.Add(pollInterval)
+		if err == nil && !next.IsZero() && next.Before(wake) {
+			wake = next
 		}
-		if soon := now.Add(minPause); look.Before(soon) {
-			look = soon
+		if earliest := now.Add(minPause); wake.Before(earliest) {
+			wake = earliest
 		}
-		core.SleepUntil(ctx, t.Clock, look)
+		core.SleepUntil(ctx, t.Clock, wake)
 	}
 }

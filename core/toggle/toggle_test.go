@@ -59,7 +59,7 @@ func TestTurnOnTimeAcceptsEveryNotation(t *testing.T) {
 		require.Equal(t, []string{"a"}, r.Platforms)
 		require.True(t, at.Equal(r.TurnOnAt), "%s: %s", sent, r.TurnOnAt)
 	}
-	for _, action := range []string{"enable", "publish"} { // beside which it says nothing
+	for _, action := range []string{"enable", "publish"} { // these ignore turn_on_at
 		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","action":%q,"turn_on_at":%d}`, action,
 			past), noon)
 		require.NoError(t, err, action)
@@ -129,9 +129,10 @@ func TestTurnOnTimeIsBounded(t *testing.T) {
 
 func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
 	o := toggle.Outcome{At: noon, Done: true,
-		Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty", Source: toggle.SourceTimer,
-			Enable: true, Reference: core.NewID(noon)}}
-	things := []core.AvailabilityResult{{ID: 7, RefID: "latte"}, {RefID: "nothing", Reason: "there is no item with this ref_id"}}
+		Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty",
+			Source: toggle.SourceTimer, Enable: true, Reference: core.NewID(noon)}}
+	results := []core.AvailabilityResult{{ID: 7, RefID: "latte"},
+		{RefID: "nothing", Reason: "there is no item with this ref_id"}}
 	for _, done := range []bool{true, false} {
 		o.Done, o.Message = done, ""
 		if !done {
@@ -141,7 +142,7 @@ func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
 		require.NoError(t, err)
 		eventtest.Check(t, core.StoreAction, store.Body)
 		require.Contains(t, string(store.Body), fmt.Sprintf(`"status":%t`, done))
-		events, err := o.ItemEvents(things, things)
+		events, err := o.ItemEvents(results, results)
 		require.NoError(t, err)
 		eventtest.Check(t, core.ItemStateToggle, events[0].Body)
 		eventtest.Check(t, core.OptionStateToggle, events[1].Body)
@@ -158,28 +159,26 @@ func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// shelf is Records in memory: things that are due at moments.
-type shelf struct {
-	clock  core.Clock
-	mu     sync.Mutex
-	due    []time.Time
-	turned []time.Time
-	fails  int
-	asked  int
+// memoryStorage is a TimerStorage in memory. It holds only due times.
+type memoryStorage struct {
+	clock   core.Clock
+	mu      sync.Mutex
+	due     []time.Time
+	enabled int
+	fails   int // how many calls fail
 }
 
-func (s *shelf) EnableDue(_ context.Context, limit int) (n int, next time.Time, err error) {
+func (s *memoryStorage) EnableDue(_ context.Context, limit int) (n int, next time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked++
 	if s.fails > 0 {
 		s.fails--
-		return 0, next, errors.New("the database is away")
+		return 0, next, errors.New("the database is unavailable")
 	}
 	var left []time.Time
 	for _, at := range s.due {
 		if n < limit && !at.After(s.clock.Now()) {
-			n, s.turned = n+1, append(s.turned, at)
+			n, s.enabled = n+1, s.enabled+1
 			continue
 		}
 		if left = append(left, at); next.IsZero() || at.Before(next) {
@@ -190,15 +189,15 @@ func (s *shelf) EnableDue(_ context.Context, limit int) (n int, next time.Time, 
 	return n, next, nil
 }
 
-func (s *shelf) is(turned int) bool {
+func (s *memoryStorage) hasEnabled(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.turned) == turned
+	return s.enabled == n
 }
 
-func TestTimerWorksInBatchesAndSurvivesFailures(t *testing.T) {
+func TestTimerEnablesInBatchesDespiteFailures(t *testing.T) {
 	clock := clocktest.New()
-	s := &shelf{clock: clock, fails: 1}
+	s := &memoryStorage{clock: clock, fails: 1}
 	for n := range 1001 {
 		s.due = append(s.due, clock.Now().Add(300*time.Millisecond+time.Duration(n%2)*500*time.Millisecond))
 	}
@@ -210,7 +209,7 @@ func TestTimerWorksInBatchesAndSurvivesFailures(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool {
 		clock.Advance(50 * time.Millisecond)
-		return s.is(1001)
+		return s.hasEnabled(1001)
 	}, 10*time.Second, time.Millisecond)
 	cancel()
 	<-ended

@@ -7,18 +7,18 @@ import (
 	"sort"
 )
 
-// lines tells the stored state in the words of model.lines.
-func (h *hub) lines() []string {
+// lines renders the stored state in the format of model.lines.
+func (h *memoryDB) lines() []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	a := h.atlas()
+	a := h.index()
 	for _, c := range h.categories {
 		say("category %s %s parent=%s sort=%d active=%t", c.RefID, c.Name, h.categories[c.ParentID].RefID, c.SortOrder,
 			c.Active)
 	}
 	for id, i := range h.items {
 		say("item %s %s active=%t cats=%v %s", i.RefID, i.Title, i.Active, a.refIDs(Categories, a.to[ItemCategory][id]),
-			sayValues(i.ItemValues))
+			formatValues(i.ItemValues))
 	}
 	for id, g := range h.groups {
 		say("group %s %s %d-%d multi=%t active=%t items=%v", g.RefID, g.Title, g.MinSelectable, g.MaxSelectable,
@@ -40,7 +40,7 @@ func (h *hub) lines() []string {
 	for ref, s := range h.stores {
 		say("%s categories=%v", ref, a.sortedRefIDs(Categories, keysOf(s.categories)))
 		for id, v := range s.items {
-			say("%s item %s %s", ref, h.items[id].RefID, sayValues(v))
+			say("%s item %s %s", ref, h.items[id].RefID, formatValues(v))
 		}
 		for id, v := range s.options {
 			say("%s option %s %v", ref, h.options[id].RefID, [2]string{v.Price.String(), fmt.Sprint(v.Available)})
@@ -50,15 +50,15 @@ func (h *hub) lines() []string {
 	return out
 }
 
-// keysOf are the ids for which a set holds.
+// keysOf returns the sorted ids of a set.
 func keysOf(set map[int64]bool) []int64 { return slices.Sorted(maps.Keys(set)) }
 
-func (h *hub) atlas() *menuIndex {
+func (h *memoryDB) index() *menuIndex {
 	m := h.menu(MasterLocation)
 	return newMenuIndex(&m)
 }
 
-func sayValues(v ItemValues) string {
+func formatValues(v ItemValues) string {
 	m := mValues{price: v.Price.String(), sort: v.SortOrder, stock: v.CurrentStock, recommended: v.Recommended,
 		available: v.Available, platform: map[string]string{}}
 	if v.ExternalPrice != nil {
@@ -67,5 +67,5 @@ func sayValues(v ItemValues) string {
 	for _, p := range decodeDocument[[]PlatformPrice](v.PlatformPricing) {
 		m.platform[p.Platform] = p.Price.String()
 	}
-	return m.say()
+	return m.format()
 }

@@ -15,7 +15,7 @@ import (
 var reference = uuid.MustParse("0190f3a0-0000-7000-8000-000000000001")
 
 func TestCallbackReportsTheOutcomeOfEachObject(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send("S1", two)
 	request, plan := h.send("S1", `{"flush_items":true,"flush_taxes":true,"taxes":[],"items":[
 		{"ref_id":"tea", "price":1, "unknown":{"a":[1, 2]}, "upipr_status":{"action":"A"}},
@@ -49,7 +49,7 @@ func TestCallbackReportsTheOutcomeOfEachObject(t *testing.T) {
 }
 
 func TestFailedRequestIsReportedPerObject(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send(MasterLocation, tea)
 	request, err := Decode([]byte(two), MasterScope(), h.rules)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestFailedRequestIsReportedPerObject(t *testing.T) {
 }
 
 func TestPreviewMatchesTheActualChanges(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send("S1", two)
 	h.send("S2", two)
 	before := h.lines()
@@ -127,8 +127,8 @@ const whole = `{"categories":[{"ref_id":"C","name":"Drinks","description":"d","s
 	`"applicable_on":"item.price"},"fulfillment_modes":["delivery"],"excluded_platforms":["web"],` +
 	`"item_ref_ids":["tea"]}]}`
 
-// requireHolds checks that every member that was sent is there again as it was sent.
-func requireHolds(t *testing.T, sent, got any, path string) {
+// requireContainsAll checks that got has every member of sent, with the same value.
+func requireContainsAll(t *testing.T, sent, got any, path string) {
 	t.Helper()
 	switch sent := sent.(type) {
 	case map[string]any:
@@ -140,7 +140,7 @@ func requireHolds(t *testing.T, sent, got any, path string) {
 					value = string(rune('0' + int(n)))
 				}
 			}
-			requireHolds(t, value, member, path+"."+name)
+			requireContainsAll(t, value, member, path+"."+name)
 		}
 	default:
 		require.Equal(t, sent, got, path)
@@ -162,7 +162,7 @@ func TestReadBackReturnsEveryFieldAsSent(t *testing.T) {
 				if strings.Contains(body, "ST_P") && !strings.Contains(body, "GST_P") {
 					country = "US"
 				}
-				h := newHub(t, fakeVocabulary(t), country)
+				h := newMemoryDB(t, fakeVocabulary(t), country)
 				h.send(location, body)
 				encoded, err := json.Marshal(ReadBack(h.scope(location), h.menu(location), View{}))
 				require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestReadBackReturnsEveryFieldAsSent(t *testing.T) {
 					}
 					require.Len(t, read, len(objects), kind)
 					for _, o := range objects {
-						requireHolds(t, o, read[nameOf(o)], kind.String())
+						requireContainsAll(t, o, read[nameOf(o)], kind.String())
 					}
 				}
 			})
@@ -197,7 +197,7 @@ func nameOf(object any) any {
 }
 
 func TestStoreReadBackContainsOnlyItsOwnData(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send(MasterLocation, whole)
 	h.send("S1",
 		`{"items":[{"ref_id":"tea","price":11,"sort_order":9}],"options":[{"ref_id":"big","price":2,`+
@@ -226,7 +226,7 @@ func TestStoreReadBackContainsOnlyItsOwnData(t *testing.T) {
 }
 
 func TestReadBackIsPaged(t *testing.T) {
-	h := newHub(t, fakeVocabulary(t), "IN")
+	h := newMemoryDB(t, fakeVocabulary(t), "IN")
 	h.send(MasterLocation, whole)
 	var seen []string
 	for after := ""; ; {

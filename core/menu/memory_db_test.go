@@ -10,9 +10,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// hub stands in for the database of one business: it loads what Needs lists and
-// nothing more, and writes plans in the order that Plan promises to be enough.
-type hub struct {
+// memoryDB is the database of one business in memory. It loads only what a ReadSet lists, and writes a plan in the
+// order that Plan documents.
+type memoryDB struct {
 	t          require.TestingT
 	rules      Rules
 	platforms  []string
@@ -24,36 +24,36 @@ type hub struct {
 	taxes      map[int64]Tax
 	charges    map[int64]Charge
 	links      PerRelation[map[linkEnds]int32]
-	stores     map[string]*shop // by ref_id
+	stores     map[string]*storeRows // by ref_id
 	lastID     int64
 }
 
-// shop is the references of one store.
-type shop struct {
+// storeRows holds the references of one store.
+type storeRows struct {
 	id         int64
 	categories map[int64]bool
 	items      map[int64]ItemValues
 	options    map[int64]OptionValues
 }
 
-func newHub(t require.TestingT, v *Vocabulary, country string) *hub {
-	h := &hub{
+func newMemoryDB(t require.TestingT, v *Vocabulary, country string) *memoryDB {
+	h := &memoryDB{
 		t: t, rules: Rules{Country: country, Vocabulary: v},
 		platforms:  []string{"web", "app", "aggregator-a", "tasty-eats"},
 		categories: map[int64]Category{}, items: map[int64]Item{}, groups: map[int64]OptionGroup{},
-		options: map[int64]Option{}, taxes: map[int64]Tax{}, charges: map[int64]Charge{}, stores: map[string]*shop{},
+		options: map[int64]Option{}, taxes: map[int64]Tax{}, charges: map[int64]Charge{}, stores: map[string]*storeRows{},
 	}
 	for relation := range h.links {
 		h.links[relation] = map[linkEnds]int32{}
 	}
 	for i, ref := range []string{"S1", "S2"} {
-		h.stores[ref] = &shop{id: int64(i + 1), categories: map[int64]bool{}, items: map[int64]ItemValues{},
+		h.stores[ref] = &storeRows{id: int64(i + 1), categories: map[int64]bool{}, items: map[int64]ItemValues{},
 			options: map[int64]OptionValues{}}
 	}
 	return h
 }
 
-func (h *hub) scope(location string) Scope {
+func (h *memoryDB) scope(location string) Scope {
 	if location == MasterLocation {
 		return MasterScope()
 	}
@@ -61,7 +61,7 @@ func (h *hub) scope(location string) Scope {
 }
 
 // send decodes, plans and writes a request.
-func (h *hub) send(location, body string) (Request, Plan) {
+func (h *memoryDB) send(location, body string) (Request, Plan) {
 	request, err := Decode([]byte(body), h.scope(location), h.rules)
 	require.NoError(h.t, err)
 	plan := h.plan(request)
@@ -69,11 +69,11 @@ func (h *hub) send(location, body string) (Request, Plan) {
 	return request, plan
 }
 
-func (h *hub) plan(request Request) Plan {
+func (h *memoryDB) plan(request Request) Plan {
 	return Decide(request, h.load(request), func() int64 { h.lastID++; return h.lastID })
 }
 
-func (h *hub) load(request Request) State {
+func (h *memoryDB) load(request Request) State {
 	needs := request.ReadSet()
 	state := State{Names: core.NewPlatformNames(h.platforms, h.aliases...)}
 	wanted := func(kind Kind) (named, referred map[string]bool) {
@@ -106,23 +106,24 @@ func (h *hub) load(request Request) State {
 		state.Charges, _ = part(h.charges, func(int64, Ref) (bool, bool) { return true, false })
 	}
 	h.loadLinks(needs, &state)
-	h.loadSpread(needs, &state)
+	h.loadStoreCounts(needs, &state)
 	if shop != nil {
 		h.loadStore(needs, shop, &state)
 	}
 	return state
 }
 
-func (h *hub) loadSpread(needs ReadSet, state *State) {
+func (h *memoryDB) loadStoreCounts(needs ReadSet, state *State) {
 	if needs.Entities[Items].Active {
-		state.StoreCounts[Items] = spread(h, h.items, func(s *shop) map[int64]ItemValues { return s.items })
+		state.StoreCounts[Items] = storeCounts(h, h.items, func(s *storeRows) map[int64]ItemValues { return s.items })
 	}
 	if needs.Entities[Options].Active {
-		state.StoreCounts[Options] = spread(h, h.options, func(s *shop) map[int64]OptionValues { return s.options })
+		state.StoreCounts[Options] = storeCounts(h, h.options, func(s *storeRows) map[int64]OptionValues { return s.options })
 	}
 }
 
-func spread[R, V any, P stored[R]](h *hub, masters map[int64]R, sold func(*shop) map[int64]V) (list []Disassociation) {
+func storeCounts[R, V any, P stored[R]](h *memoryDB, masters map[int64]R,
+	sold func(*storeRows) map[int64]V) (list []Disassociation) {
 	stores := map[int64]int{}
 	for _, s := range h.stores {
 		for id := range sold(s) {
@@ -136,8 +137,8 @@ func spread[R, V any, P stored[R]](h *hub, masters map[int64]R, sold func(*shop)
 	return list
 }
 
-func (h *hub) loadOptions(needs ReadSet, shop *shop, state *State) {
-	nested := map[int64]bool{} // ids are of one sequence
+func (h *memoryDB) loadOptions(needs ReadSet, shop *storeRows, state *State) {
+	nested := map[int64]bool{} // ids are unique across kinds
 	if needs.Nesting {
 		for at := range h.links[NestedGroup] {
 			nested[at.to], nested[at.from] = true, true
@@ -161,7 +162,7 @@ func (h *hub) loadOptions(needs ReadSet, shop *shop, state *State) {
 	})
 }
 
-func (h *hub) loadLinks(needs ReadSet, state *State) {
+func (h *memoryDB) loadLinks(needs ReadSet, state *State) {
 	items, groups := asSet(needs.Entities[Items].Named), asSet(needs.Entities[OptionGroups].Named)
 	options, clearedItems, clearedGroups := asSet(needs.Entities[Options].Named), asSet(needs.ClearedItems),
 		asSet(needs.ClearedGroups)
@@ -184,7 +185,7 @@ func (h *hub) loadLinks(needs ReadSet, state *State) {
 	}
 }
 
-func (h *hub) loadStore(needs ReadSet, shop *shop, state *State) {
+func (h *memoryDB) loadStore(needs ReadSet, shop *storeRows, state *State) {
 	items, options := asSet(needs.Entities[Items].Named), asSet(needs.Entities[Options].Named)
 	state.Store.Categories = slices.Sorted(maps.Keys(shop.categories))
 	for _, id := range slices.Sorted(maps.Keys(shop.items)) {
@@ -199,8 +200,8 @@ func (h *hub) loadStore(needs ReadSet, shop *shop, state *State) {
 	}
 }
 
-// write applies a plan as its comment says.
-func (h *hub) write(p Plan) {
+// write applies a plan in the documented order.
+func (h *memoryDB) write(p Plan) {
 	for _, shop := range h.stores {
 		if p.ClearedAtStores[Categories] {
 			clear(shop.categories)
@@ -238,7 +239,7 @@ func (h *hub) write(p Plan) {
 	}
 }
 
-func (h *hub) writeStore(shop *shop, change StoreChange) {
+func (h *memoryDB) writeStore(shop *storeRows, change StoreChange) {
 	for _, ref := range change.Removed[Items] {
 		require.Contains(h.t, shop.items, ref.ID)
 		delete(shop.items, ref.ID)
@@ -321,8 +322,8 @@ func asSet(list []string) map[string]bool {
 	return set
 }
 
-// menu is the whole stored menu, with the references of one store.
-func (h *hub) menu(location string) Menu {
+// menu returns the whole stored menu, with the references of one store.
+func (h *memoryDB) menu(location string) Menu {
 	everything := func(int64, Ref) (bool, bool) { return true, false }
 	var m Menu
 	m.Categories, _ = part(h.categories, everything)
@@ -353,7 +354,7 @@ func TestReimportingARealMenuChangesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := string(realFile(t, name))
-			h := newHub(t, fakeVocabulary(t), country)
+			h := newMemoryDB(t, fakeVocabulary(t), country)
 			request, plan := h.send(MasterLocation, body)
 			require.Empty(t, plan.Warnings)
 			for kind, raws := range request.raws() {
