@@ -18,20 +18,20 @@ func TestConnectionErrorsAreCutOffs(t *testing.T) {
 		fmt.Errorf("reading: %w", context.DeadlineExceeded): true,
 		fmt.Errorf("reading: %w", io.EOF):                   true,
 		&net.OpError{Op: "dial", Err: io.ErrClosedPipe}:     true,
-		said("57P03"):       true,
-		said("53100"):       true, // the disk is full
-		said("53300"):       true, // too many connections
-		said("25006"):       true, // read-only
-		said("25P02"):       false,
-		said("23505"):       false,
+		sqlState("57P03"):       true,
+		sqlState("53100"):       true, // the disk is full
+		sqlState("53300"):       true, // too many connections
+		sqlState("25006"):       true, // read-only
+		sqlState("25P02"):       false,
+		sqlState("23505"):       false,
 		errors.New("other"): false,
 	} {
 		require.Equal(t, want, core.IsDatabaseUnavailable(err), err)
 	}
 }
 
-// said is an answer of the database.
-type said string
+// sqlState is a PostgreSQL error with this SQLSTATE.
+type sqlState string
 
-func (s said) Error() string     { return string(s) }
-func (s said) Field(byte) string { return string(s) }
+func (s sqlState) Error() string     { return string(s) }
+func (s sqlState) Field(byte) string { return string(s) }

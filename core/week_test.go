@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawHours are hours that CheckHours accepts.
+// drawHours draws hours that CheckHours accepts.
 func drawHours(t *rapid.T, label string) []DayHours {
 	clock := rapid.Custom(func(t *rapid.T) time.Duration {
 		return rapid.SampledFrom([]time.Duration{0, time.Hour, 9 * time.Hour, 12 * time.Hour, 22 * time.Hour,
@@ -31,7 +31,7 @@ func drawHours(t *rapid.T, label string) []DayHours {
 }
 
 func TestHourUnionAndIntersectionMatchTheirParts(t *testing.T) {
-	var instants []time.Time // about the times that are drawn
+	var instants []time.Time // near the drawn times
 	for day := range 7 {
 		for _, hour := range []int{0, 1, 9, 12, 22} {
 			for _, seconds := range []int{-30, -1, 0, 30, 61} {

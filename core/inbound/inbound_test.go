@@ -16,7 +16,7 @@ import (
 
 const patience = 20 * time.Second
 
-// server accepts connections and reads what comes on each until it ends.
+// server accepts connections and reads from each until it is closed.
 type server struct {
 	*Limiter
 	net.Listener
@@ -66,7 +66,7 @@ func serveOn(t *testing.T, config Config, wrap func(net.Listener) net.Listener) 
 	return s
 }
 
-// dial connects from an address of this machine.
+// dial connects from a local address.
 func (s *server) dial(t *testing.T, from string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
@@ -77,7 +77,7 @@ func (s *server) dial(t *testing.T, from string) net.Conn {
 	return conn
 }
 
-// let connects from an address and returns the server's end, which waits for its peer.
+// let connects from a local address and returns the server's end, which waits in a read.
 func (s *server) let(t *testing.T, from string) (client net.Conn, ours *Conn) {
 	t.Helper()
 	client = s.dial(t, from)
@@ -115,7 +115,7 @@ func requireOpen(t *testing.T, client net.Conn, ours *Conn) {
 	require.True(t, ours.seen())
 }
 
-// seen tells whether the limiter counts the connection.
+// seen reports whether the limiter counts the connection.
 func (c *Conn) seen() bool {
 	c.limiter.mu.Lock()
 	defer c.limiter.mu.Unlock()
@@ -141,7 +141,7 @@ func TestFullListenerRejectsWhenNoneIsIdle(t *testing.T) {
 	known, ours := s.let(t, "127.0.0.1")
 	MarkAuthenticated(ours)
 	s.dial(t, "127.0.0.1")
-	busy := <-s.accepted // nobody reads: a request is carried out
+	busy := <-s.accepted // not in a read, as while a handler runs
 	requireRefused(t, s.dial(t, "127.0.0.1"))
 	require.Equal(t, Stats{Open: 2, Authenticated: 1, RefusedTotal: 1}, s.Stats())
 
@@ -221,13 +221,13 @@ func TestEndedConnectionsLeaveNothingBehind(t *testing.T) {
 	require.Empty(t, s.origins)
 }
 
-// failing fails as a process without file descriptors does.
-type failing struct {
+// failingListener is a listener whose Accept fails with EMFILE.
+type failingListener struct {
 	net.Listener
 	left atomic.Int32
 }
 
-func (f *failing) Accept() (net.Conn, error) {
+func (f *failingListener) Accept() (net.Conn, error) {
 	if f.left.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 	}
@@ -235,14 +235,14 @@ func (f *failing) Accept() (net.Conn, error) {
 }
 
 func TestListenerOutlivesLackOfFileDescriptors(t *testing.T) {
-	failed := &failing{}
+	failed := &failingListener{}
 	s := serveOn(t, Config{}, func(l net.Listener) net.Listener {
 		failed.Listener = l
 		return failed
 	})
 	idle, _ := s.let(t, "127.0.0.1")
 	failed.left.Store(2)
-	s.let(t, "127.0.0.1") // accept was already under way
+	s.let(t, "127.0.0.1") // Accept was already waiting
 	requireClosed(t, idle)
 	s.let(t, "127.0.0.1")
 }

@@ -13,11 +13,11 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// step is a request at a time after noon and what is expected of it.
+// step is a request at a time after noon, with its expected result.
 type step struct {
 	at      time.Duration
 	allowed bool
-	wait    time.Duration // of a refusal
+	wait    time.Duration // of a rejection
 }
 
 func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {

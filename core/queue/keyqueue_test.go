@@ -26,7 +26,7 @@ func TestConcurrencyLimitStaysBoundedAndRecovers(t *testing.T) {
 	})
 }
 
-// fresh returns the sequence of a key without history.
+// fresh returns the queue of a key without history.
 func fresh() *keyQueue[item] {
 	return &keyQueue[item]{limit: concurrencyLimiter{current: 4, max: 16}, maxWaiting: 1000}
 }

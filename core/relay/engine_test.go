@@ -18,20 +18,20 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// bench is a queue, plugins, platforms and an aggregator in memory.
-type bench struct {
+// fakeDependencies is a queue, plugins, platforms and an aggregator in memory.
+type fakeDependencies struct {
 	mu       sync.Mutex
 	due      []Call
 	results  []Result
 	released []Call
-	busy     []int64 // endpoints, at the last claim
-	failing  int     // recordings that fail
+	busy     []int64 // endpoints at the last claim
+	failing  int     // calls of Finish that still fail
 	hanging  chan struct{}
-	sending  int // to what hangs, so far
+	sending  int // requests so far to an aggregator that hangs
 	sent     []string
 }
 
-func (b *bench) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
+func (b *fakeDependencies) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[Call], _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,7 +52,7 @@ func (b *bench) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 	return batch, nil
 }
 
-func (b *bench) Finish(_ context.Context, _ core.ID, results []Result) error {
+func (b *fakeDependencies) Finish(_ context.Context, _ core.ID, results []Result) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failing > 0 {
@@ -63,14 +63,14 @@ func (b *bench) Finish(_ context.Context, _ core.ID, results []Result) error {
 	return nil
 }
 
-func (b *bench) Release(_ context.Context, _ core.ID, calls []Call) error {
+func (b *fakeDependencies) Release(_ context.Context, _ core.ID, calls []Call) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.released = append(b.released, calls...)
 	return nil
 }
 
-func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
+func (b *fakeDependencies) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
 	switch c.Platform {
 	case "panics":
 		panic("a fault")
@@ -84,31 +84,31 @@ func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
 	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/"}}, nil
 }
 
-// afar is a plugin that another replica has.
-type afar struct {
-	*bench
+// remotePlugin is a plugin that another replica runs.
+type remotePlugin struct {
+	*fakeDependencies
 	asked atomic.Int64
 }
 
-func (a *afar) Plan(context.Context, Call, []byte) (Decision, error) {
+func (a *remotePlugin) Plan(context.Context, Call, []byte) (Decision, error) {
 	a.asked.Add(1)
 	return Decision{}, core.Snooze{Until: time.Now().Add(time.Hour)}
 }
 
-func (b *bench) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
+func (b *fakeDependencies) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
 	if c.Platform == "unread" {
 		return Outcome{}, errors.New("it fell")
 	}
 	return Outcome{}, core.Errorf(core.NotFound, "it reads none")
 }
 
-func (b *bench) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
+func (b *fakeDependencies) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
 	return Access{BaseURLs: map[string]string{"api": "https://" + platform}}, nil
 }
 
-func (b *bench) Called(Result) {}
+func (b *fakeDependencies) Called(Result) {}
 
-func (b *bench) Send(ctx context.Context, r Request) Attempt {
+func (b *fakeDependencies) Send(ctx context.Context, r Request) Attempt {
 	if r.URL == "https://hangs/" {
 		b.mu.Lock()
 		b.sending++
@@ -127,14 +127,14 @@ func (b *bench) Send(ctx context.Context, r Request) Attempt {
 	return Attempt{Status: 200}
 }
 
-func (b *bench) calls(platform string, endpoint int64, n int) {
+func (b *fakeDependencies) calls(platform string, endpoint int64, n int) {
 	for range n {
 		b.due = append(b.due, Call{ID: core.NewID(time.Now()), Platform: platform, Plugin: "p", Endpoint: endpoint,
 			Since: time.Now()})
 	}
 }
 
-func (b *bench) finished(platform string) (n int) {
+func (b *fakeDependencies) finished(platform string) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.results {
@@ -146,7 +146,7 @@ func (b *bench) finished(platform string) (n int) {
 }
 
 // run runs an engine until stop is called.
-func (b *bench) run(t *testing.T, config Config) (e *Engine, stop func()) {
+func (b *fakeDependencies) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
 	e = NewEngine(config, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
 		Observer: b, Log: slog.New(slog.DiscardHandler)})
@@ -169,7 +169,7 @@ func await(t *testing.T, condition func() bool) {
 
 func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	b := &bench{hanging: make(chan struct{})}
+	b := &fakeDependencies{hanging: make(chan struct{})}
 	b.calls("hangs", 1, 100)
 	b.calls("swift", 2, 300)
 	_, stop := b.run(t, Config{EndpointLimit: 4, Poll: time.Millisecond})
@@ -185,8 +185,8 @@ func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
 
 func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	b := &bench{hanging: make(chan struct{})}
-	for endpoint := range int64(100) { // at a hundred businesses, before everything else
+	b := &fakeDependencies{hanging: make(chan struct{})}
+	for endpoint := range int64(100) { // queued first, for 100 businesses
 		b.calls("hangs", 100+endpoint, 10)
 	}
 	b.calls("swift", 2, 300)
@@ -202,7 +202,7 @@ func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 
 func TestStopFinishesInFlightCallsAndReleasesOthers(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	b := &bench{hanging: make(chan struct{})}
+	b := &fakeDependencies{hanging: make(chan struct{})}
 	b.calls("hangs", 1, 8)
 	_, stop := b.run(t, Config{EndpointLimit: 3, StopWithin: time.Minute})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.sending == 3 })
@@ -218,7 +218,7 @@ func TestStopFinishesInFlightCallsAndReleasesOthers(t *testing.T) {
 }
 
 func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
-	b := &bench{failing: 3}
+	b := &fakeDependencies{failing: 3}
 	b.calls("swift", 2, 5)
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("swift") == 5 })
@@ -227,7 +227,7 @@ func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 }
 
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
-	b := &bench{failing: math.MaxInt}
+	b := &fakeDependencies{failing: math.MaxInt}
 	b.calls("swift", 2, 1)
 	_, stop := b.run(t, Config{Lease: time.Hour, StopWithin: time.Millisecond})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.failing < math.MaxInt })
@@ -246,7 +246,7 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 
 func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 	for platform, attempted := range map[string]bool{"panics": true, "fails": true, "down": false, "cut": false} {
-		b := &bench{}
+		b := &fakeDependencies{}
 		b.calls(platform, 3, 1)
 		_, stop := b.run(t, Config{})
 		await(t, func() bool { return b.finished(platform) == 1 })
@@ -258,7 +258,7 @@ func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 }
 
 func TestUnreadableResponseIsNotSuccess(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("unread", 3, 1)
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("unread") == 1 })
@@ -268,7 +268,7 @@ func TestUnreadableResponseIsNotSuccess(t *testing.T) {
 }
 
 func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("limits", 3, 20)
 	for i := range b.due {
 		b.due[i].Kind = RiderLocation
@@ -292,9 +292,9 @@ func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
 }
 
 func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("swift", 2, 3)
-	plugins := &afar{bench: b}
+	plugins := &remotePlugin{fakeDependencies: b}
 	e := NewEngine(Config{},
 		Dependencies{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
 			Log: slog.New(slog.DiscardHandler)})
@@ -311,7 +311,7 @@ func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
 }
 
 func TestCallWithExpiringLeaseIsReleased(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("swift", 2, 1)
 	_, stop := b.run(t, Config{Lease: startMargin - time.Second})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 1 })

@@ -87,17 +87,17 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 	}
 }
 
-// gate is one platform, tasty of business 7.
-type gate struct{}
+// fakePlatform is the platform tasty of business 7.
+type fakePlatform struct{}
 
-func (gate) Lookup(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
+func (fakePlatform) Lookup(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
 	if business != 7 || platform != "tasty" {
 		return "", Access{}, core.Errorf(core.NotFound, "none")
 	}
 	return "p", Access{Secrets: map[string]string{"key": "s3cret"}}, nil
 }
 
-func (gate) Verification(_, kind string) (CallbackVerification, error) {
+func (fakePlatform) Verification(_, kind string) (CallbackVerification, error) {
 	if kind != "orders" {
 		return CallbackVerification{}, core.Errorf(core.NotFound, "none")
 	}
@@ -105,8 +105,8 @@ func (gate) Verification(_, kind string) (CallbackVerification, error) {
 }
 
 func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
-	noted := notes{}
-	callers := Callers{Keys: noted, Directory: gate{}, Verifications: gate{}, Clock: core.NewSystemClock(nil)}
+	noted := rejections{}
+	callers := Callers{Keys: noted, Directory: fakePlatform{}, Verifications: fakePlatform{}, Clock: core.NewSystemClock(nil)}
 	knock := InboundCallback{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
 	caller, err := callers.Authenticate(t.Context(), knock)
 	require.NoError(t, err)
@@ -138,26 +138,26 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 	}
 }
 
-// notes are why calls were refused, by the business and platform in whose name they came.
-type notes map[string]string
+// rejections holds why callbacks were rejected, by claimed business and platform.
+type rejections map[string]string
 
-func (n notes) RecordRejection(_ context.Context, business core.BusinessID, platform, why string) error {
+func (n rejections) RecordRejection(_ context.Context, business core.BusinessID, platform, why string) error {
 	n[fmt.Sprint(business, platform)] = why
 	return nil
 }
 
-func (notes) CallerByHash(context.Context, []byte) (Caller, error) {
+func (rejections) CallerByHash(context.Context, []byte) (Caller, error) {
 	return Caller{}, core.Errorf(core.NotFound, "none")
 }
 
-// Resolve knows one alias.
-func (notes) Resolve(_ context.Context, _ core.BusinessID, name string) (string, error) {
+// Resolve knows one alias, tasty-eats.
+func (rejections) Resolve(_ context.Context, _ core.BusinessID, name string) (string, error) {
 	if name == "tasty-eats" {
 		return "tasty", nil
 	}
 	return name, nil
 }
 
-func (notes) CreateCallerKey(context.Context, core.BusinessID, string, []byte) error {
+func (rejections) CreateCallerKey(context.Context, core.BusinessID, string, []byte) error {
 	return nil
 }

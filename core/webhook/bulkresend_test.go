@@ -78,8 +78,8 @@ func FuzzDecodeBulkResend(f *testing.F) {
 	})
 }
 
-// redone is a record of redeliveries that moves a clock with every chunk.
-type redone struct {
+// fakeResends stores bulk resends, and advances a clock with every chunk.
+type fakeResends struct {
 	now     time.Time
 	chunk   time.Duration
 	left    int
@@ -88,15 +88,15 @@ type redone struct {
 	failure string
 }
 
-func (r *redone) Now() time.Time                          { return r.now }
-func (r *redone) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
-func (r *redone) EndBulkResend(_ context.Context, _ core.Job, failure string) error {
+func (r *fakeResends) Now() time.Time                          { return r.now }
+func (r *fakeResends) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func (r *fakeResends) EndBulkResend(_ context.Context, _ core.Job, failure string) error {
 	r.ended++
 	r.failure = failure
 	return nil
 }
 
-func (r *redone) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int) (ResendResult, bool, error) {
+func (r *fakeResends) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int) (ResendResult, bool, error) {
 	r.now = r.now.Add(r.chunk)
 	n := min(limit, r.left)
 	r.left -= n
@@ -107,7 +107,7 @@ func (r *redone) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int
 func TestLongBulkResendRunsInChunks(t *testing.T) {
 	job, err := Selector{State: Failed}.Job(7, 4000, time.Now())
 	require.NoError(t, err)
-	r := &redone{chunk: 20 * time.Second, left: 4200}
+	r := &fakeResends{chunk: 20 * time.Second, left: 4200}
 	var done, total int
 	run := func() error {
 		return BulkResend{Resends: r, Clock: r}.Run(context.Background(), job, func(d, t int) { done, total = d, t })

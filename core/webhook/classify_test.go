@@ -66,12 +66,12 @@ func TestPostClassifiesErrors(t *testing.T) {
 		"drips":           {plain(drip), 200, Timeout, "no complete response within 2s"},
 		"hangs up": {plain(hangUp), 0, ConnectionBroken,
 			"the server closed the connection before the response was complete"},
-		"resets": {tcp("http", resets), 0, ConnectionBroken,
+		"resets": {tcp("http", resetsConnection), 0, ConnectionBroken,
 			"the server closed the connection before the response was complete"},
-		"no HTTP": {tcp("http", says("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the response is not valid HTTP"},
-		"lying length": {tcp("http", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200, ConnectionBroken,
+		"no HTTP": {tcp("http", respondsWith("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the response is not valid HTTP"},
+		"lying length": {tcp("http", respondsWith("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200, ConnectionBroken,
 			"the server closed the connection before the response was complete"},
-		"endless headers": {tcp("http", says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
+		"endless headers": {tcp("http", respondsWith("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
 			Protocol, "the response is not valid HTTP"},
 		"no such name": {at("http://nowhere.invalid"), 0, DNS,
 			"the host name nowhere.invalid has no public IP address"},
@@ -79,15 +79,15 @@ func TestPostClassifiesErrors(t *testing.T) {
 			"connection refused: no server listens at this host and port"},
 		"private": {at("http://10.1.2.3"), 0, AddressRefused,
 			"the IP address is not on the public internet, and the hub does not allow it"},
-		"accepts, no more": {tcp("http", listens), 0, Timeout, "no complete response within 2s"},
+		"accepts, no more": {tcp("http", neverResponds), 0, Timeout, "no complete response within 2s"},
 
 		"TLS":                   {secure(answer(200)), 200, "", ""},
-		"TLS that never speaks": {tcp("https", listens), 0, Timeout, "no TLS handshake within 1s"},
-		"TLS cut off": {tcp("https", says("")), 0, TLS,
+		"TLS that never speaks": {tcp("https", neverResponds), 0, Timeout, "no TLS handshake within 1s"},
+		"TLS cut off": {tcp("https", respondsWith("")), 0, TLS,
 			"the server closed the connection during the TLS handshake"},
-		"plain HTTP under https": {tcp("https", says("HTTP/1.1 400 Bad Request\r\n\r\n")), 0, TLS,
+		"plain HTTP under https": {tcp("https", respondsWith("HTTP/1.1 400 Bad Request\r\n\r\n")), 0, TLS,
 			"the server does not support TLS"},
-		"no TLS at all": {tcp("https", says("220 mail.example ESMTP\r\n")), 0, TLS, "the server does not support TLS"},
+		"no TLS at all": {tcp("https", respondsWith("220 mail.example ESMTP\r\n")), 0, TLS, "the server does not support TLS"},
 		"no common cipher": {under(&tls.Config{MaxVersion: tls.VersionTLS12,
 			CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}), 0, TLS,
 			"the server rejected the TLS handshake: handshake failure"},
@@ -114,7 +114,7 @@ func TestPostClassifiesErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sender := testSender(t, SenderConfig{ConnectTimeout: time.Second, ExchangeTimeout: 2 * time.Second,
-				TLS: trusting().Clone()}, "127.0.0.0/8")
+				TLS: trustingTLS().Clone()}, "127.0.0.0/8")
 			attempt := sender.Post(context.Background(), testDelivery(row.address(t)))
 			require.Equal(t, row.class, attempt.ErrorClass, attempt.Error)
 			require.Equal(t, row.status, attempt.Status)
@@ -173,7 +173,7 @@ func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// certificate makes one, signed by the given one or by itself.
+// certificate creates a certificate that is signed by parent or by itself.
 func certificate(t *testing.T, about x509.Certificate, by *tls.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -193,7 +193,7 @@ func certificate(t *testing.T, about x509.Certificate, by *tls.Certificate) tls.
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// serve runs an HTTP server until the test ends.
+// serve runs an HTTP server until the test ends and returns its URL.
 func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -203,7 +203,7 @@ func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server))
 	return server.URL
 }
 
-// accept has every connection talked to until the test ends, and tells where.
+// accept passes every connection to handle until the test ends. It returns its address.
 func accept(t *testing.T, talk func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -224,8 +224,8 @@ func accept(t *testing.T, talk func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// trusting accepts the certificates of httptest.
-var trusting = sync.OnceValue(func() *tls.Config {
+// trustingTLS returns a TLS configuration that accepts the certificates of httptest.
+var trustingTLS = sync.OnceValue(func() *tls.Config {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	return server.Client().Transport.(*http.Transport).TLSClientConfig
@@ -259,7 +259,7 @@ func after200(next http.HandlerFunc) http.HandlerFunc {
 }
 
 func hang(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // without it the server does not see the client go
+	_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client is gone
 	<-r.Context().Done()
 }
 
@@ -275,16 +275,16 @@ func drip(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listens reads and never answers.
-func listens(connection net.Conn) { _, _ = io.Copy(io.Discard, connection) }
+// neverResponds reads and never responds.
+func neverResponds(connection net.Conn) { _, _ = io.Copy(io.Discard, connection) }
 
-// says answers what begins to be said to it, and closes the connection.
-func says(text string) func(net.Conn) {
+// respondsWith writes a fixed response to the first bytes it reads, then closes the connection.
+func respondsWith(text string) func(net.Conn) {
 	return func(connection net.Conn) {
 		_, _ = connection.Read(make([]byte, 4<<10))
 		_, _ = io.WriteString(connection, text)
 	}
 }
 
-// resets closes the connection with what it was sent unread.
-func resets(connection net.Conn) { _, _ = connection.Read(make([]byte, 1)) }
+// resetsConnection closes the connection with unread data.
+func resetsConnection(connection net.Conn) { _, _ = connection.Read(make([]byte, 1)) }

@@ -13,10 +13,10 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// goneLine is a queue whose database goes away before anything is recorded.
-type goneLine struct{ *line }
+// unrecordable is a queue whose Finish always fails.
+type unrecordable struct{ *fakeQueue }
 
-func (goneLine) Finish(context.Context, core.ID, []Result, CircuitRules) (queue.FinishResult, error) {
+func (unrecordable) Finish(context.Context, core.ID, []Result, CircuitRules) (queue.FinishResult, error) {
 	return queue.FinishResult{}, errors.New("the database is away")
 }
 
@@ -26,9 +26,9 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 		stop()
 		return Attempt{Status: 200}
 	})
-	l := newLine(1, func(int) int64 { return 1 })
-	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, goneLine{l}, post, core.NewSystemClock(nil),
-		blind{}, slog.New(slog.DiscardHandler))
+	l := newFakeQueue(1, func(int) int64 { return 1 })
+	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, unrecordable{l}, post, core.NewSystemClock(nil),
+		noObserver{}, slog.New(slog.DiscardHandler))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -25,7 +25,7 @@ func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
 	} {
 		require.Equal(t, unwell, Attempt{Status: status}.Unhealthy(), status)
 	}
-	for class, unwell := range map[ErrorClass]bool{ // after a status, whatever it is
+	for class, unwell := range map[ErrorClass]bool{ // after any status
 		Timeout: true, ConnectionBroken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
 	} {
 		for _, status := range []int{200, 302, 404, 410} {
@@ -39,7 +39,7 @@ func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, row := range map[string]struct {
 		failures int
-		last     time.Duration // of the last after the first
+		last     time.Duration // from the first failure to the last
 		probed   bool
 	}{
 		"enough and long enough": {20, time.Minute, true},
@@ -78,8 +78,7 @@ func TestProbeIntervalsGrow(t *testing.T) {
 	require.Equal(t, Health{}, h.After(result(404, false, at), at, probing), "any answer makes it well")
 }
 
-// TestHealthAgreesWithTheWholeHistory compares the fold with rules stated over
-// all attempts since the endpoint was last well.
+// The incremental result is compared with rules over all attempts since the last healthy one.
 func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := CircuitRules{
@@ -89,7 +88,7 @@ func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 		}
 		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		h := Health{}
-		var bad []time.Time // the attempts since the last good one
+		var bad []time.Time // the failed attempts since the last healthy one
 		probed, probes := false, 0
 		for range rapid.IntRange(0, 40).Draw(t, "attempts") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "wait")) * time.Second)

@@ -56,8 +56,7 @@ func TestSecretAtTheTruncationPointIsMasked(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 100-8)+mask[:8], string(attempt.ResponseBody))
 }
 
-// TestRecordNeverContainsASecret has an endpoint repeat its request at any
-// place of its answer, in several ways of writing.
+// The endpoint repeats the request anywhere in its response, in several encodings.
 func TestRecordNeverContainsASecret(t *testing.T) {
 	var filler string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestAttemptRetriesOnceOnAStaleConnection has an
-// endpoint die of one event, or drop what it had kept, with 16 connections to it.
+// The endpoint crashes on one request, or has closed its idle connections. There are 16 connections to it.
 func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	const warm = 16
 	type connection struct{}
@@ -27,7 +26,7 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		make     func(*Sender, string) Attempt
-		dies     func(requests int64) bool // of the connection's requests
+		dies     func(requests int64) bool // by the number of requests on the connection
 		requests int64
 		class    ErrorClass
 	}{
@@ -84,8 +83,7 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	}
 }
 
-// TestHTTP2RequestRetriesOnlyAfterConnectionClose has an endpoint
-// do as the row says at the second request, and answer the others.
+// The endpoint acts as the row says on the second request, and responds to the others.
 func TestHTTP2RequestRetriesOnlyAfterConnectionClose(t *testing.T) {
 	for name, row := range map[string]struct {
 		does     func(f *http2.Framer, stream uint32) error
@@ -126,7 +124,7 @@ func TestHTTP2RequestRetriesOnlyAfterConnectionClose(t *testing.T) {
 					}
 				}
 			})
-			sender := testSender(t, SenderConfig{TLS: trusting().Clone()}, "127.0.0.0/8")
+			sender := testSender(t, SenderConfig{TLS: trustingTLS().Clone()}, "127.0.0.0/8")
 			require.Empty(t, sender.Post(context.Background(), testDelivery("https://"+address)).Error)
 			attempt := sender.Post(context.Background(), testDelivery("https://"+address))
 			require.Equal(t, row.words, attempt.Error)
