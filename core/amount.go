@@ -66,8 +66,8 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{parsed}, nil
 }
 
-// UnboundedAmounts returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have more
-// digits than a single amount that was sent.
+// UnboundedAmounts returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have
+// more digits than a single amount that was sent.
 func UnboundedAmounts() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error {
 		value, err := d.ReadValue()

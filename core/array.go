@@ -7,8 +7,8 @@ import (
 )
 
 // Array is an array of a request body. It keeps at most Limit elements. Further elements are checked and counted, up
-// to counted times the limit, then the body is rejected. This bounds the memory and time spent on a short body with
-// very many elements.
+// to maxCountFactor times the limit, then the body is rejected. This bounds the memory and time spent on a short body
+// with very many elements.
 type Array struct {
 	Limit int
 	Count int // elements sent

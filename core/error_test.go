@@ -18,12 +18,12 @@ func TestConnectionErrorsAreCutOffs(t *testing.T) {
 		fmt.Errorf("reading: %w", context.DeadlineExceeded): true,
 		fmt.Errorf("reading: %w", io.EOF):                   true,
 		&net.OpError{Op: "dial", Err: io.ErrClosedPipe}:     true,
-		sqlState("57P03"):       true,
-		sqlState("53100"):       true, // the disk is full
-		sqlState("53300"):       true, // too many connections
-		sqlState("25006"):       true, // read-only
-		sqlState("25P02"):       false,
-		sqlState("23505"):       false,
+		sqlState("57P03"):   true,
+		sqlState("53100"):   true, // the disk is full
+		sqlState("53300"):   true, // too many connections
+		sqlState("25006"):   true, // read-only
+		sqlState("25P02"):   false,
+		sqlState("23505"):   false,
 		errors.New("other"): false,
 	} {
 		require.Equal(t, want, core.IsDatabaseUnavailable(err), err)

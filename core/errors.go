@@ -76,18 +76,18 @@ func CodeOf(err error) Code {
 	}
 }
 
-// IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection, a restart, a
-// timeout, a lack of disk space, memory or connections, and read-only mode.
+// IsDatabaseUnavailable reports whether an error means that the database is unavailable. It covers a lost connection,
+// a restart, a timeout, a lack of disk space, memory or connections, and read-only mode.
 func IsDatabaseUnavailable(err error) bool {
 	var network net.Error // includes deadline errors
-	var said interface{ Field(byte) string }
+	var state interface{ Field(byte) string }
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) {
 		return true
 	}
-	if !errors.As(err, &said) {
+	if !errors.As(err, &state) {
 		return false
 	}
-	code := said.Field('C') // 57P: operator intervention; 53: insufficient resources; 25006: read-only
+	code := state.Field('C') // 57P: operator intervention; 53: insufficient resources; 25006: read-only
 	return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "53") || code == "25006"
 }
 

@@ -10,7 +10,8 @@ import (
 // Integer is a whole number that may be sent as a JSON number, even with a zero fraction (20.0), or as a string.
 type Integer int64
 
-// PositiveInt is a positive Integer, such as an order id. It is 0 if it was not sent: absent, null, 0 or an empty string.
+// PositiveInt is a positive Integer, such as an order id. It is 0 if it was not sent: absent, null, 0 or an empty
+// string.
 type PositiveInt int64
 
 var (
@@ -55,8 +56,8 @@ func (w *PositiveInt) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errPositiveInt
 }
 
-// integerUnmarshalers reads an int64 from any whole JSON number: 20, but also 20.0 and 2e1. Languages with a single number
-// type write those.
+// integerUnmarshalers reads an int64 from any whole JSON number: 20, but also 20.0 and 2e1. Languages with a single
+// number type write those.
 var integerUnmarshalers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {

@@ -6,8 +6,8 @@ import "time"
 // in which they were accepted.
 type JobKind string
 
-// OrderingKey returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu creates
-// the categories that they refer to. Every other kind has its own key.
+// OrderingKey returns the ordering key of jobs of this kind. Category timings share the key of menus, because a menu
+// creates the categories that they refer to. Every other kind has its own key.
 func (k JobKind) OrderingKey() JobKind {
 	if k == TimingJob {
 		return MenuJob

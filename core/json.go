@@ -133,7 +133,7 @@ func describeDecodeError(err error, body []byte) (path, code, rule string) {
 // maxShown bounds the part of a sent value that a message shows, in characters.
 const maxShown = 40
 
-// describeValue describes a value for a message: a number or a string by itself, others by their type.
+// describeValue describes a value for a message: a number or a string as its value, others by their type.
 func describeValue(value jsontext.Value) string {
 	switch value.Kind() {
 	case '{':

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// ServedByMerchant marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
-// plugin id.
+// ServedByMerchant marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy
+// is a plugin id.
 const ServedByMerchant = "own"
 
 // Platform is an ordering channel of a business, under the name that the business chose.
 type Platform struct {
 	Name       string `json:"name"`
 	ServedBy   string `json:"served_by"`
-	EventAlias string `json:"-"` // the alias by which events name it; "" if they use Name
+	EventAlias string `json:"-"` // the name in events; "" if that is Name
 }
 
-// EventName returns the name by which events name the platform.
+// EventName returns the platform's name in events.
 func (p Platform) EventName() string { return cmp.Or(p.EventAlias, p.Name) }
 
 // PlatformAlias is another name of a platform, which a client of the business has fixed in its code.
@@ -57,7 +57,7 @@ func (n PlatformNames) Resolve(name string) string { return cmp.Or(n.platforms[n
 // Known reports whether the business has a platform with the name or alias.
 func (n PlatformNames) Known(name string) bool { return n.platforms[name] != "" }
 
-// EventName returns the name by which events name a platform.
+// EventName returns a platform's name in events.
 func (n PlatformNames) EventName(platform string) string {
 	return cmp.Or(n.eventAliases[platform], platform)
 }
@@ -123,9 +123,9 @@ func QuoteNames(names []string) string {
 	return list
 }
 
-// ResolveEach resolves the names of the elements of a list. Of elements for the same platform it keeps the one with
-// the platform's own name, or else the first, and returns the names of the others. It returns the list itself if
-// nothing changes.
+// ResolveEach resolves the names of the elements of a list. It keeps one element for each platform: the one with the
+// platform's own name, or else the first. It returns the names of the others. It returns the list itself if nothing
+// changes.
 func ResolveEach[T any](list []T, name func(*T) *string, resolve func(string) string) (resolved []T, dropped []string) {
 	var platforms []string
 	for i := range list {

@@ -19,8 +19,8 @@ func UnionHours(a, b []DayHours) []DayHours {
 	return toDayHours(union(append(toSpans(a), toSpans(b)...)))
 }
 
-// IntersectHours returns the intersection of two validated lists of hours, in the same form. An empty intersection is one
-// day without slots, because an empty list means always.
+// IntersectHours returns the intersection of two validated lists of hours, in the same form. An empty intersection is
+// one day without slots, because an empty list means always.
 func IntersectHours(a, b []DayHours) []DayHours {
 	var both []span
 	others := union(toSpans(b))

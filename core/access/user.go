@@ -95,16 +95,16 @@ func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) 
 
 // Invite creates a user, or finds the one with the address, and returns the token of a one-time link.
 func (a Accounts) Invite(ctx context.Context, user User, actor, why string) (User, string, error) {
-	made, token, err := a.CreateUser(ctx, user, actor, why)
+	invited, token, err := a.CreateUser(ctx, user, actor, why)
 	if core.CodeOf(err) != core.Conflict {
-		return made, token, err
+		return invited, token, err
 	}
-	made, err = a.Users.UserByEmail(ctx, strings.ToLower(user.Email))
+	invited, err = a.Users.UserByEmail(ctx, strings.ToLower(user.Email))
 	if err != nil {
-		return made, "", err
+		return invited, "", err
 	}
-	token, err = a.CreateLink(ctx, made.ID)
-	return made, token, err
+	token, err = a.CreateLink(ctx, invited.ID)
+	return invited, token, err
 }
 
 // ChangeUser sets the role, the grants and whether the user is disabled. Admins cannot demote themselves, so that at

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Max        int            // connections in total
 	PerAddress int            // connections from an IPv4 address, or from an IPv6 /64
-	Trusted    []netip.Prefix // proxies, to which PerAddress does not apply
+	Trusted    []netip.Prefix // proxies, exempt from PerAddress
 	Stall      time.Duration  // how long a peer may stall a body or response
 	MinRate    int            // bytes per second that a body or response needs on average after Stall
 	Log        *slog.Logger

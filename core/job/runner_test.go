@@ -16,11 +16,11 @@ import (
 
 // fakeQueue is a queue of one job in memory.
 type fakeQueue struct {
-	mu      sync.Mutex
-	job     *core.Job // nil while it is leased
-	retries []string  // causes
-	renewed []Progress
-	renewal chan struct{}
+	mu           sync.Mutex
+	job          *core.Job // nil while it is leased
+	retries      []string  // causes
+	renewed      []Progress
+	renewal      chan struct{}
 	markedFailed chan string // causes
 }
 
@@ -80,7 +80,9 @@ func (h funcHandler) Run(ctx context.Context, job core.Job, report func(int, int
 	return h.run(ctx, job, report)
 }
 
-func (h funcHandler) Fail(_ context.Context, job core.Job, cause error) error { return h.fail(job, cause) }
+func (h funcHandler) Fail(_ context.Context, job core.Job, cause error) error {
+	return h.fail(job, cause)
+}
 
 type noObserver struct{}
 

@@ -17,14 +17,14 @@ import (
 // fakeQueue is a queue in memory, and the renderer of its publications. The plugin of endpoint 1 is down, and another
 // replica has that of endpoint 4. The aggregator of endpoint 40 throttles, and the renderings of endpoint 50 hang.
 type fakeQueue struct {
-	mu      sync.Mutex
-	due     []Work
-	claims  map[int64]int
-	released    int
-	results map[int64][]Result
-	block   chan struct{} // blocks sending from endpoint 5 on; nil: sending returns at once
-	hangs   chan struct{} // receives a value when a rendering of endpoint 50 begins
-	resume  chan struct{} // closed to end the renderings of endpoint 50
+	mu       sync.Mutex
+	due      []Work
+	claims   map[int64]int
+	released int
+	results  map[int64][]Result
+	block    chan struct{} // blocks sending from endpoint 5 on; nil: sending returns at once
+	hangs    chan struct{} // receives a value when a rendering of endpoint 50 begins
+	resume   chan struct{} // closed to end the renderings of endpoint 50
 }
 
 func (s *fakeQueue) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,

@@ -24,20 +24,20 @@ type item struct {
 
 // table is a Policy with its items in memory.
 type table struct {
-	mu       sync.Mutex
-	clock    core.Clock
-	pending  []item
-	leased   map[int]item
-	recorded []int
-	released []int
-	claims   []Capacity
-	claimAt  []time.Time
-	started  map[int64][]int // ids by key, in order
-	running  map[int64]int
-	maxRunning     map[int64]int // most running at once, by key
+	mu         sync.Mutex
+	clock      core.Clock
+	pending    []item
+	leased     map[int]item
+	recorded   []int
+	released   []int
+	claims     []Capacity
+	claimAt    []time.Time
+	started    map[int64][]int // ids by key, in order
+	running    map[int64]int
+	maxRunning map[int64]int // most running at once, by key
 
 	run       func(ctx context.Context, work item) Outcome // nil: respond at once
-	failing      bool                                         // claims and results fail
+	failing   bool                                         // claims and results fail
 	effect    FinishResult
 	onClaim   func() // at the end of a claim
 	unlimited bool   // claims ignore the capacity of keys

@@ -136,8 +136,8 @@ type ResendResult struct {
 type BulkResends interface {
 	// Again resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
 	// returns more as false after the last one.
-	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (so ResendResult, more bool, err error)
-	// EndRedelivery ends the job with its final counts.
+	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (result ResendResult, more bool, err error)
+	// EndBulkResend ends the job with its final counts.
 	EndBulkResend(ctx context.Context, job core.Job, failure string) error
 }
 
@@ -160,11 +160,11 @@ func (r BulkResend) Run(ctx context.Context, job core.Job, report func(done, tot
 	}
 	until := r.Clock.Now().Add(bulkResendTimeSlice)
 	for {
-		so, more, err := r.Resends.ResendNext(ctx, job, work.Selector, resendChunk)
+		result, more, err := r.Resends.ResendNext(ctx, job, work.Selector, resendChunk)
 		if err != nil {
 			return err
 		}
-		done := so.Resent + so.Skipped
+		done := result.Resent + result.Skipped
 		report(done, max(done, work.Count))
 		if !more {
 			return r.Resends.EndBulkResend(ctx, job, "")

@@ -173,7 +173,7 @@ func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// certificate creates a certificate that is signed by parent or by itself.
+// certificate creates a certificate that is signed by parent, or self-signed.
 func certificate(t *testing.T, about x509.Certificate, by *tls.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -11,8 +11,8 @@ import (
 // connectionCheckTimeout bounds a connection check, which sends no request.
 const connectionCheckTimeout = 3 * time.Second
 
-// CheckConnection describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections with a
-// valid certificate. It waits at most 3 s.
+// CheckConnection describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections
+// with a valid certificate. It waits at most 3 s.
 func (g *Guard) CheckConnection(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

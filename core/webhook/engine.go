@@ -106,7 +106,7 @@ func NewEngine(config Config, table Queue, poster Poster, clock core.Clock, obse
 	return e
 }
 
-// Owner returns the id under which this replica leases deliveries.
+// Owner returns the id of this replica in leases.
 func (e *Engine) Owner() core.ID { return e.engine.Owner() }
 
 // LeaseUntil returns the end of a lease that begins now.
@@ -120,7 +120,7 @@ func (e *Engine) Wake() { e.engine.Wake() }
 func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
 
 // Reserve reserves capacity for one delivery that starts right after its commit. It returns false if this replica has
-// none left. Every reservation ends with Start or Forget.
+// none left. Every reservation ends with Start or CancelReservation.
 func (e *Engine) Reserve(endpoint int64) bool { return e.engine.Reserve(endpoint) }
 
 // CancelReservation cancels a reservation whose transaction did not commit.

@@ -17,15 +17,15 @@ import (
 
 // fakeQueue is a queue in memory.
 type fakeQueue struct {
-	mu       sync.Mutex
-	waiting  []Delivery
-	leased   map[core.ID]Delivery
-	finished map[core.ID]int
+	mu               sync.Mutex
+	waiting          []Delivery
+	leased           map[core.ID]Delivery
+	finished         map[core.ID]int
 	allFinished      chan struct{} // closed when every delivery is finished
-	expected int
-	claimPerEndpoint    int   // most deliveries of an endpoint in one claim; 0: all
-	version  int64 // of all webhooks
-	returned int
+	expected         int
+	claimPerEndpoint int   // most deliveries of an endpoint in one claim; 0: all
+	version          int64 // of all webhooks
+	returned         int
 }
 
 func newFakeQueue(n int, endpoint func(i int) int64) *fakeQueue {

@@ -23,8 +23,8 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 		return a
 	}
 	request.Header.Set("User-Agent", s.config.UserAgent)
-	for _, given := range []map[string]string{headers, secret} {
-		for name, value := range given {
+	for _, values := range []map[string]string{headers, secret} {
+		for name, value := range values {
 			request.Header.Set(name, value)
 		}
 	}

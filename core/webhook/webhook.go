@@ -91,7 +91,7 @@ type Attempt struct {
 	ResponseHeaders map[string]string
 	ResponseBody    []byte // the first 4 KiB
 	Timing          Timing
-	SentTwice       bool // an idle connection was closed before a response, so the request was sent again
+	SentTwice       bool // the first connection was closed before a response, so the request was repeated
 }
 
 // Timing holds the end of each phase as time since the start. It is zero for a skipped phase: a kept-alive connection

@@ -62,8 +62,8 @@ func (p *Provider) SignInURL(ctx context.Context, secret, back string) (string, 
 }
 
 // Verify checks the redirect from the provider and returns the verified e-mail address, in lower case. It returns
-// Unauthenticated if the sign-in did not start with the secret, Forbidden if the provider does not confirm the
-// address, and Unavailable if the provider cannot be reached.
+// Unauthenticated if the sign-in did not start with the secret, and Forbidden if the provider does not confirm the
+// address. It returns Unavailable if the provider cannot be reached.
 func (p *Provider) Verify(ctx context.Context, secret, back, state, code string) (email string, err error) {
 	if secret == "" || subtle.ConstantTimeCompare([]byte(state), []byte(derive("state", secret))) != 1 {
 		return "", errSignInMismatch
