@@ -22,7 +22,8 @@ func (f *fakeKeyStore) KeyByHash(_ context.Context, hash []byte) (Key, error) {
 	return Key{}, core.Errorf(core.NotFound, "none")
 }
 
-func (f *fakeKeyStore) CreateBusiness(context.Context, core.Business, string, []core.Platform) (core.BusinessID, error) {
+func (f *fakeKeyStore) CreateBusiness(context.Context, core.Business, string,
+	[]core.Platform) (core.BusinessID, error) {
 	return 7, nil
 }
 

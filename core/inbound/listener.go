@@ -17,7 +17,8 @@ type listener struct {
 }
 
 // rejectionResponse is the response to a refused connection. No handler is involved.
-const rejectionResponse = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+const rejectionResponse = "HTTP/1.1 503 Service Unavailable\r\n" +
+	"Connection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 // Accept returns the next connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {

@@ -66,18 +66,26 @@ type Runner struct {
 	running map[core.ID]*Progress
 }
 
+// Dependencies are the dependencies of a runner. All are required.
+type Dependencies struct {
+	Queue    Queue
+	Handlers map[core.JobKind]Handler
+	Clock    core.Clock
+	Observer Observer
+	Log      *slog.Logger
+}
+
 // NewRunner returns a runner that is idle until Run.
-func NewRunner(config Config, table Queue, handlers map[core.JobKind]Handler, clock core.Clock, observer Observer,
-	log *slog.Logger) *Runner {
+func NewRunner(config Config, d Dependencies) *Runner {
 	config = config.withDefaults()
 	r := &Runner{
-		config: config, queue: table, handlers: handlers, clock: clock, observer: observer, log: log,
+		config: config, queue: d.Queue, handlers: d.Handlers, clock: d.Clock, observer: d.Observer, log: d.Log,
 		running: map[core.ID]*Progress{},
 	}
 	r.engine = queue.New(queue.Config{
-		Name: "jobs", Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel, FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll,
-		StopWithin: config.StopWithin,
-	}, policy{r}, clock, log)
+		Name: "jobs", Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
+		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, StopWithin: config.StopWithin,
+	}, policy{r}, d.Clock, d.Log)
 	return r
 }
 

@@ -89,8 +89,8 @@ type noObserver struct{}
 func (noObserver) JobEnded(core.JobKind, string, time.Duration) {}
 
 func start(b *fakeQueue, config Config, h Handler) (stop func()) {
-	r := NewRunner(config, b, map[core.JobKind]Handler{core.StoreJob: h}, core.NewSystemClock(nil), noObserver{},
-		slog.New(slog.DiscardHandler))
+	r := NewRunner(config, Dependencies{Queue: b, Handlers: map[core.JobKind]Handler{core.StoreJob: h},
+		Clock: core.NewSystemClock(nil), Observer: noObserver{}, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

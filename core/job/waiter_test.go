@@ -76,7 +76,8 @@ func TestWaitEndsWithTheJob(t *testing.T) {
 	runWaiter(t, func(t *testing.T, w *Waiter, elsewhere *fakeLister) {
 		here, there := newRef(1), newRef(2)
 		began := time.Now()
-		one, two, other := begin(w, here, 10, clientPresent), begin(w, here, 10, clientPresent), begin(w, there, 10, clientPresent)
+		one, two := begin(w, here, 10, clientPresent), begin(w, here, 10, clientPresent)
+		other := begin(w, there, 10, clientPresent)
 		w.NotifyEnded(newRef(1).ID)
 		w.NotifyEnded(here.ID)
 		require.Equal(t, WaitEnded, <-one)

@@ -87,7 +87,8 @@ func TestMemoryPartsFitTheBudget(t *testing.T) {
 			sum += p.bytes.size + p.decoded.size
 		}
 		require.LessOrEqual(t, sum, total)
-		require.LessOrEqual(t, m.budgets[Anonymous].bytes.size+m.budgets[Anonymous].decoded.size, int64(anonymousBytes+anonymousDecoded))
+		anonymous := m.budgets[Anonymous]
+		require.LessOrEqual(t, anonymous.bytes.size+anonymous.decoded.size, int64(anonymousBytes+anonymousDecoded))
 	}
 }
 

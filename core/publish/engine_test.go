@@ -225,7 +225,8 @@ func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
 
 func TestWorkWithoutRenderingCapacityIsReleased(t *testing.T) {
 	s := &fakeQueue{hangs: make(chan struct{}), resume: make(chan struct{})}
-	stop := s.start(t, Config{RenderSlotTime: time.Hour, Lease: endMargin + 20*time.Millisecond, UnavailablePause: time.Hour}, 50)
+	stop := s.start(t, Config{RenderSlotTime: time.Hour, Lease: endMargin + 20*time.Millisecond,
+		UnavailablePause: time.Hour}, 50)
 	<-s.hangs
 	s.mu.Lock()
 	s.due = append(s.due, Work{Endpoint: 3})

@@ -151,7 +151,8 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"},
 		{Result{State: Published, Work: Work{Reference: later, PendingRequests: waiting[:1]}}, []string{change.String()},
 			"success"},
-		{Result{State: Published, Work: Work{PendingRequests: waiting}}, []string{change.String(), later.String()}, "success"},
+		{Result{State: Published, Work: Work{PendingRequests: waiting}}, []string{change.String(), later.String()},
+			"success"},
 		{Result{State: Published, Work: Work{ExplicitRequests: asked}}, []string{first.String(), second.String()}, "success"},
 		{Result{State: Published, Work: Work{ExplicitRequests: asked[:1], PendingRequests: waiting[:1]}},
 			[]string{first.String(), change.String()}, "success"},
@@ -166,7 +167,8 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 			Work: Work{PendingRequests: waiting}}, nil, ""},
 		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{ExplicitRequests: asked}},
 			[]string{first.String(), second.String()}, "error"},
-		{Result{State: Skipped, Message: "no menus", Work: Work{ExplicitRequests: asked[:1]}}, []string{first.String()}, "error"},
+		{Result{State: Skipped, Message: "no menus", Work: Work{ExplicitRequests: asked[:1]}},
+			[]string{first.String()}, "error"},
 		{Result{State: Waiting, Work: Work{ExplicitRequests: asked}}, nil, ""},
 	} {
 		c.result.StoreRef, c.result.Platform, c.result.EventPlatform, c.result.At = "s1", "tasty", "eats", noon

@@ -75,7 +75,8 @@ func TestMissingResponsesLeaveLittleAllowance(t *testing.T) {
 
 func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
 	at := time.Now()
-	s := &keyQueue[item]{limit: concurrencyLimiter{current: 16, max: 16}, maxWaiting: 1000, responses: 10, secondStart: at, lastProgress: at,
+	s := &keyQueue[item]{limit: concurrencyLimiter{current: 16, max: 16}, maxWaiting: 1000,
+		responses: 10, secondStart: at, lastProgress: at,
 		lastRunTime: time.Second, running: 16}
 	for waiting, free := range map[int]int{16: 0, 9: 0, 8: 8, 1: 15, 0: 16} {
 		s.waiting = make([]leased[item], waiting)

@@ -28,7 +28,8 @@ const (
 // delayUnavailable delays a call until its plugin is available. After a day the call fails, because its content is
 // outdated.
 func delayUnavailable(c Call, reason string, now time.Time) Result {
-	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(unavailablePause), Uncounted: true, FinishedAt: now}
+	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(unavailablePause),
+		Uncounted: true, FinishedAt: now}
 	if now.Sub(c.Since) >= unavailableLimit {
 		r.State, r.Message = Failed, "failed after a day: "+reason
 	}

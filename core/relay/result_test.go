@@ -102,7 +102,8 @@ func TestUnreadableResponseFallsBackToThePlan(t *testing.T) {
 	fell := errors.New("it fell")
 	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 400}, fell))
 	require.Equal(t, OutcomeRetry, interpretFailure(Plan{}, Response{Status: 200}, fell).State)
-	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 200}, core.Errorf(core.NotFound, "it reads none")))
+	none := core.Errorf(core.NotFound, "it reads none")
+	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 200}, none))
 }
 
 func TestCallWaitsOneDayForItsPlugin(t *testing.T) {

@@ -28,9 +28,10 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	at := func(away time.Duration) string { return strconv.FormatInt(now.Add(away).Unix(), 10) }
 	plain := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Secret: "key"}
-	prefixed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key", Base64: true}
-	timed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time",
-		Tolerance: 5 * time.Minute}
+	prefixed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key",
+		Base64: true}
+	timed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key",
+		Timestamp: "x-time", Tolerance: 5 * time.Minute}
 	bearer := CallbackVerification{Scheme: SchemeToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
 	signed := hex.EncodeToString(macOf(secret, body))
 	over := func(time string) string { return "v1=" + hex.EncodeToString(macOf(secret, time+"."+body)) }
@@ -71,8 +72,8 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 			map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
 		{"a header that is the secret", CallbackVerification{Scheme: SchemeToken, Header: "x-token"},
 			map[string]string{"x-token": secret}, ""},
-		{"of another header", CallbackVerification{Scheme: SchemeToken, Header: "x-token"}, map[string]string{"x-other": secret},
-			"the header x-token is missing"},
+		{"of another header", CallbackVerification{Scheme: SchemeToken, Header: "x-token"},
+			map[string]string{"x-other": secret}, "the header x-token is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.proof.check(c.headers, []byte(body), secret, now)
@@ -105,25 +106,28 @@ func (fakePlatform) Verification(_, kind string) (CallbackVerification, error) {
 }
 
 func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
-	noted := rejections{}
-	callers := Callers{Keys: noted, Directory: fakePlatform{}, Verifications: fakePlatform{}, Clock: core.NewSystemClock(nil)}
-	knock := InboundCallback{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
-	caller, err := callers.Authenticate(t.Context(), knock)
+	recorded := rejections{}
+	callers := Callers{Keys: recorded, Directory: fakePlatform{}, Verifications: fakePlatform{},
+		Clock: core.NewSystemClock(nil)}
+	callback := InboundCallback{Business: 7, Platform: "tasty", Kind: "orders",
+		Headers: map[string]string{"x-token": "s3cret"}}
+	caller, err := callers.Authenticate(t.Context(), callback)
 	require.NoError(t, err)
 	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", VerifiedBy: "x-token"}, caller)
-	require.Empty(t, noted)
-	called := knock
-	called.Platform = "tasty-eats"
-	aliased, err := callers.Authenticate(t.Context(), called)
+	require.Empty(t, recorded)
+	byAlias := callback
+	byAlias.Platform = "tasty-eats"
+	aliased, err := callers.Authenticate(t.Context(), byAlias)
 	require.NoError(t, err)
 	require.Equal(t, caller, aliased, "by an alias of the platform")
 	for name, change := range map[string]func(*InboundCallback){
-		"business": func(k *InboundCallback) { k.Business = 8 }, "platform": func(k *InboundCallback) { k.Platform = "other" },
-		"kind":  func(k *InboundCallback) { k.Kind = "actions" },
-		"proof": func(k *InboundCallback) { k.Headers = nil },
+		"business": func(k *InboundCallback) { k.Business = 8 },
+		"platform": func(k *InboundCallback) { k.Platform = "other" },
+		"kind":     func(k *InboundCallback) { k.Kind = "actions" },
+		"header":   func(k *InboundCallback) { k.Headers = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			other := knock
+			other := callback
 			change(&other)
 			_, err := callers.Authenticate(t.Context(), other)
 			require.Equal(t, core.Unauthenticated, core.CodeOf(err))
@@ -131,8 +135,8 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 			require.ErrorAs(t, err, &refusal)
 			require.Equal(t, "the request does not prove that it comes from this platform",
 				refusal.Message, "nothing tells what is wrong")
-			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)],
-				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "proof"],
+			require.Contains(t, recorded[fmt.Sprint(other.Business, other.Platform)],
+				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "header"],
 				"but to the merchant's support")
 		})
 	}

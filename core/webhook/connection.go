@@ -31,8 +31,8 @@ func (g *Guard) CheckConnection(ctx context.Context, address string) string {
 	}
 	connection, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		_, words := classify(err, SenderConfig{ConnectTimeout: connectionCheckTimeout, ExchangeTimeout: connectionCheckTimeout},
-			u.Scheme == "https")
+		limits := SenderConfig{ConnectTimeout: connectionCheckTimeout, ExchangeTimeout: connectionCheckTimeout}
+		_, words := classify(err, limits, u.Scheme == "https")
 		return words
 	}
 	_ = connection.Close()

@@ -27,8 +27,8 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 		return Attempt{Status: 200}
 	})
 	l := newFakeQueue(1, func(int) int64 { return 1 })
-	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, unrecordable{l}, post, core.NewSystemClock(nil),
-		noObserver{}, slog.New(slog.DiscardHandler))
+	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, Dependencies{Queue: unrecordable{l},
+		Poster: post, Clock: core.NewSystemClock(nil), Observer: noObserver{}, Log: slog.New(slog.DiscardHandler)})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

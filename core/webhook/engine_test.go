@@ -29,7 +29,8 @@ type fakeQueue struct {
 }
 
 func newFakeQueue(n int, endpoint func(i int) int64) *fakeQueue {
-	l := &fakeQueue{leased: map[core.ID]Delivery{}, finished: map[core.ID]int{}, allFinished: make(chan struct{}), expected: n}
+	l := &fakeQueue{leased: map[core.ID]Delivery{}, finished: map[core.ID]int{},
+		allFinished: make(chan struct{}), expected: n}
 	for i := range n {
 		l.waiting = append(l.waiting,
 			Delivery{ID: core.NewID(time.Now()), Endpoint: endpoint(i), WebhookID: endpoint(i), DueAt: time.Now()})
@@ -126,7 +127,8 @@ func accepted(context.Context, Delivery) Attempt { return Attempt{Status: 200} }
 
 func runEngine(t *testing.T, l *fakeQueue, config Config, post poster) *Engine {
 	t.Helper()
-	e := NewEngine(config, l, post, core.NewSystemClock(nil), noObserver{}, slog.New(slog.DiscardHandler))
+	e := NewEngine(config, Dependencies{Queue: l, Poster: post, Clock: core.NewSystemClock(nil),
+		Observer: noObserver{}, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -90,7 +90,7 @@ func TestRecordNeverContainsASecret(t *testing.T) {
 		require.True(t, attempt.OK(), attempt.Error)
 		record := fmt.Sprint(attempt.RequestHeaders, attempt.ResponseHeaders, string(attempt.ResponseBody),
 			attempt.Error)
-		called := sender.Exchange(context.Background(), "POST", server.URL, nil, headers, nil)
+		called := sender.Exchange(context.Background(), Request{Method: "POST", URL: server.URL, Secrets: headers})
 		record += fmt.Sprint(called.RequestHeaders, called.ResponseHeaders, string(called.ResponseBody), called.Error)
 		for _, value := range append([]string{plain, token, password}, headers["Authorization"]) {
 			for _, form := range encodedForms(value) {

@@ -21,7 +21,8 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	post := func(s *Sender, url string) Attempt { return s.Post(context.Background(), testDelivery(url)) }
 	exchange := func(method string, body []byte) func(*Sender, string) Attempt {
 		return func(s *Sender, url string) Attempt {
-			return s.Exchange(context.Background(), method, url, map[string]string{"Idempotency-Key": "1"}, nil, body)
+			return s.Exchange(context.Background(), Request{Method: method, URL: url, Body: body,
+				Headers: map[string]string{"Idempotency-Key": "1"}})
 		}
 	}
 	for name, row := range map[string]struct {
@@ -33,7 +34,7 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 		"a delivery of which every worker dies": {post, func(int64) bool { return true }, 2, ConnectionBroken},
 		"a call of which every worker dies": {exchange("PUT", []byte(`{}`)),
 			func(int64) bool { return true }, 2, ConnectionBroken},
-		"a question of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
+		"a GET of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
 		"a call without a body of which every worker dies": {exchange("POST", nil), func(int64) bool { return true },
 			1, ConnectionBroken},
 		"a delivery where every kept connection was closed": {post, func(requests int64) bool { return requests > 1 },

@@ -21,11 +21,14 @@ type SubscriptionStore interface {
 	Change(ctx context.Context, business core.BusinessID, actor string, id int64,
 		decide func(*Subscription) error) error
 	// Rotate stores the secrets that decide sets, with an audit entry. It returns NotFound for an unknown id.
-	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string,
+	Rotate(ctx context.Context, business core.BusinessID, id int64, by Author,
 		decide func(*Subscription)) (Subscription, error)
 	Get(ctx context.Context, business core.BusinessID, id int64) (Subscription, error)
 	List(ctx context.Context, business core.BusinessID, limit, offset int) ([]Subscription, int, error)
 }
+
+// Author is who makes a change and why, for the audit trail.
+type Author struct{ Actor, Why string }
 
 // Subscriptions manages the webhooks of integrators (spec, Endpoint 3).
 type Subscriptions struct {

@@ -70,7 +70,7 @@ type Delivery struct {
 	AttemptsBeforeRestart int       // attempts before the schedule was restarted by hand
 	DueAt                 time.Time // when the next attempt was due
 	LeasedUntil           time.Time // end of the lease
-	OrderingKey           int64     // ordering key: its order; at one server, deliveries of an order are sequential; 0: none
+	OrderingKey           int64     // its order, whose deliveries to one server are sequential; 0: none
 	Sequence              int       // sequence of its event in the order, from 1
 	Manual                bool      // a person requested this attempt
 	Probe                 bool      // the attempt probes a failing endpoint
