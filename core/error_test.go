@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestConnectionErrorsAreCutOffs(t *testing.T) {
+func TestConnectionErrorsMeanDatabaseUnavailable(t *testing.T) {
 	for err, want := range map[error]bool{
 		fmt.Errorf("reading: %w", context.DeadlineExceeded): true,
 		fmt.Errorf("reading: %w", io.EOF):                   true,

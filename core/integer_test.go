@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
+func TestIntegersAcceptNumbersAndStrings(t *testing.T) {
 	type reading struct {
 		Whole   PositiveInt `json:"whole"`
 		Integer *Integer    `json:"integer"`
@@ -41,7 +41,7 @@ func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
 	require.Nil(t, got.Integer)
 }
 
-func TestWholeNumbersOfObjectsMayHaveAPoint(t *testing.T) {
+func TestIntegersOfObjectsMayHaveADecimalPoint(t *testing.T) {
 	for sent, want := range map[string]int64{"250": 250, "250.0": 250, "2.5e2": 250, "1E1": 10, "-1.0": -1, "0.0": 0,
 		"-9223372036854775808": -1 << 63} {
 		var row sampleRow

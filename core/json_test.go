@@ -119,7 +119,7 @@ func TestAmountKeepsEveryDigit(t *testing.T) {
 	}
 }
 
-func TestAmountRoundsWhatLiesBeyondTheEighteenthDecimal(t *testing.T) {
+func TestAmountRoundsToEighteenDecimals(t *testing.T) {
 	for sent, read := range map[string]string{
 		"5.551115123125783e-17": "0.000000000000000056", "-0.00012780000000000402": "-0.000127800000000004",
 		"1.00000000000000000049":                                    "1",

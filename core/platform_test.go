@@ -33,7 +33,7 @@ func TestAliasesMustBePlainNames(t *testing.T) {
 	}
 }
 
-func TestListsWithoutAliasesStayAsTheyAre(t *testing.T) {
+func TestListsWithoutAliasesAreUnchanged(t *testing.T) {
 	resolve := NewPlatformNames([]string{"web"}, PlatformAlias{Alias: "shop", Platform: "web"}).Resolve
 	require.Nil(t, ResolveNames(nil, resolve))
 	require.Equal(t, []string{}, ResolveNames([]string{}, resolve))

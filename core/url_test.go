@@ -37,5 +37,5 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 			require.Contains(t, CheckURL(address), words, address)
 		}
 	}
-	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "others open it")
+	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "the hub does not open it")
 }

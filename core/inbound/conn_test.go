@@ -97,12 +97,12 @@ func TestWriteEndsWhenPeerDoesNotRead(t *testing.T) {
 	n, err := ours.Write(make([]byte, 64<<20))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Less(t, n, 32<<20)
-	require.Less(t, time.Since(began), 19*stall/10, "what the system took at first is no progress later")
+	require.Less(t, time.Since(began), 19*stall/10, "bytes that the system buffered first are no later progress")
 	require.Equal(t, 1, ours.limiter.Stats().Stalled)
 
 	require.NoError(t, ours.Close())
 	_, err = io.Copy(io.Discard, client)
-	require.Error(t, err, "what was not sent is dropped, not kept by the system")
+	require.Error(t, err, "unsent data is discarded")
 }
 
 func TestWriteEndsBelowTheRate(t *testing.T) {
@@ -148,7 +148,7 @@ func TestLargeWriteToSlowPeerCompletes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, size, n)
 	require.EqualValues(t, size, <-read)
-	require.Greater(t, time.Since(began), stall, "it takes longer than a peer may stall")
+	require.Greater(t, time.Since(began), stall, "takes longer than the stall limit")
 }
 
 func TestEvictionEndsReadQuietly(t *testing.T) {
@@ -161,11 +161,11 @@ func TestEvictionEndsReadQuietly(t *testing.T) {
 		ended <- err
 	}()
 	require.Eventually(t, ours.waiting.Load, patience, time.Millisecond)
-	s.let(t, "127.0.0.1")
+	s.connect(t, "127.0.0.1")
 	require.True(t, errors.Is(<-ended, io.EOF))
 }
 
-func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
+func TestClosedConnectionIsNoticedWithoutReading(t *testing.T) {
 	client, ours := pair(t, patience, 1)
 	require.False(t, PeerClosed(ours))
 	_, err := client.Write([]byte("next"))
@@ -174,7 +174,7 @@ func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
 	got := make([]byte, 4)
 	_, err = io.ReadFull(ours, got)
 	require.NoError(t, err)
-	require.Equal(t, "next", string(got), "it was not read")
+	require.Equal(t, "next", string(got), "the data was not read")
 
 	require.NoError(t, client.Close())
 	require.Eventually(t, func() bool { return PeerClosed(ours) }, patience, time.Millisecond)
@@ -183,5 +183,5 @@ func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
 	one, other := net.Pipe()
 	defer one.Close()
 	defer other.Close()
-	require.False(t, PeerClosed(one), "it is not known")
+	require.False(t, PeerClosed(one), "the peer is not known to be closed")
 }

@@ -174,7 +174,7 @@ func TestLostLeaseIsNotAFailure(t *testing.T) {
 	stop := start(b, Config{MaxAttempts: 1}, funcHandler{
 		run: func(context.Context, core.Job, func(int, int)) error {
 			close(ran)
-			return core.Errorf(core.Conflict, "held by another")
+			return core.Errorf(core.Conflict, "lease held by another replica")
 		},
 		fail: func(core.Job, error) error { return errors.New("must not be called") },
 	})
@@ -183,7 +183,7 @@ func TestLostLeaseIsNotAFailure(t *testing.T) {
 	require.Empty(t, b.retries)
 }
 
-func TestPostponedJobIsReleasedUncountedAndResumes(t *testing.T) {
+func TestSnoozedJobIsReleasedUncountedAndResumes(t *testing.T) {
 	b, ran := newFakeQueue(), make(chan struct{})
 	runs := 0
 	stop := start(b, Config{MaxAttempts: 1, Poll: time.Millisecond}, funcHandler{
@@ -226,7 +226,7 @@ func TestJobThatKeepsCrashingFails(t *testing.T) {
 	stop()
 }
 
-func TestJobWithUnrecordableFailureIsAbandoned(t *testing.T) {
+func TestJobWithUnrecordableFailureIsMarkedFailed(t *testing.T) {
 	b := newFakeQueue()
 	b.job.Attempts = 3
 	stop := start(b, Config{MaxAttempts: 3}, rejectRun(t, nil))
@@ -245,7 +245,7 @@ func TestUnreadableJobFailsWithTheReason(t *testing.T) {
 
 func TestRetriedFailureKeepsItsOriginalCause(t *testing.T) {
 	b, told := newFakeQueue(), make(chan error, 2)
-	away := errors.New("the database is away")
+	away := errors.New("the database is unavailable")
 	h := funcHandler{
 		run:  func(context.Context, core.Job, func(int, int)) error { return errors.New("the real cause") },
 		fail: func(_ core.Job, cause error) error { told <- cause; defer func() { away = nil }(); return away },

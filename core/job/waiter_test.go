@@ -90,7 +90,7 @@ func TestWaitEndsWithTheJob(t *testing.T) {
 	})
 }
 
-func TestShortJobsElsewhereAreFoundSoon(t *testing.T) {
+func TestShortJobsOnOtherReplicasAreFoundSoon(t *testing.T) {
 	runWaiter(t, func(t *testing.T, w *Waiter, elsewhere *fakeLister) {
 		long := begin(w, newRef(1), 15, clientPresent)
 		time.Sleep(10 * time.Second)
@@ -98,16 +98,16 @@ func TestShortJobsElsewhereAreFoundSoon(t *testing.T) {
 		elsewhere.end(short.ID)
 		began := time.Now()
 		require.Equal(t, WaitEnded, <-begin(w, short, 15, clientPresent))
-		require.LessOrEqual(t, time.Since(began), firstPoll, "a new wait shortens the pauses")
+		require.LessOrEqual(t, time.Since(began), firstPoll, "a new wait shortens the interval")
 		require.Equal(t, WaitTimedOut, <-long)
 		require.Less(t, elsewhere.calls, 50)
 		looks := elsewhere.calls
 		time.Sleep(time.Minute)
-		require.Equal(t, looks, elsewhere.calls, "nobody looks while nobody waits")
+		require.Equal(t, looks, elsewhere.calls, "no polls while no request waits")
 	})
 }
 
-func TestLooksGoOnWhileRequestsKeepComing(t *testing.T) {
+func TestPollingContinuesWhileRequestsArrive(t *testing.T) {
 	runWaiter(t, func(t *testing.T, w *Waiter, elsewhere *fakeLister) {
 		job := newRef(1)
 		elsewhere.end(job.ID)
@@ -165,6 +165,6 @@ func TestWaitsAreBounded(t *testing.T) {
 		again := newRef(1)
 		result := begin(w, again, 5, clientPresent)
 		w.NotifyEnded(again.ID)
-		require.Equal(t, WaitEnded, <-result, "what has ended makes room")
+		require.Equal(t, WaitEnded, <-result, "an ended wait frees capacity")
 	})
 }

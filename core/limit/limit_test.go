@@ -42,7 +42,7 @@ func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
 			Rule{2, time.Minute, time.Minute},
 			[]step{at(0, true, 0), at(50, true, 0), at(60, true, 0), at(61, false, 60)},
 		},
-		"retry: two an hour, open again when the hour frees a place": {
+		"retry: two an hour, allowed again when the window has capacity": {
 			Rule{2, time.Hour, 0},
 			[]step{at(0, true, 0), at(600, true, 0), at(700, false, 2900), at(3599, false, 1), at(3600, true, 0),
 				at(3601, false, 599)},

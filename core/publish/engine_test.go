@@ -150,7 +150,7 @@ func TestThrottlingAggregatorReceivesNoFurtherMenus(t *testing.T) {
 	eventually(t, func() bool { _, results := s.count(3); return results == 20 })
 	stop()
 	claims, results := s.count(40)
-	require.LessOrEqual(t, claims, firstLimit, "those that were under way already")
+	require.LessOrEqual(t, claims, firstLimit, "only those already in flight")
 	require.Equal(t, claims, results)
 }
 
@@ -235,5 +235,5 @@ func TestWorkWithoutRenderingCapacityIsReleased(t *testing.T) {
 	close(s.resume)
 	eventually(t, func() bool { _, results := s.count(3); return results == 1 })
 	stop()
-	require.Equal(t, Published, s.results[3][0].State, "its platform was not left alone")
+	require.Equal(t, Published, s.results[3][0].State, "its platform was not paused")
 }

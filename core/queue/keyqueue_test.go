@@ -57,7 +57,7 @@ func TestAllowanceFollowsPaceAndResponses(t *testing.T) {
 	s.running = 0
 	require.Equal(t, 16+16*16, s.allowed(at.Add(3*time.Second)), "earlier responses no longer count")
 	s.running = 1
-	require.Equal(t, 16, s.allowed(at.Add(3*time.Second)), "it hangs")
+	require.Equal(t, 16, s.allowed(at.Add(3*time.Second)), "the key hangs")
 	s.maxWaiting = 0
 	require.Equal(t, 16, s.allowed(at))
 }
@@ -88,7 +88,7 @@ func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
 	require.Equal(t, 250, s.free(at, 200), "a whole batch, though half of the allowance still waits")
 }
 
-func TestSlowKeyReleasesWhatExceedsItsAllowance(t *testing.T) {
+func TestSlowKeyReleasesItemsAboveItsAllowance(t *testing.T) {
 	q := newTable()
 	config := small()
 	config.Capacity, config.KeyLimit, config.MaxWaiting = 100, 16, 50

@@ -34,8 +34,8 @@ func TestBatchesAreBoundedAndKeepTheOrder(t *testing.T) {
 	})
 }
 
-func TestPersistRetriesUntilSuccessOrDeadline(t *testing.T) {
-	away := errors.New("the database is away")
+func TestRetryUntilStopsAtSuccessOrDeadline(t *testing.T) {
+	away := errors.New("the database is unavailable")
 	for _, c := range []struct {
 		name    string
 		succeed int           // in which attempt; 0: never

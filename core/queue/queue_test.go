@@ -337,7 +337,7 @@ func TestReservationsCountAgainstCapacity(t *testing.T) {
 		e.Start(item{id: 1, key: 3, until: e.LeaseUntil()})
 		synctest.Wait()
 		require.Equal(t, []int{1}, q.recorded)
-		require.True(t, e.Reserve(3), "recorded, it takes no capacity")
+		require.True(t, e.Reserve(3), "a recorded item takes no capacity")
 		stop()
 	})
 }

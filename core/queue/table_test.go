@@ -57,7 +57,7 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 	defer t.mu.Unlock()
 	t.claims, t.claimAt = append(t.claims, c), append(t.claimAt, t.clock.Now())
 	if t.failing {
-		return batch, errors.New("the database is away")
+		return batch, errors.New("the database is unavailable")
 	}
 	taken := map[int64]int{}
 	t.pending = slices.DeleteFunc(t.pending, func(i item) bool {
@@ -115,7 +115,7 @@ func (t *table) Finish(_ context.Context, _ core.ID, ids []int) (FinishResult, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failing {
-		return FinishResult{}, errors.New("the database is away")
+		return FinishResult{}, errors.New("the database is unavailable")
 	}
 	for _, id := range ids {
 		delete(t.leased, id)

@@ -57,7 +57,7 @@ func (b *fakeDependencies) Finish(_ context.Context, _ core.ID, results []Result
 	defer b.mu.Unlock()
 	if b.failing > 0 {
 		b.failing--
-		return errors.New("the database is away")
+		return errors.New("the database is unavailable")
 	}
 	b.results = append(b.results, results...)
 	return nil
@@ -97,9 +97,9 @@ func (a *remotePlugin) Plan(context.Context, Call, []byte) (Decision, error) {
 
 func (b *fakeDependencies) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
 	if c.Platform == "unread" {
-		return Outcome{}, errors.New("it fell")
+		return Outcome{}, errors.New("the plugin crashed")
 	}
-	return Outcome{}, core.Errorf(core.NotFound, "it reads none")
+	return Outcome{}, core.Errorf(core.NotFound, "this plugin reads no responses")
 }
 
 func (b *fakeDependencies) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
@@ -176,7 +176,7 @@ func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
 	await(t, func() bool { return b.finished("swift") == 300 })
 	require.Zero(t, b.finished("hangs"))
 	b.mu.Lock()
-	require.GreaterOrEqual(t, len(b.due), 80, "of the one that hangs few are held")
+	require.GreaterOrEqual(t, len(b.due), 80, "few calls of the hanging platform are held")
 	b.mu.Unlock()
 	close(b.hanging)
 	await(t, func() bool { return b.finished("hangs") == 100 })
@@ -223,7 +223,7 @@ func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("swift") == 5 })
 	stop()
-	require.Equal(t, Done, b.results[0].State, "an answer that the plugin does not read is judged by the plan")
+	require.Equal(t, Done, b.results[0].State, "the plan decides on a response that the plugin does not read")
 }
 
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
@@ -263,7 +263,7 @@ func TestUnreadableResponseIsNotSuccess(t *testing.T) {
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("unread") == 1 })
 	stop()
-	require.Equal(t, []any{Waiting, false, "the response could not be read: it fell"},
+	require.Equal(t, []any{Waiting, false, "the response could not be read: the plugin crashed"},
 		[]any{b.results[0].State, b.results[0].Uncounted, b.results[0].Message})
 }
 
@@ -282,12 +282,12 @@ func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
 	for _, r := range b.results {
 		require.Equal(t, Waiting, r.State)
 		require.InDelta(t, 300, time.Until(r.RetryAt).Seconds(), 60)
-		require.Equal(t, r.Attempt == nil, r.Uncounted, "what waits for others uses no attempt up")
+		require.Equal(t, r.Attempt == nil, r.Uncounted, "waiting for the throttle uses no attempt")
 		if r.Attempt != nil {
 			sent[r.Call.Kind]++
 		}
 	}
-	require.LessOrEqual(t, sent[RiderLocation], firstLimit, "those that were under way already")
+	require.LessOrEqual(t, sent[RiderLocation], firstLimit, "only those already in flight")
 	require.Equal(t, 1, sent[OrderAcknowledge], "other kinds may have other limits")
 }
 

@@ -83,7 +83,7 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 				require.ErrorContains(t, err, c.refused)
 			}
 			require.ErrorContains(t, c.proof.check(c.headers, []byte(body), "", now), "has no secret",
-				"a secret that is not set proves nothing")
+				"an unset secret authenticates nothing")
 		})
 	}
 }
@@ -134,10 +134,10 @@ func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 			var refusal *core.Error
 			require.ErrorAs(t, err, &refusal)
 			require.Equal(t, "the request does not prove that it comes from this platform",
-				refusal.Message, "nothing tells what is wrong")
+				refusal.Message, "the message does not reveal the reason")
 			require.Contains(t, recorded[fmt.Sprint(other.Business, other.Platform)],
 				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "header"],
-				"but to the merchant's support")
+				"the reason is recorded for the merchant's support")
 		})
 	}
 }

@@ -38,7 +38,7 @@ func TestLargeBodiesInMemoryAreBounded(t *testing.T) {
 	select {
 	case <-l.allFinished:
 	case <-time.After(20 * time.Second):
-		t.Fatal("what had no room is not gone on with")
+		t.Fatal("deliveries without capacity never resume")
 	}
 	require.LessOrEqual(t, most, 2)
 }

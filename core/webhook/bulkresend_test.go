@@ -36,7 +36,7 @@ func TestDecodeBulkResendValidatesItsFilter(t *testing.T) {
 	}
 	c, err = DecodeBulkResend([]byte(`{"ids":null,"filter":{"from":0,"order_id":null,"event_type":null}}`), now)
 	require.NoError(t, err)
-	require.Equal(t, Selector{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "what is null was not sent")
+	require.Equal(t, Selector{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "null counts as not sent")
 
 	for body, problem := range map[string]string{
 		`{}`:                                  "ids or filter is required",
@@ -115,12 +115,12 @@ func TestLongBulkResendRunsInChunks(t *testing.T) {
 	for range 2 {
 		var postponed core.Snooze
 		require.ErrorAs(t, run(), &postponed)
-		require.Equal(t, r.now, postponed.Until, "it goes on at once")
+		require.Equal(t, r.now, postponed.Until, "it continues at once")
 	}
 	require.Equal(t, []int{3000, 4000}, []int{done, total})
 	require.Zero(t, r.ended)
 	require.NoError(t, run())
-	require.Equal(t, []int{4200, 4200}, []int{done, total}, "more have failed meanwhile")
+	require.Equal(t, []int{4200, 4200}, []int{done, total}, "more deliveries failed meanwhile")
 	require.Equal(t, 1, r.ended)
 	require.NoError(t, BulkResend{Resends: r, Clock: r}.Fail(context.Background(), job, errors.New("broken")))
 	require.Equal(t, "broken", r.failure)

@@ -17,7 +17,7 @@ import (
 type unrecordable struct{ *fakeQueue }
 
 func (unrecordable) Finish(context.Context, core.ID, []Result, CircuitRules) (queue.FinishResult, error) {
-	return queue.FinishResult{}, errors.New("the database is away")
+	return queue.FinishResult{}, errors.New("the database is unavailable")
 }
 
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
@@ -39,5 +39,5 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the stop waits for the database")
 	}
-	require.Len(t, l.leased, 1, "it is made again when its lease is over")
+	require.Len(t, l.leased, 1, "it is repeated when its lease expires")
 }

@@ -199,7 +199,7 @@ func TestHangingEndpointsLeaveCapacityForOthers(t *testing.T) {
 	select {
 	case <-l.allFinished:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the endpoints that answer wait for those that do not")
+		t.Fatal("responding endpoints wait for hanging ones")
 	}
 }
 

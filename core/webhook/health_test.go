@@ -35,7 +35,7 @@ func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
 	}
 }
 
-func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
+func TestCircuitOpensAfterTwentyFailuresOverAMinute(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, row := range map[string]struct {
 		failures int
@@ -71,15 +71,15 @@ func TestProbeIntervalsGrow(t *testing.T) {
 		at = at.Add(time.Second)
 		before := h.NextProbe
 		h = h.After(result(0, false, at), at, probing)
-		require.Equal(t, before, h.NextProbe, "an attempt that was under way moves nothing")
+		require.Equal(t, before, h.NextProbe, "an attempt already in flight changes nothing")
 		h = h.After(result(0, true, at), at, probing)
 		require.Equal(t, at.Add(time.Duration(seconds)*time.Second), h.NextProbe)
 	}
-	require.Equal(t, Health{}, h.After(result(404, false, at), at, probing), "any answer makes it well")
+	require.Equal(t, Health{}, h.After(result(404, false, at), at, probing), "any complete response closes the circuit")
 }
 
 // The incremental result is compared with rules over all attempts since the last healthy one.
-func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
+func TestHealthAgreesWithAllAttempts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := CircuitRules{
 			FailureThreshold: rapid.IntRange(1, 6).Draw(t, "after"),
@@ -95,7 +95,7 @@ func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 			status := rapid.SampledFrom([]int{0, 500, 503, 429, 0, 500, 200, 400, 302}).Draw(t, "status")
 			probe := probed && rapid.Bool().Draw(t, "probe")
 			tried := result(status, probe, at)
-			cut := rapid.Bool().Draw(t, "the answer did not end")
+			cut := rapid.Bool().Draw(t, "the response was incomplete")
 			if cut {
 				tried.Attempt.ErrorClass = Timeout
 			}

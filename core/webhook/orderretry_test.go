@@ -151,7 +151,7 @@ func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	}
 	var postponed core.Snooze
 	require.ErrorAs(t, run(), &postponed)
-	require.Equal(t, 1200, records.sent, "all is sent before any answer is waited for")
+	require.Equal(t, 1200, records.sent, "all resends precede the first wait for responses")
 	records.answers, records.failed = 1199, 3
 	require.ErrorAs(t, run(), &postponed)
 	require.Equal(t, []int{1199, 1200}, []int{done, total})

@@ -31,15 +31,15 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 		requests int64
 		class    ErrorClass
 	}{
-		"a delivery of which every worker dies": {post, func(int64) bool { return true }, 2, ConnectionBroken},
-		"a call of which every worker dies": {exchange("PUT", []byte(`{}`)),
+		"a delivery that crashes every worker": {post, func(int64) bool { return true }, 2, ConnectionBroken},
+		"a call that crashes every worker": {exchange("PUT", []byte(`{}`)),
 			func(int64) bool { return true }, 2, ConnectionBroken},
-		"a GET of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
-		"a call without a body of which every worker dies": {exchange("POST", nil), func(int64) bool { return true },
+		"a GET that crashes every worker": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
+		"a call without a body that crashes every worker": {exchange("POST", nil), func(int64) bool { return true },
 			1, ConnectionBroken},
-		"a delivery where every kept connection was closed": {post, func(requests int64) bool { return requests > 1 },
+		"a delivery after every idle connection was closed": {post, func(requests int64) bool { return requests > 1 },
 			2, ""},
-		"a call where every kept connection was closed": {exchange("POST", []byte(`{}`)),
+		"a call after every idle connection was closed": {exchange("POST", []byte(`{}`)),
 			func(requests int64) bool { return requests > 1 }, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

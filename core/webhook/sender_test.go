@@ -92,7 +92,7 @@ func TestEventHeaderCarriesTheDeliveredEvent(t *testing.T) {
 		require.Equal(t, c.sent, got.Values("X-Hook"), "%+v", c)
 		require.Equal(t, string(c.event), got.Get(HeaderEventType))
 		if c.sent != nil {
-			require.Equal(t, c.sent[0], attempt.RequestHeaders["X-Hook"], "it is no secret")
+			require.Equal(t, c.sent[0], attempt.RequestHeaders["X-Hook"], "the header is not a secret")
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 			dead.Store(opened.Load())
 			lost := post()
 			require.Equal(t, []any{row.class, row.words}, []any{lost.ErrorClass, lost.Error})
-			require.Empty(t, post().Error, "over a connection of its own")
+			require.Empty(t, post().Error, "over a new connection")
 		})
 	}
 }

@@ -50,7 +50,7 @@ func TestStaleWebhookVersionDoesNotStart(t *testing.T) {
 	begun, answer, post := blockingPoster()
 	close(answer)
 	e := runEngine(t, l, Config{}, post)
-	require.True(t, e.Reserve(1), "and its transaction reads the webhook")
+	require.True(t, e.Reserve(1), "the transaction then reads the webhook")
 	e.Invalidate(1, 2)
 	e.Start(Delivery{ID: core.NewID(time.Now()), Endpoint: 1, Version: 1, LeasedUntil: e.LeaseUntil()})
 	require.Equal(t, int64(2), (<-begun).Version)
