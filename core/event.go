@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// EventType is the type of event that a webhook subscribes to (spec, Events).
+// EventType is the type of event that a webhook subscribes to.
 type EventType string
 
-// The event types of the spec, and two for the callbacks that have no event in the spec.
+// The event types. WebhookRetry and FeatureAction report the results of order retries and feature actions.
 const (
 	OrderPlaced            EventType = "order_placed"
 	OrderStatusUpdate      EventType = "order_status_update"
@@ -26,7 +26,7 @@ const (
 	FeatureAction          EventType = "feature_action"
 )
 
-// EventTypes returns every event type: those of the spec first, in its order.
+// EventTypes returns every event type, in the order of the API reference.
 func EventTypes() []EventType {
 	return []EventType{
 		OrderPlaced, OrderStatusUpdate, RiderStatusUpdate, InventoryUpdate, StoreCreation, StoreAction,

@@ -93,7 +93,7 @@ type Warning struct {
 }
 
 // UnknownPlatforms returns the warning about platforms that the business does not have. They are stored, and take
-// effect when it gets them (contract, Menu).
+// effect when it gets them.
 func UnknownPlatforms(field string, names []string) []Warning {
 	if len(names) == 0 {
 		return nil

@@ -1,5 +1,4 @@
-// Package access authenticates callers: businesses, their API keys and the scope of a key (spec, Authentication;
-// contract, Who calls).
+// Package access authenticates callers: businesses, their API keys and the scope of a key.
 package access
 
 import (

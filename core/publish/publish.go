@@ -1,6 +1,6 @@
 // Package publish sends the menus of stores to the aggregators that list them. A burst of changes is published once,
 // with the latest content. There is one publication at a time for each store and platform, retried like a delivery.
-// The result is stored and reported (spec, Events: hub_menu_publish).
+// The result is stored and reported by a hub_menu_publish event.
 package publish
 
 import (

@@ -1,7 +1,6 @@
 // Package relay makes calls to aggregators. Calls are durable, sequential if their order matters, and retried like
 // deliveries, and each attempt is recorded. The plugin that serves the platform plans the request and interprets the
-// response. The relay adds the URL and the secrets, sends the request and stores the result (contract, Riders and
-// Feature actions).
+// response. The relay adds the URL and the secrets, sends the request and stores the result.
 package relay
 
 import (

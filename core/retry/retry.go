@@ -10,7 +10,7 @@ type Schedule struct {
 	MaxWait   time.Duration // of a wait; 0: no limit
 }
 
-// Default returns the schedule of the specification (Delivery rules). It has six attempts, with waits of 1, 2, 4, 8
+// Default returns the schedule of deliveries, calls and publications. It has six attempts, with waits of 1, 2, 4, 8
 // and 16 units.
 func Default(unit time.Duration) Schedule { return Schedule{Attempts: 6, FirstWait: unit} }
 

@@ -30,7 +30,7 @@ type SubscriptionStore interface {
 // Author is who makes a change and why, for the audit trail.
 type Author struct{ Actor, Why string }
 
-// Subscriptions manages the webhooks of integrators (spec, Endpoint 3).
+// Subscriptions manages the webhooks of integrators.
 type Subscriptions struct {
 	Store   SubscriptionStore
 	Guard   *Guard

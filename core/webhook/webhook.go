@@ -1,5 +1,5 @@
 // Package webhook manages subscriptions and delivers events to them. It validates subscriptions, signs, sends and
-// retries deliveries, and restricts which addresses they reach (spec, Webhook subscription and Events).
+// retries deliveries, and restricts which addresses they reach.
 package webhook
 
 import (
@@ -13,7 +13,7 @@ import (
 // Units is the time unit of a subscription's retry schedule.
 type Units string
 
-// The units of the spec; minutes is the default.
+// The units. Minutes is the default.
 const (
 	Minutes Units = "minutes"
 	Seconds Units = "seconds"
