@@ -18,7 +18,7 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 		"https://[2001:db8::1]:8443/":            "",
 		"https://192.0.2.1/":                     "",
 		"https://" + label + ".example/":         "",
-		"https://" + strings.Repeat("я", 60):     "", // fewer once it is encoded
+		"https://" + strings.Repeat("я", 60):     "", // fewer characters once encoded
 		"https://pos.example.com/q?a=b c":        "must not have a space after the question mark: write %20",
 		"https://pos:0/":                         "must have a port from 1 to 65535",
 		"https://pos:65536/":                     "must have a port from 1 to 65535",
@@ -37,5 +37,5 @@ func TestUnusableURLsAreRejected(t *testing.T) {
 			require.Contains(t, CheckURL(sent), words, sent)
 		}
 	}
-	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "others open it")
+	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "the hub does not open it")
 }

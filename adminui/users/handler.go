@@ -182,8 +182,9 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.Role(shell.Field(c, "role")), businesses,
-		shell.Field(c, "allowed") == text.No, shell.Field(c, "why")); err != nil {
+	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.UserUpdate{
+		Role: access.Role(shell.Field(c, "role")), Businesses: businesses, Disabled: shell.Field(c, "allowed") == text.No,
+	}, shell.Field(c, "why")); err != nil {
 		return err
 	}
 	return shell.RedirectDone(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")

@@ -1,5 +1,4 @@
-// Package access authenticates callers: businesses, their API keys and the scope of a key (spec, Authentication;
-// contract, Who calls).
+// Package access authenticates callers: businesses, their API keys and the scope of a key.
 package access
 
 import (
@@ -112,7 +111,9 @@ func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSec
 		return b, core.Errorf(core.Invalid, "currency must be an ISO 4217 code such as USD")
 	}
 	b.Country, b.Currency, b.CreatedAt = strings.ToUpper(b.Country), strings.ToUpper(b.Currency), a.Clock.Now()
-	platforms := []core.Platform{{Name: "web", ServedBy: core.ServedByMerchant}, {Name: "app", ServedBy: core.ServedByMerchant}}
+	platforms := []core.Platform{
+		{Name: "web", ServedBy: core.ServedByMerchant}, {Name: "app", ServedBy: core.ServedByMerchant},
+	}
 	for _, plugin := range plugins {
 		platforms = append(platforms, core.Platform{Name: plugin, ServedBy: plugin})
 	}

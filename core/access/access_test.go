@@ -11,9 +11,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-type fake struct{ keys []Key }
+type fakeKeyStore struct{ keys []Key }
 
-func (f *fake) KeyByHash(_ context.Context, hash []byte) (Key, error) {
+func (f *fakeKeyStore) KeyByHash(_ context.Context, hash []byte) (Key, error) {
 	for _, key := range f.keys {
 		if string(key.Hash) == string(hash) {
 			return key, nil
@@ -22,18 +22,19 @@ func (f *fake) KeyByHash(_ context.Context, hash []byte) (Key, error) {
 	return Key{}, core.Errorf(core.NotFound, "none")
 }
 
-func (f *fake) CreateBusiness(context.Context, core.Business, string, []core.Platform) (core.BusinessID, error) {
+func (f *fakeKeyStore) CreateBusiness(context.Context, core.Business, string,
+	[]core.Platform) (core.BusinessID, error) {
 	return 7, nil
 }
 
-func (f *fake) CreateKey(_ context.Context, key Key) (Key, error) {
+func (f *fakeKeyStore) CreateKey(_ context.Context, key Key) (Key, error) {
 	key.ID = int64(len(f.keys) + 1)
 	f.keys = append(f.keys, key)
 	return key, nil
 }
 
 func TestAuthenticateAcceptsOnlyValidKeys(t *testing.T) {
-	ctx, records := context.Background(), &fake{}
+	ctx, records := context.Background(), &fakeKeyStore{}
 	a := Access{Keys: records, Clock: core.NewSystemClock(nil)}
 	_, secret, err := a.CreateKey(ctx, Key{Business: 7, Username: "pos", Scope: core.ScopePOS})
 	require.NoError(t, err)
@@ -72,7 +73,7 @@ func TestAuthenticateAcceptsOnlyValidKeys(t *testing.T) {
 }
 
 func TestBusinessFieldsAreValidated(t *testing.T) {
-	a := Access{Keys: &fake{}, Clock: core.NewSystemClock(nil)}
+	a := Access{Keys: &fakeKeyStore{}, Clock: core.NewSystemClock(nil)}
 	good := core.Business{Name: "A", Country: "in", Timezone: "Asia/Kolkata", Currency: "inr"}
 	made, err := a.CreateBusiness(context.Background(), good, "s", []string{"aggregator-a"})
 	require.NoError(t, err)

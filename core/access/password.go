@@ -20,7 +20,7 @@ const (
 	argonKey     = 32
 )
 
-// hashSlots bounds concurrent password hashes, and thereby their memory.
+// hashSlots bounds concurrent password hashes, because each needs 19 MiB.
 var hashSlots = make(chan struct{}, 4)
 
 // The length of a password, in characters.

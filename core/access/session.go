@@ -23,7 +23,7 @@ const (
 	sessionTouchInterval = time.Minute        // how often the use of a session is recorded
 )
 
-// The bounds of failed attempts within attemptLife. An account is counted separately for each address, so that a
+// The bounds of failed attempts within attemptWindow. An account is counted separately for each address, so that a
 // stranger who guesses passwords cannot lock out the owner.
 const (
 	maxPerAccount = 10 // from one address
@@ -56,9 +56,9 @@ type Sessions interface {
 	SessionUser(ctx context.Context, hash []byte) (Session, User, error)
 	// SessionUsers returns the existing sessions among hashes, each with its user.
 	SessionUsers(ctx context.Context, hashes [][]byte) ([]UserSession, error)
-	// StartSession stores a session, replaces another one unless instead is nil, and records the sign-in in the audit
-	// trail.
-	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
+	// StartSession stores a session, ends the session of the hash replaced unless that is nil, and records the sign-in
+	// in the audit trail.
+	StartSession(ctx context.Context, session Session, replaced []byte, change Change) error
 	TouchSession(ctx context.Context, hash []byte, user int64, now time.Time) error
 	// EndSessions ends a user's one-time links, and sessions except keep, which may be nil.
 	EndSessions(ctx context.Context, user int64, keep []byte) error
@@ -101,7 +101,7 @@ func (a Accounts) CreateLink(ctx context.Context, user int64) (string, error) {
 	return token, a.Sessions.CreateLink(ctx, core.TokenHash(token), user, a.Clock.Now().Add(linkLifetime))
 }
 
-// SignIn checks a password and starts a session. It invalidates replaced, the previous token of the browser.
+// SignIn checks a password and starts a session. It ends the session of replaced, the previous token of the browser.
 func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced string) (token string, err error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if len(email) > 254 {
@@ -116,11 +116,11 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return "", err
 	}
-	right, err := passwordMatches(ctx, user.Password, password)
+	matches, err := passwordMatches(ctx, user.Password, password)
 	if err != nil {
 		return "", err
 	}
-	if !right || !user.DisabledAt.IsZero() {
+	if !matches || !user.DisabledAt.IsZero() {
 		return "", ErrSignIn
 	}
 	if err := a.Attempts.ForgetAttempts(ctx, account, from, now); err != nil {
@@ -129,7 +129,7 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	return a.startSession(ctx, user, replaced, "user.sign_in")
 }
 
-// countAttempt records an attempt of each subject. It returns ErrTooOften if one has reached its bound.
+// countAttempt records an attempt of each subject. It returns ErrTooManyAttempts if one has reached its bound.
 func (a Accounts) countAttempt(ctx context.Context, now time.Time, subjects ...Subject) error {
 	allowed, err := a.Attempts.CountAttempt(ctx, subjects, now, now.Add(-attemptWindow))
 	if err == nil && !allowed {
@@ -138,8 +138,8 @@ func (a Accounts) countAttempt(ctx context.Context, now time.Time, subjects ...S
 	return err
 }
 
-// subscriberNetwork returns the unit in which attempts from an address are counted: an IPv4 address, or the /64 of an IPv6
-// address, which is what one subscriber has (RFC 6177).
+// subscriberNetwork returns the unit in which attempts from an address are counted. It is the address for IPv4 and
+// the /64 for IPv6, because one subscriber has a whole /64 (RFC 6177).
 func subscriberNetwork(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil || parsed.Is4() {
@@ -149,9 +149,9 @@ func subscriberNetwork(address string) string {
 	return prefix.Masked().String()
 }
 
-// SignInByProvider starts a session for a person whom an identity provider has authenticated. A person without an account
-// gets one with no access if the address belongs to one of the Domains, and otherwise ErrUnknown. It never makes
-// anyone an admin or grants a business.
+// SignInByProvider starts a session for a person that an identity provider has authenticated. A person without an
+// account gets one with no access if the address belongs to one of the Domains, and otherwise ErrNoAccount. It never
+// makes anyone an admin or grants a business.
 func (a Accounts) SignInByProvider(ctx context.Context, email, replaced string) (token string, err error) {
 	email = strings.ToLower(email)
 	user, err := a.Users.UserByEmail(ctx, email)
@@ -212,25 +212,25 @@ func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) 
 
 // ChangePassword sets a new password and ends the user's other sessions. Guesses of the current password are limited
 // as at sign-in.
-func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh, token string) error {
+func (a Accounts) ChangePassword(ctx context.Context, user User, current, updated, token string) error {
 	session, now := fmt.Sprintf("password/%x", core.TokenHash(token)), a.Clock.Now()
 	if err := a.countAttempt(ctx, now, Subject{session, maxPerSession}); err != nil {
 		return err
 	}
-	right, err := passwordMatches(ctx, user.Password, present)
+	matches, err := passwordMatches(ctx, user.Password, current)
 	if err != nil {
 		return err
 	}
-	if !right {
+	if !matches {
 		return ErrCurrentPassword
 	}
 	if err := a.Attempts.ForgetAttempts(ctx, session, "", now); err != nil {
 		return err
 	}
-	if err := checkPassword(fresh); err != nil {
+	if err := checkPassword(updated); err != nil {
 		return err
 	}
-	if err := a.setPassword(ctx, user, fresh, "the user"); err != nil {
+	if err := a.setPassword(ctx, user, updated, "the user"); err != nil {
 		return err
 	}
 	return a.Sessions.EndSessions(ctx, user.ID, core.TokenHash(token))

@@ -12,33 +12,33 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 )
 
-// people holds one user with a password, and the attempts to sign in.
-type people struct {
+// fakeAccounts stores one user with a password, and sign-in attempts.
+type fakeAccounts struct {
 	Sessions
 	user     User
 	attempts map[string][]time.Time
 }
 
-func (p *people) UserByEmail(_ context.Context, email string) (User, error) {
+func (p *fakeAccounts) UserByEmail(_ context.Context, email string) (User, error) {
 	if email != p.user.Email {
 		return User{}, core.Errorf(core.NotFound, "no such user")
 	}
 	return p.user, nil
 }
 
-func (p *people) CreateUser(context.Context, User, Change) (User, error) {
+func (p *fakeAccounts) CreateUser(context.Context, User, Change) (User, error) {
 	return User{}, errors.New("not expected")
 }
 
-func (p *people) ChangeUser(_ context.Context, _ int64, decide func(*User) (Change, error)) error {
+func (p *fakeAccounts) ChangeUser(_ context.Context, _ int64, decide func(*User) (Change, error)) error {
 	_, err := decide(&p.user)
 	return err
 }
 
-func (p *people) StartSession(context.Context, Session, []byte, Change) error { return nil }
-func (p *people) EndSessions(context.Context, int64, []byte) error            { return nil }
+func (p *fakeAccounts) StartSession(context.Context, Session, []byte, Change) error { return nil }
+func (p *fakeAccounts) EndSessions(context.Context, int64, []byte) error            { return nil }
 
-func (p *people) CountAttempt(_ context.Context, subjects []Subject, now, since time.Time) (bool, error) {
+func (p *fakeAccounts) CountAttempt(_ context.Context, subjects []Subject, now, since time.Time) (bool, error) {
 	for _, s := range subjects {
 		recent := 0
 		for _, at := range p.attempts[s.Name] {
@@ -56,25 +56,25 @@ func (p *people) CountAttempt(_ context.Context, subjects []Subject, now, since 
 	return true, nil
 }
 
-func (p *people) ForgetAttempts(_ context.Context, subject, _ string, _ time.Time) error {
+func (p *fakeAccounts) ForgetAttempts(_ context.Context, subject, _ string, _ time.Time) error {
 	delete(p.attempts, subject)
 	return nil
 }
 
 const rightPassword = "correct horse battery"
 
-func signIns(t *testing.T) (Accounts, *clocktest.Clock) {
+func newAccounts(t *testing.T) (Accounts, *clocktest.Clock) {
 	t.Helper()
 	stored, err := hashPassword(t.Context(), rightPassword)
 	require.NoError(t, err)
-	p := &people{user: User{ID: 1, Email: "sam@example.com", Role: Admin, Password: stored},
+	p := &fakeAccounts{user: User{ID: 1, Email: "sam@example.com", Role: Admin, Password: stored},
 		attempts: map[string][]time.Time{}}
 	clock := clocktest.New()
 	return Accounts{Users: p, Sessions: p, Attempts: p, Clock: clock}, clock
 }
 
 func TestStrangerDoesNotLockOwnerOut(t *testing.T) {
-	a, clock := signIns(t)
+	a, clock := newAccounts(t)
 	enter := func(password, address string) error {
 		_, err := a.SignIn(t.Context(), "sam@example.com", password, address, "")
 		return err
@@ -85,7 +85,7 @@ func TestStrangerDoesNotLockOwnerOut(t *testing.T) {
 	require.ErrorIs(t, enter(rightPassword, "203.0.113.7"), ErrTooManyAttempts)
 	require.NoError(t, enter(rightPassword, "203.0.113.8"))
 
-	for range maxPerAccount { // addresses of one IPv6 network are one stranger
+	for range maxPerAccount { // addresses of one IPv6 network count together
 		require.ErrorIs(t, enter("wrong", "2001:db8::1"), ErrSignIn)
 	}
 	require.ErrorIs(t, enter(rightPassword, "2001:db8::2"), ErrTooManyAttempts)
@@ -96,7 +96,7 @@ func TestStrangerDoesNotLockOwnerOut(t *testing.T) {
 }
 
 func TestSessionMayGuessItsPasswordTenTimes(t *testing.T) {
-	a, clock := signIns(t)
+	a, clock := newAccounts(t)
 	user, err := a.Users.UserByEmail(t.Context(), "sam@example.com")
 	require.NoError(t, err)
 	change := func(present, session string) error {

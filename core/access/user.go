@@ -147,22 +147,21 @@ func (u User) extended(role Role, businesses []core.BusinessID) User {
 
 // ChangeUser sets the role, the grants and whether the user is disabled. Admins cannot demote themselves, so that at
 // least one remains.
-func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, businesses []core.BusinessID,
-	disabled bool, why string) error {
-	if !slices.Contains(Roles(), role) {
+func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update UserUpdate, why string) error {
+	if !slices.Contains(Roles(), update.Role) {
 		return ErrRole
 	}
-	if id == by.ID && (role != Admin || disabled) {
+	if id == by.ID && (update.Role != Admin || update.Disabled) {
 		return ErrOwnAccess
 	}
-	if role == Admin {
-		businesses = nil
+	if update.Role == Admin {
+		update.Businesses = nil
 	}
 	err := a.Users.ChangeUser(ctx, id, func(u *User) (Change, error) {
 		change := Change{Actor: by.Actor(), Action: "user.change", Why: why, Before: u.auditFields()}
-		u.Role, u.Businesses = role, businesses
+		u.Role, u.Businesses = update.Role, update.Businesses
 		switch {
-		case !disabled:
+		case !update.Disabled:
 			u.DisabledAt = time.Time{}
 		case u.DisabledAt.IsZero():
 			u.DisabledAt = a.Clock.Now()
@@ -170,7 +169,7 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, 
 		change.After = u.auditFields()
 		return change, nil
 	})
-	if err == nil && disabled {
+	if err == nil && update.Disabled {
 		err = a.Sessions.EndSessions(ctx, id, nil)
 	}
 	return err

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Conn is a connection whose peer must make progress. Reads and writes are made by one
-// goroutine at a time; Close may be called by any.
+// Conn is a connection whose peer must make progress. One goroutine at a time may read or write. Any goroutine may
+// call Close.
 type Conn struct {
 	net.Conn
 	limiter       *Limiter
 	origin        netip.Prefix
-	trusted       atomic.Bool // a key or a session was accepted on it
-	waiting       atomic.Bool // for its peer
+	trusted       atomic.Bool // a request with a valid key or session arrived on it
+	waiting       atomic.Bool // in a read or write
 	evicted       atomic.Bool
 	idle          bool // between requests
 	read, write   allowance
@@ -36,15 +36,14 @@ func newConn(inner net.Conn, l *Limiter, from netip.Prefix) *Conn {
 	return c
 }
 
-// MarkAuthenticated records that a key or a session was accepted on a connection: it is not
-// closed in favour of new ones.
+// MarkAuthenticated records that a valid key or session arrived on a connection. Such a connection is never evicted.
 func MarkAuthenticated(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok && !c.trusted.Swap(true) {
 		c.limiter.markAuthenticated(c)
 	}
 }
 
-// BeginRequest records that a request begins on a connection: its peer has its whole allowance.
+// BeginRequest records that a request begins on a connection, and resets the allowance of its peer.
 func BeginRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
 		c.idle = false
@@ -52,15 +51,14 @@ func BeginRequest(conn net.Conn) {
 	}
 }
 
-// EndRequest records that a request has ended on a connection: it may be idle until the next.
+// EndRequest records that a request has ended on a connection, which may then be idle.
 func EndRequest(conn net.Conn) {
 	if c, ok := conn.(*Conn); ok {
 		c.idle = true
 	}
 }
 
-// Read reads what the peer has sent. Within a request it waits no longer than the peer's
-// allowance lasts.
+// Read reads from the peer. Within a request it fails when the peer's allowance is used up.
 func (c *Conn) Read(b []byte) (int, error) {
 	began := time.Now()
 	deadline := c.readDeadline
@@ -82,11 +80,11 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, c.hideEviction(err)
 }
 
-// writeChecks is into how many parts the wait for a peer that stalls is cut. Bytes that the system
-// took at the beginning of a part are no progress in the next.
+// writeChecks is the number of parts into which the wait for a stalled peer is divided. Bytes that the system buffers
+// at the start of one part do not count as progress in the next.
 const writeChecks = 8
 
-// Write sends to the peer for as long as the peer's allowance lasts.
+// Write writes to the peer, and fails when the peer's allowance is used up.
 func (c *Conn) Write(b []byte) (written int, err error) {
 	c.waiting.Store(true)
 	defer c.waiting.Store(false)
@@ -110,7 +108,7 @@ func (c *Conn) Write(b []byte) (written int, err error) {
 	}
 }
 
-// hideEviction makes the end of a connection that was evicted an ordinary one.
+// hideEviction replaces the error of an evicted connection with io.EOF, so that the server does not log it.
 func (c *Conn) hideEviction(err error) error {
 	if err != nil && c.evicted.Load() {
 		return io.EOF
@@ -118,32 +116,32 @@ func (c *Conn) hideEviction(err error) error {
 	return err
 }
 
-// SetDeadline bounds reads and writes, beside the peer's allowance.
+// SetDeadline sets the deadline of reads and writes, in addition to the allowance.
 func (c *Conn) SetDeadline(t time.Time) error {
 	c.readDeadline, c.writeDeadline = t, t
 	return nil
 }
 
-// SetReadDeadline bounds reads, beside the peer's allowance.
+// SetReadDeadline sets the deadline of reads, in addition to the allowance.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.readDeadline = t
 	return nil
 }
 
-// SetWriteDeadline bounds writes, beside the peer's allowance.
+// SetWriteDeadline sets the deadline of writes, in addition to the allowance.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	c.writeDeadline = t
 	return nil
 }
 
-// Close closes the connection.
+// Close closes the connection and stops counting it.
 func (c *Conn) Close() error {
 	c.limiter.remove(c)
 	return c.Conn.Close()
 }
 
-// dropUnsent has a connection drop what it has not sent yet when it is closed: a peer that
-// does not read would keep it in the system's memory.
+// dropUnsent makes Close discard unsent data. Otherwise a peer that does not read would keep it in the system's
+// memory.
 func dropUnsent(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -157,8 +155,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// allowance is how long a peer may still be waited for. Waiting uses it up and bytes
-// refill it: who is slower than the rate runs out of it.
+// allowance is the remaining time to wait for a peer. Waiting uses it up and bytes refill it, so a peer that is
+// slower than the rate runs out.
 type allowance struct {
 	left, full time.Duration
 	rate       int

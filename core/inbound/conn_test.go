@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// short is how long a peer may stall in these tests.
-const short = 100 * time.Millisecond
+// shortStall is the stall limit in these tests.
+const shortStall = 100 * time.Millisecond
 
-// pair returns both ends of a connection, of which the server's has a request under way.
+// pair returns both ends of a connection. The server's end is within a request.
 func pair(t *testing.T, stall time.Duration, rate int) (client *net.TCPConn, ours *Conn) {
 	t.Helper()
 	s := serve(t, Config{Stall: stall, MinRate: rate})
@@ -27,8 +27,8 @@ func pair(t *testing.T, stall time.Duration, rate int) (client *net.TCPConn, our
 }
 
 func TestReadEndsWithoutProgress(t *testing.T) {
-	client, ours := pair(t, short, 1<<10)
-	_, err := client.Write(bytes.Repeat([]byte("x"), 1<<20-1)) // of a body of 1 MiB
+	client, ours := pair(t, shortStall, 1<<10)
+	_, err := client.Write(bytes.Repeat([]byte("x"), 1<<20-1)) // one byte less than the body of 1 MiB
 	require.NoError(t, err)
 	n, err := io.Copy(io.Discard, io.LimitReader(ours, 1<<20))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -36,7 +36,7 @@ func TestReadEndsWithoutProgress(t *testing.T) {
 	require.Equal(t, 1, ours.limiter.Stats().Stalled)
 }
 
-// drip writes n bytes, each after a moment, until the other end is gone.
+// drip writes n bytes one by one with a pause before each, until the connection is closed.
 func drip(client net.Conn, n int, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -49,30 +49,30 @@ func drip(client net.Conn, n int, every time.Duration) {
 }
 
 func TestReadEndsBelowTheRate(t *testing.T) {
-	client, ours := pair(t, short, 1<<20)
-	go drip(client, 10_000, time.Millisecond) // never as long as short without a byte
+	client, ours := pair(t, shortStall, 1<<20)
+	go drip(client, 10_000, time.Millisecond) // the gaps are shorter than the stall limit
 	n, err := io.Copy(io.Discard, ours)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Less(t, n, int64(1000))
 }
 
 func TestReadGoesOnAtTheRate(t *testing.T) {
-	client, ours := pair(t, 5*short, 10)
+	client, ours := pair(t, 5*shortStall, 10)
 	began := time.Now()
-	go drip(client, 400, 2*time.Millisecond) // takes longer than the allowance
+	go drip(client, 400, 2*time.Millisecond) // takes longer than the initial allowance
 	_, err := io.ReadFull(ours, make([]byte, 400))
 	require.NoError(t, err)
-	require.Greater(t, time.Since(began), 5*short)
+	require.Greater(t, time.Since(began), 5*shortStall)
 }
 
 func TestIdleConnectionWaitsForTheServersDeadline(t *testing.T) {
-	client, ours := pair(t, short, 1<<20)
+	client, ours := pair(t, shortStall, 1<<20)
 	EndRequest(ours)
-	require.NoError(t, ours.SetReadDeadline(time.Now().Add(3*short)))
+	require.NoError(t, ours.SetReadDeadline(time.Now().Add(3*shortStall)))
 	began := time.Now()
 	_, err := ours.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	require.GreaterOrEqual(t, time.Since(began), 3*short)
+	require.GreaterOrEqual(t, time.Since(began), 3*shortStall)
 	require.Zero(t, ours.limiter.Stats().Stalled)
 
 	BeginRequest(ours)
@@ -85,28 +85,28 @@ func TestIdleConnectionWaitsForTheServersDeadline(t *testing.T) {
 
 func TestServersDeadlineEndsRead(t *testing.T) {
 	_, ours := pair(t, patience, 1)
-	require.NoError(t, ours.SetDeadline(time.Now().Add(short)))
+	require.NoError(t, ours.SetDeadline(time.Now().Add(shortStall)))
 	_, err := ours.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
 func TestWriteEndsWhenPeerDoesNotRead(t *testing.T) {
-	const stall = 15 * short // long beside what a busy machine delays a process
+	const stall = 15 * shortStall // far longer than the delays of a busy machine
 	client, ours := pair(t, stall, 1<<10)
 	began := time.Now()
 	n, err := ours.Write(make([]byte, 64<<20))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Less(t, n, 32<<20)
-	require.Less(t, time.Since(began), 19*stall/10, "what the system took at first is no progress later")
+	require.Less(t, time.Since(began), 19*stall/10, "bytes that the system buffered first are no later progress")
 	require.Equal(t, 1, ours.limiter.Stats().Stalled)
 
 	require.NoError(t, ours.Close())
 	_, err = io.Copy(io.Discard, client)
-	require.Error(t, err, "what was not sent is dropped, not kept by the system")
+	require.Error(t, err, "unsent data is discarded")
 }
 
 func TestWriteEndsBelowTheRate(t *testing.T) {
-	client, ours := pair(t, 3*short, 1<<30)
+	client, ours := pair(t, 3*shortStall, 1<<30)
 	require.NoError(t, client.SetReadBuffer(32<<10))
 	reading := make(chan struct{})
 	go func() {
@@ -127,7 +127,7 @@ func TestWriteEndsBelowTheRate(t *testing.T) {
 
 func TestLargeWriteToSlowPeerCompletes(t *testing.T) {
 	const size = 4 << 20
-	const stall = 5 * short
+	const stall = 5 * shortStall
 	client, ours := pair(t, stall, 64<<10)
 	require.NoError(t, client.SetReadBuffer(64<<10))
 	read := make(chan int64, 1)
@@ -148,7 +148,7 @@ func TestLargeWriteToSlowPeerCompletes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, size, n)
 	require.EqualValues(t, size, <-read)
-	require.Greater(t, time.Since(began), stall, "it takes longer than a peer may stall")
+	require.Greater(t, time.Since(began), stall, "takes longer than the stall limit")
 }
 
 func TestEvictionEndsReadQuietly(t *testing.T) {
@@ -161,20 +161,20 @@ func TestEvictionEndsReadQuietly(t *testing.T) {
 		ended <- err
 	}()
 	require.Eventually(t, ours.waiting.Load, patience, time.Millisecond)
-	s.let(t, "127.0.0.1")
+	s.connect(t, "127.0.0.1")
 	require.True(t, errors.Is(<-ended, io.EOF))
 }
 
-func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
+func TestClosedConnectionIsNoticedWithoutReading(t *testing.T) {
 	client, ours := pair(t, patience, 1)
 	require.False(t, PeerClosed(ours))
 	_, err := client.Write([]byte("next"))
 	require.NoError(t, err)
-	require.Never(t, func() bool { return PeerClosed(ours) }, short, 5*time.Millisecond, "the next request waits")
+	require.Never(t, func() bool { return PeerClosed(ours) }, shortStall, 5*time.Millisecond, "the next request waits")
 	got := make([]byte, 4)
 	_, err = io.ReadFull(ours, got)
 	require.NoError(t, err)
-	require.Equal(t, "next", string(got), "it was not read")
+	require.Equal(t, "next", string(got), "the data was not read")
 
 	require.NoError(t, client.Close())
 	require.Eventually(t, func() bool { return PeerClosed(ours) }, patience, time.Millisecond)
@@ -183,5 +183,5 @@ func TestGoneConnectionIsNoticedWithoutReading(t *testing.T) {
 	one, other := net.Pipe()
 	defer one.Close()
 	defer other.Close()
-	require.False(t, PeerClosed(one), "it is not known")
+	require.False(t, PeerClosed(one), "the peer is not known to be closed")
 }

@@ -1,6 +1,6 @@
 package inbound
 
-// What OpenFiles says where a system does not, and at most.
+// The result of OpenFiles on systems without a limit, and its maximum.
 const (
 	minOpenFiles = 1024
 	maxOpenFiles = 1 << 20

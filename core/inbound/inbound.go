@@ -1,9 +1,8 @@
-// Package inbound bounds the connections that a hub accepts: how many there are, in all
-// and from one address, and how long each may keep the hub waiting.
+// Package inbound limits the connections that a hub accepts: their number, in total and for each address, and how
+// long a peer may stall.
 //
-// The server sets absolute deadlines for the header of a request and for idle connections.
-// Bodies and responses have none, since live pages and large menus take as long as they
-// take: here they must make progress.
+// The server sets absolute deadlines for request headers and idle connections. Bodies and responses have no deadline,
+// because live pages and large menus can take long. This package requires progress of them instead.
 package inbound
 
 import (
@@ -16,13 +15,13 @@ import (
 	"time"
 )
 
-// Config bounds connections. All fields but Trusted are required.
+// Config sets the limits of connections. All fields except Trusted are required.
 type Config struct {
-	Max        int            // connections in all
-	PerAddress int            // connections of an IPv4 address, or of an IPv6 /64
-	Trusted    []netip.Prefix // proxies: connections from there count in all alone
-	Stall      time.Duration  // how long a peer may keep a body or a response waiting
-	MinRate    int            // bytes a second that a body or a response needs on average after Stall
+	Max        int            // connections in total
+	PerAddress int            // connections from an IPv4 address, or from an IPv6 /64
+	Trusted    []netip.Prefix // proxies, exempt from PerAddress
+	Stall      time.Duration  // how long a peer may stall a body or response
+	MinRate    int            // bytes per second that a body or response needs on average after Stall
 	Log        *slog.Logger
 }
 
@@ -31,8 +30,8 @@ type Stats struct {
 	Open, Authenticated int
 	RefusedTotal        int // refused for Max, or because the process had no more file descriptors
 	RefusedAddress      int // refused for PerAddress
-	Evicted             int // closed while they waited, in favour of new ones
-	Stalled             int // closed because their peer made no progress
+	Evicted             int // closed while waiting, to accept new ones
+	Stalled             int // closed because the peer made no progress
 }
 
 // Limiter counts the connections of its listeners.
@@ -41,36 +40,36 @@ type Limiter struct {
 
 	mu        sync.Mutex
 	stats     Stats
-	anonymous list.List // of *Conn on which nothing has been authenticated, oldest first
+	anonymous list.List // of unauthenticated *Conn, oldest first
 	origins   map[netip.Prefix]*origin
 	logged    time.Time
 }
 
-// origin is where connections come from that are counted together.
+// origin counts the connections of an address or network.
 type origin struct {
 	open      int
 	anonymous list.List // of *Conn, as in Limiter
 }
 
-// New makes a limiter.
+// New returns a Limiter.
 func New(config Config) *Limiter {
 	return &Limiter{config: config, origins: map[netip.Prefix]*origin{}}
 }
 
-// Stats returns the present figures.
+// Stats returns the current counts.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stats
 }
 
-// Listener returns a listener whose connections are bounded.
+// Listener returns a listener that applies the limits to its connections.
 func (l *Limiter) Listener(inner net.Listener) net.Listener {
 	return &listener{Listener: inner, limiter: l, closed: make(chan struct{})}
 }
 
-// add counts a connection. Where there are too many, one that waits for its peer and on
-// which nothing has been authenticated makes room: it is returned, to be closed.
+// add counts a connection. At a limit it evicts an unauthenticated connection that waits for its peer. The caller
+// must close the evicted one. Both results are nil if there is none to evict.
 func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 	from := l.originOf(inner.RemoteAddr())
 	l.mu.Lock()
@@ -102,7 +101,7 @@ func (l *Limiter) add(inner net.Conn) (added, evicted *Conn) {
 	return added, evicted
 }
 
-// evictAny takes out a connection that waits for its peer; nil where there is none.
+// evictAny evicts any unauthenticated connection that waits for its peer. It returns nil if there is none.
 func (l *Limiter) evictAny() *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +117,7 @@ func (l *Limiter) countRefused() {
 	l.warn("connection limit reached", "open", l.stats.Open)
 }
 
-// evict takes out the oldest connection of a list that waits for its peer.
+// evict removes the oldest connection of a list that waits for its peer. The caller holds mu.
 func (l *Limiter) evict(from *list.List) *Conn {
 	for e := from.Front(); e != nil; e = e.Next() {
 		if c := e.Value.(*Conn); c.waiting.Load() {
@@ -131,7 +130,7 @@ func (l *Limiter) evict(from *list.List) *Conn {
 	return nil
 }
 
-// remove counts a connection no longer.
+// remove stops counting a connection.
 func (l *Limiter) remove(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +154,7 @@ func (l *Limiter) removeLocked(c *Conn) {
 	}
 }
 
-// markAuthenticated keeps a connection from being evicted.
+// markAuthenticated protects a connection from eviction.
 func (l *Limiter) markAuthenticated(c *Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,7 +181,7 @@ func (l *Limiter) countStalled() {
 	l.stats.Stalled++
 }
 
-// warnEvery is how often it is logged at most that connections are refused.
+// warnEvery is the least interval between log entries about refused connections.
 const warnEvery = time.Minute
 
 func (l *Limiter) warn(message string, about ...any) {
@@ -192,8 +191,8 @@ func (l *Limiter) warn(message string, about ...any) {
 	}
 }
 
-// originOf returns the addresses that are counted together with one: an IPv4 address
-// alone, the /64 of an IPv6 one. Of a trusted proxy it is not valid.
+// originOf returns the network in which an address is counted: the address itself for IPv4, the /64 for IPv6. It is
+// invalid for a trusted proxy.
 func (l *Limiter) originOf(remote net.Addr) netip.Prefix {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -207,6 +206,6 @@ func (l *Limiter) originOf(remote net.Addr) netip.Prefix {
 	if address.Is6() {
 		bits = 64
 	}
-	prefix, _ := address.Prefix(bits) // the bits suit the address
+	prefix, _ := address.Prefix(bits) // cannot fail with these bits
 	return prefix
 }

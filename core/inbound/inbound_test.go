@@ -16,7 +16,7 @@ import (
 
 const patience = 20 * time.Second
 
-// server accepts connections and reads what comes on each until it ends.
+// server accepts connections and reads from each until it is closed.
 type server struct {
 	*Limiter
 	net.Listener
@@ -66,7 +66,7 @@ func serveOn(t *testing.T, config Config, wrap func(net.Listener) net.Listener) 
 	return s
 }
 
-// dial connects from an address of this machine.
+// dial connects from a local address.
 func (s *server) dial(t *testing.T, from string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
@@ -77,8 +77,8 @@ func (s *server) dial(t *testing.T, from string) net.Conn {
 	return conn
 }
 
-// let connects from an address and returns the server's end, which waits for its peer.
-func (s *server) let(t *testing.T, from string) (client net.Conn, ours *Conn) {
+// connect connects from a local address and returns the server's end, which waits in a read.
+func (s *server) connect(t *testing.T, from string) (client net.Conn, ours *Conn) {
 	t.Helper()
 	client = s.dial(t, from)
 	select {
@@ -112,11 +112,11 @@ func requireOpen(t *testing.T, client net.Conn, ours *Conn) {
 	t.Helper()
 	_, err := client.Write([]byte("x"))
 	require.NoError(t, err)
-	require.True(t, ours.seen())
+	require.True(t, ours.counted())
 }
 
-// seen tells whether the limiter counts the connection.
-func (c *Conn) seen() bool {
+// counted reports whether the limiter counts the connection.
+func (c *Conn) counted() bool {
 	c.limiter.mu.Lock()
 	defer c.limiter.mu.Unlock()
 	return !c.removed
@@ -124,11 +124,11 @@ func (c *Conn) seen() bool {
 
 func TestFullListenerEvictsOldestWaitingAnonymous(t *testing.T) {
 	s := serve(t, Config{Max: 3})
-	known, ours := s.let(t, "127.0.0.1")
+	known, ours := s.connect(t, "127.0.0.1")
 	MarkAuthenticated(ours)
-	oldest, _ := s.let(t, "127.0.0.1")
-	younger, other := s.let(t, "127.0.0.1")
-	newest, last := s.let(t, "127.0.0.1")
+	oldest, _ := s.connect(t, "127.0.0.1")
+	younger, other := s.connect(t, "127.0.0.1")
+	newest, last := s.connect(t, "127.0.0.1")
 	requireClosed(t, oldest)
 	for client, conn := range map[net.Conn]*Conn{known: ours, younger: other, newest: last} {
 		requireOpen(t, client, conn)
@@ -138,41 +138,41 @@ func TestFullListenerEvictsOldestWaitingAnonymous(t *testing.T) {
 
 func TestFullListenerRejectsWhenNoneIsIdle(t *testing.T) {
 	s := serve(t, Config{Max: 2})
-	known, ours := s.let(t, "127.0.0.1")
+	known, ours := s.connect(t, "127.0.0.1")
 	MarkAuthenticated(ours)
 	s.dial(t, "127.0.0.1")
-	busy := <-s.accepted // nobody reads: a request is carried out
+	busy := <-s.accepted // not in a read, as while a handler runs
 	requireRefused(t, s.dial(t, "127.0.0.1"))
 	require.Equal(t, Stats{Open: 2, Authenticated: 1, RefusedTotal: 1}, s.Stats())
 
 	requireOpen(t, known, ours)
 	require.NoError(t, busy.Close())
-	s.let(t, "127.0.0.1")
-	require.Equal(t, 2, s.Stats().Open, "a connection that has ended makes room")
+	s.connect(t, "127.0.0.1")
+	require.Equal(t, 2, s.Stats().Open, "a closed connection frees capacity")
 }
 
 func TestAddressLimitDoesNotAffectOtherAddresses(t *testing.T) {
 	s := serve(t, Config{PerAddress: 2})
 	var kept []net.Conn
 	for range 2 {
-		client, ours := s.let(t, "127.0.0.2")
+		client, ours := s.connect(t, "127.0.0.2")
 		MarkAuthenticated(ours)
 		kept = append(kept, client)
 	}
 	requireRefused(t, s.dial(t, "127.0.0.2"))
-	s.let(t, "127.0.0.3")
+	s.connect(t, "127.0.0.3")
 	require.Equal(t, Stats{Open: 3, Authenticated: 2, RefusedAddress: 1}, s.Stats())
 
 	require.NoError(t, kept[0].Close())
 	require.Eventually(t, func() bool { return s.Stats().Open == 2 }, patience, time.Millisecond)
-	s.let(t, "127.0.0.2")
+	s.connect(t, "127.0.0.2")
 }
 
 func TestFullAddressEvictsItsOwnConnection(t *testing.T) {
 	s := serve(t, Config{PerAddress: 1})
-	stranger, ours := s.let(t, "127.0.0.2")
-	first, _ := s.let(t, "127.0.0.3")
-	s.let(t, "127.0.0.3")
+	stranger, ours := s.connect(t, "127.0.0.2")
+	first, _ := s.connect(t, "127.0.0.3")
+	s.connect(t, "127.0.0.3")
 	requireClosed(t, first)
 	requireOpen(t, stranger, ours)
 }
@@ -180,7 +180,7 @@ func TestFullAddressEvictsItsOwnConnection(t *testing.T) {
 func TestTrustedProxyHasNoAddressLimit(t *testing.T) {
 	s := serve(t, Config{Max: 4, PerAddress: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})
 	for range 4 {
-		_, ours := s.let(t, "127.0.0.2")
+		_, ours := s.connect(t, "127.0.0.2")
 		MarkAuthenticated(ours)
 	}
 	requireRefused(t, s.dial(t, "127.0.0.2"))
@@ -206,13 +206,13 @@ func TestAddressesAreCountedTogetherByPrefix(t *testing.T) {
 func TestEndedConnectionsLeaveNothingBehind(t *testing.T) {
 	s := serve(t, Config{})
 	for i := range 20 {
-		client, ours := s.let(t, "127.0.0.2")
+		client, ours := s.connect(t, "127.0.0.2")
 		if i%2 == 0 {
 			MarkAuthenticated(ours)
 			MarkAuthenticated(ours)
 		}
 		require.NoError(t, client.Close())
-		require.Eventually(t, func() bool { return !ours.seen() }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return !ours.counted() }, patience, time.Millisecond)
 		_ = ours.Close()
 		MarkAuthenticated(ours)
 	}
@@ -221,13 +221,13 @@ func TestEndedConnectionsLeaveNothingBehind(t *testing.T) {
 	require.Empty(t, s.origins)
 }
 
-// failing fails as a process without file descriptors does.
-type failing struct {
+// failingListener is a listener whose Accept fails with EMFILE.
+type failingListener struct {
 	net.Listener
 	left atomic.Int32
 }
 
-func (f *failing) Accept() (net.Conn, error) {
+func (f *failingListener) Accept() (net.Conn, error) {
 	if f.left.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
 	}
@@ -235,14 +235,14 @@ func (f *failing) Accept() (net.Conn, error) {
 }
 
 func TestListenerOutlivesLackOfFileDescriptors(t *testing.T) {
-	failed := &failing{}
+	failed := &failingListener{}
 	s := serveOn(t, Config{}, func(l net.Listener) net.Listener {
 		failed.Listener = l
 		return failed
 	})
-	idle, _ := s.let(t, "127.0.0.1")
+	idle, _ := s.connect(t, "127.0.0.1")
 	failed.left.Store(2)
-	s.let(t, "127.0.0.1") // accept was already under way
+	s.connect(t, "127.0.0.1") // Accept was already waiting
 	requireClosed(t, idle)
-	s.let(t, "127.0.0.1")
+	s.connect(t, "127.0.0.1")
 }

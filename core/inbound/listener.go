@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// listener accepts connections within the bounds of a limiter.
+// listener accepts connections within the limits of a Limiter.
 type listener struct {
 	net.Listener
 	limiter *Limiter
@@ -16,10 +16,11 @@ type listener struct {
 	closed  chan struct{}
 }
 
-// rejectionResponse is sent to who is not let in. There is no handler that could say more.
-const rejectionResponse = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+// rejectionResponse is the response to a refused connection. No handler is involved.
+const rejectionResponse = "HTTP/1.1 503 Service Unavailable\r\n" +
+	"Connection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
-// Accept returns the next connection that is within the bounds.
+// Accept returns the next connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -38,7 +39,7 @@ func (l *listener) Accept() (net.Conn, error) {
 			limitUnsent(inner)
 			return added, nil
 		}
-		_ = inner.SetWriteDeadline(time.Now().Add(time.Second)) // it fits into the empty buffer
+		_ = inner.SetWriteDeadline(time.Now().Add(time.Second)) // fits into the empty send buffer
 		_, _ = inner.Write([]byte(rejectionResponse))
 		_ = inner.Close()
 	}
@@ -50,7 +51,7 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// isTemporary reports an error that ends one connection at most, not the listener.
+// isTemporary reports whether an error concerns at most one connection, not the listener.
 func isTemporary(err error) bool {
 	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 		syscall.ECONNABORTED} {
@@ -61,10 +62,10 @@ func isTemporary(err error) bool {
 	return false
 }
 
-// freeConnectionPause is between two attempts to accept where a process has no file descriptor left.
+// freeConnectionPause is the delay between attempts to accept when the process has no free file descriptors.
 const freeConnectionPause = 50 * time.Millisecond
 
-// freeConnection closes a connection that waits for its peer, or else waits a moment.
+// freeConnection evicts a connection to free a file descriptor, then waits for a moment.
 func (l *listener) freeConnection() {
 	if evicted := l.limiter.evictAny(); evicted != nil {
 		_ = evicted.Conn.Close()

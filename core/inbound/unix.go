@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxUnsent is how many bytes of a response the system takes before the peer has room for
-// them. More would hide for long whether the peer reads.
+// maxUnsent bounds the bytes of a response that the system buffers beyond the peer's window. A larger buffer would
+// hide for long whether the peer reads.
 const maxUnsent = 16 << 10
 
 func limitUnsent(conn net.Conn) {
@@ -21,23 +21,23 @@ func limitUnsent(conn net.Conn) {
 	}
 	if raw, err := tcp.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) {
-			// Without it progress is seen later.
+			// An error is ignored: progress is then noticed later.
 			_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
 		})
 	}
 }
 
-// OpenFiles is how many files and connections the process may have open.
+// OpenFiles returns how many files and connections the process may have open.
 func OpenFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return minOpenFiles
 	}
-	return int(min(limit.Cur, maxOpenFiles)) // Go has raised it to the hard limit
+	return int(min(limit.Cur, maxOpenFiles)) // the Go runtime has raised it to the hard limit
 }
 
-// PeerClosed reports whether the peer of a connection has closed it. It looks for the end without reading: what the peer has
-// sent stays for the next request.
+// PeerClosed reports whether the peer of a connection has closed it. It peeks without reading, so the data stays for
+// the next request.
 func PeerClosed(conn net.Conn) bool {
 	c, ok := conn.(*Conn)
 	if !ok {
@@ -49,7 +49,7 @@ func PeerClosed(conn net.Conn) bool {
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
-		return true // it is closed on this side
+		return true // closed on this side
 	}
 	gone := false
 	if err := raw.Control(func(fd uintptr) {

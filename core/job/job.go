@@ -24,7 +24,7 @@ type Queue interface {
 	// Retry requeues a job for the given time, with the error of this attempt. An attempt without an error is not
 	// counted.
 	Retry(ctx context.Context, job core.Job, at time.Time, cause string) error
-	// GiveUp ends a job as failed, without a callback.
+	// MarkFailed ends a job as failed, without a callback.
 	MarkFailed(ctx context.Context, job core.Job, cause string) error
 }
 
@@ -45,8 +45,8 @@ type Reservation interface {
 // Handler does the work of one kind of job. Both methods end the job in the transaction that stores its outcome, and
 // only while its lease holds. A job thus has exactly one outcome, however often it was started.
 type Handler interface {
-	// Run does the job and may call report with its progress. A job that has to wait returns core.Postponed and is
-	// run again at that time.
+	// Run does the job and may call report with its progress. A job that has to wait returns core.Snooze and is run
+	// again at that time.
 	Run(ctx context.Context, job core.Job, report func(done, total int)) error
 	// Fail ends a job that failed too often. It still sends the callback.
 	Fail(ctx context.Context, job core.Job, cause error) error

@@ -24,7 +24,7 @@ type Config struct {
 	Limit       time.Duration // of one attempt: 5 min; then it is cancelled and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cancelled and restarted elsewhere
 	Memory      Memory        // nil: no bound
-	OnEnded     func(core.ID) // receives each job that has ended here; nil: nobody waits
+	OnEnded     func(core.ID) // called with each job that has ended on this replica; may be nil
 	Tracer      *core.Tracer  // nil: none
 }
 
@@ -66,18 +66,26 @@ type Runner struct {
 	running map[core.ID]*Progress
 }
 
+// Dependencies are the dependencies of a runner. All are required.
+type Dependencies struct {
+	Queue    Queue
+	Handlers map[core.JobKind]Handler
+	Clock    core.Clock
+	Observer Observer
+	Log      *slog.Logger
+}
+
 // NewRunner returns a runner that is idle until Run.
-func NewRunner(config Config, table Queue, handlers map[core.JobKind]Handler, clock core.Clock, observer Observer,
-	log *slog.Logger) *Runner {
+func NewRunner(config Config, d Dependencies) *Runner {
 	config = config.withDefaults()
 	r := &Runner{
-		config: config, queue: table, handlers: handlers, clock: clock, observer: observer, log: log,
+		config: config, queue: d.Queue, handlers: d.Handlers, clock: d.Clock, observer: d.Observer, log: d.Log,
 		running: map[core.ID]*Progress{},
 	}
 	r.engine = queue.New(queue.Config{
-		Name: "jobs", Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel, FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll,
-		StopWithin: config.StopWithin,
-	}, policy{r}, clock, log)
+		Name: "jobs", Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel,
+		FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll, StopWithin: config.StopWithin,
+	}, policy{r}, d.Clock, d.Log)
 	return r
 }
 
@@ -151,15 +159,15 @@ func (r *Runner) runJob(ctx context.Context, job core.Job) {
 		r.fail(ctx, log, job, err)
 	}
 	r.unregister(job)
-	var postponed core.Snooze
+	var snooze core.Snooze
 	switch {
 	case outcome == "failed":
 	case err == nil:
 		r.config.OnEnded(job.ID)
 		log.Info("job done", "took", time.Since(began))
-	case errors.As(err, &postponed):
+	case errors.As(err, &snooze):
 		outcome = "waiting"
-		r.requeue(ctx, log, job, postponed.Until, "")
+		r.requeue(ctx, log, job, snooze.Until, "")
 	case core.CodeOf(err) == core.Conflict:
 		outcome = "lost"
 		log.Warn("job lease lost")
@@ -175,7 +183,7 @@ func (r *Runner) runJob(ctx context.Context, job core.Job) {
 	}
 }
 
-// register makes a job one of those whose leases are renewed, until forget.
+// register adds a job to those whose leases are renewed.
 func (r *Runner) register(job core.Job) *Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,19 +200,20 @@ func (r *Runner) unregister(job core.Job) {
 
 // isFinalFailure reports whether an attempt failed and no other is to follow it.
 func (r *Runner) isFinalFailure(ctx context.Context, job core.Job, err error) bool {
-	var postponed core.Snooze
-	return err != nil && !errors.As(err, &postponed) && core.CodeOf(err) != core.Conflict &&
+	var snooze core.Snooze
+	return err != nil && !errors.As(err, &snooze) && core.CodeOf(err) != core.Conflict &&
 		job.Attempts >= r.config.MaxAttempts && ctx.Err() == nil && r.handlers[job.Kind] != nil
 }
 
-// failAttempts bounds the further attempts to report that a job failed. A job whose report itself ends the process fails
-// without a callback.
+// failAttempts bounds the further attempts to report that a job failed. A job whose report itself ends the process
+// fails without a callback.
 const failAttempts = 5
 
 // failPause is the delay before the next attempt to report a failure.
 const failPause = 5 * time.Second
 
-// fail ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls end again.
+// fail ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls fail
+// again.
 func (r *Runner) fail(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	log.Error("job failed", "error", cause)
 	err := r.withLimit(ctx, func(ctx context.Context) error {

@@ -14,17 +14,17 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// bench is a queue of one job.
-type bench struct {
-	mu      sync.Mutex
-	job     *core.Job // nil while it is leased
-	retries []string  // causes
-	renewed []Progress
-	renewal chan struct{}
-	givenUp chan string // causes
+// fakeQueue is a queue of one job in memory.
+type fakeQueue struct {
+	mu           sync.Mutex
+	job          *core.Job // nil while it is leased
+	retries      []string  // causes
+	renewed      []Progress
+	renewal      chan struct{}
+	markedFailed chan string // causes
 }
 
-func (b *bench) Claim(_ context.Context, owner core.ID, _ int, _ time.Time) ([]core.Job, time.Time, error) {
+func (b *fakeQueue) Claim(_ context.Context, owner core.ID, _ int, _ time.Time) ([]core.Job, time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.job == nil {
@@ -37,12 +37,12 @@ func (b *bench) Claim(_ context.Context, owner core.ID, _ int, _ time.Time) ([]c
 	return []core.Job{claimed}, time.Time{}, nil
 }
 
-func (b *bench) Load(_ context.Context, job core.Job) (core.Job, error) {
+func (b *fakeQueue) Load(_ context.Context, job core.Job) (core.Job, error) {
 	job.Body, job.Size = make([]byte, job.Size), 0
 	return job, nil
 }
 
-func (b *bench) Renew(_ context.Context, _ core.ID, running []Progress, _ time.Time) error {
+func (b *fakeQueue) Renew(_ context.Context, _ core.ID, running []Progress, _ time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.renewed = append(b.renewed, running...)
@@ -53,7 +53,7 @@ func (b *bench) Renew(_ context.Context, _ core.ID, running []Progress, _ time.T
 	return nil
 }
 
-func (b *bench) Retry(_ context.Context, job core.Job, _ time.Time, cause string) error {
+func (b *fakeQueue) Retry(_ context.Context, job core.Job, _ time.Time, cause string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.retries = append(b.retries, cause)
@@ -65,30 +65,32 @@ func (b *bench) Retry(_ context.Context, job core.Job, _ time.Time, cause string
 	return nil
 }
 
-func (b *bench) MarkFailed(_ context.Context, _ core.Job, cause string) error {
-	b.givenUp <- cause
+func (b *fakeQueue) MarkFailed(_ context.Context, _ core.Job, cause string) error {
+	b.markedFailed <- cause
 	return nil
 }
 
-// handler does what the test says.
-type handler struct {
+// funcHandler is a Handler made of functions.
+type funcHandler struct {
 	run  func(ctx context.Context, job core.Job, report func(int, int)) error
 	fail func(job core.Job, cause error) error
 }
 
-func (h handler) Run(ctx context.Context, job core.Job, report func(int, int)) error {
+func (h funcHandler) Run(ctx context.Context, job core.Job, report func(int, int)) error {
 	return h.run(ctx, job, report)
 }
 
-func (h handler) Fail(_ context.Context, job core.Job, cause error) error { return h.fail(job, cause) }
+func (h funcHandler) Fail(_ context.Context, job core.Job, cause error) error {
+	return h.fail(job, cause)
+}
 
-type blind struct{}
+type noObserver struct{}
 
-func (blind) JobEnded(core.JobKind, string, time.Duration) {}
+func (noObserver) JobEnded(core.JobKind, string, time.Duration) {}
 
-func start(b *bench, config Config, h Handler) (stop func()) {
-	r := NewRunner(config, b, map[core.JobKind]Handler{core.StoreJob: h}, core.NewSystemClock(nil), blind{},
-		slog.New(slog.DiscardHandler))
+func start(b *fakeQueue, config Config, h Handler) (stop func()) {
+	r := NewRunner(config, Dependencies{Queue: b, Handlers: map[core.JobKind]Handler{core.StoreJob: h},
+		Clock: core.NewSystemClock(nil), Observer: noObserver{}, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -101,15 +103,15 @@ func start(b *bench, config Config, h Handler) (stop func()) {
 	}
 }
 
-func newBench() *bench {
-	return &bench{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1),
-		givenUp: make(chan string, 1)}
+func newFakeQueue() *fakeQueue {
+	return &fakeQueue{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1),
+		markedFailed: make(chan string, 1)}
 }
 
 func TestJobInterruptedByStopIsReleasedUncounted(t *testing.T) {
-	b, began := newBench(), make(chan struct{})
+	b, began := newFakeQueue(), make(chan struct{})
 	stop := start(b, Config{StopWithin: 20 * time.Millisecond},
-		handler{run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
+		funcHandler{run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
 			close(began)
 			<-ctx.Done()
 			return ctx.Err()
@@ -121,10 +123,10 @@ func TestJobInterruptedByStopIsReleasedUncounted(t *testing.T) {
 }
 
 func TestStopLetsARunningJobFinish(t *testing.T) {
-	b, began, release := newBench(), make(chan struct{}), make(chan struct{})
+	b, began, release := newFakeQueue(), make(chan struct{}), make(chan struct{})
 	ended := false
 	stop := start(b, Config{StopWithin: time.Minute},
-		handler{run: func(context.Context, core.Job, func(int, int)) error {
+		funcHandler{run: func(context.Context, core.Job, func(int, int)) error {
 			close(began)
 			<-release
 			ended = true
@@ -138,9 +140,9 @@ func TestStopLetsARunningJobFinish(t *testing.T) {
 }
 
 func TestLeaseRenewalReportsProgress(t *testing.T) {
-	b, release := newBench(), make(chan struct{})
+	b, release := newFakeQueue(), make(chan struct{})
 	stop := start(b, Config{Lease: 30 * time.Millisecond},
-		handler{run: func(_ context.Context, _ core.Job, report func(int, int)) error {
+		funcHandler{run: func(_ context.Context, _ core.Job, report func(int, int)) error {
 			report(3, 7)
 			<-release
 			return nil
@@ -152,8 +154,8 @@ func TestLeaseRenewalReportsProgress(t *testing.T) {
 }
 
 func TestTimedOutAttemptCounts(t *testing.T) {
-	b, failed := newBench(), make(chan error, 1)
-	stop := start(b, Config{Limit: 20 * time.Millisecond, MaxAttempts: 1}, handler{
+	b, failed := newFakeQueue(), make(chan error, 1)
+	stop := start(b, Config{Limit: 20 * time.Millisecond, MaxAttempts: 1}, funcHandler{
 		run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -168,11 +170,11 @@ func TestTimedOutAttemptCounts(t *testing.T) {
 }
 
 func TestLostLeaseIsNotAFailure(t *testing.T) {
-	b, ran := newBench(), make(chan struct{})
-	stop := start(b, Config{MaxAttempts: 1}, handler{
+	b, ran := newFakeQueue(), make(chan struct{})
+	stop := start(b, Config{MaxAttempts: 1}, funcHandler{
 		run: func(context.Context, core.Job, func(int, int)) error {
 			close(ran)
-			return core.Errorf(core.Conflict, "held by another")
+			return core.Errorf(core.Conflict, "lease held by another replica")
 		},
 		fail: func(core.Job, error) error { return errors.New("must not be called") },
 	})
@@ -181,10 +183,10 @@ func TestLostLeaseIsNotAFailure(t *testing.T) {
 	require.Empty(t, b.retries)
 }
 
-func TestPostponedJobIsReleasedUncountedAndResumes(t *testing.T) {
-	b, ran := newBench(), make(chan struct{})
+func TestSnoozedJobIsReleasedUncountedAndResumes(t *testing.T) {
+	b, ran := newFakeQueue(), make(chan struct{})
 	runs := 0
-	stop := start(b, Config{MaxAttempts: 1, Poll: time.Millisecond}, handler{
+	stop := start(b, Config{MaxAttempts: 1, Poll: time.Millisecond}, funcHandler{
 		run: func(context.Context, core.Job, func(int, int)) error {
 			if runs++; runs < 3 {
 				return fmt.Errorf("not yet: %w", core.Snooze{Until: time.Now()})
@@ -199,10 +201,9 @@ func TestPostponedJobIsReleasedUncountedAndResumes(t *testing.T) {
 	require.Equal(t, []string{"", ""}, b.retries)
 }
 
-// refuse is a handler of jobs that must not be run; failing them panics while the
-// channel is nil.
-func refuse(t *testing.T, failed chan error) handler {
-	return handler{
+// rejectRun returns a handler whose Run must not be called. Its Fail panics while the channel is nil.
+func rejectRun(t *testing.T, failed chan error) funcHandler {
+	return funcHandler{
 		run: func(context.Context, core.Job, func(int, int)) error {
 			t.Error("must not be run")
 			return nil
@@ -218,34 +219,34 @@ func refuse(t *testing.T, failed chan error) handler {
 }
 
 func TestJobThatKeepsCrashingFails(t *testing.T) {
-	b, failed := newBench(), make(chan error, 1)
+	b, failed := newFakeQueue(), make(chan error, 1)
 	b.job.Attempts = 3
-	stop := start(b, Config{MaxAttempts: 3}, refuse(t, failed))
+	stop := start(b, Config{MaxAttempts: 3}, rejectRun(t, failed))
 	require.ErrorContains(t, <-failed, "the last attempt died")
 	stop()
 }
 
-func TestJobWithUnrecordableFailureIsAbandoned(t *testing.T) {
-	b := newBench()
+func TestJobWithUnrecordableFailureIsMarkedFailed(t *testing.T) {
+	b := newFakeQueue()
 	b.job.Attempts = 3
-	stop := start(b, Config{MaxAttempts: 3}, refuse(t, nil))
-	require.Contains(t, <-b.givenUp, "the last attempt died")
-	stop() // and the panics were caught
+	stop := start(b, Config{MaxAttempts: 3}, rejectRun(t, nil))
+	require.Contains(t, <-b.markedFailed, "the last attempt died")
+	stop() // the runner recovers the panics
 	require.Len(t, b.retries, failAttempts-1)
 }
 
 func TestUnreadableJobFailsWithTheReason(t *testing.T) {
-	b, failed := newBench(), make(chan error, 1)
+	b, failed := newFakeQueue(), make(chan error, 1)
 	b.job.BodyError = "a stored body cannot be unpacked"
-	stop := start(b, Config{MaxAttempts: 1}, refuse(t, failed))
+	stop := start(b, Config{MaxAttempts: 1}, rejectRun(t, failed))
 	require.EqualError(t, <-failed, "a stored body cannot be unpacked")
 	stop()
 }
 
 func TestRetriedFailureKeepsItsOriginalCause(t *testing.T) {
-	b, told := newBench(), make(chan error, 2)
-	away := errors.New("the database is away")
-	h := handler{
+	b, told := newFakeQueue(), make(chan error, 2)
+	away := errors.New("the database is unavailable")
+	h := funcHandler{
 		run:  func(context.Context, core.Job, func(int, int)) error { return errors.New("the real cause") },
 		fail: func(_ core.Job, cause error) error { told <- cause; defer func() { away = nil }(); return away },
 	}

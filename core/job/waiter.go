@@ -10,15 +10,15 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Limits of the requests of a replica that wait for their jobs: in all, and so that one business leaves capacity for
-// others. Each holds a connection.
+// Limits of the requests of a replica that wait for their jobs: in total, and of one business, so that it leaves
+// capacity for others. Each holds a connection.
 const (
 	MaxWaiting         = 256
 	MaxBusinessWaiting = 16
 )
 
-// The pauses between two looks at the database grow from the first to the longest. A look finds the ends of jobs that
-// another replica runs.
+// The interval between polls of the database grows from firstPoll to maxPoll. A poll finds the ends of jobs on other
+// replicas.
 const (
 	firstPoll = 50 * time.Millisecond
 	maxPoll   = 500 * time.Millisecond
@@ -50,8 +50,8 @@ const (
 	WaitClientGone WaitResult = "gone"     // the client has closed its connection
 )
 
-// Waiter lets requests wait for the end of their jobs, whichever replica runs these. The runner of this replica reports
-// the ends of its own jobs. One goroutine looks for the others in the database, however many wait.
+// Waiter lets requests wait for the end of their jobs, whichever replica runs these. The runner reports the ends of
+// the jobs on this replica. One goroutine polls the database for the others, whatever their number.
 type Waiter struct {
 	jobs  EndedLister
 	clock core.Clock
@@ -62,12 +62,12 @@ type Waiter struct {
 	counts   map[core.BusinessID]int
 	refs     map[core.ID]Ref
 	count    int
-	added    chan struct{} // of one element: a request has begun to wait
+	added    chan struct{} // buffered, one element: a request has begun to wait
 	stopped  chan struct{}
 	stopOnce sync.Once
 }
 
-// NewWaiter returns Waits. Run has to run for the ends of other replicas' jobs to be found.
+// NewWaiter returns a Waiter. It notices the ends of jobs on other replicas only while Run runs.
 func NewWaiter(ends EndedLister, clock core.Clock, log *slog.Logger) *Waiter {
 	return &Waiter{jobs: ends, clock: clock, log: log, waiting: map[core.ID][]chan struct{}{},
 		counts: map[core.BusinessID]int{}, refs: map[core.ID]Ref{}, added: make(chan struct{}, 1),
@@ -84,8 +84,8 @@ func (w *Waiter) Wait(job Ref, until time.Time, gone func() bool) WaitResult {
 	defer w.remove(job, ended)
 	timer, stop := w.clock.At(until)
 	defer stop()
-	look := time.NewTicker(goneInterval)
-	defer look.Stop()
+	ticker := time.NewTicker(goneInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-w.stopped:
@@ -94,7 +94,7 @@ func (w *Waiter) Wait(job Ref, until time.Time, gone func() bool) WaitResult {
 			return WaitEnded
 		case <-timer:
 			return WaitTimedOut
-		case <-look.C:
+		case <-ticker.C:
 			if gone() {
 				return WaitClientGone
 			}
@@ -123,11 +123,11 @@ func (w *Waiter) Waiting() int {
 	return w.count
 }
 
-// Run looks for the ends of jobs that are waited for, until the context ends or Stop is called.
+// Run polls for the ends of jobs that requests wait for, until the context ends or Stop is called.
 func (w *Waiter) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	pause, due := firstPoll, time.Time{} // of the next look; zero while nobody waits
+	pause, due := firstPoll, time.Time{} // of the next poll; zero while no request waits
 	for {
 		var next <-chan time.Time
 		if w.Waiting() == 0 {
@@ -158,7 +158,7 @@ func (w *Waiter) Run(ctx context.Context) {
 	}
 }
 
-// pollTimeout bounds one look at the database.
+// pollTimeout bounds one poll of the database.
 const pollTimeout = 5 * time.Second
 
 // poll ends the waits for the jobs that have ended.

@@ -1,5 +1,5 @@
 // Package limit implements the throttles: a sliding window for each business and rule, shared by all replicas, and
-// the block after a breach (spec, Limits).
+// the block after a breach.
 package limit
 
 import (

@@ -13,11 +13,11 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// step is a request at a time after noon and what is expected of it.
+// step is a request at a time after noon, with its expected result.
 type step struct {
 	at      time.Duration
 	allowed bool
-	wait    time.Duration // of a refusal
+	wait    time.Duration // of a rejection
 }
 
 func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
@@ -42,7 +42,7 @@ func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
 			Rule{2, time.Minute, time.Minute},
 			[]step{at(0, true, 0), at(50, true, 0), at(60, true, 0), at(61, false, 60)},
 		},
-		"retry: two an hour, open again when the hour frees a place": {
+		"retry: two an hour, allowed again when the window has capacity": {
 			Rule{2, time.Hour, 0},
 			[]step{at(0, true, 0), at(600, true, 0), at(700, false, 2900), at(3599, false, 1), at(3600, true, 0),
 				at(3601, false, 599)},

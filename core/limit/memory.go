@@ -34,7 +34,7 @@ func (c Class) String() string {
 // classBudget is the budget of a class.
 type classBudget struct{ bytes, decoded *pool }
 
-// Bounds of the budget of Open, whatever the size of the hub.
+// Bounds of the budget of Anonymous, whatever the size of the hub.
 const (
 	anonymousBytes   = 16 << 20
 	anonymousDecoded = 32 << 20
@@ -154,9 +154,9 @@ type pool struct {
 
 func newPool(size int64) *pool { return &pool{size: size, sem: semaphore.NewWeighted(size)} }
 
-// acquire acquires n bytes, of which the caller then holds whole in total.
-func (p *pool) acquire(ctx context.Context, n, whole int64) error {
-	if whole > p.size {
+// acquire acquires n bytes. The caller then holds total bytes.
+func (p *pool) acquire(ctx context.Context, n, total int64) error {
+	if total > p.size {
 		return core.Errorf(core.TooLarge,
 			"the request body needs more memory than the hub allows for one request: send it in parts")
 	}

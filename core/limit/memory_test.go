@@ -15,7 +15,7 @@ func TestOversizedMemoryRequestIsRejectedImmediately(t *testing.T) {
 	share := NewMemory(64 << 20).NewReservation(Large)
 	require.Equal(t, core.TooLarge, core.CodeOf(share.GrowBytes(t.Context(), 64<<20)))
 	require.Equal(t, core.TooLarge, core.CodeOf(share.GrowDecoded(t.Context(), 64<<20)))
-	require.NoError(t, share.GrowBytes(t.Context(), share.ClampBytes(64<<20)), "all that there is")
+	require.NoError(t, share.GrowBytes(t.Context(), share.ClampBytes(64<<20)), "the whole budget")
 	require.NoError(t, share.GrowDecoded(t.Context(), share.ClampDecoded(64<<20)))
 	share.Release()
 }
@@ -37,7 +37,7 @@ func TestExhaustedBudgetIsUnavailableAfterAWait(t *testing.T) {
 		go func() { done <- second.GrowBytes(t.Context(), 1) }()
 		synctest.Wait()
 		first.Release()
-		require.NoError(t, <-done, "who waits gets what is released")
+		require.NoError(t, <-done, "a waiting request gets released memory")
 		second.Release()
 	})
 }
@@ -59,7 +59,7 @@ func TestWaitersForMemoryAreBounded(t *testing.T) {
 		began := time.Now()
 		share := m.NewReservation(Small)
 		require.Equal(t, core.Unavailable, core.CodeOf(share.GrowDecoded(t.Context(), 1)))
-		require.Zero(t, time.Since(began), "one more does not wait")
+		require.Zero(t, time.Since(began), "a request beyond the bound does not wait")
 		cancel()
 		for range maxWaiting {
 			require.Error(t, <-ended)
@@ -87,11 +87,12 @@ func TestMemoryPartsFitTheBudget(t *testing.T) {
 			sum += p.bytes.size + p.decoded.size
 		}
 		require.LessOrEqual(t, sum, total)
-		require.LessOrEqual(t, m.budgets[Anonymous].bytes.size+m.budgets[Anonymous].decoded.size, int64(anonymousBytes+anonymousDecoded))
+		anonymous := m.budgets[Anonymous]
+		require.LessOrEqual(t, anonymous.bytes.size+anonymous.decoded.size, int64(anonymousBytes+anonymousDecoded))
 	}
 }
 
-func TestUsagesShowWhatIsHeldAndRefused(t *testing.T) {
+func TestUsagesCountHeldBytesAndRejections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMemory(64 << 20)
 		share, refused := m.NewReservation(Small), m.NewReservation(Small)

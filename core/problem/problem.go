@@ -1,7 +1,6 @@
-// Package problem documents the errors of the API: of every error code the HTTP
-// status, the meaning, the cause and the remedy, and of every violation code in
-// errors[].code the meaning and the remedy. The API takes its statuses from here,
-// the documentation its Errors page.
+// Package problem documents the errors of the API. For each error code it has the HTTP status, meaning, cause and
+// remedy, and for each code in errors[].code the meaning and remedy. The API and the Errors page of the documentation
+// use it.
 package problem
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Error documents one error code. Its texts are Markdown of one line.
+// Error documents one error code. Its texts are single-line Markdown.
 type Error struct {
 	Code    core.Code
 	Status  int // HTTP
@@ -20,20 +19,20 @@ type Error struct {
 	Remedy  string
 }
 
-// Violation documents one code of errors[].code. Its texts are Markdown of one line.
+// Violation documents one code in errors[].code. Its texts are single-line Markdown.
 type Violation struct {
 	Code    string
 	Meaning string
 	Remedy  string
 }
 
-// Errors lists every error code, by status.
+// Errors returns every error code, sorted by status.
 func Errors() []Error { return slices.Clone(errorTable) }
 
-// Violations lists every violation code, by name.
+// Violations returns every violation code, sorted by name.
 func Violations() []Violation { return slices.Clone(violationTable) }
 
-// Status is the HTTP status of an error code.
+// Status returns the HTTP status of an error code, or 500 for an unknown code.
 func Status(code core.Code) int {
 	for _, e := range errorTable {
 		if e.Code == code {

@@ -64,7 +64,7 @@ func TestEveryViolationCodeInUseIsDocumented(t *testing.T) {
 	}
 }
 
-// parse reads the Go files of a directory and below; commands, internal packages and tests are left out.
+// parse returns the Go files below a directory, except commands, internal packages and tests.
 func parse(t *testing.T, dir string) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}
@@ -80,18 +80,16 @@ func parse(t *testing.T, dir string) map[string]*ast.File {
 	return files
 }
 
-// finder gathers the codes of violations by how they are made: an argument of
-// Violations.Add, of AddBody or of a function that hands its own (code, rule
-// string) on; a RuleError or a Violation; a variable or a result named code
-// beside one named rule.
+// finder collects violation codes from syntax trees. A code is an argument of Violations.Add, AddBody or a function
+// that takes (code, rule string). It can also be in a RuleError or Violation, or in a variable or result named code
+// next to one named rule.
 type finder struct {
 	t    *testing.T
 	path string
-	used map[string]string // a file by the code
+	used map[string]string // a file that uses the code, by code
 }
 
-// adders are the functions that take a code and a rule as their last arguments, by
-// their number of arguments.
+// adders maps each function whose last arguments are a code and a rule to its number of arguments.
 var adders = map[string]int{"Add": 4, "AddBody": 3, "fail": 3, "invalidField": 3}
 
 func (f finder) visit(n ast.Node) bool {
@@ -124,8 +122,8 @@ func (f finder) composite(n *ast.CompositeLit) {
 	}
 }
 
-// function notes codes that a function returns or assigns, and requires that one
-// that takes a code is among the adders.
+// function records codes that a function returns or assigns. It fails the test if a function takes a code and is not
+// in adders.
 func (f finder) function(kind *ast.FuncType, body *ast.BlockStmt, called string) {
 	if kind.Params != nil && ends(kind.Params) {
 		require.Contains(f.t, adders, called, "%s: it takes a code and a rule", f.path)
@@ -157,7 +155,7 @@ func ends(fields *ast.FieldList) bool {
 	return len(names) >= 2 && slices.Equal(names[len(names)-2:], []string{"code", "rule"})
 }
 
-// code notes a literal; anything else has to be a code that was noted elsewhere.
+// code records a literal. Any other expression must be a code that was recorded elsewhere.
 func (f finder) code(argument ast.Expr) {
 	if text := literal(argument); text != "" {
 		f.used[text] = f.path
@@ -166,7 +164,7 @@ func (f finder) code(argument ast.Expr) {
 	require.Contains(f.t, []string{"code", "Code"}, name(argument), "%s: a code that this test cannot read", f.path)
 }
 
-// name is the last part of an identifier: Add of v.Add.
+// name returns the last part of an identifier, such as Add for v.Add.
 func name(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -177,7 +175,7 @@ func name(e ast.Expr) string {
 	return ""
 }
 
-// literal is the text of a string literal, "" of anything else.
+// literal returns the text of a string literal, or "" for any other expression.
 func literal(e ast.Expr) string {
 	if basic, ok := e.(*ast.BasicLit); ok && basic.Kind == token.STRING {
 		text, _ := strconv.Unquote(basic.Value)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Debounce sets when changes are published: after Quiet without another change, and at most Most after the first.
+// Debounce sets when changes are published: after Quiet without another change, and at most Max after the first.
 type Debounce struct {
 	Quiet time.Duration // 2 s
 	Max   time.Duration // 15 s
@@ -18,9 +18,9 @@ func (d Debounce) OrDefault() Debounce {
 
 // Due returns when changes are due, given the times of the first and the latest.
 func (d Debounce) Due(first, latest time.Time) time.Time {
-	quiet, most := latest.Add(d.Quiet), first.Add(d.Max)
-	if most.Before(quiet) {
-		return most
+	quiet, latestDue := latest.Add(d.Quiet), first.Add(d.Max)
+	if latestDue.Before(quiet) {
+		return latestDue
 	}
 	return quiet
 }

@@ -158,7 +158,7 @@ func (p policy) Release(ctx context.Context, owner core.ID, list []Work) error {
 // endMargin is the part of the lease that is reserved for recording the result.
 const endMargin = 5 * time.Second
 
-// publish renders the current menu, and sends it if it differs from what the platform has.
+// publish renders the current menu, and sends it if the platform's menu differs.
 func (e *Engine) publish(ctx context.Context, work Work) (result Result, response queue.Response) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
@@ -210,13 +210,13 @@ const (
 func (e *Engine) awaitIdle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, idleWait)
 	defer cancel()
-	look := time.NewTicker(idleInterval)
-	defer look.Stop()
+	ticker := time.NewTicker(idleInterval)
+	defer ticker.Stop()
 	for e.Busy() {
 		select {
 		case <-ctx.Done():
 			return
-		case <-look.C:
+		case <-ticker.C:
 		}
 	}
 }

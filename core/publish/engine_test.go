@@ -14,21 +14,20 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// shelf is a queue in memory of one publication for each endpoint; the plugin of
-// endpoint 1 is down, another replica has that of endpoint 4, endpoint 40 is asked too
-// often, and the rendering of endpoint 50 hangs.
-type shelf struct {
-	mu      sync.Mutex
-	due     []Work
-	claims  map[int64]int
-	left    int
-	results map[int64][]Result
-	block   chan struct{} // what hangs from endpoint 5 on; nil: sending takes no time
-	hangs   chan struct{} // receives a value when a rendering of endpoint 50 begins
-	resume  chan struct{} // ends the renderings of endpoint 50 when it is closed
+// fakeQueue is a queue in memory, and the renderer of its publications. The plugin of endpoint 1 is down, and another
+// replica has that of endpoint 4. The aggregator of endpoint 40 throttles, and the renderings of endpoint 50 hang.
+type fakeQueue struct {
+	mu       sync.Mutex
+	due      []Work
+	claims   map[int64]int
+	released int
+	results  map[int64][]Result
+	block    chan struct{} // blocks sending from endpoint 5 on; nil: sending returns at once
+	hangs    chan struct{} // receives a value when a rendering of endpoint 50 begins
+	resume   chan struct{} // closed to end the renderings of endpoint 50
 }
 
-func (s *shelf) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
+func (s *fakeQueue) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[Work], _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +48,7 @@ func (s *shelf) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 	return batch, nil
 }
 
-func (s *shelf) Finish(_ context.Context, _ core.ID, r Result, _ []core.Event) error {
+func (s *fakeQueue) Finish(_ context.Context, _ core.ID, r Result, _ []core.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.results[r.Endpoint] = append(s.results[r.Endpoint], r)
@@ -59,14 +58,14 @@ func (s *shelf) Finish(_ context.Context, _ core.ID, r Result, _ []core.Event) e
 	return nil
 }
 
-func (s *shelf) Release(_ context.Context, _ core.ID, w Work) error {
+func (s *fakeQueue) Release(_ context.Context, _ core.ID, w Work) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.due, s.left = append(s.due, w), s.left+1
+	s.due, s.released = append(s.due, w), s.released+1
 	return nil
 }
 
-func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
+func (s *fakeQueue) Render(ctx context.Context, w Work) (Rendering, error) {
 	switch w.Endpoint {
 	case 1:
 		return Rendering{}, core.Errorf(core.Unavailable, "it is down")
@@ -93,15 +92,15 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 	}}, nil
 }
 
-func (s *shelf) Published(Result, time.Duration) {}
+func (s *fakeQueue) Published(Result, time.Duration) {}
 
-func (s *shelf) count(endpoint int64) (claims, results int) {
+func (s *fakeQueue) count(endpoint int64) (claims, results int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.claims[endpoint], len(s.results[endpoint])
 }
 
-func (s *shelf) start(t *testing.T, config Config, due ...int64) (stop func()) {
+func (s *fakeQueue) start(t *testing.T, config Config, due ...int64) (stop func()) {
 	s.claims, s.results = map[int64]int{}, map[int64][]Result{}
 	for n, endpoint := range due {
 		s.due = append(s.due, Work{Endpoint: endpoint, StoreID: int64(n)})
@@ -115,15 +114,15 @@ func (s *shelf) start(t *testing.T, config Config, due ...int64) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-func await(t *testing.T, condition func() bool) {
+func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
 }
 
 func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
-	s := &shelf{}
+	s := &fakeQueue{}
 	stop := s.start(t, Config{UnavailablePause: time.Hour}, 1, 2, 3)
-	await(t, func() bool {
+	eventually(t, func() bool {
 		_, down := s.count(1)
 		_, broken := s.count(2)
 		_, well := s.count(3)
@@ -140,33 +139,33 @@ func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
 }
 
 func TestThrottlingAggregatorReceivesNoFurtherMenus(t *testing.T) {
-	s := &shelf{}
+	s := &fakeQueue{}
 	stop := s.start(t, Config{}, 40, 40, 40, 40, 40, 40)
-	await(t, func() bool { _, results := s.count(40); return results > 0 })
+	eventually(t, func() bool { _, results := s.count(40); return results > 0 })
 	s.mu.Lock()
-	for range 20 { // the engine looks again
+	for range 20 { // the engine polls again
 		s.due = append(s.due, Work{Endpoint: 3})
 	}
 	s.mu.Unlock()
-	await(t, func() bool { _, results := s.count(3); return results == 20 })
+	eventually(t, func() bool { _, results := s.count(3); return results == 20 })
 	stop()
 	claims, results := s.count(40)
-	require.LessOrEqual(t, claims, firstLimit, "those that were under way already")
+	require.LessOrEqual(t, claims, firstLimit, "only those already in flight")
 	require.Equal(t, claims, results)
 }
 
 func TestWorkOfAnotherReplicasPluginIsReleased(t *testing.T) {
-	s := &shelf{}
+	s := &fakeQueue{}
 	stop := s.start(t, Config{UnavailablePause: time.Millisecond}, 4, 3)
-	await(t, func() bool {
+	eventually(t, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.left == 1 && len(s.results[3]) == 1
+		return s.released == 1 && len(s.results[3]) == 1
 	})
 	s.mu.Lock()
-	s.due = append(s.due, Work{Endpoint: 3}) // the engine looks again
+	s.due = append(s.due, Work{Endpoint: 3}) // the engine polls again
 	s.mu.Unlock()
-	await(t, func() bool { _, results := s.count(3); return results == 2 })
+	eventually(t, func() bool { _, results := s.count(3); return results == 2 })
 	stop()
 	claims, results := s.count(4)
 	require.Equal(t, []int{1, 0}, []int{claims, results},
@@ -175,42 +174,42 @@ func TestWorkOfAnotherReplicasPluginIsReleased(t *testing.T) {
 }
 
 func TestConcurrencyLimitsHoldPerEndpointAndReplica(t *testing.T) {
-	s := &shelf{block: make(chan struct{})}
+	s := &fakeQueue{block: make(chan struct{})}
 	stop := s.start(t, Config{Capacity: 3, PluginCapacity: 3, EndpointLimit: 2}, 5, 6, 7, 8)
-	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 1 })
+	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 1 })
 	close(s.block)
-	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.results) == 4 })
+	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.results) == 4 })
 	stop()
 }
 
 func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
-	s := &shelf{block: make(chan struct{})}
-	for n := range int64(60) { // at twenty businesses, before everything else
+	s := &fakeQueue{block: make(chan struct{})}
+	for n := range int64(60) { // queued first, for 20 businesses
 		s.due = append(s.due, Work{Endpoint: 100 + n/3, StoreID: n, Plugin: "hangs"})
 	}
 	stop := s.start(t, Config{Capacity: 8}, 3, 3, 3, 3, 3, 3)
-	await(t, func() bool { _, results := s.count(3); return results == 6 })
+	eventually(t, func() bool { _, results := s.count(3); return results == 6 })
 	close(s.block)
-	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 0 })
+	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 0 })
 	stop()
 }
 
 func TestStopCutsOffHangingPublications(t *testing.T) {
-	s := &shelf{block: make(chan struct{})}
+	s := &fakeQueue{block: make(chan struct{})}
 	stop := s.start(t, Config{StopWithin: time.Millisecond}, 9)
-	await(t, func() bool { claims, _ := s.count(9); return claims == 1 })
+	eventually(t, func() bool { claims, _ := s.count(9); return claims == 1 })
 	stop()
 	require.Equal(t, "cut off", s.results[9][0].Message)
 }
 
 func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
-	s := &shelf{hangs: make(chan struct{}), resume: make(chan struct{})}
+	s := &fakeQueue{hangs: make(chan struct{}), resume: make(chan struct{})}
 	due := []int64{50, 50}
 	for range 100 {
 		due = append(due, 3, 6)
 	}
 	stop := s.start(t, Config{RenderSlotTime: time.Millisecond}, due...)
-	await(t, func() bool {
+	eventually(t, func() bool {
 		_, one := s.count(3)
 		_, other := s.count(6)
 		return one == 100 && other == 100
@@ -220,20 +219,21 @@ func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
 	_, results := s.count(50)
 	require.Zero(t, results)
 	close(s.resume)
-	await(t, func() bool { _, results := s.count(50); return results == 2 })
+	eventually(t, func() bool { _, results := s.count(50); return results == 2 })
 	stop()
 }
 
 func TestWorkWithoutRenderingCapacityIsReleased(t *testing.T) {
-	s := &shelf{hangs: make(chan struct{}), resume: make(chan struct{})}
-	stop := s.start(t, Config{RenderSlotTime: time.Hour, Lease: endMargin + 20*time.Millisecond, UnavailablePause: time.Hour}, 50)
+	s := &fakeQueue{hangs: make(chan struct{}), resume: make(chan struct{})}
+	stop := s.start(t, Config{RenderSlotTime: time.Hour, Lease: endMargin + 20*time.Millisecond,
+		UnavailablePause: time.Hour}, 50)
 	<-s.hangs
 	s.mu.Lock()
 	s.due = append(s.due, Work{Endpoint: 3})
 	s.mu.Unlock()
-	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.left > 0 })
+	eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.released > 0 })
 	close(s.resume)
-	await(t, func() bool { _, results := s.count(3); return results == 1 })
+	eventually(t, func() bool { _, results := s.count(3); return results == 1 })
 	stop()
-	require.Equal(t, Published, s.results[3][0].State, "its platform was not left alone")
+	require.Equal(t, Published, s.results[3][0].State, "its platform was not paused")
 }

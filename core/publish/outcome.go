@@ -53,7 +53,7 @@ func renderResult(work Work, r Rendering, now time.Time) (result Result, send bo
 	return result, !result.Unchanged
 }
 
-// finalResult returns the result after sending. What the platform has is known only if it accepted the menu.
+// finalResult returns the result after sending. The digest is set only if the platform accepted the menu.
 func finalResult(result Result, sent SendResult, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
 	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, limitProblems(sent.Problems), sent.RetryAt,
@@ -70,15 +70,15 @@ func finalResult(result Result, sent SendResult, now time.Time) Result {
 	return result
 }
 
-// schedule is that of sending to aggregators, the first rendering included.
+// schedule returns the retry schedule of publications. The first attempt includes the rendering.
 func schedule() retry.Schedule { return retry.Default(time.Second) }
 
-// renderFailure returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried like a
-// rejection by the aggregator. If a plugin or the database is unavailable, the work waits.
+// renderFailure returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried
+// like a rejection by the aggregator. If a plugin or the database is unavailable, the work waits.
 func renderFailure(work Work, err error, now time.Time) Result {
-	var elsewhere core.Snooze
-	if errors.As(err, &elsewhere) {
-		return Result{Work: work, State: leftToPeer, RetryAt: elsewhere.Until}
+	var snooze core.Snooze
+	if errors.As(err, &snooze) {
+		return Result{Work: work, State: leftToPeer, RetryAt: snooze.Until}
 	}
 	result := Result{Work: work, State: Waiting, Message: err.Error(), RetryAt: now, Digest: work.Digest, At: now}
 	var fault *core.Error
@@ -109,9 +109,9 @@ func limitProblems(list []Problem) []Problem {
 // Errors returns all problems of a result: what was left out, then what the aggregator rejected.
 func (r Result) Errors() []Problem {
 	list := append(append([]Problem{}, r.Omitted...), r.Problems...)
-	whole := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_told"}[r.State]
-	if whole != "" && len(r.Problems) == 0 {
-		list = append([]Problem{{Entity: "menu", Code: whole, Message: r.Message}}, list...)
+	code := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_told"}[r.State]
+	if code != "" && len(r.Problems) == 0 {
+		list = append([]Problem{{Entity: "menu", Code: code, Message: r.Message}}, list...)
 	}
 	for i := range list {
 		for _, text := range []*string{&list[i].Entity, &list[i].Code, &list[i].Message} {

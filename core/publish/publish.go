@@ -1,6 +1,6 @@
 // Package publish sends the menus of stores to the aggregators that list them. A burst of changes is published once,
 // with the latest content. There is one publication at a time for each store and platform, retried like a delivery.
-// The result is stored and reported (spec, Events: hub_menu_publish).
+// The result is stored and reported by a hub_menu_publish event.
 package publish
 
 import (
@@ -21,7 +21,7 @@ type Work struct {
 	StoreRef         string
 	Platform         string
 	EventPlatform    string // the platform's name in events; "" if that is Platform
-	Plugin           string // the plugin that serves the platform; core.ServedByOwn: none any more
+	Plugin           string // the plugin that serves the platform; core.ServedByMerchant: none any more
 	Endpoint         int64  // the unit of fairness: one for each platform of a business
 	Version          int64  // of the changes, when it was claimed
 	Attempts         int    // finished so far, for this content
@@ -104,7 +104,7 @@ type Result struct {
 }
 
 // Renderer renders menus. An Invalid error means that this menu can never be rendered. NotFound means that the
-// platform's plugin renders no menus. With core.Postponed another replica runs the plugin: the work is left to that
+// platform's plugin renders no menus. With core.Snooze another replica runs the plugin: the work is left to that
 // replica, and no work of the platform is claimed until then. A core.Error with Internal is a failure at this menu,
 // which is retried a few times. With any other error the work waits.
 type Renderer interface {

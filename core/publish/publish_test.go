@@ -73,11 +73,11 @@ func TestRenderingDecidesWhetherToSend(t *testing.T) {
 		state     State
 		send      bool
 	}{
-		"content that is new":             {work, Rendering{Content: []string{"b"}}, Published, true},
-		"content that the platform holds": {work, Rendering{Content: []string{"a"}}, Published, false},
-		"the same, but somebody asked":    {asked, Rendering{Content: []string{"a"}}, Published, true},
-		"nobody knows what it holds":      {Work{}, Rendering{Content: []string{"a"}}, Published, true},
-		"a store that is not listed":      {work, Rendering{Unlisted: "not listed"}, Unlisted, false},
+		"content that is new":                {work, Rendering{Content: []string{"b"}}, Published, true},
+		"content that the platform holds":    {work, Rendering{Content: []string{"a"}}, Published, false},
+		"the same, but explicitly requested": {asked, Rendering{Content: []string{"a"}}, Published, true},
+		"unknown content":                    {Work{}, Rendering{Content: []string{"a"}}, Published, true},
+		"a store that is not listed":         {work, Rendering{Unlisted: "not listed"}, Unlisted, false},
 		"one that is to be taken off": {work, Rendering{Unlisted: "not listed", Content: []string{"off"}},
 			Unlisted, true},
 		"one that was taken off already": {work, Rendering{Unlisted: "not listed", Content: []string{"a"}}, Unlisted,
@@ -120,7 +120,7 @@ func TestRenderingErrorsDecideTheResult(t *testing.T) {
 		waits bool
 	}{
 		{core.Errorf(core.Invalid, "no"), Failed, false}, {core.Errorf(core.NotFound, "no"), Skipped, false},
-		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is away"), Waiting, true},
+		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is unavailable"), Waiting, true},
 		{core.Errorf(core.Internal, "it fails at this menu"), Waiting, false},
 	} {
 		r := renderFailure(Work{}, c.err, noon)
@@ -151,7 +151,8 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"},
 		{Result{State: Published, Work: Work{Reference: later, PendingRequests: waiting[:1]}}, []string{change.String()},
 			"success"},
-		{Result{State: Published, Work: Work{PendingRequests: waiting}}, []string{change.String(), later.String()}, "success"},
+		{Result{State: Published, Work: Work{PendingRequests: waiting}}, []string{change.String(), later.String()},
+			"success"},
 		{Result{State: Published, Work: Work{ExplicitRequests: asked}}, []string{first.String(), second.String()}, "success"},
 		{Result{State: Published, Work: Work{ExplicitRequests: asked[:1], PendingRequests: waiting[:1]}},
 			[]string{first.String(), change.String()}, "success"},
@@ -166,7 +167,8 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 			Work: Work{PendingRequests: waiting}}, nil, ""},
 		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{ExplicitRequests: asked}},
 			[]string{first.String(), second.String()}, "error"},
-		{Result{State: Skipped, Message: "no menus", Work: Work{ExplicitRequests: asked[:1]}}, []string{first.String()}, "error"},
+		{Result{State: Skipped, Message: "no menus", Work: Work{ExplicitRequests: asked[:1]}},
+			[]string{first.String()}, "error"},
 		{Result{State: Waiting, Work: Work{ExplicitRequests: asked}}, nil, ""},
 	} {
 		c.result.StoreRef, c.result.Platform, c.result.EventPlatform, c.result.At = "s1", "tasty", "eats", noon
@@ -184,7 +186,7 @@ func TestOutcomesAreReportedPerRequest(t *testing.T) {
 	}
 }
 
-func TestPostponedRenderingIsNoResult(t *testing.T) {
+func TestSnoozedRenderingHasNoResult(t *testing.T) {
 	r := renderFailure(Work{}, core.Snooze{Until: noon.Add(time.Minute)}, noon)
 	require.Equal(t, []any{leftToPeer, noon.Add(time.Minute)}, []any{r.State, r.RetryAt})
 }

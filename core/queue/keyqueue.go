@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// keyQueue is what this replica holds of one key: the running items, and those that wait for the concurrency limit. A
-// hanging receiver thus delays only its own items, and many of them leave capacity for others.
+// keyQueue holds the items of one key in this replica: those that run, and those that wait for the concurrency limit.
+// Items of a hanging receiver therefore delay no other key.
 type keyQueue[T any] struct {
 	limit       concurrencyLimiter
-	maxWaiting  int // most items that may wait; 0: no bound of its own
+	maxWaiting  int // most items that may wait; 0: no separate bound
 	running     int
 	reserved    int // by Reserve, not started yet
 	waiting     []leased[T]
@@ -17,18 +17,18 @@ type keyQueue[T any] struct {
 	skipped     bool // by the last claim, because the key was busy
 	blockedIn   int  // the number of the claim during which the key was last blocked
 
-	responses         int           // responses since the mark
-	previousResponses int           // responses in the second before the mark
+	responses         int           // responses since secondStart
+	previousResponses int           // responses in the second before secondStart
 	secondStart       time.Time     // moved every second
-	lastRunTime       time.Duration // duration of the last run that asked the receiver; 0: there was none
+	lastRunTime       time.Duration // duration of the last run that sent a request; 0: none
 	lastProgress      time.Time     // when a run last ended, or began while no other was running
 }
 
 // slowAfter is how long a receiver may take without a result before its key holds no more than its limit.
 const slowAfter = 2 * time.Second
 
-// waitPerLimit bounds the items that wait per unit of the concurrency limit, for a receiver that responds fast but has
-// not taken many items yet.
+// waitPerLimit bounds the items that wait per unit of the concurrency limit, for a receiver that responds fast but
+// has not run many items yet.
 const waitPerLimit = 16
 
 // idleTime is how long the history of a key without items is kept.
@@ -36,9 +36,9 @@ const idleTime = time.Minute
 
 func (s *keyQueue[T]) held() int { return s.running + s.reserved + len(s.waiting) }
 
-// allowed returns how many items the sequence may hold: the concurrency limit and those that wait. As many may wait as
-// the receiver took in the last second or so, or would take at the pace of the last run. A fast receiver gets many and
-// a hanging one gets none.
+// allowed returns how many items the queue may hold: the concurrency limit and those that wait. The number that may
+// wait is the number of recent responses, or the number per second at the pace of the last run. A fast receiver gets
+// many and a hanging one gets none.
 func (s *keyQueue[T]) allowed(now time.Time) int {
 	if s.lastRunTime == 0 || s.running > 0 && now.Sub(s.lastProgress) > slowAfter {
 		return s.limit.current
@@ -92,7 +92,7 @@ func (s *keyQueue[T]) runEnded(now time.Time, took time.Duration, response Respo
 	}
 }
 
-// keyQueue returns the sequence of a key and creates it if necessary. The caller holds mu.
+// keyQueue returns the queue of a key and creates it if necessary. The caller holds mu.
 func (e *Engine[T, R]) keyQueue(key int64) *keyQueue[T] {
 	s := e.keyQueues[key]
 	if s == nil {

@@ -26,7 +26,7 @@ func TestConcurrencyLimitStaysBoundedAndRecovers(t *testing.T) {
 	})
 }
 
-// fresh returns the sequence of a key without history.
+// fresh returns the queue of a key without history.
 func fresh() *keyQueue[item] {
 	return &keyQueue[item]{limit: concurrencyLimiter{current: 4, max: 16}, maxWaiting: 1000}
 }
@@ -57,7 +57,7 @@ func TestAllowanceFollowsPaceAndResponses(t *testing.T) {
 	s.running = 0
 	require.Equal(t, 16+16*16, s.allowed(at.Add(3*time.Second)), "earlier responses no longer count")
 	s.running = 1
-	require.Equal(t, 16, s.allowed(at.Add(3*time.Second)), "it hangs")
+	require.Equal(t, 16, s.allowed(at.Add(3*time.Second)), "the key hangs")
 	s.maxWaiting = 0
 	require.Equal(t, 16, s.allowed(at))
 }
@@ -75,7 +75,8 @@ func TestMissingResponsesLeaveLittleAllowance(t *testing.T) {
 
 func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
 	at := time.Now()
-	s := &keyQueue[item]{limit: concurrencyLimiter{current: 16, max: 16}, maxWaiting: 1000, responses: 10, secondStart: at, lastProgress: at,
+	s := &keyQueue[item]{limit: concurrencyLimiter{current: 16, max: 16}, maxWaiting: 1000,
+		responses: 10, secondStart: at, lastProgress: at,
 		lastRunTime: time.Second, running: 16}
 	for waiting, free := range map[int]int{16: 0, 9: 0, 8: 8, 1: 15, 0: 16} {
 		s.waiting = make([]leased[item], waiting)
@@ -87,7 +88,7 @@ func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
 	require.Equal(t, 250, s.free(at, 200), "a whole batch, though half of the allowance still waits")
 }
 
-func TestSlowKeyReleasesWhatExceedsItsAllowance(t *testing.T) {
+func TestSlowKeyReleasesItemsAboveItsAllowance(t *testing.T) {
 	q := newTable()
 	config := small()
 	config.Capacity, config.KeyLimit, config.MaxWaiting = 100, 16, 50

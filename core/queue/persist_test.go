@@ -34,13 +34,13 @@ func TestBatchesAreBoundedAndKeepTheOrder(t *testing.T) {
 	})
 }
 
-func TestPersistRetriesUntilSuccessOrDeadline(t *testing.T) {
-	away := errors.New("the database is away")
+func TestRetryUntilStopsAtSuccessOrDeadline(t *testing.T) {
+	away := errors.New("the database is unavailable")
 	for _, c := range []struct {
 		name    string
-		succeed int           // at which try; 0 never
-		cutOff  int           // at which try
-		within  time.Duration // of trying
+		succeed int           // in which attempt; 0: never
+		cutOff  int           // in which attempt
+		within  time.Duration // until the deadline
 		tries   int
 	}{
 		{name: "at once", succeed: 1, within: time.Hour, tries: 1},
@@ -68,7 +68,7 @@ func TestPersistRetriesUntilSuccessOrDeadline(t *testing.T) {
 	}
 }
 
-// leaping is a clock that advances to each time for which somebody waits.
+// leaping is a clock that advances at once to each time that is waited for.
 type leaping struct{ *clocktest.Clock }
 
 func (c leaping) At(t time.Time) (<-chan time.Time, func()) {

@@ -1,12 +1,12 @@
-// Package queue is the engine for leased work. It claims items from a table that replicas share, limits how many of
-// each key run at once, runs them, finishes their results in batches, and stops in order. Deliveries to webhooks, calls
-// to aggregators, publications of menus and jobs are policies on it.
+// Package queue is the engine for leased work. It claims items from a table that replicas share. It limits concurrent
+// runs for each key, records results in batches, and stops in an orderly way. Deliveries to webhooks, calls to
+// aggregators, publications of menus and jobs are policies on it.
 //
 // An item passes through these steps. Each has one owner, and none is lost:
 //
 //	claim    The claim loop leases due items within the replica's capacity. It is woken by a signal, at the due time
 //	         of the next item, and at an interval, which covers lost signals.
-//	wait     An item waits in the sequence of its key until the concurrency limit of the key admits it. Items of one
+//	wait     An item waits in the queue of its key until the concurrency limit of the key admits it. Items of one
 //	         key start in the order in which they were claimed.
 //	run      A goroutine runs the item. Its outcome adjusts the concurrency limit of the key.
 //	finish   The results are recorded in batches. The next batch gathers while a transaction runs. A result is kept
@@ -46,7 +46,7 @@ type Policy[T, R any] interface {
 // Capacity is what a claim may take.
 type Capacity struct {
 	Items      int           // at most
-	Busy       []int64       // keys of which nothing is to be claimed; sorted, so that equal sets give equal statements
+	Busy       []int64       // keys to skip; sorted, so that equal sets give equal statements
 	BusyGroups []string      // the same for groups
 	PerKey     map[int64]int // at most, of keys that this replica knows
 	OtherKeys  int           // at most, of each other key
@@ -96,7 +96,7 @@ const (
 
 // FinishResult is the effect of recorded results beyond their own items.
 type FinishResult struct {
-	Blocked []int64 // keys of which no item may start now, except urgent ones
+	Blocked []int64 // keys whose items may not start now, except urgent ones
 	Due     bool    // items may have become due
 }
 
@@ -127,7 +127,7 @@ type Engine[T, R any] struct {
 	owner   core.ID
 	signal  wakeSignal // wakes the claim loop
 	results chan finished[R]
-	work    context.Context // of every item, also of those that Start starts before Run; ended by cutOff
+	work    context.Context // of every item, also of those that Start starts before Run; ended by cancel
 	cancel  context.CancelFunc
 
 	mu        sync.Mutex
@@ -169,7 +169,7 @@ func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *sl
 	}
 }
 
-// Owner returns the id under which this replica leases items.
+// Owner returns the id of this replica in leases.
 func (e *Engine[T, R]) Owner() core.ID { return e.owner }
 
 // LeaseUntil returns the end of a lease that begins now, in the precision of the database.
@@ -180,9 +180,9 @@ func (e *Engine[T, R]) LeaseUntil() time.Time {
 // Wake makes the engine claim soon. It never blocks.
 func (e *Engine[T, R]) Wake() { e.signal.Wake() }
 
-// Reserve reserves capacity for an item that its transaction stores with a lease of this replica. The item then starts
-// right after the commit, without a claim. Reserve returns false if there is no capacity. Every reservation ends with
-// Start or Forget. It is for items without a group.
+// Reserve reserves capacity for an item that its transaction stores with a lease of this replica. The item then
+// starts right after the commit, without a claim. Reserve returns false if there is no capacity. Every reservation
+// ends with Start or CancelReservation. It is for items without a group.
 func (e *Engine[T, R]) Reserve(key int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

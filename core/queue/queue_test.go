@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestEveryItemIsRecordedOnce drives an engine with a poll that never comes: its own results must keep it going.
+// The engine never polls here: its own results must make it claim again.
 func TestEveryItemIsRecordedOnce(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		config := small()
@@ -41,7 +41,7 @@ func TestEveryItemIsRecordedOnce(t *testing.T) {
 			defer q.mu.Unlock()
 			mostLeased = max(mostLeased, len(q.leased))
 			outcome := outcomes[work.id]
-			outcomes[work.id].Next = Finish // an item is released once
+			outcomes[work.id].Next = Finish // an item is released once only
 			return outcome
 		}
 		synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestEveryItemIsRecordedOnce(t *testing.T) {
 		require.Len(r, q.recorded, n)
 		require.Len(r, slices.Compact(q.recorded), n)
 		require.LessOrEqual(r, mostLeased, config.Capacity)
-		for key, most := range q.most {
+		for key, most := range q.maxRunning {
 			require.LessOrEqual(r, most, config.KeyLimit, "key %d", key)
 		}
 	})
@@ -80,7 +80,7 @@ func TestItemsOfAKeyStartInOrder(t *testing.T) {
 func TestHangingKeysLeaveCapacityForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var list []item
-		for key := range int64(20) { // the hanging ones are first
+		for key := range int64(20) { // the hanging keys are first
 			list = append(list, items(40, key)...)
 		}
 		q := newTable(append(list, items(100, 99)...)...)
@@ -113,7 +113,7 @@ func TestHangingGroupLeavesCapacityForOthers(t *testing.T) {
 			return Outcome{Response: Responded}
 		}
 		config := small()
-		config.GroupCapacity, config.Batch = 8, 4 // a group is checked between claims
+		config.GroupCapacity, config.Batch = 8, 4 // groups are checked only between claims
 		_, stop := start(t, q, config)
 		<-time.After(time.Millisecond)
 		q.locked(func() { require.Len(t, q.started[99], 30) })
@@ -168,12 +168,12 @@ func TestClaimsFollowSignalsDueTimesAndThePoll(t *testing.T) {
 func TestFailedClaimWaitsForThePoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTable(items(1, 1)...)
-		q.away = true
+		q.failing = true
 		_, stop := start(t, q, small())
 		<-time.After(90 * time.Minute)
 		q.locked(func() {
 			require.Len(t, q.claims, 2)
-			q.away = false
+			q.failing = false
 		})
 		<-time.After(time.Hour)
 		stop()
@@ -185,7 +185,7 @@ func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTable(items(3, 1)...)
 		q.run = func(context.Context, item) Outcome {
-			q.locked(func() { q.away = true })
+			q.locked(func() { q.failing = true })
 			return Outcome{Response: Responded}
 		}
 		e, stop := start(t, q, small())
@@ -193,7 +193,7 @@ func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 		e.mu.Lock()
 		require.Equal(t, 3, e.held)
 		e.mu.Unlock()
-		q.locked(func() { q.away = false })
+		q.locked(func() { q.failing = false })
 		<-time.After(2 * maxPause)
 		stop()
 		require.Len(t, q.recorded, 3)
@@ -205,7 +205,7 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTable(items(1, 1)...)
 		q.run = func(context.Context, item) Outcome {
-			q.locked(func() { q.away = true })
+			q.locked(func() { q.failing = true })
 			return Outcome{}
 		}
 		_, stop := start(t, q, small())
@@ -298,7 +298,7 @@ func TestBlockedKeyStartsOnlyUrgentItems(t *testing.T) {
 		go func() { defer close(recording); e.finish() }()
 		<-time.After(1500 * time.Millisecond)
 		require.ElementsMatch(t, []int{2, 3, 4}, ids(e.takeReleased()), "the second had started")
-		e.accept([]item{{id: 7, key: 1, until: e.LeaseUntil()}}) // claimed before the key was blocked
+		e.accept([]item{{id: 7, key: 1, until: e.LeaseUntil()}}) // claimed before the key became blocked
 		require.Equal(t, []int{7}, ids(e.takeReleased()))
 		<-time.After(5 * time.Second)
 		_, _ = e.capacity() // another claim
@@ -337,7 +337,7 @@ func TestReservationsCountAgainstCapacity(t *testing.T) {
 		e.Start(item{id: 1, key: 3, until: e.LeaseUntil()})
 		synctest.Wait()
 		require.Equal(t, []int{1}, q.recorded)
-		require.True(t, e.Reserve(3), "recorded, it takes no capacity")
+		require.True(t, e.Reserve(3), "a recorded item takes no capacity")
 		stop()
 	})
 }

@@ -62,7 +62,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// accept adds claimed items to the sequences of their keys. Keys that were blocked during the claim get urgent items
+// accept adds claimed items to the queues of their keys. Keys that were blocked during the claim get urgent items
 // only.
 func (e *Engine[T, R]) accept(items []T) {
 	e.mu.Lock()
@@ -105,7 +105,7 @@ func (e *Engine[T, R]) startWaiting(s *keyQueue[T]) {
 	}
 }
 
-// run runs an item, passes on its result and advances the sequence.
+// run runs an item, passes on its result and starts the next items of its key.
 func (e *Engine[T, R]) run(s *keyQueue[T], work leased[T]) {
 	defer e.running.Done()
 	began := e.clock.Now()
@@ -169,7 +169,7 @@ func (e *Engine[T, R]) record(results []R) (effect FinishResult) {
 	return effect
 }
 
-// stop prevents further starts and gives up every item that has not started.
+// stop prevents further starts and releases every item that has not started.
 func (e *Engine[T, R]) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -179,7 +179,7 @@ func (e *Engine[T, R]) stop() {
 	}
 }
 
-// releaseMatching gives up the matching items that wait in a sequence. The caller holds mu.
+// releaseMatching marks the matching items of a key that wait for release. The caller holds mu.
 func (e *Engine[T, R]) releaseMatching(s *keyQueue[T], match func(leased[T]) bool) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(work leased[T]) bool {
 		matches := match(work)

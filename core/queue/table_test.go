@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// item is work of the tests.
+// item is the work in these tests.
 type item struct {
 	id     int
 	key    int64
@@ -22,22 +22,22 @@ type item struct {
 	until  time.Time // of the lease
 }
 
-// table is a policy whose items are in memory.
+// table is a Policy with its items in memory.
 type table struct {
-	mu       sync.Mutex
-	clock    core.Clock
-	pending  []item
-	leased   map[int]item
-	recorded []int
-	released []int
-	claims   []Capacity
-	claimAt  []time.Time
-	started  map[int64][]int // by key, in order
-	running  map[int64]int
-	most     map[int64]int // running at once, by key
+	mu         sync.Mutex
+	clock      core.Clock
+	pending    []item
+	leased     map[int]item
+	recorded   []int
+	released   []int
+	claims     []Capacity
+	claimAt    []time.Time
+	started    map[int64][]int // ids by key, in order
+	running    map[int64]int
+	maxRunning map[int64]int // most running at once, by key
 
-	run       func(ctx context.Context, work item) Outcome // nil: it responds at once
-	away      bool                                         // claims and recordings fail
+	run       func(ctx context.Context, work item) Outcome // nil: respond at once
+	failing   bool                                         // claims and results fail
 	effect    FinishResult
 	onClaim   func() // at the end of a claim
 	unlimited bool   // claims ignore the capacity of keys
@@ -45,7 +45,7 @@ type table struct {
 
 func newTable(items ...item) *table {
 	t := &table{clock: core.NewSystemClock(nil), pending: items, leased: map[int]item{}, started: map[int64][]int{},
-		running: map[int64]int{}, most: map[int64]int{}}
+		running: map[int64]int{}, maxRunning: map[int64]int{}}
 	for n := range t.pending {
 		t.pending[n].id = n
 	}
@@ -56,8 +56,8 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.claims, t.claimAt = append(t.claims, c), append(t.claimAt, t.clock.Now())
-	if t.away {
-		return batch, errors.New("the database is away")
+	if t.failing {
+		return batch, errors.New("the database is unavailable")
 	}
 	taken := map[int64]int{}
 	t.pending = slices.DeleteFunc(t.pending, func(i item) bool {
@@ -70,7 +70,7 @@ func (t *table) Claim(_ context.Context, _ core.ID, c Capacity, until time.Time)
 			return false
 		case i.due.After(t.clock.Now()) || len(batch.Items) == c.Items || taken[i.key] == limit && !t.unlimited:
 			if batch.NextDue.IsZero() || i.due.Before(batch.NextDue) {
-				batch.NextDue = i.due.Add(1) // zero means none
+				batch.NextDue = i.due.Add(1) // zero would mean none
 			}
 			return false
 		}
@@ -95,7 +95,7 @@ func (t *table) Run(ctx context.Context, i item) (int, Outcome) {
 	t.mu.Lock()
 	t.started[i.key] = append(t.started[i.key], i.id)
 	t.running[i.key]++
-	t.most[i.key] = max(t.most[i.key], t.running[i.key])
+	t.maxRunning[i.key] = max(t.maxRunning[i.key], t.running[i.key])
 	t.mu.Unlock()
 	outcome := Outcome{Response: Responded}
 	if t.run != nil {
@@ -114,8 +114,8 @@ func (t *table) Run(ctx context.Context, i item) (int, Outcome) {
 func (t *table) Finish(_ context.Context, _ core.ID, ids []int) (FinishResult, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.away {
-		return FinishResult{}, errors.New("the database is away")
+	if t.failing {
+		return FinishResult{}, errors.New("the database is unavailable")
 	}
 	for _, id := range ids {
 		delete(t.leased, id)
@@ -134,14 +134,14 @@ func (t *table) Release(_ context.Context, _ core.ID, items []item) error {
 	return nil
 }
 
-// locked runs a function while the table stands still.
+// locked runs a function with the table locked.
 func (t *table) locked(do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	do()
 }
 
-// small is a configuration for few items.
+// small returns a configuration for few items.
 func small() Config {
 	return Config{Name: "items", Capacity: 16, Batch: 16, KeyLimit: 4, FirstLimit: 4, Lease: time.Minute,
 		StartMargin: time.Second, Poll: time.Hour, StopWithin: time.Second}
@@ -151,7 +151,7 @@ func engineOf(t *table, config Config) *Engine[item, int] {
 	return New(config, t, t.clock, slog.New(slog.DiscardHandler))
 }
 
-// start runs an engine until stop is called, or the test ends.
+// start runs an engine until stop is called or the test ends.
 func start(tb testing.TB, t *table, config Config) (e *Engine[item, int], stop func()) {
 	tb.Helper()
 	e = engineOf(t, config)
@@ -168,7 +168,7 @@ func start(tb testing.TB, t *table, config Config) (e *Engine[item, int], stop f
 	return e, stop
 }
 
-// items returns n items of one key.
+// items returns n items of a key.
 func items(n int, key int64) []item {
 	list := make([]item, n)
 	for i := range list {
@@ -177,7 +177,7 @@ func items(n int, key int64) []item {
 	return list
 }
 
-// hang runs until the context ends.
+// hang blocks until the context ends.
 func hang(ctx context.Context, _ item) Outcome {
 	<-ctx.Done()
 	return Outcome{Response: NoResponse}

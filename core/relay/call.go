@@ -12,14 +12,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Bounds of one call: the time to plan it or to interpret its response, and the part of its lease that must be left
-// when it starts.
+// Bounds of one call: the time to plan it or to interpret its response, and the part of its lease that must remain.
 const (
 	planTimeout = 4 * time.Second
 	startMargin = 13 * time.Second
 )
 
-// execute plans a call, sends it and judges the response.
+// execute plans a call, sends it and evaluates the response.
 func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
@@ -39,11 +38,11 @@ func (e *Engine) execute(calls context.Context, c Call) (result Result) {
 		return delayUnavailable(c, "reading the settings of the platform failed: "+err.Error(), e.Clock.Now())
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
-	var elsewhere core.Snooze
+	var snooze core.Snooze
 	var fault *core.Error
 	switch code := core.CodeOf(err); {
-	case errors.As(err, &elsewhere):
-		return Result{Call: c, State: leftToPeer, RetryAt: elsewhere.Until}
+	case errors.As(err, &snooze):
+		return Result{Call: c, State: leftToPeer, RetryAt: snooze.Until}
 	case code == core.Invalid:
 		return Result{Call: c, State: Failed, Message: err.Error(), FinishedAt: e.Clock.Now()}
 	case code == core.NotFound:
@@ -69,8 +68,8 @@ type Dispatcher struct {
 	Log    *slog.Logger
 }
 
-// Send sends the plan of a call and judges the response, which interpret reads on behalf of the plugin. It does not
-// record the attempt.
+// Send sends the plan of a call and evaluates the response. The plugin reads the response through interpret. It does
+// not record the attempt.
 func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
 	interpret func(context.Context, Response) (Outcome, error)) Result {
 	request, err := plan.buildRequest(access)

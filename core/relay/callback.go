@@ -74,7 +74,7 @@ type Reader interface {
 type CallerKeys interface {
 	CallerByHash(ctx context.Context, hash []byte) (Caller, error) // NotFound when there is none
 	CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error
-	// NoteRefused records why a request in the name of a platform was rejected, if the business has that platform.
+	// RecordRejection records why a request in the name of a platform was rejected, if the business has that platform.
 	RecordRejection(ctx context.Context, business core.BusinessID, platform, why string) error
 	// Resolve returns the platform that a name or an alias stands for. It returns an unknown name unchanged.
 	Resolve(ctx context.Context, business core.BusinessID, name string) (string, error)

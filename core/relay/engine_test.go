@@ -18,20 +18,20 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// bench is a queue, plugins, platforms and an aggregator in memory.
-type bench struct {
+// fakeDependencies is a queue, plugins, platforms and an aggregator in memory.
+type fakeDependencies struct {
 	mu       sync.Mutex
 	due      []Call
 	results  []Result
 	released []Call
-	busy     []int64 // endpoints, at the last claim
-	failing  int     // recordings that fail
+	busy     []int64 // endpoints at the last claim
+	failing  int     // calls of Finish that still fail
 	hanging  chan struct{}
-	sending  int // to what hangs, so far
+	sending  int // requests so far to an aggregator that hangs
 	sent     []string
 }
 
-func (b *bench) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
+func (b *fakeDependencies) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 	until time.Time) (batch queue.Batch[Call], _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,25 +52,25 @@ func (b *bench) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
 	return batch, nil
 }
 
-func (b *bench) Finish(_ context.Context, _ core.ID, results []Result) error {
+func (b *fakeDependencies) Finish(_ context.Context, _ core.ID, results []Result) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failing > 0 {
 		b.failing--
-		return errors.New("the database is away")
+		return errors.New("the database is unavailable")
 	}
 	b.results = append(b.results, results...)
 	return nil
 }
 
-func (b *bench) Release(_ context.Context, _ core.ID, calls []Call) error {
+func (b *fakeDependencies) Release(_ context.Context, _ core.ID, calls []Call) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.released = append(b.released, calls...)
 	return nil
 }
 
-func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
+func (b *fakeDependencies) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
 	switch c.Platform {
 	case "panics":
 		panic("a fault")
@@ -84,31 +84,31 @@ func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
 	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/"}}, nil
 }
 
-// afar is a plugin that another replica has.
-type afar struct {
-	*bench
+// remotePlugin is a plugin that another replica runs.
+type remotePlugin struct {
+	*fakeDependencies
 	asked atomic.Int64
 }
 
-func (a *afar) Plan(context.Context, Call, []byte) (Decision, error) {
+func (a *remotePlugin) Plan(context.Context, Call, []byte) (Decision, error) {
 	a.asked.Add(1)
 	return Decision{}, core.Snooze{Until: time.Now().Add(time.Hour)}
 }
 
-func (b *bench) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
+func (b *fakeDependencies) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
 	if c.Platform == "unread" {
-		return Outcome{}, errors.New("it fell")
+		return Outcome{}, errors.New("the plugin crashed")
 	}
-	return Outcome{}, core.Errorf(core.NotFound, "it reads none")
+	return Outcome{}, core.Errorf(core.NotFound, "this plugin reads no responses")
 }
 
-func (b *bench) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
+func (b *fakeDependencies) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
 	return Access{BaseURLs: map[string]string{"api": "https://" + platform}}, nil
 }
 
-func (b *bench) Called(Result) {}
+func (b *fakeDependencies) Called(Result) {}
 
-func (b *bench) Send(ctx context.Context, r Request) Attempt {
+func (b *fakeDependencies) Send(ctx context.Context, r Request) Attempt {
 	if r.URL == "https://hangs/" {
 		b.mu.Lock()
 		b.sending++
@@ -127,14 +127,14 @@ func (b *bench) Send(ctx context.Context, r Request) Attempt {
 	return Attempt{Status: 200}
 }
 
-func (b *bench) calls(platform string, endpoint int64, n int) {
+func (b *fakeDependencies) calls(platform string, endpoint int64, n int) {
 	for range n {
 		b.due = append(b.due, Call{ID: core.NewID(time.Now()), Platform: platform, Plugin: "p", Endpoint: endpoint,
 			Since: time.Now()})
 	}
 }
 
-func (b *bench) finished(platform string) (n int) {
+func (b *fakeDependencies) finished(platform string) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.results {
@@ -146,7 +146,7 @@ func (b *bench) finished(platform string) (n int) {
 }
 
 // run runs an engine until stop is called.
-func (b *bench) run(t *testing.T, config Config) (e *Engine, stop func()) {
+func (b *fakeDependencies) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
 	e = NewEngine(config, Dependencies{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
 		Observer: b, Log: slog.New(slog.DiscardHandler)})
@@ -169,14 +169,14 @@ func await(t *testing.T, condition func() bool) {
 
 func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	b := &bench{hanging: make(chan struct{})}
+	b := &fakeDependencies{hanging: make(chan struct{})}
 	b.calls("hangs", 1, 100)
 	b.calls("swift", 2, 300)
 	_, stop := b.run(t, Config{EndpointLimit: 4, Poll: time.Millisecond})
 	await(t, func() bool { return b.finished("swift") == 300 })
 	require.Zero(t, b.finished("hangs"))
 	b.mu.Lock()
-	require.GreaterOrEqual(t, len(b.due), 80, "of the one that hangs few are held")
+	require.GreaterOrEqual(t, len(b.due), 80, "few calls of the hanging platform are held")
 	b.mu.Unlock()
 	close(b.hanging)
 	await(t, func() bool { return b.finished("hangs") == 100 })
@@ -185,8 +185,8 @@ func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
 
 func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	b := &bench{hanging: make(chan struct{})}
-	for endpoint := range int64(100) { // at a hundred businesses, before everything else
+	b := &fakeDependencies{hanging: make(chan struct{})}
+	for endpoint := range int64(100) { // queued first, for 100 businesses
 		b.calls("hangs", 100+endpoint, 10)
 	}
 	b.calls("swift", 2, 300)
@@ -202,7 +202,7 @@ func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 
 func TestStopFinishesInFlightCallsAndReleasesOthers(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	b := &bench{hanging: make(chan struct{})}
+	b := &fakeDependencies{hanging: make(chan struct{})}
 	b.calls("hangs", 1, 8)
 	_, stop := b.run(t, Config{EndpointLimit: 3, StopWithin: time.Minute})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.sending == 3 })
@@ -218,16 +218,16 @@ func TestStopFinishesInFlightCallsAndReleasesOthers(t *testing.T) {
 }
 
 func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
-	b := &bench{failing: 3}
+	b := &fakeDependencies{failing: 3}
 	b.calls("swift", 2, 5)
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("swift") == 5 })
 	stop()
-	require.Equal(t, Done, b.results[0].State, "an answer that the plugin does not read is judged by the plan")
+	require.Equal(t, Done, b.results[0].State, "the plan decides on a response that the plugin does not read")
 }
 
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
-	b := &bench{failing: math.MaxInt}
+	b := &fakeDependencies{failing: math.MaxInt}
 	b.calls("swift", 2, 1)
 	_, stop := b.run(t, Config{Lease: time.Hour, StopWithin: time.Millisecond})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.failing < math.MaxInt })
@@ -246,7 +246,7 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 
 func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 	for platform, attempted := range map[string]bool{"panics": true, "fails": true, "down": false, "cut": false} {
-		b := &bench{}
+		b := &fakeDependencies{}
 		b.calls(platform, 3, 1)
 		_, stop := b.run(t, Config{})
 		await(t, func() bool { return b.finished(platform) == 1 })
@@ -258,17 +258,17 @@ func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 }
 
 func TestUnreadableResponseIsNotSuccess(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("unread", 3, 1)
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("unread") == 1 })
 	stop()
-	require.Equal(t, []any{Waiting, false, "the response could not be read: it fell"},
+	require.Equal(t, []any{Waiting, false, "the response could not be read: the plugin crashed"},
 		[]any{b.results[0].State, b.results[0].Uncounted, b.results[0].Message})
 }
 
 func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("limits", 3, 20)
 	for i := range b.due {
 		b.due[i].Kind = RiderLocation
@@ -282,19 +282,19 @@ func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
 	for _, r := range b.results {
 		require.Equal(t, Waiting, r.State)
 		require.InDelta(t, 300, time.Until(r.RetryAt).Seconds(), 60)
-		require.Equal(t, r.Attempt == nil, r.Uncounted, "what waits for others uses no attempt up")
+		require.Equal(t, r.Attempt == nil, r.Uncounted, "waiting for the throttle uses no attempt")
 		if r.Attempt != nil {
 			sent[r.Call.Kind]++
 		}
 	}
-	require.LessOrEqual(t, sent[RiderLocation], firstLimit, "those that were under way already")
+	require.LessOrEqual(t, sent[RiderLocation], firstLimit, "only those already in flight")
 	require.Equal(t, 1, sent[OrderAcknowledge], "other kinds may have other limits")
 }
 
 func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("swift", 2, 3)
-	plugins := &afar{bench: b}
+	plugins := &remotePlugin{fakeDependencies: b}
 	e := NewEngine(Config{},
 		Dependencies{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
 			Log: slog.New(slog.DiscardHandler)})
@@ -311,7 +311,7 @@ func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
 }
 
 func TestCallWithExpiringLeaseIsReleased(t *testing.T) {
-	b := &bench{}
+	b := &fakeDependencies{}
 	b.calls("swift", 2, 1)
 	_, stop := b.run(t, Config{Lease: startMargin - time.Second})
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 1 })

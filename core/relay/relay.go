@@ -1,7 +1,6 @@
 // Package relay makes calls to aggregators. Calls are durable, sequential if their order matters, and retried like
 // deliveries, and each attempt is recorded. The plugin that serves the platform plans the request and interprets the
-// response. The relay adds the URL and the secrets, sends the request and stores the result (contract, Riders and
-// Feature actions).
+// response. The relay adds the URL and the secrets, sends the request and stores the result.
 package relay
 
 import (
@@ -32,12 +31,12 @@ const (
 	ItemAction  Kind = "item_action"
 )
 
-// LocationInterval is the least interval between rider locations sent to an order's platform. Of the locations received in
-// between, only the latest is sent.
+// LocationInterval is the least interval between rider locations sent to an order's platform. Of the locations
+// received in between, only the latest is sent.
 const LocationInterval = time.Second
 
-// OrderingKey returns the ordering key of calls about an order: the statuses of its rider, the locations of its rider, or a
-// single action.
+// OrderingKey returns the ordering key of calls about an order: the statuses of its rider, the locations of its
+// rider, or a single action.
 func OrderingKey(kind Kind, subject string) string { return string(kind) + ":" + subject }
 
 // OrderKey returns the ordering key of calls about the order itself: its acknowledgement, then its states.
@@ -163,7 +162,7 @@ type Call struct {
 	ID          core.ID // also its idempotency key, the same in every attempt
 	Business    core.BusinessID
 	Platform    string
-	Plugin      string // the plugin that serves the platform; core.ServedByOwn: none any more
+	Plugin      string // the plugin that serves the platform; core.ServedByMerchant: none any more
 	Endpoint    int64  // the unit of fairness: one for each platform of a business
 	OrderingKey string
 	Kind        Kind
@@ -238,14 +237,14 @@ type OutcomeState string
 // The states of an outcome.
 const (
 	OutcomeDone    OutcomeState = "done"
-	OutcomeFailed  OutcomeState = "failed"  // for good
+	OutcomeFailed  OutcomeState = "failed"  // permanently
 	OutcomePending OutcomeState = "pending" // the outcome follows later
 	OutcomeRetry   OutcomeState = "retry"
 )
 
 // Plugins plans calls and interprets responses. An Invalid error means that the call itself is wrong and must not be
-// retried. NotFound means that the plugin does not send this kind of call. With core.Postponed another replica runs
-// the plugin: the call is left to that replica, and no call of the platform is claimed until then. A core.Error with
+// retried. NotFound means that the plugin does not send this kind of call. With core.Snooze another replica runs the
+// plugin: the call is left to that replica, and no call of the platform is claimed until then. A core.Error with
 // Internal is a failure of this call, which is retried a few times. With any other error the call waits.
 type Plugins interface {
 	Plan(ctx context.Context, call Call, settings []byte) (Decision, error)

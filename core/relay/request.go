@@ -12,8 +12,8 @@ import (
 // secretPlaceholder is the placeholder for the secret in the template of a secret header.
 const secretPlaceholder = "{secret}"
 
-// buildRequest builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets. The
-// host must be one that the plugin's manifest allows. The error states what is missing.
+// buildRequest builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets.
+// The host must be one that the plugin's manifest allows. The error states what is missing.
 func (p Plan) buildRequest(access Access) (Request, error) {
 	address := access.BaseURLs[p.Endpoint]
 	if address == "" {
@@ -29,16 +29,16 @@ func (p Plan) buildRequest(access Access) (Request, error) {
 			fmt.Errorf("the plugin may not call the host %s for the endpoint %q, only: %s",
 				base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
 	}
-	whole, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
-	if err != nil || whole.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
+	target, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
+	if err != nil || target.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
 		return Request{}, fmt.Errorf("the plan's path %.200q is not a path", p.Path)
 	}
 	query := base.Query()
 	for name, value := range p.Query {
 		query.Set(name, value)
 	}
-	whole.RawQuery = query.Encode()
-	r := Request{Method: p.Method, URL: whole.String(), Headers: p.Headers, Secrets: map[string]string{}, Body: p.Body}
+	target.RawQuery = query.Encode()
+	r := Request{Method: p.Method, URL: target.String(), Headers: p.Headers, Secrets: map[string]string{}, Body: p.Body}
 	for _, h := range p.Secrets {
 		secret, known := access.Secrets[h.Secret]
 		if !known {

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/retry"
 )
 
-// schedule is that of deliveries.
+// schedule returns the retry schedule of calls. It is the schedule of deliveries, in seconds.
 func schedule() retry.Schedule { return retry.Default(time.Second) }
 
 // Bounds of the wait for an unavailable plugin.
@@ -25,9 +25,11 @@ const (
 	unavailableLimit = 24 * time.Hour
 )
 
-// delayUnavailable delays a call until its plugin is available. After a day the call fails, because its content is outdated.
+// delayUnavailable delays a call until its plugin is available. After a day the call fails, because its content is
+// outdated.
 func delayUnavailable(c Call, reason string, now time.Time) Result {
-	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(unavailablePause), Uncounted: true, FinishedAt: now}
+	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(unavailablePause),
+		Uncounted: true, FinishedAt: now}
 	if now.Sub(c.Since) >= unavailableLimit {
 		r.State, r.Message = Failed, "failed after a day: "+reason
 	}
@@ -52,24 +54,24 @@ func retryAfterHeader(a Attempt, now time.Time) time.Time {
 	if seconds, wrong := strconv.Atoi(text); wrong == nil {
 		until, err = now.Add(time.Duration(min(seconds, int(maxThrottle/time.Second)))*time.Second), nil
 	}
-	switch most := now.Add(maxThrottle); {
+	switch latest := now.Add(maxThrottle); {
 	case err != nil || !until.After(now):
 		return time.Time{}
-	case until.After(most):
-		return most
+	case until.After(latest):
+		return latest
 	}
 	return until
 }
 
-// notSent judges an attempt that sent nothing.
+// notSent returns the result of an attempt that sent nothing.
 func notSent(c Call, plan Plan, why error, now time.Time) Result {
 	return resultOf(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()},
 		Outcome{}, now)
 }
 
-// interpretFailure returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides if the
-// plugin does not interpret responses, or if the rule counts the response as a failure. Otherwise the outcome is
-// unknown, and the call is retried with the same key.
+// interpretFailure returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides
+// if the plugin does not interpret responses, or if the rule counts the response as a failure. Otherwise the outcome
+// is unknown, and the call is retried with the same key.
 func interpretFailure(plan Plan, response Response, why error) Outcome {
 	if core.CodeOf(why) == core.NotFound || plan.Success.failure(response) != "" {
 		return Outcome{}
@@ -151,19 +153,19 @@ func decodeJSON(text []byte) (value any) {
 func valueAt(body []byte, pointer string) (any, bool) {
 	value := decodeJSON(body)
 	for token := range jsontext.Pointer(pointer).Tokens() {
-		switch held := value.(type) {
+		switch node := value.(type) {
 		case map[string]any:
-			found, ok := held[token]
+			found, ok := node[token]
 			if !ok {
 				return nil, false
 			}
 			value = found
 		case []any:
 			n, err := strconv.Atoi(token)
-			if err != nil || n < 0 || n >= len(held) {
+			if err != nil || n < 0 || n >= len(node) {
 				return nil, false
 			}
-			value = held[n]
+			value = node[n]
 		default:
 			return nil, false
 		}

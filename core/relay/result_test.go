@@ -99,10 +99,11 @@ func TestCallRetryHonoursRetryAfter(t *testing.T) {
 }
 
 func TestUnreadableResponseFallsBackToThePlan(t *testing.T) {
-	fell := errors.New("it fell")
+	fell := errors.New("the plugin crashed")
 	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 400}, fell))
 	require.Equal(t, OutcomeRetry, interpretFailure(Plan{}, Response{Status: 200}, fell).State)
-	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 200}, core.Errorf(core.NotFound, "it reads none")))
+	none := core.Errorf(core.NotFound, "this plugin reads no responses")
+	require.Equal(t, Outcome{}, interpretFailure(Plan{}, Response{Status: 200}, none))
 }
 
 func TestCallWaitsOneDayForItsPlugin(t *testing.T) {

@@ -53,12 +53,12 @@ func (p CallbackVerification) check(headers map[string]string, body []byte, secr
 		signed = append([]byte(at+"."), body...)
 	}
 	n := min(len(shown), len(p.Prefix))
-	given := shown[n:]
+	value := shown[n:]
 	if p.Scheme == SchemeHMAC && !p.Base64 {
-		given = strings.ToLower(given)
+		value = strings.ToLower(value)
 	}
 	// The names of schemes, such as Bearer, are case-insensitive.
-	if !strings.EqualFold(shown[:n], p.Prefix) || !equalConstantTime(given, p.expected(secret, signed)) {
+	if !strings.EqualFold(shown[:n], p.Prefix) || !equalConstantTime(value, p.expected(secret, signed)) {
 		return fmt.Errorf("the header %s is wrong", p.Header)
 	}
 	return nil

@@ -28,9 +28,10 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	at := func(away time.Duration) string { return strconv.FormatInt(now.Add(away).Unix(), 10) }
 	plain := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Secret: "key"}
-	prefixed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key", Base64: true}
-	timed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time",
-		Tolerance: 5 * time.Minute}
+	prefixed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key",
+		Base64: true}
+	timed := CallbackVerification{Scheme: SchemeHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key",
+		Timestamp: "x-time", Tolerance: 5 * time.Minute}
 	bearer := CallbackVerification{Scheme: SchemeToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
 	signed := hex.EncodeToString(macOf(secret, body))
 	over := func(time string) string { return "v1=" + hex.EncodeToString(macOf(secret, time+"."+body)) }
@@ -71,8 +72,8 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 			map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
 		{"a header that is the secret", CallbackVerification{Scheme: SchemeToken, Header: "x-token"},
 			map[string]string{"x-token": secret}, ""},
-		{"of another header", CallbackVerification{Scheme: SchemeToken, Header: "x-token"}, map[string]string{"x-other": secret},
-			"the header x-token is missing"},
+		{"of another header", CallbackVerification{Scheme: SchemeToken, Header: "x-token"},
+			map[string]string{"x-other": secret}, "the header x-token is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.proof.check(c.headers, []byte(body), secret, now)
@@ -82,22 +83,22 @@ func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 				require.ErrorContains(t, err, c.refused)
 			}
 			require.ErrorContains(t, c.proof.check(c.headers, []byte(body), "", now), "has no secret",
-				"a secret that is not set proves nothing")
+				"an unset secret authenticates nothing")
 		})
 	}
 }
 
-// gate is one platform, tasty of business 7.
-type gate struct{}
+// fakePlatform is the platform tasty of business 7.
+type fakePlatform struct{}
 
-func (gate) Lookup(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
+func (fakePlatform) Lookup(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
 	if business != 7 || platform != "tasty" {
 		return "", Access{}, core.Errorf(core.NotFound, "none")
 	}
 	return "p", Access{Secrets: map[string]string{"key": "s3cret"}}, nil
 }
 
-func (gate) Verification(_, kind string) (CallbackVerification, error) {
+func (fakePlatform) Verification(_, kind string) (CallbackVerification, error) {
 	if kind != "orders" {
 		return CallbackVerification{}, core.Errorf(core.NotFound, "none")
 	}
@@ -105,59 +106,62 @@ func (gate) Verification(_, kind string) (CallbackVerification, error) {
 }
 
 func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
-	noted := notes{}
-	callers := Callers{Keys: noted, Directory: gate{}, Verifications: gate{}, Clock: core.NewSystemClock(nil)}
-	knock := InboundCallback{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
-	caller, err := callers.Authenticate(t.Context(), knock)
+	recorded := rejections{}
+	callers := Callers{Keys: recorded, Directory: fakePlatform{}, Verifications: fakePlatform{},
+		Clock: core.NewSystemClock(nil)}
+	callback := InboundCallback{Business: 7, Platform: "tasty", Kind: "orders",
+		Headers: map[string]string{"x-token": "s3cret"}}
+	caller, err := callers.Authenticate(t.Context(), callback)
 	require.NoError(t, err)
 	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", VerifiedBy: "x-token"}, caller)
-	require.Empty(t, noted)
-	called := knock
-	called.Platform = "tasty-eats"
-	aliased, err := callers.Authenticate(t.Context(), called)
+	require.Empty(t, recorded)
+	byAlias := callback
+	byAlias.Platform = "tasty-eats"
+	aliased, err := callers.Authenticate(t.Context(), byAlias)
 	require.NoError(t, err)
 	require.Equal(t, caller, aliased, "by an alias of the platform")
 	for name, change := range map[string]func(*InboundCallback){
-		"business": func(k *InboundCallback) { k.Business = 8 }, "platform": func(k *InboundCallback) { k.Platform = "other" },
-		"kind":  func(k *InboundCallback) { k.Kind = "actions" },
-		"proof": func(k *InboundCallback) { k.Headers = nil },
+		"business": func(k *InboundCallback) { k.Business = 8 },
+		"platform": func(k *InboundCallback) { k.Platform = "other" },
+		"kind":     func(k *InboundCallback) { k.Kind = "actions" },
+		"header":   func(k *InboundCallback) { k.Headers = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			other := knock
+			other := callback
 			change(&other)
 			_, err := callers.Authenticate(t.Context(), other)
 			require.Equal(t, core.Unauthenticated, core.CodeOf(err))
 			var refusal *core.Error
 			require.ErrorAs(t, err, &refusal)
 			require.Equal(t, "the request does not prove that it comes from this platform",
-				refusal.Message, "nothing tells what is wrong")
-			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)],
-				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "proof"],
-				"but to the merchant's support")
+				refusal.Message, "the message does not reveal the reason")
+			require.Contains(t, recorded[fmt.Sprint(other.Business, other.Platform)],
+				map[bool]string{true: "the header x-token is missing", false: "none"}[name == "header"],
+				"the reason is recorded for the merchant's support")
 		})
 	}
 }
 
-// notes are why calls were refused, by the business and platform in whose name they came.
-type notes map[string]string
+// rejections holds why callbacks were rejected, by claimed business and platform.
+type rejections map[string]string
 
-func (n notes) RecordRejection(_ context.Context, business core.BusinessID, platform, why string) error {
+func (n rejections) RecordRejection(_ context.Context, business core.BusinessID, platform, why string) error {
 	n[fmt.Sprint(business, platform)] = why
 	return nil
 }
 
-func (notes) CallerByHash(context.Context, []byte) (Caller, error) {
+func (rejections) CallerByHash(context.Context, []byte) (Caller, error) {
 	return Caller{}, core.Errorf(core.NotFound, "none")
 }
 
-// Resolve knows one alias.
-func (notes) Resolve(_ context.Context, _ core.BusinessID, name string) (string, error) {
+// Resolve knows one alias, tasty-eats.
+func (rejections) Resolve(_ context.Context, _ core.BusinessID, name string) (string, error) {
 	if name == "tasty-eats" {
 		return "tasty", nil
 	}
 	return name, nil
 }
 
-func (notes) CreateCallerKey(context.Context, core.BusinessID, string, []byte) error {
+func (rejections) CreateCallerKey(context.Context, core.BusinessID, string, []byte) error {
 	return nil
 }

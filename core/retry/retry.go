@@ -10,8 +10,8 @@ type Schedule struct {
 	MaxWait   time.Duration // of a wait; 0: no limit
 }
 
-// Default returns the schedule of the specification: six attempts, with waits of 1, 2, 4, 8 and 16 units (Delivery
-// rules: 2^n with n from 0 to 4).
+// Default returns the schedule of deliveries, calls and publications. It has six attempts, with waits of 1, 2, 4, 8
+// and 16 units.
 func Default(unit time.Duration) Schedule { return Schedule{Attempts: 6, FirstWait: unit} }
 
 // After returns the wait after a number of failed attempts. It returns false if no attempt follows.

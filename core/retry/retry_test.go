@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSpecifiedWaitsDoubleFiveTimes(t *testing.T) {
+func TestDefaultWaitsDouble(t *testing.T) {
 	var waits []time.Duration
 	for failed := 1; ; failed++ {
 		wait, more := Default(time.Minute).After(failed)
@@ -21,7 +21,7 @@ func TestSpecifiedWaitsDoubleFiveTimes(t *testing.T) {
 	require.False(t, more, "no attempt failed")
 }
 
-func TestWaitsStayBelowTheLongest(t *testing.T) {
+func TestWaitsStayBelowTheMaximum(t *testing.T) {
 	s := Schedule{Attempts: 25, FirstWait: time.Second, MaxWait: time.Minute}
 	for failed, expected := range map[int]time.Duration{1: time.Second, 6: 32 * time.Second, 7: time.Minute,
 		24: time.Minute} {

@@ -11,11 +11,10 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestLargeBodiesInMemoryAreBounded has 40 events with large bodies, each to
-// three endpoints, and room for two bodies at a time.
+// 40 events with large bodies go to three endpoints each. Two bodies may be in memory at a time.
 func TestLargeBodiesInMemoryAreBounded(t *testing.T) {
 	const size = 2 * LargeBody
-	l := newLine(120, func(i int) int64 { return int64(i) + 1 })
+	l := newFakeQueue(120, func(i int) int64 { return int64(i) + 1 })
 	for i := range l.waiting {
 		l.waiting[i].EventID = core.ID{byte(i / 3)}
 		l.waiting[i].Body = make([]byte, size)
@@ -37,17 +36,17 @@ func TestLargeBodiesInMemoryAreBounded(t *testing.T) {
 		return accepted(ctx, d)
 	})
 	select {
-	case <-l.all:
+	case <-l.allFinished:
 	case <-time.After(20 * time.Second):
-		t.Fatal("what had no room is not gone on with")
+		t.Fatal("deliveries without capacity never resume")
 	}
 	require.LessOrEqual(t, most, 2)
 }
 
 func TestLargeBodiesWithoutCapacityDoNotBlockOthers(t *testing.T) {
-	l := newLine(60, func(i int) int64 { return int64(i) + 1 })
+	l := newFakeQueue(60, func(i int) int64 { return int64(i) + 1 })
 	l.expected = 50
-	for i := range 10 { // the large ones stand in front
+	for i := range 10 { // the large ones are first
 		l.waiting[i].EventID = core.ID{byte(i)}
 		l.waiting[i].Body = make([]byte, 2*LargeBody)
 	}
@@ -60,7 +59,7 @@ func TestLargeBodiesWithoutCapacityDoNotBlockOthers(t *testing.T) {
 			return accepted(ctx, d)
 		})
 	select {
-	case <-l.all:
+	case <-l.allFinished:
 	case <-time.After(20 * time.Second):
 		t.Fatal("small deliveries wait for large ones")
 	}

@@ -34,16 +34,8 @@ type Selector struct {
 // select more than intended.
 func DecodeBulkResend(body []byte, now time.Time) (Selector, error) {
 	var root struct {
-		IDs    []string `json:"ids"`
-		Filter *struct {
-			State     *string        `json:"state"`
-			EventType jsontext.Value `json:"event_type"` // a name, or a numeric id as number or string
-			WebhookID *core.Integer  `json:"webhook_id"`
-			OrderID   *core.Integer  `json:"order_id"`
-			Reference *string        `json:"reference"`
-			From      *core.Integer  `json:"from"`
-			To        *core.Integer  `json:"to"`
-		} `json:"filter"`
+		IDs    []string      `json:"ids"`
+		Filter *resendFilter `json:"filter"`
 	}
 	if err := core.DecodeJSON(body, &root, json.RejectUnknownMembers(true)); err != nil {
 		return Selector{}, err
@@ -56,42 +48,58 @@ func DecodeBulkResend(body []byte, now time.Time) (Selector, error) {
 	if root.Filter == nil {
 		return selectIDs(root.IDs, &v), v.Err()
 	}
+	return root.Filter.selector(now, &v), v.Err()
+}
+
+// resendFilter is the filter of a bulk resend as a request contains it.
+type resendFilter struct {
+	State     *string        `json:"state"`
+	EventType jsontext.Value `json:"event_type"` // a name or a numeric id
+	WebhookID *core.Integer  `json:"webhook_id"`
+	OrderID   *core.Integer  `json:"order_id"`
+	Reference *string        `json:"reference"`
+	From      *core.Integer  `json:"from"`
+	To        *core.Integer  `json:"to"`
+}
+
+// selector checks the filter and returns its selection.
+func (f resendFilter) selector(now time.Time, v *core.Violations) Selector {
 	end := now.Add(time.Millisecond) // ids have millisecond precision, and the current millisecond is included
-	f, c := root.Filter, Selector{State: Failed, To: end}
+	s := Selector{State: Failed, To: end}
 	if f.State != nil {
-		c.State = State(*f.State)
+		s.State = State(*f.State)
 	}
-	if c.State != Failed && c.State != Delivered && c.State != Pending {
-		v.AddBody("filter.state", "value", core.OneOf([]State{Failed, Delivered, Pending}, c.State))
+	if s.State != Failed && s.State != Delivered && s.State != Pending {
+		v.AddBody("filter.state", "value", core.OneOf([]State{Failed, Delivered, Pending}, s.State))
 	}
-	c.EventType = readEventType("filter.event_type", f.EventType, false, v.AddBody)
+	s.EventType = readEventType("filter.event_type", f.EventType, false, v.AddBody)
 	if f.WebhookID != nil {
-		if c.WebhookID = int64(*f.WebhookID); c.WebhookID < 1 {
-			v.AddBody("filter.webhook_id", "range", fmt.Sprintf("must be the id of a webhook, not %d", c.WebhookID))
+		if s.WebhookID = int64(*f.WebhookID); s.WebhookID < 1 {
+			v.AddBody("filter.webhook_id", "range", fmt.Sprintf("must be the id of a webhook, not %d", s.WebhookID))
 		}
 	}
 	if f.OrderID != nil {
-		if c.OrderID = int64(*f.OrderID); c.OrderID < 1 {
-			v.AddBody("filter.order_id", "range", fmt.Sprintf("must be the id of an order, not %d", c.OrderID))
+		if s.OrderID = int64(*f.OrderID); s.OrderID < 1 {
+			v.AddBody("filter.order_id", "range", fmt.Sprintf("must be the id of an order, not %d", s.OrderID))
 		}
 	}
 	if f.Reference != nil {
-		if c.Reference = *f.Reference; c.Reference == "" {
+		if s.Reference = *f.Reference; s.Reference == "" {
 			v.AddBody("filter.reference", "required", "must not be empty")
 		}
 	}
 	if f.From != nil {
-		c.From = instant("filter.from", f.From, &v)
+		s.From = instant("filter.from", f.From, v)
 	}
 	if f.To != nil {
-		if to := instant("filter.to", f.To, &v); to.Before(end) {
-			c.To = to
+		if to := instant("filter.to", f.To, v); to.Before(end) {
+			s.To = to
 		}
 	}
-	if !v.Any() && !c.From.Before(c.To) {
+	if !v.Any() && !s.From.Before(s.To) {
 		v.AddBody("filter.from", "range", "must be before filter.to, and in the past")
 	}
-	return c, v.Err()
+	return s
 }
 
 func selectIDs(texts []string, v *core.Violations) Selector {
@@ -118,8 +126,8 @@ type bulkResendBody struct {
 }
 
 // Job returns the bulk resend as a job of the business.
-func (c Selector) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
-	body, err := json.Marshal(bulkResendBody{c, count})
+func (s Selector) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
+	body, err := json.Marshal(bulkResendBody{s, count})
 	if err != nil {
 		return core.Job{}, fmt.Errorf("encoding the job: %w", err)
 	}
@@ -136,8 +144,8 @@ type ResendResult struct {
 type BulkResends interface {
 	// Again resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
 	// returns more as false after the last one.
-	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (so ResendResult, more bool, err error)
-	// EndRedelivery ends the job with its final counts.
+	ResendNext(ctx context.Context, job core.Job, choice Selector, limit int) (result ResendResult, more bool, err error)
+	// EndBulkResend ends the job with its final counts.
 	EndBulkResend(ctx context.Context, job core.Job, failure string) error
 }
 
@@ -160,11 +168,11 @@ func (r BulkResend) Run(ctx context.Context, job core.Job, report func(done, tot
 	}
 	until := r.Clock.Now().Add(bulkResendTimeSlice)
 	for {
-		so, more, err := r.Resends.ResendNext(ctx, job, work.Selector, resendChunk)
+		result, more, err := r.Resends.ResendNext(ctx, job, work.Selector, resendChunk)
 		if err != nil {
 			return err
 		}
-		done := so.Resent + so.Skipped
+		done := result.Resent + result.Skipped
 		report(done, max(done, work.Count))
 		if !more {
 			return r.Resends.EndBulkResend(ctx, job, "")

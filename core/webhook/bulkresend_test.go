@@ -36,7 +36,7 @@ func TestDecodeBulkResendValidatesItsFilter(t *testing.T) {
 	}
 	c, err = DecodeBulkResend([]byte(`{"ids":null,"filter":{"from":0,"order_id":null,"event_type":null}}`), now)
 	require.NoError(t, err)
-	require.Equal(t, Selector{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "what is null was not sent")
+	require.Equal(t, Selector{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "null counts as not sent")
 
 	for body, problem := range map[string]string{
 		`{}`:                                  "ids or filter is required",
@@ -78,8 +78,8 @@ func FuzzDecodeBulkResend(f *testing.F) {
 	})
 }
 
-// redone is a record of redeliveries that moves a clock with every chunk.
-type redone struct {
+// fakeResends stores bulk resends, and advances a clock with every chunk.
+type fakeResends struct {
 	now     time.Time
 	chunk   time.Duration
 	left    int
@@ -88,15 +88,15 @@ type redone struct {
 	failure string
 }
 
-func (r *redone) Now() time.Time                          { return r.now }
-func (r *redone) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
-func (r *redone) EndBulkResend(_ context.Context, _ core.Job, failure string) error {
+func (r *fakeResends) Now() time.Time                          { return r.now }
+func (r *fakeResends) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func (r *fakeResends) EndBulkResend(_ context.Context, _ core.Job, failure string) error {
 	r.ended++
 	r.failure = failure
 	return nil
 }
 
-func (r *redone) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int) (ResendResult, bool, error) {
+func (r *fakeResends) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int) (ResendResult, bool, error) {
 	r.now = r.now.Add(r.chunk)
 	n := min(limit, r.left)
 	r.left -= n
@@ -107,7 +107,7 @@ func (r *redone) ResendNext(_ context.Context, _ core.Job, _ Selector, limit int
 func TestLongBulkResendRunsInChunks(t *testing.T) {
 	job, err := Selector{State: Failed}.Job(7, 4000, time.Now())
 	require.NoError(t, err)
-	r := &redone{chunk: 20 * time.Second, left: 4200}
+	r := &fakeResends{chunk: 20 * time.Second, left: 4200}
 	var done, total int
 	run := func() error {
 		return BulkResend{Resends: r, Clock: r}.Run(context.Background(), job, func(d, t int) { done, total = d, t })
@@ -115,12 +115,12 @@ func TestLongBulkResendRunsInChunks(t *testing.T) {
 	for range 2 {
 		var postponed core.Snooze
 		require.ErrorAs(t, run(), &postponed)
-		require.Equal(t, r.now, postponed.Until, "it goes on at once")
+		require.Equal(t, r.now, postponed.Until, "it continues at once")
 	}
 	require.Equal(t, []int{3000, 4000}, []int{done, total})
 	require.Zero(t, r.ended)
 	require.NoError(t, run())
-	require.Equal(t, []int{4200, 4200}, []int{done, total}, "more have failed meanwhile")
+	require.Equal(t, []int{4200, 4200}, []int{done, total}, "more deliveries failed meanwhile")
 	require.Equal(t, 1, r.ended)
 	require.NoError(t, BulkResend{Resends: r, Clock: r}.Fail(context.Background(), job, errors.New("broken")))
 	require.Equal(t, "broken", r.failure)

@@ -40,11 +40,11 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 		lookup    *net.DNSError
 		operation *net.OpError
 		timeout   net.Error
-		whole     *url.Error
+		urlError  *url.Error
 	)
-	host := ""                  // a host name, if the URL has one
-	if errors.As(err, &whole) { // the URL in the message may contain secrets
-		host, err = hostName(whole.URL), whole.Err
+	host := ""                     // a host name, if the URL has one
+	if errors.As(err, &urlError) { // the URL in the message may contain secrets
+		host, err = hostName(urlError.URL), urlError.Err
 	}
 	isTimeout := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	dialling := errors.As(err, &operation) && operation.Op == "dial"
@@ -81,8 +81,8 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	return Protocol, "the response is not valid HTTP"
 }
 
-// noPublicAddress returns the same message for an unknown name and for one that resolves to a private address. Otherwise a
-// subscriber could list the names of the operator's network.
+// noPublicAddress returns the same message for an unknown name and for one that resolves to a private address.
+// Otherwise a subscriber could list the names of the operator's network.
 func noPublicAddress(name string) string {
 	return fmt.Sprintf("the host name %s has no public IP address", name)
 }

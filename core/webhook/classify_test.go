@@ -24,104 +24,132 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPostClassifiesErrors(t *testing.T) {
-	as := func(change func(*httptest.Server)) func(http.HandlerFunc) func(*testing.T) string {
-		return func(handler http.HandlerFunc) func(*testing.T) string {
-			return func(t *testing.T) string { return serve(t, handler, change) }
-		}
-	}
-	under := func(config *tls.Config) func(*testing.T) string {
-		return as(func(s *httptest.Server) { s.TLS = config; s.StartTLS() })(answer(200))
-	}
-	plain, secure := as((*httptest.Server).Start), as((*httptest.Server).StartTLS)
-	h2 := as(func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() })
-	tcp := func(scheme string, talk func(net.Conn)) func(*testing.T) string {
-		return func(t *testing.T) string { return scheme + "://" + accept(t, talk) }
-	}
-	at := func(address string) func(*testing.T) string { return func(*testing.T) string { return address } }
-	for name, row := range map[string]struct {
-		address func(*testing.T) string
-		status  int
-		class   ErrorClass
-		words   string
-	}{
-		"200": {plain(answer(200)), 200, "", ""},
-		"204": {plain(answer(204)), 204, "", ""},
-		"299": {plain(answer(299)), 299, "", ""},
-		"301": {plain(answer(301)), 301, Redirect,
-			"the server responded with 301, a redirect; redirects are not followed: subscribe the final URL"},
-		"308": {plain(answer(308)), 308, Redirect,
-			"the server responded with 308, a redirect; redirects are not followed: subscribe the final URL"},
-		"400": {plain(answer(400)), 400, Status, "the server responded with 400 Bad Request"},
-		"404": {plain(answer(404)), 404, Status, "the server responded with 404 Not Found"},
-		"410": {plain(answer(410)), 410, Gone, "the server responded with 410 Gone: it wants no more deliveries"},
-		"429": {plain(answer(429)), 429, Status, "the server responded with 429 Too Many Requests"},
-		"500": {plain(answer(500)), 500, Status,
-			"the server responded with 500 Internal Server Error"},
-		"gigabyte": {plain(lots(200)), 200, "", ""},
-		"gigabyte of 500": {plain(lots(500)), 500, Status,
-			"the server responded with 500 Internal Server Error"},
-		"hangs":           {plain(hang), 0, Timeout, "no complete response within 2s"},
-		"hangs after 200": {plain(after200(hang)), 200, Timeout, "no complete response within 2s"},
-		"drips":           {plain(drip), 200, Timeout, "no complete response within 2s"},
-		"hangs up": {plain(hangUp), 0, ConnectionBroken,
-			"the server closed the connection before the response was complete"},
-		"resets": {tcp("http", resets), 0, ConnectionBroken,
-			"the server closed the connection before the response was complete"},
-		"no HTTP": {tcp("http", says("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the response is not valid HTTP"},
-		"lying length": {tcp("http", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200, ConnectionBroken,
-			"the server closed the connection before the response was complete"},
-		"endless headers": {tcp("http", says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
-			Protocol, "the response is not valid HTTP"},
-		"no such name": {at("http://nowhere.invalid"), 0, DNS,
-			"the host name nowhere.invalid has no public IP address"},
-		"nothing listens": {at("http://127.0.0.1:1"), 0, Connect,
-			"connection refused: no server listens at this host and port"},
-		"private": {at("http://10.1.2.3"), 0, AddressRefused,
-			"the IP address is not on the public internet, and the hub does not allow it"},
-		"accepts, no more": {tcp("http", listens), 0, Timeout, "no complete response within 2s"},
+// classification is the expected record of an attempt at an endpoint.
+type classification struct {
+	endpoint func(*testing.T) string // returns its URL
+	status   int
+	class    ErrorClass
+	words    string
+}
 
-		"TLS":                   {secure(answer(200)), 200, "", ""},
-		"TLS that never speaks": {tcp("https", listens), 0, Timeout, "no TLS handshake within 1s"},
-		"TLS cut off": {tcp("https", says("")), 0, TLS,
-			"the server closed the connection during the TLS handshake"},
-		"plain HTTP under https": {tcp("https", says("HTTP/1.1 400 Bad Request\r\n\r\n")), 0, TLS,
-			"the server does not support TLS"},
-		"no TLS at all": {tcp("https", says("220 mail.example ESMTP\r\n")), 0, TLS, "the server does not support TLS"},
-		"no common cipher": {under(&tls.Config{MaxVersion: tls.VersionTLS12,
-			CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}), 0, TLS,
-			"the server rejected the TLS handshake: handshake failure"},
-		"unknown name": {under(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config,
-			error) {
-			return &tls.Config{}, nil
-		}}), 0, TLS,
-			"the server rejected the TLS handshake: unrecognized name"},
-		"old TLS": {under(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}), 0, TLS,
-			"the server rejected the TLS handshake: protocol version not supported"},
-		"wants a certificate": {under(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), 0, TLS,
-			"the server rejected the TLS handshake: certificate required"},
-		"wants one by TLS 1.2": {under(&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}),
-			0, TLS, "the server rejected the TLS handshake: handshake failure"},
-
-		"HTTP/2":                 {h2(answer(200)), 200, "", ""},
-		"HTTP/2 hangs":           {h2(hang), 0, Timeout, "no complete response within 2s"},
-		"HTTP/2 hangs after 200": {h2(after200(hang)), 200, Timeout, "no complete response within 2s"},
-		"HTTP/2 resets": {h2(hangUp), 0, ConnectionBroken,
-			"the server reset the HTTP/2 stream before the response was complete"},
-		"HTTP/2 200 and resets": {h2(after200(hangUp)), 200, ConnectionBroken,
-			"the server reset the HTTP/2 stream before the response was complete"},
-	} {
+func requireClassified(t *testing.T, rows map[string]classification) {
+	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sender := testSender(t, SenderConfig{ConnectTimeout: time.Second, ExchangeTimeout: 2 * time.Second,
-				TLS: trusting().Clone()}, "127.0.0.0/8")
-			attempt := sender.Post(context.Background(), testDelivery(row.address(t)))
+				TLS: trustingTLS().Clone()}, "127.0.0.0/8")
+			attempt := sender.Post(context.Background(), testDelivery(row.endpoint(t)))
 			require.Equal(t, row.class, attempt.ErrorClass, attempt.Error)
 			require.Equal(t, row.status, attempt.Status)
 			require.Equal(t, row.words, attempt.Error)
 			require.LessOrEqual(t, len(attempt.ResponseBody), 4<<10)
 		})
 	}
+}
+
+func overHTTP(handler http.HandlerFunc) func(*testing.T) string {
+	return func(t *testing.T) string { return serve(t, handler, (*httptest.Server).Start) }
+}
+
+func overTLS(handler http.HandlerFunc) func(*testing.T) string {
+	return func(t *testing.T) string { return serve(t, handler, (*httptest.Server).StartTLS) }
+}
+
+func overHTTP2(handler http.HandlerFunc) func(*testing.T) string {
+	return func(t *testing.T) string {
+		return serve(t, handler, func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() })
+	}
+}
+
+func withTLS(config *tls.Config) func(*testing.T) string {
+	return func(t *testing.T) string {
+		return serve(t, answer(200), func(s *httptest.Server) { s.TLS = config; s.StartTLS() })
+	}
+}
+
+func overTCP(scheme string, talk func(net.Conn)) func(*testing.T) string {
+	return func(t *testing.T) string { return scheme + "://" + accept(t, talk) }
+}
+
+func fixedURL(url string) func(*testing.T) string { return func(*testing.T) string { return url } }
+
+func TestPostClassifiesHTTPErrors(t *testing.T) {
+	requireClassified(t, map[string]classification{
+		"200": {overHTTP(answer(200)), 200, "", ""},
+		"204": {overHTTP(answer(204)), 204, "", ""},
+		"299": {overHTTP(answer(299)), 299, "", ""},
+		"301": {overHTTP(answer(301)), 301, Redirect,
+			"the server responded with 301, a redirect; redirects are not followed: subscribe the final URL"},
+		"308": {overHTTP(answer(308)), 308, Redirect,
+			"the server responded with 308, a redirect; redirects are not followed: subscribe the final URL"},
+		"400": {overHTTP(answer(400)), 400, Status, "the server responded with 400 Bad Request"},
+		"404": {overHTTP(answer(404)), 404, Status, "the server responded with 404 Not Found"},
+		"410": {overHTTP(answer(410)), 410, Gone, "the server responded with 410 Gone: it wants no more deliveries"},
+		"429": {overHTTP(answer(429)), 429, Status, "the server responded with 429 Too Many Requests"},
+		"500": {overHTTP(answer(500)), 500, Status,
+			"the server responded with 500 Internal Server Error"},
+		"gigabyte": {overHTTP(lots(200)), 200, "", ""},
+		"gigabyte of 500": {overHTTP(lots(500)), 500, Status,
+			"the server responded with 500 Internal Server Error"},
+		"hangs":           {overHTTP(hang), 0, Timeout, "no complete response within 2s"},
+		"hangs after 200": {overHTTP(after200(hang)), 200, Timeout, "no complete response within 2s"},
+		"drips":           {overHTTP(drip), 200, Timeout, "no complete response within 2s"},
+		"hangs up": {overHTTP(hangUp), 0, ConnectionBroken,
+			"the server closed the connection before the response was complete"},
+		"resets": {overTCP("http", resetsConnection), 0, ConnectionBroken,
+			"the server closed the connection before the response was complete"},
+		"no HTTP": {overTCP("http", respondsWith("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the response is not valid HTTP"},
+		"lying length": {overTCP("http", respondsWith("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200,
+			ConnectionBroken, "the server closed the connection before the response was complete"},
+		"endless headers": {overTCP("http", respondsWith("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
+			Protocol, "the response is not valid HTTP"},
+		"no such name": {fixedURL("http://nowhere.invalid"), 0, DNS,
+			"the host name nowhere.invalid has no public IP address"},
+		"nothing listens": {fixedURL("http://127.0.0.1:1"), 0, Connect,
+			"connection refused: no server listens at this host and port"},
+		"private": {fixedURL("http://10.1.2.3"), 0, AddressRefused,
+			"the IP address is not on the public internet, and the hub does not allow it"},
+		"accepts, no more": {overTCP("http", neverResponds), 0, Timeout, "no complete response within 2s"},
+	})
+}
+
+func TestPostClassifiesTLSErrors(t *testing.T) {
+	requireClassified(t, map[string]classification{
+		"TLS":                   {overTLS(answer(200)), 200, "", ""},
+		"TLS that never speaks": {overTCP("https", neverResponds), 0, Timeout, "no TLS handshake within 1s"},
+		"TLS cut off": {overTCP("https", respondsWith("")), 0, TLS,
+			"the server closed the connection during the TLS handshake"},
+		"plain HTTP under https": {overTCP("https", respondsWith("HTTP/1.1 400 Bad Request\r\n\r\n")), 0, TLS,
+			"the server does not support TLS"},
+		"no TLS at all": {overTCP("https", respondsWith("220 mail.example ESMTP\r\n")), 0, TLS,
+			"the server does not support TLS"},
+		"no common cipher": {withTLS(&tls.Config{MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}), 0, TLS,
+			"the server rejected the TLS handshake: handshake failure"},
+		"unknown name": {withTLS(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config,
+			error) {
+			return &tls.Config{}, nil
+		}}), 0, TLS,
+			"the server rejected the TLS handshake: unrecognized name"},
+		"old TLS": {withTLS(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}), 0, TLS,
+			"the server rejected the TLS handshake: protocol version not supported"},
+		"wants a certificate": {withTLS(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), 0, TLS,
+			"the server rejected the TLS handshake: certificate required"},
+		"wants one by TLS 1.2": {withTLS(&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}),
+			0, TLS, "the server rejected the TLS handshake: handshake failure"},
+	})
+}
+
+func TestPostClassifiesHTTP2Errors(t *testing.T) {
+	requireClassified(t, map[string]classification{
+		"HTTP/2":                 {overHTTP2(answer(200)), 200, "", ""},
+		"HTTP/2 hangs":           {overHTTP2(hang), 0, Timeout, "no complete response within 2s"},
+		"HTTP/2 hangs after 200": {overHTTP2(after200(hang)), 200, Timeout, "no complete response within 2s"},
+		"HTTP/2 resets": {overHTTP2(hangUp), 0, ConnectionBroken,
+			"the server reset the HTTP/2 stream before the response was complete"},
+		"HTTP/2 200 and resets": {overHTTP2(after200(hangUp)), 200, ConnectionBroken,
+			"the server reset the HTTP/2 stream before the response was complete"},
+	})
 }
 
 func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
@@ -148,7 +176,8 @@ func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
 				IPAddresses: []net.IP{net.IPv4(10, 1, 1, 1)}}, &authority),
 			"it is for a.example, *.b.example, 10.1.1.1, not for 127.0.0.1"},
 		"many names": {certificate(t,
-			x509.Certificate{DNSNames: strings.Split("a.example b.example c.example d.example e.example f.example g.example", " ")}, &authority),
+			x509.Certificate{DNSNames: []string{"a.example", "b.example", "c.example", "d.example", "e.example",
+				"f.example", "g.example"}}, &authority),
 			"it is for a.example, b.example, c.example, d.example, e.example and 2 more, not for 127.0.0.1"},
 		"no name, self-signed": {certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "me"}}, nil),
 			"it is for no name, not for 127.0.0.1, and self-signed"},
@@ -173,7 +202,7 @@ func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// certificate makes one, signed by the given one or by itself.
+// certificate creates a certificate that is signed by parent, or self-signed.
 func certificate(t *testing.T, about x509.Certificate, by *tls.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -193,7 +222,7 @@ func certificate(t *testing.T, about x509.Certificate, by *tls.Certificate) tls.
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// serve runs an HTTP server until the test ends.
+// serve runs an HTTP server until the test ends and returns its URL.
 func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server)) string {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -203,7 +232,7 @@ func serve(t *testing.T, handler http.HandlerFunc, start func(*httptest.Server))
 	return server.URL
 }
 
-// accept has every connection talked to until the test ends, and tells where.
+// accept passes every connection to handle until the test ends. It returns its address.
 func accept(t *testing.T, talk func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -224,8 +253,8 @@ func accept(t *testing.T, talk func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// trusting accepts the certificates of httptest.
-var trusting = sync.OnceValue(func() *tls.Config {
+// trustingTLS returns a TLS configuration that accepts the certificates of httptest.
+var trustingTLS = sync.OnceValue(func() *tls.Config {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
 	return server.Client().Transport.(*http.Transport).TLSClientConfig
@@ -259,7 +288,7 @@ func after200(next http.HandlerFunc) http.HandlerFunc {
 }
 
 func hang(_ http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body) // without it the server does not see the client go
+	_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client is gone
 	<-r.Context().Done()
 }
 
@@ -275,16 +304,16 @@ func drip(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listens reads and never answers.
-func listens(connection net.Conn) { _, _ = io.Copy(io.Discard, connection) }
+// neverResponds reads and never responds.
+func neverResponds(connection net.Conn) { _, _ = io.Copy(io.Discard, connection) }
 
-// says answers what begins to be said to it, and closes the connection.
-func says(text string) func(net.Conn) {
+// respondsWith writes a fixed response to the first bytes it reads, then closes the connection.
+func respondsWith(text string) func(net.Conn) {
 	return func(connection net.Conn) {
 		_, _ = connection.Read(make([]byte, 4<<10))
 		_, _ = io.WriteString(connection, text)
 	}
 }
 
-// resets closes the connection with what it was sent unread.
-func resets(connection net.Conn) { _, _ = connection.Read(make([]byte, 1)) }
+// resetsConnection closes the connection with unread data.
+func resetsConnection(connection net.Conn) { _, _ = connection.Read(make([]byte, 1)) }

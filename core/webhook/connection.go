@@ -11,8 +11,8 @@ import (
 // connectionCheckTimeout bounds a connection check, which sends no request.
 const connectionCheckTimeout = 3 * time.Second
 
-// CheckConnection describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections with a
-// valid certificate. It waits at most 3 s.
+// CheckConnection describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections
+// with a valid certificate. It waits at most 3 s.
 func (g *Guard) CheckConnection(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -31,8 +31,8 @@ func (g *Guard) CheckConnection(ctx context.Context, address string) string {
 	}
 	connection, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		_, words := classify(err, SenderConfig{ConnectTimeout: connectionCheckTimeout, ExchangeTimeout: connectionCheckTimeout},
-			u.Scheme == "https")
+		limits := SenderConfig{ConnectTimeout: connectionCheckTimeout, ExchangeTimeout: connectionCheckTimeout}
+		_, words := classify(err, limits, u.Scheme == "https")
 		return words
 	}
 	_ = connection.Close()

@@ -33,7 +33,7 @@ type Input struct {
 // inputBody is a subscription as a request contains it.
 type inputBody struct {
 	Active           *bool                                       `json:"active"`
-	EventType        jsontext.Value                              `json:"event_type"` // a name, or a numeric id as number or string
+	EventType        jsontext.Value                              `json:"event_type"` // a name or a numeric id
 	URL              *string                                     `json:"url"`
 	Headers          core.ObjectOrEmptyArray[map[string]*string] `json:"headers"`
 	Units            *string                                     `json:"retrial_interval_units"`

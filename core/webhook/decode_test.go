@@ -139,10 +139,10 @@ func FuzzDecodeInput(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, update bool) {
 		if _, err := DecodeBulk(body); err != nil && core.CodeOf(err) != core.Invalid {
-			t.Fatalf("not a refusal but a fault: %v", err)
+			t.Fatalf("not an Invalid error: %v", err)
 		}
 		if _, err := DecodeInput(body, update); err != nil && core.CodeOf(err) != core.Invalid {
-			t.Fatalf("not a refusal but a fault: %v", err)
+			t.Fatalf("not an Invalid error: %v", err)
 		}
 	})
 }

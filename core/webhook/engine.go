@@ -89,12 +89,20 @@ type Engine struct {
 	versions versions
 }
 
+// Dependencies are the dependencies of an engine. All are required.
+type Dependencies struct {
+	Queue    Queue
+	Poster   Poster
+	Clock    core.Clock
+	Observer Observer
+	Log      *slog.Logger
+}
+
 // NewEngine returns an engine that is idle until Run.
-func NewEngine(config Config, table Queue, poster Poster, clock core.Clock, observer Observer,
-	log *slog.Logger) *Engine {
+func NewEngine(config Config, d Dependencies) *Engine {
 	config = config.withDefaults()
 	e := &Engine{
-		config: config, queue: table, poster: poster, clock: clock, observer: observer, log: log,
+		config: config, queue: d.Queue, poster: d.Poster, clock: d.Clock, observer: d.Observer, log: d.Log,
 		bodies:   bodies{limit: config.Bodies, byEvent: map[core.ID]*body{}},
 		versions: versions{byWebhook: map[int64]version{}},
 	}
@@ -102,11 +110,11 @@ func NewEngine(config Config, table Queue, poster Poster, clock core.Clock, obse
 		Name: "deliveries", Capacity: config.Capacity, Batch: config.Batch, FinishBatch: config.FinishBatch,
 		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, MaxWaiting: config.Capacity / 2,
 		Lease: config.Lease, StartMargin: startMargin, Poll: config.Poll, StopWithin: config.StopWithin,
-	}, policy{e}, clock, log)
+	}, policy{e}, d.Clock, d.Log)
 	return e
 }
 
-// Owner returns the id under which this replica leases deliveries.
+// Owner returns the id of this replica in leases.
 func (e *Engine) Owner() core.ID { return e.engine.Owner() }
 
 // LeaseUntil returns the end of a lease that begins now.
@@ -120,7 +128,7 @@ func (e *Engine) Wake() { e.engine.Wake() }
 func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
 
 // Reserve reserves capacity for one delivery that starts right after its commit. It returns false if this replica has
-// none left. Every reservation ends with Start or Forget.
+// none left. Every reservation ends with Start or CancelReservation.
 func (e *Engine) Reserve(endpoint int64) bool { return e.engine.Reserve(endpoint) }
 
 // CancelReservation cancels a reservation whose transaction did not commit.

@@ -13,11 +13,11 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// goneLine is a queue whose database goes away before anything is recorded.
-type goneLine struct{ *line }
+// unrecordable is a queue whose Finish always fails.
+type unrecordable struct{ *fakeQueue }
 
-func (goneLine) Finish(context.Context, core.ID, []Result, CircuitRules) (queue.FinishResult, error) {
-	return queue.FinishResult{}, errors.New("the database is away")
+func (unrecordable) Finish(context.Context, core.ID, []Result, CircuitRules) (queue.FinishResult, error) {
+	return queue.FinishResult{}, errors.New("the database is unavailable")
 }
 
 func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
@@ -26,9 +26,9 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 		stop()
 		return Attempt{Status: 200}
 	})
-	l := newLine(1, func(int) int64 { return 1 })
-	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, goneLine{l}, post, core.NewSystemClock(nil),
-		blind{}, slog.New(slog.DiscardHandler))
+	l := newFakeQueue(1, func(int) int64 { return 1 })
+	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, Dependencies{Queue: unrecordable{l},
+		Poster: post, Clock: core.NewSystemClock(nil), Observer: noObserver{}, Log: slog.New(slog.DiscardHandler)})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -39,5 +39,5 @@ func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the stop waits for the database")
 	}
-	require.Len(t, l.leased, 1, "it is made again when its lease is over")
+	require.Len(t, l.leased, 1, "it is repeated when its lease expires")
 }

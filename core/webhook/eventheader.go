@@ -23,8 +23,8 @@ type EventHeader struct {
 	Value EventValue
 }
 
-// ValueFor returns the value of the header for an event type. It is "" for an event type without a number: the webhooks of
-// order_placed can receive such events in place of others.
+// ValueFor returns the value of the header for an event type. It is "" for an event type without a number: the
+// webhooks of order_placed can receive such events instead of others.
 func (h EventHeader) ValueFor(event core.EventType) string {
 	if h.Value != EventNumber {
 		return string(event)

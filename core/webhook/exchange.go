@@ -8,33 +8,39 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Exchange sends one request that the caller built, with the guard and limits of deliveries, and records it. It masks
-// the headers in secret, even if the response repeats them. A response is not an error, whatever its status. Exchange
-// always returns within the exchange timeout.
-func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secret map[string]string,
-	body []byte) Attempt {
-	a := Attempt{StartedAt: s.clock.Now(), URL: url}
+// Request is a request for Sender.Exchange.
+type Request struct {
+	Method, URL string
+	Headers     map[string]string
+	Secrets     map[string]string // headers whose values are masked in the record, even where the response repeats them
+	Body        []byte
+}
+
+// Exchange sends one request that the caller built, with the guard and limits of deliveries, and records it. A
+// response is not an error, whatever its status. Exchange always returns within the exchange timeout.
+func (s *Sender) Exchange(ctx context.Context, r Request) Attempt {
+	a := Attempt{StartedAt: s.clock.Now(), URL: r.URL}
 	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
 	defer cancel()
 	trace := newTrace()
-	request, err := http.NewRequestWithContext(trace.attach(ctx), method, url, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(trace.attach(ctx), r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
 		a.ErrorClass, a.Error = Protocol, "building the request failed: "+err.Error()
 		return a
 	}
 	request.Header.Set("User-Agent", s.config.UserAgent)
-	for _, given := range []map[string]string{headers, secret} {
-		for name, value := range given {
+	for _, values := range []map[string]string{r.Headers, r.Secrets} {
+		for name, value := range values {
 			request.Header.Set(name, value)
 		}
 	}
 	if trace := core.TraceFromContext(ctx); trace != "" {
 		request.Header.Set(HeaderTrace, string(trace))
 	}
-	a.RequestHeaders = recordedHeaders(request.Header, secret)
+	a.RequestHeaders = recordedHeaders(request.Header, r.Secrets)
 	response, err := s.do(request, trace)
 	if err == nil {
-		err = s.read(response, &a, secret)
+		err = s.read(response, &a, r.Secrets)
 	}
 	a.Timing, a.SentTwice = trace.timing(), trace.sentTwice
 	if err != nil {

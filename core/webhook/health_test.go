@@ -25,7 +25,7 @@ func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
 	} {
 		require.Equal(t, unwell, Attempt{Status: status}.Unhealthy(), status)
 	}
-	for class, unwell := range map[ErrorClass]bool{ // after a status, whatever it is
+	for class, unwell := range map[ErrorClass]bool{ // after any status
 		Timeout: true, ConnectionBroken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
 	} {
 		for _, status := range []int{200, 302, 404, 410} {
@@ -35,11 +35,11 @@ func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
 	}
 }
 
-func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
+func TestCircuitOpensAfterTwentyFailuresOverAMinute(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, row := range map[string]struct {
 		failures int
-		last     time.Duration // of the last after the first
+		last     time.Duration // from the first failure to the last
 		probed   bool
 	}{
 		"enough and long enough": {20, time.Minute, true},
@@ -71,16 +71,15 @@ func TestProbeIntervalsGrow(t *testing.T) {
 		at = at.Add(time.Second)
 		before := h.NextProbe
 		h = h.After(result(0, false, at), at, probing)
-		require.Equal(t, before, h.NextProbe, "an attempt that was under way moves nothing")
+		require.Equal(t, before, h.NextProbe, "an attempt already in flight changes nothing")
 		h = h.After(result(0, true, at), at, probing)
 		require.Equal(t, at.Add(time.Duration(seconds)*time.Second), h.NextProbe)
 	}
-	require.Equal(t, Health{}, h.After(result(404, false, at), at, probing), "any answer makes it well")
+	require.Equal(t, Health{}, h.After(result(404, false, at), at, probing), "any complete response closes the circuit")
 }
 
-// TestHealthAgreesWithTheWholeHistory compares the fold with rules stated over
-// all attempts since the endpoint was last well.
-func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
+// The incremental result is compared with rules over all attempts since the last healthy one.
+func TestHealthAgreesWithAllAttempts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := CircuitRules{
 			FailureThreshold: rapid.IntRange(1, 6).Draw(t, "after"),
@@ -89,14 +88,14 @@ func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 		}
 		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		h := Health{}
-		var bad []time.Time // the attempts since the last good one
+		var bad []time.Time // the failed attempts since the last healthy one
 		probed, probes := false, 0
 		for range rapid.IntRange(0, 40).Draw(t, "attempts") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "wait")) * time.Second)
 			status := rapid.SampledFrom([]int{0, 500, 503, 429, 0, 500, 200, 400, 302}).Draw(t, "status")
 			probe := probed && rapid.Bool().Draw(t, "probe")
 			tried := result(status, probe, at)
-			cut := rapid.Bool().Draw(t, "the answer did not end")
+			cut := rapid.Bool().Draw(t, "the response was incomplete")
 			if cut {
 				tried.Attempt.ErrorClass = Timeout
 			}

@@ -27,10 +27,10 @@ func TestEchoedSecretsAreMasked(t *testing.T) {
 	}{
 		"the value": {"X-Token", "s3cr3t-value", "X-Token: s3cr3t-value, s3cr3t-valu",
 			"X-Token: ••••••, s3cr3t-valu"},
-		"without its margins": {"X-Token", " s3cr3t-value ", "<s3cr3t-value>", "<••••••>"},
-		"five bytes are kept": {"X-Env", "stage", "stage", "stage"},
-		"six are not":         {"X-Token", "secret", "a secret", "a ••••••"},
-		"bearer":              {"Authorization", "Bearer t0k3n-42", "Bearer t0k3n-42 t0k3n-42", "•••••• ••••••"},
+		"without its margins":       {"X-Token", " s3cr3t-value ", "<s3cr3t-value>", "<••••••>"},
+		"five bytes are not masked": {"X-Env", "stage", "stage", "stage"},
+		"six are not":               {"X-Token", "secret", "a secret", "a ••••••"},
+		"bearer":                    {"Authorization", "Bearer t0k3n-42", "Bearer t0k3n-42 t0k3n-42", "•••••• ••••••"},
 		"basic": {"authorization", basic,
 			basic + " | " + basic[6:] + " | till:pass/word | pass/word | till",
 			"•••••• | •••••• | •••••• | •••••• | till"},
@@ -56,8 +56,7 @@ func TestSecretAtTheTruncationPointIsMasked(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 100-8)+mask[:8], string(attempt.ResponseBody))
 }
 
-// TestRecordNeverContainsASecret has an endpoint repeat its request at any
-// place of its answer, in several ways of writing.
+// The endpoint repeats the request anywhere in its response, in several encodings.
 func TestRecordNeverContainsASecret(t *testing.T) {
 	var filler string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +90,7 @@ func TestRecordNeverContainsASecret(t *testing.T) {
 		require.True(t, attempt.OK(), attempt.Error)
 		record := fmt.Sprint(attempt.RequestHeaders, attempt.ResponseHeaders, string(attempt.ResponseBody),
 			attempt.Error)
-		called := sender.Exchange(context.Background(), "POST", server.URL, nil, headers, nil)
+		called := sender.Exchange(context.Background(), Request{Method: "POST", URL: server.URL, Secrets: headers})
 		record += fmt.Sprint(called.RequestHeaders, called.ResponseHeaders, string(called.ResponseBody), called.Error)
 		for _, value := range append([]string{plain, token, password}, headers["Authorization"]) {
 			for _, form := range encodedForms(value) {

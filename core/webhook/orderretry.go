@@ -17,7 +17,7 @@ type TimeRange struct {
 	To   time.Time `json:"to"`
 }
 
-// RetryRequest asks to resend the orders that their endpoint has not accepted (spec, Endpoint 4).
+// RetryRequest asks to resend the orders that their endpoint has not accepted.
 type RetryRequest struct {
 	TimeRange
 	Clipped bool // the window began before the current day of the business

@@ -16,7 +16,7 @@ import (
 func TestDecodeRetryRequestLimitsTheTimeRange(t *testing.T) {
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	require.NoError(t, err)
-	now := time.Date(2026, 3, 8, 15, 0, 0, 0, zone) // the day on which summer time began: its midnight is UTC-8
+	now := time.Date(2026, 3, 8, 15, 0, 0, 0, zone) // summer time began on this day: its midnight is UTC-8
 	midnight := time.Date(2026, 3, 8, 8, 0, 0, 0, time.UTC)
 	ms := func(at time.Time) int64 { return at.UnixMilli() }
 	body := func(event string, from, to time.Time) string {
@@ -25,7 +25,7 @@ func TestDecodeRetryRequestLimitsTheTimeRange(t *testing.T) {
 	noon := midnight.Add(12 * time.Hour)
 	for name, row := range map[string]struct {
 		body    string
-		problem string // "" for none
+		problem string // "": none
 		from    time.Time
 		clipped bool
 	}{
@@ -114,27 +114,27 @@ func FuzzDecodeRetryRequest(f *testing.F) {
 	})
 }
 
-// resends is a record of re-sends that answers as the test says.
-type resends struct {
+// fakeRetries stores order retries and returns what the test sets.
+type fakeRetries struct {
 	chosen, sent, answers, failed int
 	broken                        error
 	ended                         []core.Event
 	failure                       string
 }
 
-func (r *resends) Select(context.Context, core.Job, TimeRange) error { return r.broken }
+func (r *fakeRetries) Select(context.Context, core.Job, TimeRange) error { return r.broken }
 
-func (r *resends) Resend(_ context.Context, _ core.Job, limit int) (int, error) {
+func (r *fakeRetries) Resend(_ context.Context, _ core.Job, limit int) (int, error) {
 	n := min(limit, r.chosen-r.sent)
 	r.sent += n
 	return n, nil
 }
 
-func (r *resends) Tally(context.Context, core.Job) (Tally, error) {
+func (r *fakeRetries) Tally(context.Context, core.Job) (Tally, error) {
 	return Tally{Selected: r.chosen, Sent: r.sent, Responded: r.answers, Failed: r.failed}, nil
 }
 
-func (r *resends) End(_ context.Context, _ core.Job, event core.Event, _ Tally, failure string) error {
+func (r *fakeRetries) End(_ context.Context, _ core.Job, event core.Event, _ Tally, failure string) error {
 	r.ended, r.failure = append(r.ended, event), failure
 	return nil
 }
@@ -143,7 +143,7 @@ func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	job, err := RetryRequest{TimeRange: TimeRange{now.Add(-time.Hour), now}}.Job(7, now)
 	require.NoError(t, err)
-	records := &resends{chosen: 1200}
+	records := &fakeRetries{chosen: 1200}
 	retry := OrderRetry{Retries: records, Clock: core.NewSystemClock(nil)}
 	var done, total int
 	run := func() error {
@@ -151,7 +151,7 @@ func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	}
 	var postponed core.Snooze
 	require.ErrorAs(t, run(), &postponed)
-	require.Equal(t, 1200, records.sent, "all is sent before any answer is waited for")
+	require.Equal(t, 1200, records.sent, "all resends precede the first wait for responses")
 	records.answers, records.failed = 1199, 3
 	require.ErrorAs(t, run(), &postponed)
 	require.Equal(t, []int{1199, 1200}, []int{done, total})
@@ -168,7 +168,7 @@ func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 func TestOrderRetryOfNothingEndsAtOnce(t *testing.T) {
 	job, err := RetryRequest{}.Job(7, time.Now())
 	require.NoError(t, err)
-	records := &resends{}
+	records := &fakeRetries{}
 	require.NoError(t, OrderRetry{records, core.NewSystemClock(nil)}.Run(context.Background(), job, func(int, int) {}))
 	require.Contains(t, string(records.ended[0].Body), `"num_webhooks_retried":0`)
 }
@@ -176,7 +176,7 @@ func TestOrderRetryOfNothingEndsAtOnce(t *testing.T) {
 func TestFailedOrderRetryCountsUnfinishedResendsAsFailed(t *testing.T) {
 	job, err := RetryRequest{}.Job(7, time.Now())
 	require.NoError(t, err)
-	records := &resends{chosen: 10, sent: 6, answers: 4, failed: 1}
+	records := &fakeRetries{chosen: 10, sent: 6, answers: 4, failed: 1}
 	require.NoError(t, OrderRetry{records, core.NewSystemClock(nil)}.Fail(context.Background(), job,
 		errors.New("broken")))
 	require.Contains(t, string(records.ended[0].Body), `"num_webhooks_retried":6,"num_webhooks_retry_failed":3`)

@@ -12,7 +12,7 @@ import (
 // returns NotFound for an unknown webhook. Actor and why are for the audit trail.
 func (s Subscriptions) Rotate(ctx context.Context, business core.BusinessID, id int64, actor,
 	why string) (Subscription, error) {
-	return s.Store.Rotate(ctx, business, id, actor, why, func(sub *Subscription) {
+	return s.Store.Rotate(ctx, business, id, Author{actor, why}, func(sub *Subscription) {
 		sub.UpdatedAt = s.Clock.Now()
 		sub.Secret, sub.OldSecretUntil = NewSecret(), sub.UpdatedAt.Add(s.Overlap)
 	})

@@ -48,7 +48,7 @@ type Sender struct {
 func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 	config = config.withDefaults()
 	dialer := &net.Dialer{Timeout: config.ConnectTimeout, Control: guard.control}
-	kept := &http.Transport{
+	keepAlive := &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        config.TLS,
 		TLSHandshakeTimeout:    config.ConnectTimeout,
@@ -63,13 +63,13 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5,
 			PingTimeout: config.ExchangeTimeout / 5},
 	}
-	own := kept.Clone()
-	own.DisableKeepAlives = true
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	noKeepAlive := keepAlive.Clone()
+	noKeepAlive.DisableKeepAlives = true
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Sender{
 		config: config, clock: clock,
-		client:      &http.Client{Transport: kept, CheckRedirect: stay},
-		noKeepAlive: &http.Client{Transport: own, CheckRedirect: stay},
+		client:      &http.Client{Transport: keepAlive, CheckRedirect: noRedirect},
+		noKeepAlive: &http.Client{Transport: noKeepAlive, CheckRedirect: noRedirect},
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	return a
 }
 
-// contentType is that of every delivery.
+// contentType is the Content-Type of every delivery.
 const contentType = "application/json"
 
 func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.Request, error) {
@@ -119,11 +119,11 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 		return nil, err
 	}
 	for _, secret := range d.OldSecrets {
-		also, err := Sign(secret, d.EventID, at, d.Body)
+		next, err := Sign(secret, d.EventID, at, d.Body)
 		if err != nil {
 			return nil, err
 		}
-		signature += " " + also
+		signature += " " + next
 	}
 	h := request.Header
 	for name, value := range d.Headers {
@@ -168,36 +168,36 @@ func (s *Sender) do(request *http.Request, t *trace) (*http.Response, error) {
 	if _, words := classify(err, s.config, false); words != connectionClosed {
 		return nil, err
 	}
-	again := request.WithContext(request.Context())
-	if again.Body, err = body(); err != nil {
+	retry := request.WithContext(request.Context())
+	if retry.Body, err = body(); err != nil {
 		return nil, err
 	}
 	t.sentTwice = true
-	return s.noKeepAlive.Do(again)
+	return s.noKeepAlive.Do(retry)
 }
 
 // read reads the bounded part of the response and masks the secrets that were sent. If the body is longer than the
 // limit, the connection is closed and the status counts.
 func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]string) error {
 	defer response.Body.Close()
-	hidden := newMasker(secret)
+	secrets := newMasker(secret)
 	a.Status = response.StatusCode
 	a.ResponseHeaders = make(map[string]string, len(response.Header))
 	for name, values := range response.Header {
-		a.ResponseHeaders[name] = clip(hidden.apply(values[0]), 1024)
+		a.ResponseHeaders[name] = clip(secrets.apply(values[0]), 1024)
 	}
-	keep := s.config.KeepLimit + hidden.longest() // a secret must not be split by the end of what is kept
+	keep := s.config.KeepLimit + secrets.longest() // the end of the kept part must not split a secret
 	kept := make([]byte, 0, 512)
 	defer func() {
-		kept = []byte(hidden.apply(string(kept)))
+		kept = []byte(secrets.apply(string(kept)))
 		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
 	}()
 	buffer := make([]byte, 4<<10)
 	for total := int64(0); total < s.config.ReadLimit; {
 		n, err := response.Body.Read(buffer)
 		total += int64(n)
-		if room := keep - len(kept); room > 0 {
-			kept = append(kept, buffer[:min(n, room)]...)
+		if free := keep - len(kept); free > 0 {
+			kept = append(kept, buffer[:min(n, free)]...)
 		}
 		if err == io.EOF {
 			return nil

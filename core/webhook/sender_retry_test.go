@@ -14,32 +14,32 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestAttemptRetriesOnceOnAStaleConnection has an
-// endpoint die of one event, or drop what it had kept, with 16 connections to it.
+// The endpoint crashes on one request, or has closed its idle connections. There are 16 connections to it.
 func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	const warm = 16
 	type connection struct{}
 	post := func(s *Sender, url string) Attempt { return s.Post(context.Background(), testDelivery(url)) }
 	exchange := func(method string, body []byte) func(*Sender, string) Attempt {
 		return func(s *Sender, url string) Attempt {
-			return s.Exchange(context.Background(), method, url, map[string]string{"Idempotency-Key": "1"}, nil, body)
+			return s.Exchange(context.Background(), Request{Method: method, URL: url, Body: body,
+				Headers: map[string]string{"Idempotency-Key": "1"}})
 		}
 	}
 	for name, row := range map[string]struct {
 		make     func(*Sender, string) Attempt
-		dies     func(requests int64) bool // of the connection's requests
+		dies     func(requests int64) bool // by the number of requests on the connection
 		requests int64
 		class    ErrorClass
 	}{
-		"a delivery of which every worker dies": {post, func(int64) bool { return true }, 2, ConnectionBroken},
-		"a call of which every worker dies": {exchange("PUT", []byte(`{}`)),
+		"a delivery that crashes every worker": {post, func(int64) bool { return true }, 2, ConnectionBroken},
+		"a call that crashes every worker": {exchange("PUT", []byte(`{}`)),
 			func(int64) bool { return true }, 2, ConnectionBroken},
-		"a question of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
-		"a call without a body of which every worker dies": {exchange("POST", nil), func(int64) bool { return true },
+		"a GET that crashes every worker": {exchange("GET", nil), func(int64) bool { return true }, 1, ConnectionBroken},
+		"a call without a body that crashes every worker": {exchange("POST", nil), func(int64) bool { return true },
 			1, ConnectionBroken},
-		"a delivery where every kept connection was closed": {post, func(requests int64) bool { return requests > 1 },
+		"a delivery after every idle connection was closed": {post, func(requests int64) bool { return requests > 1 },
 			2, ""},
-		"a call where every kept connection was closed": {exchange("POST", []byte(`{}`)),
+		"a call after every idle connection was closed": {exchange("POST", []byte(`{}`)),
 			func(requests int64) bool { return requests > 1 }, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,8 +84,7 @@ func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	}
 }
 
-// TestHTTP2RequestRetriesOnlyAfterConnectionClose has an endpoint
-// do as the row says at the second request, and answer the others.
+// The endpoint acts as the row says on the second request, and responds to the others.
 func TestHTTP2RequestRetriesOnlyAfterConnectionClose(t *testing.T) {
 	for name, row := range map[string]struct {
 		does     func(f *http2.Framer, stream uint32) error
@@ -126,7 +125,7 @@ func TestHTTP2RequestRetriesOnlyAfterConnectionClose(t *testing.T) {
 					}
 				}
 			})
-			sender := testSender(t, SenderConfig{TLS: trusting().Clone()}, "127.0.0.0/8")
+			sender := testSender(t, SenderConfig{TLS: trustingTLS().Clone()}, "127.0.0.0/8")
 			require.Empty(t, sender.Post(context.Background(), testDelivery("https://"+address)).Error)
 			attempt := sender.Post(context.Background(), testDelivery("https://"+address))
 			require.Equal(t, row.words, attempt.Error)

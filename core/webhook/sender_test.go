@@ -92,7 +92,7 @@ func TestEventHeaderCarriesTheDeliveredEvent(t *testing.T) {
 		require.Equal(t, c.sent, got.Values("X-Hook"), "%+v", c)
 		require.Equal(t, string(c.event), got.Get(HeaderEventType))
 		if c.sent != nil {
-			require.Equal(t, c.sent[0], attempt.RequestHeaders["X-Hook"], "it is no secret")
+			require.Equal(t, c.sent[0], attempt.RequestHeaders["X-Hook"], "the header is not a secret")
 		}
 	}
 }
@@ -149,8 +149,7 @@ func TestGuardCheckURLRejectsPrivateHosts(t *testing.T) {
 	}
 }
 
-// TestDeadConnectionIsNotReused puts between hub and endpoint what swallows
-// all there is on the connections it has, as a firewall does that forgot them.
+// A proxy between hub and endpoint drops all data on existing connections, like a firewall that lost its state.
 func TestDeadConnectionIsNotReused(t *testing.T) {
 	for name, row := range map[string]struct {
 		start func(*httptest.Server)
@@ -187,14 +186,14 @@ func TestDeadConnectionIsNotReused(t *testing.T) {
 				go carry(near, far)
 				carry(far, near)
 			})
-			sender := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second, TLS: trusting().Clone()},
+			sender := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second, TLS: trustingTLS().Clone()},
 				"127.0.0.0/8")
 			post := func() Attempt { return sender.Post(context.Background(), testDelivery("https://"+proxy)) }
 			require.Empty(t, post().Error)
 			dead.Store(opened.Load())
 			lost := post()
 			require.Equal(t, []any{row.class, row.words}, []any{lost.ErrorClass, lost.Error})
-			require.Empty(t, post().Error, "over a connection of its own")
+			require.Empty(t, post().Error, "over a new connection")
 		})
 	}
 }

@@ -21,13 +21,16 @@ type SubscriptionStore interface {
 	Change(ctx context.Context, business core.BusinessID, actor string, id int64,
 		decide func(*Subscription) error) error
 	// Rotate stores the secrets that decide sets, with an audit entry. It returns NotFound for an unknown id.
-	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string,
+	Rotate(ctx context.Context, business core.BusinessID, id int64, by Author,
 		decide func(*Subscription)) (Subscription, error)
 	Get(ctx context.Context, business core.BusinessID, id int64) (Subscription, error)
 	List(ctx context.Context, business core.BusinessID, limit, offset int) ([]Subscription, int, error)
 }
 
-// Subscriptions manages the webhooks of integrators (spec, Endpoint 3).
+// Author is who makes a change and why, for the audit trail.
+type Author struct{ Actor, Why string }
+
+// Subscriptions manages the webhooks of integrators.
 type Subscriptions struct {
 	Store   SubscriptionStore
 	Guard   *Guard
@@ -64,21 +67,21 @@ type Created struct {
 // disabled unless the input sets active.
 func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, actor string,
 	input Input) (Created, error) {
-	made, err := s.create(ctx, business, actor, []Input{input})
+	created, err := s.create(ctx, business, actor, []Input{input})
 	if err != nil {
 		return Created{}, err
 	}
-	return made[0], nil
+	return created[0], nil
 }
 
 // CreateAll does what Create does, for all inputs or none. Errors name the webhook of the request.
 func (s Subscriptions) CreateAll(ctx context.Context, business core.BusinessID, actor string,
 	inputs []Input) ([]Created, error) {
-	made, err := s.create(ctx, business, actor, inputs)
+	created, err := s.create(ctx, business, actor, inputs)
 	var item *ItemError
 	var known *core.Error
 	if !errors.As(err, &item) || !errors.As(item.Err, &known) {
-		return made, err
+		return created, err
 	}
 	at := bulkObject(item.Index)
 	if known.Code != core.Invalid {
@@ -93,7 +96,7 @@ func (s Subscriptions) CreateAll(ctx context.Context, business core.BusinessID, 
 
 func (s Subscriptions) create(ctx context.Context, business core.BusinessID, actor string,
 	inputs []Input) ([]Created, error) {
-	keys, made := make([]Key, len(inputs)), make([]Created, len(inputs))
+	keys, created := make([]Key, len(inputs)), make([]Created, len(inputs))
 	for i, input := range inputs {
 		if err := s.CheckURL("url", *input.URL); err != nil {
 			return nil, &ItemError{i, err}
@@ -107,7 +110,7 @@ func (s Subscriptions) create(ctx context.Context, business core.BusinessID, act
 				Business: business, EventType: keys[i].EventType, URL: keys[i].URL, Active: true, Units: Minutes,
 				Headers: map[string]string{}, Secret: NewSecret(), CreatedAt: now,
 			}
-			if made[i].Previous = existing; existing != nil {
+			if created[i].Previous = existing; existing != nil {
 				sub = *existing
 			}
 			if sub.DisabledReason != "" && inputs[i].Active == nil {
@@ -120,9 +123,9 @@ func (s Subscriptions) create(ctx context.Context, business core.BusinessID, act
 		return nil, err
 	}
 	for i, sub := range stored {
-		made[i].Subscription = sub
+		created[i].Subscription = sub
 	}
-	return made, nil
+	return created, nil
 }
 
 // key returns what identifies the subscription of a creation.
@@ -147,7 +150,7 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 	})
 }
 
-// CheckURL rejects a URL to which no delivery may go. The Invalid error names the field of the request.
+// CheckURL rejects a URL that deliveries may not reach. The Invalid error names the field of the request.
 func (s Subscriptions) CheckURL(field, address string) error {
 	var v core.Violations
 	if wrong := s.Guard.CheckURL(address); wrong != "" {

@@ -15,7 +15,7 @@ type trace struct {
 	dns, connect, tls, first, end atomic.Int64
 	handshaking                   atomic.Bool // a TLS handshake has started and not succeeded
 	reused                        atomic.Bool // the connection was reused
-	sentTwice                     bool        // set by Sender.once alone
+	sentTwice                     bool        // set by Sender.do alone
 }
 
 func newTrace() *trace { return &trace{start: time.Now()} }

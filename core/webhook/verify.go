@@ -57,8 +57,8 @@ func Verify(secrets []string, s Signature, body []byte, now time.Time) (int, err
 
 // has reports whether expected is among the signatures.
 func (s Signature) has(expected string) bool {
-	for given := range strings.FieldsSeq(s.Signatures) {
-		if hmac.Equal([]byte(given), []byte(expected)) {
+	for candidate := range strings.FieldsSeq(s.Signatures) {
+		if hmac.Equal([]byte(candidate), []byte(expected)) {
 			return true
 		}
 	}

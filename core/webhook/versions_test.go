@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// open is a poster that hands over what it is to send and answers when it is let.
-func open() (begun chan Delivery, answer chan struct{}, post poster) {
+// blockingPoster returns a poster that passes on each delivery and responds when allowed.
+func blockingPoster() (begun chan Delivery, answer chan struct{}, post poster) {
 	begun, answer = make(chan Delivery, 100), make(chan struct{})
 	return begun, answer, func(ctx context.Context, d Delivery) Attempt {
 		begun <- d
@@ -24,9 +24,9 @@ func open() (begun chan Delivery, answer chan struct{}, post poster) {
 }
 
 func TestPendingDeliveriesReloadAChangedWebhook(t *testing.T) {
-	l := newLine(3, func(int) int64 { return 1 })
+	l := newFakeQueue(3, func(int) int64 { return 1 })
 	l.version = 1
-	begun, answer, post := open()
+	begun, answer, post := blockingPoster()
 	defer close(answer)
 	e := runEngine(t, l, Config{EndpointLimit: 1, Poll: 10 * time.Millisecond}, post)
 	require.Equal(t, int64(1), (<-begun).Version)
@@ -40,17 +40,17 @@ func TestPendingDeliveriesReloadAChangedWebhook(t *testing.T) {
 	e.Invalidate(1, 2)
 	answer <- struct{}{}
 	require.Equal(t, int64(2), (<-begun).Version)
-	e.Invalidate(1, 1) // late, of the change before
-	require.Equal(t, 1, l.givenBack())
+	e.Invalidate(1, 1) // a late signal of an earlier change
+	require.Equal(t, 1, l.releases())
 }
 
 func TestStaleWebhookVersionDoesNotStart(t *testing.T) {
-	l := newLine(0, nil)
+	l := newFakeQueue(0, nil)
 	l.version = 2
-	begun, answer, post := open()
+	begun, answer, post := blockingPoster()
 	close(answer)
 	e := runEngine(t, l, Config{}, post)
-	require.True(t, e.Reserve(1), "and its transaction reads the webhook")
+	require.True(t, e.Reserve(1), "the transaction then reads the webhook")
 	e.Invalidate(1, 2)
 	e.Start(Delivery{ID: core.NewID(time.Now()), Endpoint: 1, Version: 1, LeasedUntil: e.LeaseUntil()})
 	require.Equal(t, int64(2), (<-begun).Version)

@@ -1,5 +1,5 @@
 // Package webhook manages subscriptions and delivers events to them. It validates subscriptions, signs, sends and
-// retries deliveries, and restricts which addresses they reach (spec, Webhook subscription and Events).
+// retries deliveries, and restricts which addresses they reach.
 package webhook
 
 import (
@@ -13,7 +13,7 @@ import (
 // Units is the time unit of a subscription's retry schedule.
 type Units string
 
-// The units of the spec; minutes is the default.
+// The units. Minutes is the default.
 const (
 	Minutes Units = "minutes"
 	Seconds Units = "seconds"
@@ -70,7 +70,7 @@ type Delivery struct {
 	AttemptsBeforeRestart int       // attempts before the schedule was restarted by hand
 	DueAt                 time.Time // when the next attempt was due
 	LeasedUntil           time.Time // end of the lease
-	OrderingKey           int64     // ordering key: its order; at one server, deliveries of an order are sequential; 0: none
+	OrderingKey           int64     // its order, whose deliveries to one server are sequential; 0: none
 	Sequence              int       // sequence of its event in the order, from 1
 	Manual                bool      // a person requested this attempt
 	Probe                 bool      // the attempt probes a failing endpoint
@@ -91,7 +91,7 @@ type Attempt struct {
 	ResponseHeaders map[string]string
 	ResponseBody    []byte // the first 4 KiB
 	Timing          Timing
-	SentTwice       bool // an idle connection was closed before a response, so the request was sent again
+	SentTwice       bool // the first connection was closed before a response, so the request was repeated
 }
 
 // Timing holds the end of each phase as time since the start. It is zero for a skipped phase: a kept-alive connection

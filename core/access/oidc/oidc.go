@@ -1,6 +1,5 @@
-// Package oidc has people vouched for by an OpenID Connect provider: the
-// authorization code flow (OpenID Connect Core 1.0, section 3.1) with PKCE
-// (RFC 7636), state and nonce.
+// Package oidc signs people in through an OpenID Connect provider. It implements the authorization code flow (OpenID
+// Connect Core 1.0, section 3.1) with PKCE (RFC 7636), state and nonce.
 package oidc
 
 import (
@@ -23,27 +22,26 @@ import (
 type Config struct {
 	Issuer       string // such as https://accounts.example.com
 	ClientID     string
-	ClientSecret string // "" of a public client
+	ClientSecret string // "": a public client
 }
 
-// Provider is an identity provider. It is asked for its addresses when it is
-// first needed, so that a hub starts while it is away.
+// Provider is an identity provider. It is discovered at first use, so that the hub can start while the provider is
+// down.
 type Provider struct {
 	config     Config
 	client     *http.Client
 	discovered atomic.Pointer[oidc.Provider]
 }
 
-// requestTimeout bounds every call of the provider.
+// requestTimeout bounds every call to the provider.
 const requestTimeout = 10 * time.Second
 
-// New makes a provider.
+// New returns a Provider. It does not contact it.
 func New(config Config) *Provider {
 	return &Provider{config: config, client: &http.Client{Timeout: requestTimeout}}
 }
 
-// derive is one of the three values that a sign-in needs, made of its secret:
-// none of them tells another.
+// derive returns the value of a sign-in for one purpose. It hashes the secret, so that no value reveals another.
 func derive(purpose, secret string) string {
 	sum := sha256.Sum256([]byte(purpose + "/" + secret))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
@@ -52,8 +50,8 @@ func derive(purpose, secret string) string {
 var errSignInMismatch = core.Errorf(core.Unauthenticated,
 	"this sign-in started in another browser or too long ago: restart it")
 
-// SignInURL is the provider's address at which a person signs in; they come back
-// to the given address of the hub. Unavailable when the provider does not answer.
+// SignInURL returns the provider's URL where a person signs in. The provider then redirects to back, a URL of the
+// hub. It returns Unavailable if the provider cannot be reached.
 func (p *Provider) SignInURL(ctx context.Context, secret, back string) (string, error) {
 	client, _, err := p.discover(p.clientContext(ctx), back)
 	if err != nil {
@@ -63,10 +61,9 @@ func (p *Provider) SignInURL(ctx context.Context, secret, back string) (string, 
 		oauth2.S256ChallengeOption(derive("verifier", secret))), nil
 }
 
-// Verify is the address of the person who came back, in lower case: the
-// provider vouches that it is theirs. Unauthenticated where the sign-in was not
-// begun with the secret, Forbidden where the provider does not vouch, Unavailable
-// when it cannot be asked.
+// Verify checks the redirect from the provider and returns the verified e-mail address, in lower case. It returns
+// Unauthenticated if the sign-in did not start with the secret, and Forbidden if the provider does not confirm the
+// address. It returns Unavailable if the provider cannot be reached.
 func (p *Provider) Verify(ctx context.Context, secret, back, state, code string) (email string, err error) {
 	if secret == "" || subtle.ConstantTimeCompare([]byte(state), []byte(derive("state", secret))) != 1 {
 		return "", errSignInMismatch
@@ -106,7 +103,7 @@ func forbidden(message string, cause error) error {
 	return &core.Error{Code: core.Forbidden, Message: message, Cause: cause}
 }
 
-// clientContext has calls made by the provider's own client, which has a deadline.
+// clientContext returns a context with the provider's HTTP client, which has a timeout.
 func (p *Provider) clientContext(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, p.client)
 }

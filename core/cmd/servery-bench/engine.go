@@ -97,7 +97,8 @@ func (e *engine) start(wanted int) {
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop
 	e.queue = &countedQueue{Store: deliveriesdb.New(e.db), wanted: int64(wanted), complete: make(chan struct{})}
-	engine := webhook.NewEngine(webhook.Config{}, e.queue, e.sender, e.db.Clock(), unobserved{}, hubtest.Logger())
+	engine := webhook.NewEngine(webhook.Config{}, webhook.Dependencies{Queue: e.queue, Poster: e.sender,
+		Clock: e.db.Clock(), Observer: unobserved{}, Log: hubtest.Logger()})
 	outbox.UseStarter(e.db, engine)
 	e.running.Go(func() { engine.Run(ctx) })
 	e.running.Go(func() {

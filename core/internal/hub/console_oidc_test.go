@@ -169,7 +169,7 @@ func TestSignInWithAnIdentityProvider(t *testing.T) {
 		kim, err := accessdb.New(a.hub.db).UserByEmail(context.Background(), "kim@example.com")
 		require.NoError(t, err)
 		require.NoError(t, accessdb.NewAccounts(a.hub.db).ChangeUser(context.Background(), access.User{ID: -1}, kim.ID,
-			access.Admin, nil, true, "left"))
+			access.UserUpdate{Role: access.Admin, Disabled: true}, "left"))
 		s := as(nil)
 		refused(t, s, s.signIn(t, shell.Root), http.StatusForbidden, "There is no account")
 	})

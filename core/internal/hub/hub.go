@@ -101,7 +101,8 @@ func (h *Hub) buildWorker(m *metrics) {
 	config, db, clock := h.config, h.db, h.db.Clock()
 	h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
 	h.engine = webhook.NewEngine(webhook.Config{Lease: config.DeliveryLease, Tracer: config.Tracer},
-		deliveries.New(db), h.sender, clock, observer{m, &h.tally, h.monitor}, h.log)
+		webhook.Dependencies{Queue: deliveries.New(db), Poster: h.sender, Clock: clock,
+			Observer: observer{m, &h.tally, h.monitor}, Log: h.log})
 	outbox.UseStarter(db, h.engine)
 	handlers := map[core.JobKind]job.Handler{
 		core.StoreJob: store.Ingestor{Storage: stores.New(db), Clock: clock},
@@ -118,7 +119,8 @@ func (h *Hub) buildWorker(m *metrics) {
 		m.jobs.WithLabelValues(string(kind), "failed") // so that the first failure shows as an increase
 	}
 	h.runner = job.NewRunner(job.Config{Lease: config.JobLease, Memory: jobMemory{config.Memory},
-		OnEnded: h.waits.NotifyEnded, Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
+		OnEnded: h.waits.NotifyEnded, Tracer: config.Tracer},
+		job.Dependencies{Queue: jobs.New(db), Handlers: handlers, Clock: clock, Observer: m, Log: h.log})
 	h.wakeRunner = h.runner.Wake
 	h.buildPublisher(config, m)
 	h.buildRelay(config, m)

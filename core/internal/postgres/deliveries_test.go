@@ -42,7 +42,8 @@ func startEngine(t *testing.T, db *postgres.DB, config webhook.Config,
 	t.Helper()
 	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	sender := webhook.NewSender(webhook.SenderConfig{}, guard, db.Clock())
-	engine = webhook.NewEngine(config, deliveries.New(db), sender, db.Clock(), noObserver{}, hubtest.Logger())
+	engine = webhook.NewEngine(config, webhook.Dependencies{Queue: deliveries.New(db), Poster: sender,
+		Clock: db.Clock(), Observer: noObserver{}, Log: hubtest.Logger()})
 	if local {
 		outbox.UseStarter(db, engine)
 	}

@@ -49,7 +49,8 @@ func runJobs(t *testing.T, db *postgres.DB) {
 func startRunner(t *testing.T, db *postgres.DB, config job.Config,
 	handlers map[core.JobKind]job.Handler) (stop func()) {
 	t.Helper()
-	runner := job.NewRunner(config, jobsdb.New(db), handlers, db.Clock(), noObserver{}, hubtest.Logger())
+	runner := job.NewRunner(config, job.Dependencies{Queue: jobsdb.New(db), Handlers: handlers, Clock: db.Clock(),
+		Observer: noObserver{}, Log: hubtest.Logger()})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

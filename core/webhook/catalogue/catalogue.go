@@ -1,7 +1,6 @@
-// Package catalogue describes what the hub sends: of every event type when it is
-// sent and what to do with it, the JSON Schema of its body, and a sample. The
-// files of the folder events are the one place where this is written; the API,
-// the OpenAPI document, the reference, test events and the tests take it from here.
+// Package catalogue describes the events that the hub sends: when, what a receiver does with them, the JSON Schema of
+// the body, and a sample. The files in the folder events are the only source of these. The API, the OpenAPI document,
+// the reference, test events and the tests use them.
 package catalogue
 
 import (
@@ -16,35 +15,34 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Entry is what there is to know of an event type. Title and Description are
-// those of the schema, in which code stands between backquotes.
+// Entry describes an event type. Title and Description come from the schema, and mark code with backquotes.
 type Entry struct {
 	Type        core.EventType `json:"event_type"`
-	Number      int            `json:"number,omitzero"` // the numeric id, where it has one
+	Number      int            `json:"number,omitzero"` // the numeric id; 0: none
 	Title       string         `json:"title"`
 	Description string         `json:"description"`
-	Schema      jsontext.Value `json:"schema"` // JSON Schema 2020-12; its references stay inside it
-	Sample      jsontext.Value `json:"sample"` // a body that is valid by the schema
+	Schema      jsontext.Value `json:"schema"` // JSON Schema 2020-12, without references to other documents
+	Sample      jsontext.Value `json:"sample"` // a body that is valid against the schema
 }
 
 //go:embed events
 var files embed.FS
 
-// entries reads the files, once.
+// entries reads the files on first use.
 var entries = sync.OnceValue(func() []Entry {
 	list := make([]Entry, len(core.EventTypes()))
 	for i, event := range core.EventTypes() {
 		entry := Entry{Type: event, Number: event.Number(), Schema: readFile(event, "schema"),
 			Sample: readFile(event, "sample")}
-		if err := json.Unmarshal(entry.Schema, &entry); err != nil { // its title and description
-			panic(fmt.Sprintf("catalogue: the embedded schema of %s: %v", event, err)) // a test reads it too
+		if err := json.Unmarshal(entry.Schema, &entry); err != nil { // reads title and description
+			panic(fmt.Sprintf("catalogue: the embedded schema of %s: %v", event, err)) // a test covers every file
 		}
 		list[i] = entry
 	}
 	return list
 })
 
-// readFile is an embedded file without its white space.
+// readFile returns an embedded file without insignificant white space.
 func readFile(event core.EventType, kind string) jsontext.Value {
 	raw, err := files.ReadFile(fmt.Sprintf("events/%s.%s.json", event, kind))
 	value := jsontext.Value(raw)
@@ -57,11 +55,10 @@ func readFile(event core.EventType, kind string) jsontext.Value {
 	return value
 }
 
-// All is every event type, in the order of core.EventTypes. The bytes in it are
-// shared: they are not to be changed.
+// All returns every entry, in the order of core.EventTypes. The caller must not modify the byte slices.
 func All() []Entry { return slices.Clone(entries()) }
 
-// Lookup is the entry of an event type; false where there is none.
+// Lookup returns the entry of an event type, or false if it is unknown.
 func Lookup(event core.EventType) (Entry, bool) {
 	for _, entry := range entries() {
 		if entry.Type == event {
@@ -71,15 +68,13 @@ func Lookup(event core.EventType) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Schema is the JSON Schema (2020-12) of the bodies of an event type, nil where
-// there is no such type.
+// Schema returns the JSON Schema (2020-12) of the body of an event type, or nil if the type is unknown.
 func Schema(event core.EventType) []byte {
 	entry, _ := Lookup(event)
 	return slices.Clone(entry.Schema)
 }
 
-// Sample is a body of an event type as the hub might send it, nil where there is
-// no such type.
+// Sample returns a sample body of an event type, or nil if the type is unknown.
 func Sample(event core.EventType) []byte {
 	entry, _ := Lookup(event)
 	return slices.Clone(entry.Sample)

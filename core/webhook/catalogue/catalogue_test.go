@@ -50,7 +50,7 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 }
 
-// visit calls see for each schema within a schema, by its path.
+// visit calls see for each nested schema with its path.
 func visit(path string, schema map[string]any, see func(path string, schema map[string]any)) {
 	see(path, schema)
 	for _, keyword := range []string{"properties", "$defs"} {
@@ -94,9 +94,8 @@ func TestSchemasDescribeEveryFieldAndStayOpen(t *testing.T) {
 	}
 }
 
-// spoiled is a sample with one place changed: a path of names and indexes, and
-// the value; nil takes the field away.
-func spoiled(t *testing.T, event core.EventType, path string, value any) []byte {
+// replaced returns a copy of a sample with the value at a path replaced. A nil value removes the field.
+func replaced(t *testing.T, event core.EventType, path string, value any) []byte {
 	t.Helper()
 	var root any
 	require.NoError(t, json.Unmarshal(catalogue.Sample(event), &root))
@@ -167,13 +166,13 @@ func TestSchemasRejectInvalidEvents(t *testing.T) {
 		{core.FeatureAction, "order_id", "50012"},
 		{core.FeatureAction, "action", "rider_body_temp"},
 	} {
-		assert.Error(t, eventtest.Validate(c.event, spoiled(t, c.event, c.path, c.value)), "%s: %s as %v", c.event,
+		assert.Error(t, eventtest.Validate(c.event, replaced(t, c.event, c.path, c.value)), "%s: %s as %v", c.event,
 			c.path, c.value)
 	}
 	assert.NoError(t, eventtest.Validate(core.FeatureAction,
-		spoiled(t, core.FeatureAction, "platform_order_id", "A-17")))
+		replaced(t, core.FeatureAction, "platform_order_id", "A-17")))
 	for _, event := range core.EventTypes() {
-		assert.NoError(t, eventtest.Validate(event, spoiled(t, event, "added_later", 1)), "%s: fields may be added",
+		assert.NoError(t, eventtest.Validate(event, replaced(t, event, "added_later", 1)), "%s: fields may be added",
 			event)
 	}
 }
@@ -185,14 +184,13 @@ func TestSchemasRequireEveryRequiredField(t *testing.T) {
 		var schema struct{ Required []string }
 		require.NoError(t, json.Unmarshal(catalogue.Schema(event), &schema))
 		for name := range sample {
-			err := eventtest.Validate(event, spoiled(t, event, name, nil))
+			err := eventtest.Validate(event, replaced(t, event, name, nil))
 			assert.Equal(t, slices.Contains(schema.Required, name), err != nil, "%s: %s", event, name)
 		}
 	}
 }
 
-// TestOrderEventsAlwaysHaveEveryKey keeps keys from becoming optional, because receivers in the field
-// reject a body without them.
+// Existing receivers reject order events without these keys.
 func TestOrderEventsAlwaysHaveEveryKey(t *testing.T) {
 	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate, core.RiderStatusUpdate} {
 		var schema map[string]any
@@ -200,7 +198,7 @@ func TestOrderEventsAlwaysHaveEveryKey(t *testing.T) {
 		visit(string(event), schema, func(path string, schema map[string]any) {
 			properties, _ := schema["properties"].(map[string]any)
 			for name := range properties {
-				if name != "flags" && !strings.Contains(path, "/flags/") { // the hub's own, if there are any
+				if name != "flags" && !strings.Contains(path, "/flags/") { // flags are added by the hub and optional
 					require.Contains(t, schema["required"], name, path)
 				}
 			}

@@ -122,7 +122,7 @@ func auditEntry(sub webhook.Subscription) map[string]any {
 
 // Rotate stores the secrets that decide gives a subscription. The audit entry does not
 // contain the secrets.
-func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string,
+func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64, by webhook.Author,
 	decide func(*webhook.Subscription),
 ) (sub webhook.Subscription, err error) {
 	err = w.db.InTx(ctx, func(tx bun.Conn) error {
@@ -147,9 +147,9 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 			return err
 		}
 		return w.db.RecordAudit(ctx, tx,
-			access.Change{Business: business, Actor: actor, Action: "webhook.rotate",
+			access.Change{Business: business, Actor: by.Actor, Action: "webhook.rotate",
 				Object: fmt.Sprintf("webhook/%d", id),
-				Why:    why,
+				Why:    by.Why,
 				After:  map[string]any{"earlier_secret_signs_until": sub.OldSecretUntil.UTC().Format(time.RFC3339)}})
 	})
 	return sub, err
