@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulateReport is what `servery simulate … --json` prints.
+// simulateReport is the output of `servery simulate … --json`.
 type simulateReport struct {
 	Seed      uint64                 `json:"seed"`
 	Platforms []string               `json:"platforms"`
@@ -146,13 +146,13 @@ func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
 	plugins := t.TempDir()
 	installtest.Plugin(t, plugins, "aggregator-b", "../../../plugins/aggregatorb")
 	t.Setenv("SERVERY_PLUGIN_DIR", plugins)
-	said, complaints := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
+	stdout, stderr := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
 		"USD", "--sandbox", "--simulator", "http://127.0.0.1:9999/")
-	require.Empty(t, complaints)
-	require.Contains(t, said, "business 1")
-	said, _ = o.run("platform", "list", "--business", "1")
-	require.Contains(t, said, "endpoint delivery_api at http://127.0.0.1:9999/1/aggregator-b")
-	require.Contains(t, said, "secrets access_token, callback_token")
+	require.Empty(t, stderr)
+	require.Contains(t, stdout, "business 1")
+	stdout, _ = o.run("platform", "list", "--business", "1")
+	require.Contains(t, stdout, "endpoint delivery_api at http://127.0.0.1:9999/1/aggregator-b")
+	require.Contains(t, stdout, "secrets access_token, callback_token")
 
 	for args, says := range map[string]string{
 		"simulator --simulator nowhere": "--simulator: must be a URL",
@@ -166,7 +166,7 @@ func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
 		"user create --email a@b.example --base-url http://:8080":                                             "--base-url: must be",
 		"business create --name N --country US --timezone UTC --currency USD --sandbox --simulator http://:1": "--simulator: must be",
 	} {
-		_, complaints := o.run(strings.Fields(args)...)
-		require.Contains(t, complaints, says, args)
+		_, stderr := o.run(strings.Fields(args)...)
+		require.Contains(t, stderr, says, args)
 	}
 }

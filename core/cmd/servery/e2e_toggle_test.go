@@ -11,13 +11,13 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// toggleEvent is one event of a switch, by what tells it from others.
+// toggleEvent identifies one event of a toggle.
 type toggleEvent struct{ event, reference, platform, action string }
 
-// toggleEvents are those that arrived: how often each was told, however often it was sent.
+// toggleEvents counts the events, without duplicates of the same webhook-id.
 func toggleEvents(t *testing.T, sink *hubtest.Sink) map[toggleEvent]int {
 	t.Helper()
-	told, known := map[toggleEvent]int{}, map[string]bool{}
+	events, known := map[toggleEvent]int{}, map[string]bool{}
 	for _, arrival := range sink.Arrivals() {
 		if id := arrival.Header.Get("webhook-id"); known[id] {
 			continue
@@ -30,13 +30,13 @@ func toggleEvents(t *testing.T, sink *hubtest.Sink) map[toggleEvent]int {
 			Action    string
 		}
 		require.NoError(t, json.Unmarshal(arrival.Body, &body))
-		told[toggleEvent{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
+		events[toggleEvent{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
 	}
-	return told
+	return events
 }
 
-// A hub is killed while stores and dishes wait to be turned on, is away when their
-// time comes, and is killed again while it makes up for it.
+// A hub is killed while stores and items wait to be enabled. It is down when they are due, and is killed again while it
+// processes them.
 func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
@@ -46,9 +46,9 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	shop := newKey(t, env, who.business, "channel")
 	ask := func(path, body string) string {
 		t.Helper()
-		answer := hubtest.Call(t, "POST", hub.url+path, who.authorization, body)
-		require.Equal(t, 200, answer.Status, "%s", answer.Body)
-		reference, _ := answer.Object(t)["reference"].(string)
+		response := hubtest.Call(t, "POST", hub.url+path, who.authorization, body)
+		require.Equal(t, 200, response.Status, "%s", response.Body)
+		reference, _ := response.Object(t)["reference"].(string)
 		return reference
 	}
 	for _, event := range []string{"store_action", "item_state_toggle", "option_state_toggle"} {
@@ -70,12 +70,12 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 			`"title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`)
 	served := func() (open bool, dishes int) {
 		t.Helper()
-		answer := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
+		response := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
 			nil)
-		if answer.Status != 200 {
+		if response.Status != 200 {
 			return false, 0
 		}
-		menu := answer.Object(t)
+		menu := response.Object(t)
 		return menu["ordering_enabled"].(bool), len(menu["items"].([]any))
 	}
 	become := func(open bool, dishes int) {
@@ -90,7 +90,7 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	become(true, 2)
 
 	until := time.Now().Add(10 * time.Minute).UnixMilli()
-	wanted := map[toggleEvent]int{}
+	want := map[toggleEvent]int{}
 	for _, one := range []struct{ path, body, event string }{
 		{"/hub/api/v1/location/", `{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, "store_action"},
 		{"/hub/api/v1/location/", `{"location_ref_id":"s2","action":"disable","turn_on_at":%d}`, "store_action"},
@@ -101,8 +101,8 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	} {
 		reference := ask(one.path, fmt.Sprintf(one.body, until))
 		for _, platform := range []string{"web", "app"} {
-			wanted[toggleEvent{one.event, reference, platform, "disable"}] = 1
-			wanted[toggleEvent{one.event, reference, platform, "enable"}] = 1
+			want[toggleEvent{one.event, reference, platform, "disable"}] = 1
+			want[toggleEvent{one.event, reference, platform, "enable"}] = 1
 		}
 	}
 	become(false, 1)
@@ -123,15 +123,15 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	second := startHub(t, env, "--roles=worker")
 	become(true, 2)
 	eventually(t, waitTimeout, func() error {
-		if told := toggleEvents(t, sink); len(told) < len(wanted) {
-			return fmt.Errorf("told of %v", told)
+		if events := toggleEvents(t, sink); len(events) < len(want) {
+			return fmt.Errorf("told of %v", events)
 		}
 		return nil
 	})
 	require.Zero(t, second.terminate(t))
 	require.Zero(t, hub.terminate(t), "no hub has anything in hand any more")
-	require.Equal(t, wanted, toggleEvents(t, sink))
-	require.EqualValues(t, len(wanted),
+	require.Equal(t, want, toggleEvents(t, sink))
+	require.EqualValues(t, len(want),
 		ledger.number(t,
 			`SELECT count(*) FROM events WHERE event_type IN ('store_action', 'item_state_toggle',
 				'option_state_toggle')`))

@@ -60,7 +60,7 @@ func TestListenCanDropOrHang(t *testing.T) {
 		time.Now(), "{}").WithContext(ctx))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	// One that still waits is let go by Ctrl-C.
+	// Ctrl-C ends a delayed response.
 	waiting, patient := make(chan error, 1),
 		signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}")
 	go func() {
@@ -133,7 +133,7 @@ func TestListenTakesSecretsFromTheEnvironment(t *testing.T) {
 
 func TestListenFailsFirstAttempts(t *testing.T) {
 	l := startListen(t, "--fail-first", "2", "--status", "202")
-	for range 2 { // two webhook-ids, each with failures of its own
+	for range 2 { // two webhook-ids, each with its own failures
 		id := core.NewID(time.Now())
 		for i, want := range []int{500, 500, 202, 202} {
 			response, _ := exchange(t, signedRequest(t, l.url, webhook.NewSecret(), id, time.Now(), "{}"))
