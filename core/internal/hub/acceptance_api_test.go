@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// newAcceptance is a fleet whose plugin tells of orders, with the orders of platform
-// a accepted as it says.
+// newAcceptance returns a client with a plugin that reads orders, whose orders on platform a are accepted by the given
+// party.
 func newAcceptance(t *testing.T, accept relay.Accept) *relayClient {
 	t.Helper()
 	f := newRelayClient(t, nil)
@@ -40,10 +40,10 @@ func (f *relayClient) move(id int64, body string) apiResponse {
 	return f.ok("PUT", oneOrder(id)+"status/", body)
 }
 
-// timestampPattern is when something changed, in what is told of it.
+// timestampPattern matches the time of a change in a relayed payload.
 var timestampPattern = regexp.MustCompile(`,"at":\d+`)
 
-// relayedCalls are the next calls to the aggregator: what they are about and what they say.
+// relayedCalls returns the next calls to the aggregator: kind and payload.
 func (f *relayClient) relayedCalls(from, n int) (calls []string) {
 	f.t.Helper()
 	f.awaitAggregatorRequest(from + n)

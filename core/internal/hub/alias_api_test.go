@@ -20,7 +20,7 @@ func (d *menuClient) alias(alias, platform string) {
 		access.Change{Business: d.tenant.ID, Actor: "test", Action: "platform.alias"}))
 }
 
-// subscribeTo subscribes to events and returns a function that waits for the n-th of a type.
+// subscribeTo subscribes to events. The returned function waits for the n-th event of a type.
 func (f *relayClient) subscribeTo(events ...string) func(event string, n int) map[string]any {
 	f.t.Helper()
 	sink := hubtest.NewEventSink(f.t, nil)

@@ -31,7 +31,7 @@ import (
 
 const consolePassword = "correct horse battery"
 
-// consoleHub is a hub with a console over a real database.
+// consoleHub returns a hub with a console and a real database.
 func consoleHub(t *testing.T) *api {
 	t.Helper()
 	a := newAPI(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) })
@@ -39,13 +39,13 @@ func consoleHub(t *testing.T) *api {
 	return a
 }
 
-// browser is a signed-in visitor: it keeps the session and the form token.
+// browser sends requests with the session and the form token of a user.
 type browser struct {
 	*api
 	session string
 }
 
-// user makes a user and signs in by the one-time link.
+// user creates a user and signs in with the one-time link.
 func (a *api) user(t *testing.T, email string, role access.Role, businesses ...core.BusinessID) *browser {
 	t.Helper()
 	_, link, err := accessdb.NewAccounts(a.hub.db).CreateUser(context.Background(),
@@ -86,7 +86,7 @@ func (b *browser) get(t *testing.T, path string) apiResponse {
 	return b.send(t, httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-// form is a request as a browser sends one from a page of ours.
+// form sends a form like a browser on a page of the console.
 func (b *browser) form(path string, fields url.Values) *http.Request {
 	if fields == nil {
 		fields = url.Values{}

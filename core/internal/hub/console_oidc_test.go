@@ -19,14 +19,13 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
-// ssoBrowser is a browser that signs in by the provider.
+// ssoBrowser signs in through the identity provider.
 type ssoBrowser struct {
 	*api
-	cookie string // what it began with
+	cookie string // the sign-in cookie
 }
 
-// signIn goes to the provider and comes back to the address that the result is,
-// which has not been opened yet.
+// signIn signs in at the provider. It returns the URL that the provider redirects to, which is not yet opened.
 func (s *ssoBrowser) signIn(t *testing.T, next string) string {
 	t.Helper()
 	r := s.open(t, shell.ProviderPath+"?next="+url.QueryEscape(next))

@@ -14,10 +14,10 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// newConsoleRelayClient is a fleet with a console.
-func newConsoleRelayClient(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) (*relayClient, *browser) {
+// newConsoleRelayClient returns a relayClient and a browser.
+func newConsoleRelayClient(t *testing.T, response func(n int, w http.ResponseWriter, r *http.Request)) (*relayClient, *browser) {
 	t.Helper()
-	f := newRelayClientWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, answer)
+	f := newRelayClientWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, response)
 	f.hub.mountPages("http://example.com", 0)
 	return f, f.user(t, "sam@example.com", access.Admin)
 }

@@ -31,7 +31,7 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		answer apiResponse
 		status int
 		id     string
-		shown  []string // where it is searched for
+		shown  []string // the search page
 	}{
 		{f.sendAsChannel("POST", channelOrdersRoute, unknown), 404, "W-UNKNOWN",
 			[]string{"NOWHERE-7", "there is no store with this ref_id"}},

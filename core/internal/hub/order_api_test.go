@@ -22,10 +22,10 @@ const (
 	channelStoresRoute = "/channel/api/v1/stores/"
 )
 
-// orderClient is a diner with a menu, a channel's key and subscriptions to orders.
+// orderClient is a menuClient with a channel key and webhooks for orders.
 type orderClient struct {
 	*menuClient
-	channel string // the header's value
+	channel string // value of the Authorization header
 	orders  *hubtest.Sink
 }
 
@@ -40,7 +40,7 @@ func newOrderClient(t *testing.T, change func(*Config)) *orderClient {
 	return newOrderClientAt(d)
 }
 
-// newOrderClientAt makes a shop of a diner without throttles.
+// newOrderClientAt returns an orderClient of an existing menuClient.
 func newOrderClientAt(d *menuClient) *orderClient {
 	d.t.Helper()
 	t := d.t
@@ -57,7 +57,7 @@ func newOrderClientAt(d *menuClient) *orderClient {
 	return s
 }
 
-// sendAsChannel sends a request with the channel's key.
+// sendAsChannel sends a request with the channel key.
 func (s *orderClient) sendAsChannel(method, path, body string) apiResponse {
 	s.t.Helper()
 	return s.do(s.t, request{method: method, path: path, authorization: s.channel, body: body})
@@ -68,7 +68,7 @@ func orderOf(id, fields string) string {
 		`"quantity":2,"options":[{"ref_id":"hot"}]}]%s}`, id, fields)
 }
 
-// awaitOrderEvents waits for the first n events about orders.
+// awaitOrderEvents waits for the first n events of orders.
 func (s *orderClient) awaitOrderEvents(n int) (events []map[string]any) {
 	s.t.Helper()
 	s.waitAdvancing(s.t, "events of orders", func() bool { return len(s.orders.Arrivals()) >= n })
@@ -228,7 +228,7 @@ func TestOrdersAreListedNewestFirstAndFiltered(t *testing.T) {
 	for n := range 5 {
 		taken := s.sendAsChannel("POST", channelOrdersRoute, orderOf(fmt.Sprint(n), ""))
 		ids = append([]any{taken.body["order_id"]}, ids...)
-		if n != 2 { // two at the same instant
+		if n != 2 { // two at the same time
 			s.clock.Advance(time.Second)
 		}
 	}

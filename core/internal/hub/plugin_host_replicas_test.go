@@ -105,10 +105,10 @@ func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
 	n.settle()
 }
 
-// noPublications is an observer of a replica that has no plugin.
+// noPublications fails the test for a publication on a replica without plugins.
 type noPublications struct{ t *testing.T }
 
-// Published is told of no result: what is left to another replica is none.
+// Published must not be called, because another replica publishes.
 func (n noPublications) Published(r publish.Result, _ time.Duration) {
 	n.t.Errorf("a replica without the plugin recorded %s", r.State)
 }
@@ -149,7 +149,7 @@ func TestRendererIDChangesOnlyWithThePlugin(t *testing.T) {
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	db, clock := newDatabase(t)
 	start := func() aggregator.Plugin {
-		clock.Advance(2 * time.Minute) // the hub before is not waited for any more
+		clock.Advance(2 * time.Minute) // the test does not wait for the previous hub
 		host, _, err := OpenPlugins(t.Context(), dir, db, nil, hubtest.Logger())
 		require.NoError(t, err)
 		defer host.Close()

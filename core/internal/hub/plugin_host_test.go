@@ -37,7 +37,7 @@ func findings(callback map[string]any, item int) any {
 	return callback["items"].([]any)[item].(map[string]any)["platform_findings"]
 }
 
-// visibleItems lists the ref_ids of the items on a platform, and the menu's entity tag.
+// visibleItems returns the ref_ids of the items on a platform, and the menu's entity tag.
 func (d *menuClient) visibleItems(platform string) (refs []string, tag string) {
 	d.t.Helper()
 	r := d.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
@@ -91,7 +91,7 @@ func TestPlatformFindingsBlockOnlyThatPlatform(t *testing.T) {
 	require.Equal(t, []string{"soup", "tea"}, tasty)
 	require.NotEqual(t, before, after)
 
-	// A plugin that is down: the menu is taken in, and what was found before counts.
+	// The plugin is down: the menu is accepted, and the earlier findings stay.
 	d.hub.config.Host.Stop("aggregator-a")
 	d.ok("POST", menuRoute+"-1/", soupMenu(lacking))
 	callback = d.awaitCallback(4)
@@ -202,7 +202,7 @@ func TestPlatformSecretsAreEncryptedPerBusiness(t *testing.T) {
 	require.Contains(t, string(entries[0].Detail), `"token": "set"`, "the audit trail says what it had")
 }
 
-// BenchmarkInspection checks 2,000 items on three platforms, as a menu job does.
+// BenchmarkInspection checks 2,000 items on three platforms, like a menu job.
 func BenchmarkInspection(b *testing.B) {
 	dir := b.TempDir()
 	for _, name := range []string{"a", "b", "c"} {

@@ -100,7 +100,7 @@ func TestTimingChangeIsPublishedToEveryAggregator(t *testing.T) {
 		return n.ok("GET", "/external/api/v1/jobs/"+again+"/", "").body["state"] == "done"
 	})
 	n.settle()
-	for range 24 { // whether the category is on sale now is no content
+	for range 24 { // the current state of a timed category is not part of the menu
 		n.clock.Advance(time.Hour)
 	}
 	n.settle()
@@ -196,13 +196,13 @@ func TestRejectedItemsAreOmittedFromThePublishedMenu(t *testing.T) {
 	require.NotContains(t, last(), `"soup"`)
 	require.Contains(t, last(), `"tea"`)
 
-	// The settings become stricter: stored items are checked anew.
+	// Stored items are checked against the stricter settings.
 	n.addPlatform(n.tenant, "p-a", "aggregator-a", "s3cret-a", `{"nutrition":"required"}`)
 	n.advanceUntil("tea is left out too", func() bool { return !strings.Contains(last(), `"tea"`) })
 	event = n.awaitEvents(told + 2)["p-a"]
 	require.Len(t, event["errors"], 5)
 
-	// The plugin goes, and with it its rules.
+	// Without the plugin, its rules do not apply.
 	n.addPlatform(n.tenant, "p-a", core.ServedByMerchant, "", "")
 	n.advanceUntil("its findings are gone", func() bool { refs, _ := n.visibleItems("p-a"); return len(refs) == 2 })
 	require.Equal(t, "skipped", hubtest.Lookup(n.settle()[0], "status"))
@@ -233,10 +233,10 @@ func TestItemsAreCheckedOncePluginReturns(t *testing.T) {
 	refs, _ := n.visibleItems("p-a")
 	require.Len(t, refs, 2, "nobody could be asked")
 	n.hub.config.Host.Start("aggregator-a")
-	// The clock also bounds a start: it stands still until the plugin runs.
+	// The timeout of a plugin start uses the same clock.
 	hubtest.WaitUntil(t, "the plugin runs", n.hub.config.Host.Plugin("aggregator-a").Serves)
 	hubtest.WaitUntil(t, "the rules are applied", func() bool {
-		n.clock.Advance(time.Second) // a plugin that is down is asked again every five
+		n.clock.Advance(time.Second) // a call to a plugin that is down is retried every five seconds
 		refs, _ := n.visibleItems("p-a")
 		return len(refs) == 1
 	})
@@ -301,7 +301,7 @@ func TestPlatformSettingsStayWithinTheirBusiness(t *testing.T) {
 		return whose["mine"] >= 4 && whose["theirs"] >= 3
 	})
 	for _, one := range n.aggregators.requests() {
-		if one.secret == "s3cret-a" { // before it was changed
+		if one.secret == "s3cret-a" { // before the change
 			continue
 		}
 		require.Contains(t, one.body, map[string]string{"mine": `"brand-mine"`, "theirs": `"brand-theirs"`}[one.secret])

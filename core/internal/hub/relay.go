@@ -27,7 +27,7 @@ type Plugins interface {
 // maxPluginResponse bounds the part of a response that plugins receive, in bytes.
 const maxPluginResponse = 64 << 10
 
-// minCallLease is the least lease of a call to an aggregator. Planning, the exchange and the interpretation take
+// minCallLease is the minimum lease of a call to an aggregator. Planning, the exchange and the interpretation take
 // longer than a delivery.
 const minCallLease = 20 * time.Second
 

@@ -28,7 +28,7 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 		d.clock.Advance(time.Minute)
 		return accepted
 	}
-	d.clock.Advance(time.Minute) // revisions go by their moments
+	d.clock.Advance(time.Minute) // revisions are sorted by time
 	change("s1", lunch)
 	before := d.clock.Now().Add(-time.Second)
 	dearer := change("s1", `{"items":[{"ref_id":"dal","price":11,"title":"Dear Dal"}]}`)
@@ -69,7 +69,7 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	accepted := d.ok("POST", revisionsRoute+hubtest.Lookup(next, "id").(string)+"/rollback/", "")
 	done(accepted)
 	var callback map[string]any
-	hubtest.WaitUntil(t, "the callback", func() bool { // others may come again, their leases having run out meanwhile
+	hubtest.WaitUntil(t, "the callback", func() bool { // others may be repeated, because their leases have expired
 		return slices.ContainsFunc(d.sink.Arrivals(), func(arrival hubtest.Arrival) bool {
 			callback = nil
 			require.NoError(t, json.Unmarshal(arrival.Body, &callback))
@@ -92,7 +92,7 @@ func TestCategoryTimingsAreRolledBackThroughTheAPI(t *testing.T) {
 	lunchTime := func(start string) map[string]any {
 		return map[string]any{"title": "Lunch", "category_ref_ids": []any{"mains"}, "day_slots": week(start)}
 	}
-	for _, start := range []string{"11:00:00", "12:00:00", "12:00:00"} { // the last changes nothing
+	for _, start := range []string{"11:00:00", "12:00:00", "12:00:00"} { // the last one changes nothing
 		s.clock.Advance(time.Minute)
 		s.sendGroups(fmt.Sprintf(`[{"title":"Lunch","category_ref_ids":["mains"],"day_slots":[{"day":"monday",`+
 			`"slots":[{"start_time":%q,"end_time":"15:00:00"}]}]}]`, start))

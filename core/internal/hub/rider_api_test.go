@@ -194,13 +194,13 @@ func TestCallFailsAfterRepeatedPluginErrors(t *testing.T) {
 	id := f.order("a", "880142173", `,"delivery_type":"self"`)
 	reference := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
 	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", riderData).status)
-	f.awaitAggregatorRequest(1) // the order's other calls go on
+	f.awaitAggregatorRequest(1) // other calls of the order continue
 	hubtest.WaitUntil(t, "the schedule to end", func() bool {
 		f.clock.Advance(time.Second)
 		return len(f.events.Arrivals()) == 2
 	})
 	told := f.awaitRiderEvent(2)
-	if told["status"] == nil { // that of the rider
+	if told["status"] == nil { // the call of the rider status
 		told = f.awaitRiderEvent(1)
 	}
 	require.Equal(t, []any{"failed", "planning the call failed: plugin aggregator-a: failed: a mistake"},

@@ -19,8 +19,7 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// TestSandboxRunsOneScenarioAtATime: in test mode alone, to their end
-// or to the hub's.
+// A business in test mode runs one scenario at a time, to its end or to the shutdown of the hub.
 func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	s := newSimulatorClient(t)
 	p := sandbox.NewRunner(s.hub.db, sandbox.Options{DataDir: t.TempDir(), BaseURL: s.hubURL})

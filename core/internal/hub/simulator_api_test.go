@@ -18,15 +18,14 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulatorClient is a shop that is a customer of the simulated aggregators: the hub's own
-// plugins, the hub and the simulator each behind an address.
+// simulatorClient is an orderClient with the simulated aggregators. It uses the hub's own plugins.
 type simulatorClient struct {
 	*orderClient
 	sim          *simulator.Simulator
 	space        string
-	hubURL       string        // address of the hub
+	hubURL       string        // of the hub
 	simulatorURL string        // of the simulator
-	events       *hubtest.Sink // of riders and actions
+	events       *hubtest.Sink // events of riders and actions
 }
 
 func newSimulatorClient(t *testing.T) *simulatorClient {
@@ -65,14 +64,13 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 	return s
 }
 
-// orderableMenu is what customers of a platform can order.
+// orderableMenu returns what customers of a platform can order.
 func (s *simulatorClient) orderableMenu() simulator.Menu {
 	return simulator.Menu{Store: "s1", Items: []simulator.Item{{Ref: "dal", Title: "Dal", Price: "9.5",
 		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
 }
 
-// placeOrder places the n-th order of a platform, and returns what it is to the hub
-// and to the aggregator.
+// placeOrder places the n-th order of a platform. It returns the ids at the hub and at the aggregator.
 func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
 	s.t.Helper()
 	basket, err := s.orderableMenu().NewBasket(wish, 1, n)
@@ -83,7 +81,7 @@ func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.Orde
 	return sent.HubOrder, sent.ID
 }
 
-// awaitAggregatorCalls waits until the aggregator has heard so much of an order of a call.
+// awaitAggregatorCalls waits until the aggregator has received a number of calls about an order.
 func (s *simulatorClient) awaitAggregatorCalls(platform, order string, call simulator.Call, n int) []string {
 	s.t.Helper()
 	var whats []string
@@ -99,7 +97,7 @@ func (s *simulatorClient) awaitAggregatorCalls(platform, order string, call simu
 	return whats
 }
 
-// aggregatorOrder is what the aggregator knows of an order by its own id of it, if anything.
+// aggregatorOrder returns an order at the aggregator, by the aggregator's id, if it exists.
 func (s *simulatorClient) aggregatorOrder(platform, its string) (known simulator.Order) {
 	s.t.Helper()
 	r := hubtest.Call(s.t, "GET", s.simulatorURL+"/admin/"+s.space+"/"+platform+"/orders/"+its, "", nil)
@@ -107,7 +105,7 @@ func (s *simulatorClient) aggregatorOrder(platform, its string) (known simulator
 	return known
 }
 
-// setFault puts a fault in force.
+// setFault activates a fault.
 func (s *simulatorClient) setFault(f simulator.Fault) {
 	s.t.Helper()
 	require.Equal(s.t, 200, hubtest.Call(s.t, "POST", s.simulatorURL+"/admin/faults", "", f).Status)
@@ -134,7 +132,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 			[]any{hubtest.Lookup(item, "merchant_id"), hubtest.Lookup(item, "price"), hubtest.Lookup(item, "quantity")})
 		require.Len(t, hubtest.Lookup(item, "options_to_add"), len(basket.Lines[0].Options))
 	}
-	// A duplicate is one order.
+	// A duplicate creates no second order.
 	s.setFault(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
 	s.placeOrder("aggregator-b", 7, selfDelivery)
 	s.placeOrder("aggregator-b", 8, selfDelivery)

@@ -15,8 +15,7 @@ import (
 
 const timingsRoute = "/external/api/v1/inventory/categories/timing-groups/"
 
-// timingClient is a diner with the lunch menu at its store, and a sink for what becomes
-// of timings.
+// timingClient is a menuClient with the lunch menu, and an endpoint for outcomes of timings.
 type timingClient struct {
 	*menuClient
 	outcomes *hubtest.Sink
@@ -31,11 +30,11 @@ func newTimingClient(t *testing.T) *timingClient {
 	return s
 }
 
-// sendGroups sends groups and waits for their outcome.
+// sendGroups sends timing groups and waits for their outcome.
 func (s *timingClient) sendGroups(groups string) (outcome map[string]any) {
 	s.t.Helper()
 	accepted := s.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`)
-	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool { // one may come twice, since the clock is moved on
+	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool { // it may be repeated, because the clock moves past the lease
 		arrivals := s.outcomes.Arrivals()
 		for i := range arrivals {
 			outcome = nil
@@ -49,7 +48,7 @@ func (s *timingClient) sendGroups(groups string) (outcome map[string]any) {
 	return outcome
 }
 
-// menu reads what customers see, unless it is as before.
+// menu reads the effective menu, with an entity tag.
 func (s *timingClient) menu(tag string) apiResponse {
 	s.t.Helper()
 	return s.do(s.t, request{method: "GET", path: channelStoresRoute + "s1/menu/?platform=web",

@@ -18,7 +18,7 @@ const (
 	callersSpan  = "00-" + callersTrace + "-b7ad6b7169203331-01"
 )
 
-// spans are those that came to their end.
+// spans collects ended spans.
 type spans struct {
 	*tracetest.InMemoryExporter
 	t *testing.T
@@ -30,7 +30,7 @@ func (s spans) tracer() *core.Tracer {
 	return core.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(s)).Tracer("test"))
 }
 
-// awaitSpan waits for a span of the caller's trace, and of attributes in pairs.
+// awaitSpan waits for a span of the caller's trace with the given attributes, in pairs.
 func (s spans) awaitSpan(name string, pairs ...string) (found *tracetest.SpanStub) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, "the span "+name, func() bool {
@@ -48,7 +48,7 @@ func (s spans) awaitSpan(name string, pairs ...string) (found *tracetest.SpanStu
 	return found
 }
 
-// requireNone makes sure that none of the texts is in any span.
+// requireNone checks that no span contains one of the texts.
 func (s spans) requireNone(secrets ...string) {
 	s.t.Helper()
 	for _, span := range s.GetSpans() {
@@ -59,7 +59,7 @@ func (s spans) requireNone(secrets ...string) {
 	}
 }
 
-// attributes are what a span says, as text.
+// attributes formats the attributes of a span.
 func attributes(span *tracetest.SpanStub) map[string]string {
 	found := map[string]string{}
 	for _, a := range span.Attributes {
@@ -68,7 +68,7 @@ func attributes(span *tracetest.SpanStub) map[string]string {
 	return found
 }
 
-// sendTraced sends a request with a trace of the caller's.
+// sendTraced sends a request with a trace of the caller.
 func (d *menuClient) sendTraced(method, path, body string) apiResponse {
 	d.t.Helper()
 	r := d.do(d.t, request{method: method, path: path, authorization: d.tenant.Authorization, body: body,
@@ -101,7 +101,7 @@ func TestTraceSpansMenuRequestToDelivery(t *testing.T) {
 	require.NotEqual(t, callersTrace, d.finishedDelivery("store_creation")["trace_id"], "another request is another trace")
 }
 
-// finishedDelivery reads the delivery of an event type, once it has come to its end.
+// finishedDelivery waits for the delivery of an event type to finish, and returns it.
 func (d *menuClient) finishedDelivery(eventType string) (read map[string]any) {
 	d.t.Helper()
 	hubtest.WaitUntil(d.t, "the delivery to be recorded", func() bool {

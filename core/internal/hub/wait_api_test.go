@@ -74,7 +74,8 @@ func TestWaitParameterIsChecked(t *testing.T) {
 	require.Equal(t, 200, other.status, "other calls ignore it")
 }
 
-// waitFor sends requests that wait, and returns their responses once the hub holds them.
+// waitFor sends requests that wait for their jobs, and returns their responses later. It returns when the hub has all
+// requests.
 func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) []chan apiResponse {
 	t.Helper()
 	responses := make([]chan apiResponse, n)
@@ -91,7 +92,7 @@ func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) [
 }
 
 func TestWaitEndsInTimeAndHoldsNoMemory(t *testing.T) {
-	a := newAPI(t, unlimited) // nothing runs jobs
+	a := newAPI(t, unlimited) // no worker runs jobs
 	tenant := hubtest.Business(t, a.hub.db)
 	responses := a.waitFor(t, tenant, 2, `{"stores":[{"ref_id":"s1","name":"N","city":"C"}],`+
 		`"ignored":"`+strings.Repeat("x", 1<<20)+`"}`)
