@@ -41,9 +41,9 @@ var connectionFixes = []struct{ said, do string }{
 
 // ConnectionRemedy returns what to do about an error of connecting.
 func ConnectionRemedy(err error) string {
-	for _, one := range connectionFixes {
-		if strings.Contains(err.Error(), one.said) {
-			return one.do
+	for _, remedy := range connectionFixes {
+		if strings.Contains(err.Error(), remedy.said) {
+			return remedy.do
 		}
 	}
 	return "check SERVERY_DATABASE_URL, and that no firewall blocks the server"
@@ -68,7 +68,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		condition.Size>>20), "")
 	for _, row := range []struct {
 		wrong     bool
-		how       Verdict
+		how       Outcome
 		found, do string
 	}{
 		{condition.Version < minVersion, Fail, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
@@ -98,12 +98,12 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 			d.Add("database", row.how, row.found, row.do)
 		}
 	}
-	if off := db.ClockOffset(); off.Abs() > maxClockSkew {
+	if skew := db.ClockOffset(); skew.Abs() > maxClockSkew {
 		d.Add("clock", Warn, fmt.Sprintf(
 			"this machine and the database are %v apart, and hubs use the clock of the database",
-			off.Round(time.Millisecond)), "synchronise both clocks with NTP")
+			skew.Round(time.Millisecond)), "synchronise both clocks with NTP")
 	} else {
-		d.Add("clock", OK, fmt.Sprintf("%v from the clock of the database", off.Round(time.Millisecond)), "")
+		d.Add("clock", OK, fmt.Sprintf("%v from the clock of the database", skew.Round(time.Millisecond)), "")
 	}
 	return d.schema(ctx, db, condition)
 }
@@ -146,10 +146,10 @@ func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.D
 
 // RowSecurity checks row-level security.
 func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
-	switch there, err := db.RLSEnabled(ctx); {
+	switch enabled, err := db.RLSEnabled(ctx); {
 	case err != nil:
 		d.Add("row-level security", Fail, err.Error(), "see the log of PostgreSQL")
-	case !there:
+	case !enabled:
 		d.Add("row-level security", Warn, rowSecurityOff, rowSecurityRemedy)
 	default:
 		d.Add("row-level security", OK,

@@ -38,21 +38,21 @@ type PlacedOrder struct {
 }
 
 // Place places orders, at a rate or one at a time, and returns those that were accepted.
-func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count int, rate float64) (taken []PlacedOrder) {
+func (s *Scenario) Place(ctx context.Context, spec simulator.OrderSpec, count int, rate float64) (accepted []PlacedOrder) {
 	orders := make([]PlacedOrder, count)
-	atOnce := maxConcurrent
+	concurrency := maxConcurrent
 	if rate <= 0 {
-		atOnce = 1
+		concurrency = 1
 	}
-	begun := time.Now()
-	s.forEach(ctx, count, atOnce, func(n int) {
-		orders[n] = s.place(ctx, wish, n)
+	start := time.Now()
+	s.forEach(ctx, count, concurrency, func(n int) {
+		orders[n] = s.place(ctx, spec, n)
 		s.Report.addAccepted(orders[n].OrderID)
 	}, func(n int) time.Time {
 		if rate <= 0 {
-			return begun
+			return start
 		}
-		return begun.Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		return start.Add(time.Duration(float64(n) / rate * float64(time.Second)))
 	})
 	for _, o := range orders {
 		if o.PlatformOrderID == "" {
@@ -60,17 +60,17 @@ func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count in
 		}
 		s.Report.addOrder(o)
 		if o.OrderID != 0 {
-			taken = append(taken, o)
+			accepted = append(accepted, o)
 		}
 	}
-	return taken
+	return accepted
 }
 
 // forEach calls do for 0 to count-1, each not before its due time, with bounded concurrency.
-func (s *Scenario) forEach(ctx context.Context, count, atOnce int, do func(n int), due func(n int) time.Time) {
+func (s *Scenario) forEach(ctx context.Context, count, concurrency int, do func(n int), due func(n int) time.Time) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	room := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, concurrency)
 	for n := range count {
 		if !pause(ctx, time.Until(due(n))) {
 			return
@@ -78,10 +78,10 @@ func (s *Scenario) forEach(ctx context.Context, count, atOnce int, do func(n int
 		select {
 		case <-ctx.Done():
 			return
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		}
 		all.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			do(n)
 		})
 	}
@@ -103,9 +103,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // place places the n-th order.
-func (s *Scenario) place(ctx context.Context, wish simulator.OrderSpec, n int) PlacedOrder {
+func (s *Scenario) place(ctx context.Context, spec simulator.OrderSpec, n int) PlacedOrder {
 	platform := s.platforms[n%len(s.platforms)]
-	basket, err := s.menus[platform].NewBasket(wish, s.Seed, n)
+	basket, err := s.menus[platform].NewBasket(spec, s.Seed, n)
 	if err != nil {
 		s.Report.addCall("order", 0, 0)
 		return PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
@@ -119,12 +119,12 @@ func (s *Scenario) send(ctx context.Context, name, platform string, basket simul
 	o := PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, basket: basket}
 	account := s.accounts[platform]
 	if account == "" {
-		var answer struct {
+		var reply struct {
 			OrderID int64 `json:"order_id"`
 		}
 		o.Status, o.Message, o.TookMS = s.call(ctx, name, http.MethodPost, s.BaseURL+"/channel/api/v1/orders/",
-			s.channel, normalForm(platform, basket), &answer)
-		o.OrderID = answer.OrderID
+			s.channel, normalForm(platform, basket), &reply)
+		o.OrderID = reply.OrderID
 		return o
 	}
 	var sent []simulator.Sent
@@ -145,16 +145,16 @@ func (s *Scenario) send(ctx context.Context, name, platform string, basket simul
 var riders = []string{"Asha Patel", "Ravi Kumar", "Ana Silva", "Tom Baker", "Lin Wei"}
 
 // MoveRiders moves the rider of each order from the store to the door.
-func (s *Scenario) MoveRiders(ctx context.Context, orders []PlacedOrder, places int, step time.Duration) {
+func (s *Scenario) MoveRiders(ctx context.Context, orders []PlacedOrder, locations int, step time.Duration) {
 	now := time.Now()
-	s.forEach(ctx, len(orders), maxConcurrent, func(n int) { s.moveRider(ctx, n, orders[n], places, step) },
+	s.forEach(ctx, len(orders), maxConcurrent, func(n int) { s.moveRider(ctx, n, orders[n], locations, step) },
 		func(int) time.Time { return now })
 }
 
-func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places int, step time.Duration) {
-	lot := rand.New(rand.NewPCG(s.Seed, uint64(n)))
-	rider := map[string]string{"rider_name": riders[lot.IntN(len(riders))],
-		"rider_phone_number": fmt.Sprintf("555%07d", lot.IntN(10_000_000))}
+func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, locations int, step time.Duration) {
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(n)))
+	rider := map[string]string{"rider_name": riders[rng.IntN(len(riders))],
+		"rider_phone_number": fmt.Sprintf("555%07d", rng.IntN(10_000_000))}
 	status := func(name string) bool {
 		code, _, _ := s.call(ctx, "rider_status", http.MethodPost, s.BaseURL+"/ext/api/v1/generic/pos/rider-status/",
 			s.pos,
@@ -165,13 +165,13 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places i
 		return
 	}
 	from, to := s.route(n, o)
-	for i := range places {
-		part := float64(i+1) / float64(places+1)
-		degrees := func(a, b float64) string { return strconv.FormatFloat(a+(b-a)*part, 'f', 5, 64) }
+	for i := range locations {
+		part := float64(i+1) / float64(locations+1)
+		interpolate := func(a, b float64) string { return strconv.FormatFloat(a+(b-a)*part, 'f', 5, 64) }
 		s.call(ctx, "rider_location", http.MethodPost, s.BaseURL+"/ext/api/v1/generic/pos/rider-location/", s.pos,
 			map[string]any{
-				"order_id": o.OrderID, "location": map[string]string{"latitude": degrees(from.Latitude, to.Latitude),
-					"longitude": degrees(from.Longitude, to.Longitude)}}, nil)
+				"order_id": o.OrderID, "location": map[string]string{"latitude": interpolate(from.Latitude, to.Latitude),
+					"longitude": interpolate(from.Longitude, to.Longitude)}}, nil)
 		if !pause(ctx, step) {
 			return
 		}
@@ -181,12 +181,12 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places i
 
 // route returns the route of an order, from the store to the customer. Unknown locations get default ones.
 func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
-	shelf := s.menus[s.platforms[0]]
+	menu := s.menus[s.platforms[0]]
 	if o.basket.Number == "" {
-		o.basket, _ = shelf.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
+		o.basket, _ = menu.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
 	}
-	if to = o.basket.Customer.Point; shelf.Point != nil {
-		return *shelf.Point, to
+	if to = o.basket.Customer.Point; menu.Point != nil {
+		return *menu.Point, to
 	}
 	return simulator.Point{Latitude: to.Latitude + 0.01, Longitude: to.Longitude + 0.01}, to
 }
@@ -197,10 +197,10 @@ func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 		o.Platform, o.PlatformOrderID = s.orderPlatform(ctx, o.OrderID)
 	}
 	path, key := "/external/api/v1/orders/", s.pos
-	switch account, played := s.accounts[o.Platform]; {
-	case played && account == "":
+	switch account, simulated := s.accounts[o.Platform]; {
+	case simulated && account == "":
 		path, key = "/channel/api/v1/orders/", s.channel
-	case played:
+	case simulated:
 		var sent simulator.Sent
 		status, message, _ := s.call(ctx, "", http.MethodPost,
 			account+"/orders/"+url.PathEscape(o.PlatformOrderID)+"/cancel", "Bearer "+s.Token, map[string]any{}, &sent)
@@ -285,19 +285,19 @@ func (s *Scenario) callOnce(ctx context.Context, method, address, authorization 
 	}
 	request.Header.Set("Authorization", authorization)
 	request.Header.Set("Content-Type", "application/json")
-	begun := time.Now()
+	start := time.Now()
 	response, err := s.client.Do(request)
 	if err != nil {
 		return 0, fmt.Sprintf("no response from %s://%s: %v", request.URL.Scheme, request.URL.Host,
-			errors.Unwrap(err)), milliseconds(time.Since(begun)), 0
+			errors.Unwrap(err)), milliseconds(time.Since(start)), 0
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
-	took = milliseconds(time.Since(begun))
-	var told struct {
+	took = milliseconds(time.Since(start))
+	var reply struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(text, &told) // a list has none
+	_ = json.Unmarshal(text, &reply) // a list has none
 	if into != nil && response.StatusCode == http.StatusOK {
 		err = errors.Join(err, json.Unmarshal(text, into))
 	}
@@ -305,7 +305,7 @@ func (s *Scenario) callOnce(ctx context.Context, method, address, authorization 
 		return 0, "the response cannot be read: " + err.Error(), took, 0
 	}
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-	return response.StatusCode, told.Message, took, time.Duration(max(1, min(seconds, 60))) * time.Second
+	return response.StatusCode, reply.Message, took, time.Duration(max(1, min(seconds, 60))) * time.Second
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
