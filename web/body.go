@@ -62,17 +62,20 @@ func addUnlisted[S ~string](c *fiber.Ctx, name string, allowed []S, v *core.Viol
 	v.AddBody(name, "value", core.OneOf(allowed, S(c.Query(name))))
 }
 
-// intParam returns an integer query parameter from least to most, or the default.
-func intParam(c *fiber.Ctx, name string, fallback, low, high int, v *core.Violations) int {
+// intRange contains the bounds of an integer parameter, and its value if it is absent.
+type intRange struct{ fallback, low, high int }
+
+// intParam returns an integer parameter of the query string.
+func intParam(c *fiber.Ctx, name string, r intRange, v *core.Violations) int {
 	text := c.Query(name)
 	if text == "" {
-		return fallback
+		return r.fallback
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < low || n > high {
+	if err != nil || n < r.low || n > r.high {
 		v.AddBody(strings.Clone(name), "range",
-			fmt.Sprintf("must be a whole number from %d to %d, not %s", low, high, core.Quote(text)))
-		return fallback
+			fmt.Sprintf("must be a whole number from %d to %d, not %s", r.low, r.high, core.Quote(text)))
+		return r.fallback
 	}
 	return n
 }

@@ -89,7 +89,8 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 		return respond(c, http.StatusOK,
 			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
 	}
-	return respond(c, http.StatusOK, orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
+	return respond(c, http.StatusOK,
+		orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
 }
 
 func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) error {

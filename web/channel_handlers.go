@@ -48,7 +48,7 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 func (s *Server) channelStores(c *fiber.Ctx, caller core.Caller,
 	zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
 	var v core.Violations
-	meta.Limit = intParam(c, "limit", 50, 1, 1000, &v)
+	meta.Limit = intParam(c, "limit", intRange{50, 1, 1000}, &v)
 	if err := v.Err(); err != nil {
 		return nil, meta, false, err
 	}

@@ -92,9 +92,9 @@ var deliveryStates = map[string]webhook.State{
 func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := webhook.Filter{Reference: strings.Clone(c.Query("reference"))}
-	filter.Limit = intParam(c, "limit", 50, 1, 200, &v)
-	filter.WebhookID = int64(intParam(c, "webhook_id", 0, 1, 1<<53, &v))
-	filter.OrderID = int64(intParam(c, "order_id", 0, 1, 1<<53, &v))
+	filter.Limit = intParam(c, "limit", intRange{50, 1, 200}, &v)
+	filter.WebhookID = int64(intParam(c, "webhook_id", intRange{0, 1, 1 << 53}, &v))
+	filter.OrderID = int64(intParam(c, "order_id", intRange{0, 1, 1 << 53}, &v))
 	filter.From, filter.To = timeParam(c, "from", &v), timeParam(c, "to", &v)
 	state, known := deliveryStates[c.Query("state")]
 	if !known {

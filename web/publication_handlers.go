@@ -44,7 +44,7 @@ func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := publish.Filter{StoreRef: strings.Clone(c.Query("location_ref_id")),
 		Platform: strings.Clone(c.Query("platform"))}
-	filter.Limit = intParam(c, "limit", 50, 1, 200, &v)
+	filter.Limit = intParam(c, "limit", intRange{50, 1, 200}, &v)
 	if status := strings.Clone(c.Query("status")); status != "" {
 		state, known := publish.ParseState(status)
 		if !known {

@@ -14,12 +14,13 @@ import (
 
 // The body limits of the routes. SERVERY_MAX_BODY also limits each of them.
 var (
-	noBody    = body.Limit{}
-	small     = body.Limit{Bytes: 64 << 10, Class: limit.Small, Cost: parsed}
-	webhooks  = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 escaped headers of 4 KiB
-	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
-	orders    = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
-	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Anonymous, Cost: parsed} // received before authentication, which may need the body
+	noBody   = body.Limit{}
+	small    = body.Limit{Bytes: 64 << 10, Class: limit.Small, Cost: parsed}
+	webhooks = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 escaped headers of 4 KiB
+	lists    = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
+	orders   = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
+	// callbacks are received before authentication, which may need the body.
+	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Anonymous, Cost: parsed}
 	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}
 )
 
@@ -67,7 +68,8 @@ func (s *Server) streamBodies() {
 		}
 		body.DrainRest(c, maxBytes)
 	}
-	server.FormValueFunc = func(*fasthttp.RequestCtx, string) []byte { return nil } // it would decompress without a limit
+	// fasthttp would decompress the body without a limit.
+	server.FormValueFunc = func(*fasthttp.RequestCtx, string) []byte { return nil }
 }
 
 // receive reads the body of a request and calls the handler. It reserves the memory of the body until the handler

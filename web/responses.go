@@ -18,7 +18,7 @@ type envelope struct {
 	Status      string           `json:"status"`
 	Message     string           `json:"message"`
 	Reference   string           `json:"reference,omitzero"`
-	ReferenceID string           `json:"reference_id,omitzero"` // the same as reference, for responses that the specification defines with this name
+	ReferenceID string           `json:"reference_id,omitzero"` // equals reference
 	WebhookID   int64            `json:"webhook_id,omitzero"`
 	Active      *bool            `json:"active,omitzero"` // of a created webhook
 	Count       *int             `json:"count,omitzero"`

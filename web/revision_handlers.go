@@ -21,7 +21,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 		Location: strings.Clone(c.Query("location_ref_id")),
 		From:     timeParam(c, "from", &v), To: timeParam(c, "to", &v),
 	}
-	limit := intParam(c, "limit", 50, 1, 200, &v)
+	limit := intParam(c, "limit", intRange{50, 1, 200}, &v)
 	filter.Limit = limit + 1
 	if filter.Entity != "" && !slices.Contains(menu.RevisionEntities(), filter.Entity) {
 		v.AddBody("entity", "value", core.OneOf(menu.RevisionEntities(), filter.Entity))
@@ -72,7 +72,7 @@ func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	var v core.Violations
-	limit, offset := intParam(c, "limit", 50, 1, 200, &v), intParam(c, "offset", 0, 0, 10_000_000, &v)
+	limit, offset := intParam(c, "limit", intRange{50, 1, 200}, &v), intParam(c, "offset", intRange{0, 0, 10_000_000}, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}

@@ -152,7 +152,8 @@ func (s *Server) guard(r route) fiber.Handler {
 		}
 		inbound.MarkAuthenticated(c.Context().Conn())
 		c.Locals(localBusiness, caller.Business)
-		c.Locals(localUnread, max(maxUnread, r.body.Bytes)) // a rejected but authenticated client receives the response even if it sends a large body first
+		// A rejected but authenticated client receives the response even if it sends a large body first.
+		c.Locals(localUnread, max(maxUnread, r.body.Bytes))
 		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s, and this call requires %s", caller.Scope,
 				r.scope)

@@ -54,7 +54,7 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 // listStores returns a page of stores, sorted by ref_id.
 func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	limit := intParam(c, "limit", 50, 1, 1000, &v)
+	limit := intParam(c, "limit", intRange{50, 1, 1000}, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}

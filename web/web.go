@@ -131,8 +131,8 @@ type Toggles interface {
 
 // Publications reads and requests publications of menus.
 type Publications interface {
-	Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int,
-		err error)
+	Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
+		reference core.ID) (n int, err error)
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 

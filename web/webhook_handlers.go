@@ -168,8 +168,8 @@ func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
 
 func (s *Server) listWebhooks(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	limit := intParam(c, "limit", 50, 1, 200, &v)
-	offset := intParam(c, "offset", 0, 0, 1<<30, &v)
+	limit := intParam(c, "limit", intRange{50, 1, 200}, &v)
+	offset := intParam(c, "offset", intRange{0, 0, 1 << 30}, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}

@@ -101,7 +101,8 @@ func newBodyReader(request *fasthttp.Request, maxBytes int) *bodyReader {
 	if stream := request.BodyStream(); stream != nil {
 		return &bodyReader{source: stream, remaining: maxBytes}
 	}
-	return &bodyReader{source: bytes.NewReader(request.Body()), remaining: maxBytes} // there is no body, or fasthttp has read it
+	// There is no body, or fasthttp has read it.
+	return &bodyReader{source: bytes.NewReader(request.Body()), remaining: maxBytes}
 }
 
 // Read implements io.Reader.

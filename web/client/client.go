@@ -48,25 +48,33 @@ type Problem struct {
 // Error returns the status and the message.
 func (r *APIError) Error() string { return fmt.Sprintf("the hub answered %d: %s", r.Status, r.Message) }
 
-// do sends a request and decodes the response. A nil body is not sent.
-func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, into any) error {
+// call is a request. A nil body is not sent.
+type call struct {
+	method, path string
+	query        url.Values
+	body         any
+}
+
+// do sends a request and decodes the response.
+func (c *Client) do(ctx context.Context, r call, into any) error {
 	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
+	if r.body != nil {
+		encoded, err := json.Marshal(r.body)
 		if err != nil {
 			return fmt.Errorf("writing the request: %w", err)
 		}
 		content = bytes.NewReader(encoded)
 	}
-	if len(query) > 0 {
-		path += "?" + query.Encode()
+	path := r.path
+	if len(r.query) > 0 {
+		path += "?" + r.query.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	request, err := http.NewRequestWithContext(ctx, r.method, c.base+path, content)
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Authorization", c.authorization)
-	if body != nil {
+	if r.body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)

@@ -16,7 +16,8 @@ import (
 
 // checkArrivals compares the received deliveries with the accepted requests.
 func (s *chaosRun) checkArrivals() {
-	for _, wrong := range slices.Concat(s.load.problems, s.pos.problems(), s.second.problems(), s.rejecting.problems()) {
+	for _, wrong := range slices.Concat(s.load.problems, s.pos.problems(), s.second.problems(),
+		s.rejecting.problems()) {
 		s.t.Errorf("wrong: %s", wrong)
 	}
 	arrivals := s.pos.allArrivals()
@@ -192,7 +193,8 @@ func (s *chaosRun) checkRetries() {
 	none("deliveries have failed after another number of attempts than six",
 		`SELECT count(*) FROM deliveries WHERE state = 'failed' AND attempts <> 6`)
 	none("attempts are on record more than once",
-		`SELECT count(*) FROM (SELECT FROM attempts GROUP BY delivery_id, n, started_at HAVING count(*) > 1) AS doubled`)
+		`SELECT count(*) FROM
+			(SELECT FROM attempts GROUP BY delivery_id, n, started_at HAVING count(*) > 1) AS doubled`)
 	none("calls to aggregators are on record more than once",
 		`SELECT count(*) FROM (SELECT FROM call_attempts GROUP BY call_id, n, started_at
 			HAVING count(*) > 1) AS doubled`)
@@ -284,7 +286,9 @@ func (s *chaosRun) checkLeftovers() {
 	}
 	if err := await(10*time.Second, func() error {
 		remaining := hubtest.ProcessesIn(s.dir)
-		maps.DeleteFunc(remaining, func(_ int, commandLine string) bool { return strings.Contains(commandLine, "postgres") })
+		maps.DeleteFunc(remaining, func(_ int, commandLine string) bool {
+			return strings.Contains(commandLine, "postgres")
+		})
 		if len(remaining) > 0 {
 			return fmt.Errorf("left over: processes %v", remaining)
 		}

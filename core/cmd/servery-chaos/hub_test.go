@@ -46,11 +46,10 @@ func freeAddress(t *testing.T) string {
 	return fmt.Sprint("127.0.0.1:", hubtest.Port(t))
 }
 
-func newHub(t *testing.T, dir, name, program, roles string, env environment) *hub {
+func newHub(t *testing.T, runDir, program, roles string, env environment) *hub {
 	t.Helper()
-	runDir := filepath.Join(dir, name)
 	require.NoError(t, os.MkdirAll(runDir, 0o755))
-	h := &hub{t: t, name: name, address: freeAddress(t), program: program, log: filepath.Join(runDir, "log"),
+	h := &hub{t: t, name: filepath.Base(runDir), address: freeAddress(t), program: program, log: filepath.Join(runDir, "log"),
 		stderr: filepath.Join(runDir, "stderr")}
 	h.env = env.with("SERVERY_LISTEN="+h.address, "SERVERY_ROLES="+roles, "SERVERY_DATA_DIR="+runDir, "TMPDIR="+runDir)
 	t.Cleanup(h.kill)

@@ -68,7 +68,7 @@ type load struct {
 
 	mu              sync.Mutex
 	orders          map[int64]*acceptedOrder
-	references      map[string]string // the callback that each accepted request requires, such as store_creation REFERENCE
+	references      map[string]string // required callback by request, such as store_creation REFERENCE
 	possibleNumbers map[string][]int  // the possible final numbers of each store, and prices at each location
 	// when the last accepted request was sent, not counting repeated ones
 	latest   time.Time
@@ -80,7 +80,8 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
 	l := &load{
-		base: base, tenant: who, done: make(chan struct{}), orders: map[int64]*acceptedOrder{}, references: map[string]string{},
+		base: base, tenant: who, done: make(chan struct{}), orders: map[int64]*acceptedOrder{},
+		references:      map[string]string{},
 		possibleNumbers: map[string][]int{},
 		client:          &http.Client{Timeout: 8 * time.Second, Transport: transport},
 		// Riders need a long timeout: a repeated status could be processed after the next one.
@@ -105,7 +106,9 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 		every(150*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("W-%d-%d", client, n), "web", false) })
 	}
 	for client := range 2 {
-		every(300*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("B-%d-%d", client, n), "aggregator-b", true) })
+		every(300*time.Millisecond, func(n int) {
+			l.processOrder(fmt.Sprintf("B-%d-%d", client, n), "aggregator-b", true)
+		})
 	}
 	every(250*time.Millisecond, func(n int) {
 		ref := fmt.Sprintf("T-%d", n%40)

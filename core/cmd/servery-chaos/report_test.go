@@ -48,8 +48,9 @@ func (s *chaosRun) report() {
 }
 
 // expectedErrors matches the errors that hubs log while the database or its standby is unavailable.
-var expectedErrors = regexp.MustCompile(`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
-	`timed availability changes failed|console page failed without database)$`)
+var expectedErrors = regexp.MustCompile(
+	`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
+		`timed availability changes failed|console page failed without database)$`)
 
 // checkLogs counts the errors in the logs of the hubs. Unexpected ones fail the test.
 func (s *chaosRun) checkLogs() {
@@ -62,7 +63,8 @@ func (s *chaosRun) checkLogs() {
 			if json.Unmarshal(line, &logged) != nil || logged.Level != "ERROR" {
 				continue
 			}
-			if counts[logged.Msg]++; !expectedErrors.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
+			counts[logged.Msg]++
+			if !expectedErrors.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
 				s.t.Errorf("%s logged: %s", h.name, line)
 			}
 		}

@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -71,7 +72,7 @@ func newChaosRun(t *testing.T) *chaosRun {
 	})
 	// One hub has all roles. Of the other two, one accepts requests and the other processes them.
 	for n, roles := range []string{"api,worker,console", "api", "worker"} {
-		h := newHub(t, s.dir, fmt.Sprintf("hub%d", n+1), program, roles, env)
+		h := newHub(t, filepath.Join(s.dir, fmt.Sprintf("hub%d", n+1)), program, roles, env)
 		h.clock = []string{"0s", "95s", "-40s"}[n]
 		s.hubs = append(s.hubs, h)
 		h.start()
@@ -150,7 +151,8 @@ func (s *chaosRun) subscribe(l *load, who tenant, event string, at *endpoint) {
 	s.t.Helper()
 	var made struct{ Secret string }
 	status, err := l.send("POST", webhooksPath, who.pos,
-		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event, at.proxy.address,
+		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event,
+			at.proxy.address,
 			event), &made)
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusOK, status)

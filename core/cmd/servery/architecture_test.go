@@ -71,9 +71,11 @@ var storage = []string{"outbox", "jobs", "access", "publications", "platforms", 
 	"stores", "menus", "aliases",
 	"availability", "orders", "consoleview", "schema"}
 
-// listedBefore reports whether a capability or storage package may import another one, because that one is listed before it.
+// listedBefore reports whether a capability or storage package may import another one, because that one is listed
+// before it.
 func listedBefore(pkg, imported string) bool {
-	return listedUpTo("core/internal/postgres/", storage, pkg, imported) || listedUpTo("core/", capabilities, pkg, imported)
+	return listedUpTo("core/internal/postgres/", storage, pkg, imported) ||
+		listedUpTo("core/", capabilities, pkg, imported)
 }
 
 func listedUpTo(folder string, list []string, pkg, imported string) bool {

@@ -10,7 +10,8 @@ import (
 
 func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
+		"America/Chicago",
 		"--currency", "USD", "--json")
 	require.Equal(t, 0, created.status, created.stderr)
 	set := func(flags ...string) commandResult {
@@ -51,7 +52,8 @@ func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 
 func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
+		"America/Chicago",
 		"--currency", "USD", "--json")
 	require.Equal(t, 0, created.status, created.stderr)
 	replace := func(flags ...string) commandResult {
@@ -74,7 +76,8 @@ func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 
 func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
+		"America/Chicago",
 		"--currency", "USD", "--json")
 	require.Equal(t, 0, created.status, created.stderr)
 	create := func(business, scope, platform string) commandResult {

@@ -11,7 +11,8 @@ import (
 
 func TestCallbackCreatePrintsAKeyOnce(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	created := servery(t, env, "business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
+	created := servery(t, env, "business", "create", "--name", "N", "--country", "US", "--timezone", "UTC",
+		"--currency",
 		"USD", "--json")
 	require.Equal(t, 0, created.status, created.stderr)
 	keys := map[string]bool{}

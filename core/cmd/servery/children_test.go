@@ -23,7 +23,8 @@ func TestEveryChildProcessSetsItsEnvironment(t *testing.T) {
 			}
 			created, withEnv := environments(function)
 			if children += len(created); len(created) > withEnv {
-				t.Errorf("%s: %s starts a process without an Env of its own", set.Position(created[0]), function.Name.Name)
+				t.Errorf("%s: %s starts a process without an Env of its own", set.Position(created[0]),
+					function.Name.Name)
 			}
 		}
 	})

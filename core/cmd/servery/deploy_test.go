@@ -119,7 +119,8 @@ func TestComposeHubMayReachTheSimulator(t *testing.T) {
 	var compose struct {
 		Services map[string]struct{ Environment map[string]string }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(readDeployFile(t)[filepath.Join(root, "deploy/compose.try.yaml")]), &compose))
+	require.NoError(t, yaml.Unmarshal([]byte(readDeployFile(t)[filepath.Join(root, "deploy/compose.try.yaml")]),
+		&compose))
 	simulator, err := url.Parse(compose.Services["simulator"].Environment["SERVERY_SIMULATOR"])
 	require.NoError(t, err)
 	allowed, err := netip.ParsePrefix(compose.Services["hub"].Environment["SERVERY_WEBHOOK_ALLOW"])

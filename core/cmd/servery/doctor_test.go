@@ -55,9 +55,11 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 
 	status, found := runDoctor(t, env)
 	for check, words := range map[string]string{
-		"configuration": "every variable is valid", "clock": "from the clock of the database", "migrations": "all are applied",
-		"partitions": "6 days ahead", "row-level security": "sees only its rows", "secret key": "decrypts all 5 secrets",
-		"plugins": "none are installed", "webhooks": "1 of 2 servers",
+		"configuration": "every variable is valid", "clock": "from the clock of the database",
+		"migrations": "all are applied",
+		"partitions": "6 days ahead", "row-level security": "sees only its rows",
+		"secret key": "decrypts all 5 secrets",
+		"plugins":    "none are installed", "webhooks": "1 of 2 servers",
 	} {
 		require.True(t, requireResult(found, check, doctor.OK, words), "%s: %v", check, found[check])
 	}
@@ -70,7 +72,8 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	require.True(t, requireResult(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
 
 	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
-	require.True(t, requireResult(found, "secret key", doctor.Fail, "has the key of this database"), found["secret key"])
+	require.True(t, requireResult(found, "secret key", doctor.Fail, "has the key of this database"),
+		found["secret key"])
 
 	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
 		hubtest.SecretKey))
@@ -126,7 +129,8 @@ func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
 	database.User = url.UserPassword(role, "own")
 	env := onDatabase(database.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := runDoctor(t, env)
-	require.False(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"), "every role may: %v",
+	require.False(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"),
+		"every role may: %v",
 		found["database"])
 
 	server.exec(t, `REVOKE TEMPORARY ON DATABASE `+database.Host+` FROM public`, "")
@@ -159,7 +163,8 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
 	_, found := runDoctor(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
-	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"), found["plugin aggregator-a"])
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"),
+		found["plugin aggregator-a"])
 }
 
 func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {

@@ -72,7 +72,8 @@ func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	step := w.awaitStep("menu_synced", false)
 	require.Equal(t, wrong["reference"], step["reference"])
 	require.Contains(t, step["command"], "/external/api/v1/jobs/")
-	w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
+	w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/",
+		`{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
 	require.NotContains(t, w.awaitStep("menu_synced", true), "reference")
 	require.Zero(t, w.hub.terminate(t))
 }

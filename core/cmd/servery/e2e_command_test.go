@@ -192,7 +192,8 @@ func TestMigrateCommandAppliesAndReverts(t *testing.T) {
 	require.Zero(t, second.status, second.stderr)
 	require.Equal(t, "nothing to do\n", second.stdout)
 
-	created := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency",
+	created := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC",
+		"--currency",
 		"USD")
 	require.Zero(t, created.status, created.stderr)
 	rejected := servery(t, env, "migrate", "down")

@@ -142,8 +142,10 @@ func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
 }
 
 var (
-	jobsDone       = regexp.MustCompile(`(?m)^servery_job_duration_seconds_count\{kind="stores",outcome="done"\} (\d+)$`)
-	deliveriesDone = regexp.MustCompile(`(?m)^servery_deliveries_total\{event_type="store_creation",state="delivered"\} (\d+)$`)
+	jobsDone = regexp.MustCompile(
+		`(?m)^servery_job_duration_seconds_count\{kind="stores",outcome="done"\} (\d+)$`)
+	deliveriesDone = regexp.MustCompile(
+		`(?m)^servery_deliveries_total\{event_type="store_creation",state="delivered"\} (\d+)$`)
 )
 
 // countRows counts the finished jobs and deliveries of a hub.

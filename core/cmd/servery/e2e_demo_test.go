@@ -57,7 +57,8 @@ func (d demo) runCurl(t *testing.T) {
 	eventually(t, waitTimeout, func() error {
 		shown := hubtest.Call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
 		if shown.Status != http.StatusOK || !strings.Contains(string(shown.Body), response.Reference) {
-			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, response.Reference, shown.Body)
+			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, response.Reference,
+				shown.Body)
 		}
 		require.True(t, json.Valid(shown.Body), "%s", shown.Body)
 		return nil

@@ -56,7 +56,8 @@ func newScenarioHub(t *testing.T) *scenarioHub {
 		ID int64 `json:"id"`
 	}
 	noon := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) // a time zone in which the day does not end soon
-	serveryJSON(t, w.env, &created, "business", "create", "--name", "Test Kitchen", "--country", "US", "--timezone", noon,
+	serveryJSON(t, w.env, &created, "business", "create", "--name", "Test Kitchen", "--country", "US", "--timezone",
+		noon,
 		"--currency", "USD", "--sandbox")
 	w.client = newKey(t, w.env, created.ID, "pos")
 	return w
@@ -154,7 +155,8 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 				"stats.items": fields{"created": 2, "deleted": 0, "errors": 0, "updated": 0}}
 		}},
 		{core.HubMenuPublish, func() fields {
-			published := w.callSimulator("POST", "/hub/api/v1/location/", `{"location_ref_id":"S-1","action":"publish"}`)
+			published := w.callSimulator("POST", "/hub/api/v1/location/",
+				`{"location_ref_id":"S-1","action":"publish"}`)
 			return fields{"reference_id": published["reference_id"], "platform": "aggregator-b",
 				"location_ref_id": "S-1", "status": "success"}
 		}},
@@ -180,7 +182,8 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 				"status": true, "location_ref_id": "S-1"}
 		}},
 		{core.OrderPlaced, func() fields {
-			return fields{"order.details.id": w.runScenario("order", "aggregator-a"), "order.details.channel": "aggregator-a"}
+			return fields{"order.details.id": w.runScenario("order", "aggregator-a"),
+				"order.details.channel": "aggregator-a"}
 		}},
 		{core.OrderStatusUpdate, func() fields {
 			w.callSimulator("PUT", order("aggregator-a", "status/"),
@@ -188,7 +191,8 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 			return fields{"order_id": w.orders["aggregator-a"], "new_state": "Acknowledged"}
 		}},
 		{core.OrderItemsOOSProcessed, func() fields {
-			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.client.authorization, nil).Object(w.t)
+			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.client.authorization,
+				nil).Object(w.t)
 			item := hubtest.Lookup(hubtest.Lookup(about, "order.items").([]any)[0], "merchant_id")
 			reported := w.callSimulator("POST", "/hub/api/v1/orders/items-oos/",
 				fields{"order_upipr_id": w.orders["aggregator-a"], "items_oos": []any{fields{"ref_id": item}}})

@@ -28,8 +28,8 @@ type posClient struct {
 	lastAccepted int // number of the last accepted update
 }
 
-// load sends store requests from several clients of several businesses, round robin over its hubs. It records the result of
-// each.
+// load sends store requests from several clients of several businesses, round robin over its hubs. It records the
+// result of each.
 type load struct {
 	client  *http.Client
 	clients []*posClient
@@ -38,7 +38,7 @@ type load struct {
 	mu          sync.Mutex
 	hubs        []string
 	accepted    map[string]string // store and number of the update, by reference
-	unknown     map[string]int    // request ids without a response (0), or with one that does not say whether the request was accepted (its status)
+	unknown     map[string]int    // request ids whose acceptance is unknown, with the status; 0: no response
 	refused     map[string]bool   // request ids that were rejected
 	unreachable int               // requests that reached no hub
 	problems    []string          // responses that must not occur
@@ -229,7 +229,8 @@ func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hu
 		require.Equal(t, http.StatusOK, stored.Status, "%s", stored.Body)
 		last, err := strconv.Atoi(stored.Object(t)["name"].(string))
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, last, one.lastAccepted, "an earlier update of %s has overtaken a later one", one.store)
+		require.GreaterOrEqual(t, last, one.lastAccepted, "an earlier update of %s has overtaken a later one",
+			one.store)
 	}
 }
 

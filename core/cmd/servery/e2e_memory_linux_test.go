@@ -102,7 +102,8 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	const bomb = 60 << 20
 	multipart := hubtest.GzipRepeated(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a",
 		"\r\n--x--\r\n", bomb)
-	form, objects := hubtest.GzipRepeated(t, "email=", "a", "", bomb), hubtest.GzipRepeated(t, `{"items":[`, "{},", "]}", bomb)
+	form, objects := hubtest.GzipRepeated(t, "email=", "a", "", bomb), hubtest.GzipRepeated(t, `{"items":[`, "{},",
+		"]}", bomb)
 	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
 		"application/json"
 	callback := "/channel/api/v1/a/callback/order/?business=" + strconv.FormatInt(pos.business, 10)

@@ -88,7 +88,8 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type orderLoad struct {
 	client  *http.Client
 	pos     apiClient
-	channel string // value of the Authorization header
+	channel string        // value of the Authorization header
+	done    chan struct{} // closed by stop
 	stop    func()
 
 	hubs      atomic.Pointer[[]string]
@@ -129,13 +130,13 @@ func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...stri
 		}
 		return nil
 	})
-	done := make(chan struct{})
+	k.done = make(chan struct{})
 	var working sync.WaitGroup
 	for n := range channels {
-		working.Go(func() { k.processOrders(done, n) })
+		working.Go(func() { k.processOrders(n) })
 	}
 	k.stop = sync.OnceFunc(func() {
-		close(done)
+		close(k.done)
 		working.Wait()
 		k.client.CloseIdleConnections()
 	})
@@ -147,10 +148,10 @@ func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...stri
 func (k *orderLoad) setHubs(hubs ...string) { k.hubs.Store(&hubs) }
 
 // processOrders places orders and moves each through its states.
-func (k *orderLoad) processOrders(done chan struct{}, n int) {
+func (k *orderLoad) processOrders(n int) {
 	for i := 0; ; i++ {
 		select {
-		case <-done:
+		case <-k.done:
 			return
 		default:
 		}
@@ -158,20 +159,22 @@ func (k *orderLoad) processOrders(done chan struct{}, n int) {
 		var placed struct {
 			OrderID int64 `json:"order_id"`
 		}
-		if !k.retryUntilAccepted(done, "POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
+		if !k.retryUntilAccepted("POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
 			`{"platform":"web","platform_order_id":%q,"store_ref_id":"S-1","items":[{"ref_id":"dal","quantity":1,`+
 				`"price":9.5}]}`, platformID), &placed) {
 			continue
 		}
 		k.mu.Lock()
 		if other, known := k.orders[placed.OrderID]; known || placed.OrderID == 0 {
-			k.problems = append(k.problems, fmt.Sprintf("order %d for %s and for %s", placed.OrderID, other, platformID))
+			k.problems = append(k.problems, fmt.Sprintf("order %d for %s and for %s", placed.OrderID, other,
+				platformID))
 		}
 		k.orders[placed.OrderID] = platformID
 		k.mu.Unlock()
 		for _, state := range orderStates {
 			var moved struct{ Status string }
-			if !k.retryUntilAccepted(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/",
+			if !k.retryUntilAccepted("PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID,
+				10)+"/status/",
 				k.pos.authorization,
 				`{"new_status":"`+state+`"}`, &moved) {
 				break
@@ -184,7 +187,7 @@ func (k *orderLoad) processOrders(done chan struct{}, n int) {
 }
 
 // retryUntilAccepted sends a request until it returns 200 or the load ends.
-func (k *orderLoad) retryUntilAccepted(done chan struct{}, method, path, authorization, body string, into any) bool {
+func (k *orderLoad) retryUntilAccepted(method, path, authorization, body string, into any) bool {
 	for {
 		hubs := *k.hubs.Load()
 		status, err := k.send(method, hubs[rand.IntN(len(hubs))]+path, authorization, body, into)
@@ -200,7 +203,7 @@ func (k *orderLoad) retryUntilAccepted(done chan struct{}, method, path, authori
 		}
 		k.failures.Add(1)
 		select {
-		case <-done:
+		case <-k.done:
 			return false
 		case <-time.After(5 * time.Millisecond):
 		}

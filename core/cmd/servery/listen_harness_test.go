@@ -62,16 +62,24 @@ func startListen(t *testing.T, flags ...string) *listenProcess {
 	return l
 }
 
+// signed is a body with the inputs of its signature.
+type signed struct {
+	secret string
+	id     core.ID
+	at     time.Time
+	body   string
+}
+
 // signedRequest returns a delivery as a hub sends it.
-func signedRequest(t *testing.T, url, secret string, id core.ID, at time.Time, body string) *http.Request {
+func signedRequest(t *testing.T, url string, s signed) *http.Request {
 	t.Helper()
-	signature, err := webhook.Sign(secret, id, at, []byte(body))
+	signature, err := webhook.Sign(s.secret, s.id, s.at, []byte(s.body))
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(s.body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(webhook.HeaderID, id.String())
-	request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	request.Header.Set(webhook.HeaderID, s.id.String())
+	request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(s.at.Unix(), 10))
 	request.Header.Set(webhook.HeaderSignature, signature)
 	request.Header.Set(webhook.HeaderEventType, string(core.OrderPlaced))
 	return request

@@ -240,7 +240,8 @@ func TestPlatformAliasCommands(t *testing.T) {
 	require.Equal(t, "web                  shop\nweb                  zomato (sent)\n", stdout,
 		"the first alias of a platform is sent")
 	stdout, _ = o.run("platform", "list", business)
-	require.Contains(t, stdout, "web                  served by own\n                     aliases shop, zomato (sent)\n")
+	require.Contains(t, stdout,
+		"web                  served by own\n                     aliases shop, zomato (sent)\n")
 	stdout, stderr = alias("set", "shop", "--sent")
 	require.Contains(t, stdout, "the alias shop of business", stderr)
 	stdout, _ = alias("list", "--json")

@@ -72,7 +72,8 @@ func (c pluginCheck) Run(ctx context.Context, out output) error {
 	if _, binaryErr := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && binaryErr == nil &&
 		filepath.Base(file) == sdk.ManifestName {
 		starts = ", and it starts with the same description"
-		err = aggregator.RunFromDirectory(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
+		err = aggregator.RunFromDirectory(ctx, filepath.Dir(file), manifest.ID,
+			func(pluginhost.Plugin) error { return nil })
 	}
 	if err != nil {
 		return err

@@ -104,7 +104,8 @@ func (c serveCommand) options() (o hub.Options, mistakes []error) {
 	o = hub.Options{Listen: c.Listen, Database: c.databaseFlags.config(), PluginDir: c.dir(), BodyMemory: c.BodyMemory,
 		Simulator: string(c.Simulator), Token: c.SimulatorToken, Demo: c.Demo, Config: hub.Config{
 			Version: version(), Roles: c.Roles, MaxBody: c.MaxBody, CORSOrigins: c.CORSOrigins, Retention: c.Retention,
-			IngestPolicy: menu.IngestPolicy{FlushGuard: c.FlushGuard}, DeliveryLease: c.DeliveryLease, JobLease: c.JobLease,
+			IngestPolicy: menu.IngestPolicy{FlushGuard: c.FlushGuard}, DeliveryLease: c.DeliveryLease,
+			JobLease:     c.JobLease,
 			ActionWithin: c.ActionWithin, AckWithin: c.OrderAckWithin, SilentAfter: c.POSSilentAfter,
 			SecretOverlap: c.SecretOverlap, Renderings: c.PublishRenderings,
 			Debounce: publish.Debounce{Quiet: c.PublishQuiet, Max: c.PublishWithin},

@@ -1,6 +1,6 @@
 // Package compat tests clients that were written for other hubs of this kind. Each file is one family of clients, with
-// the requests and receivers of its language and HTTP library. The guide adminui/reference/guides/moving.md promises what
-// they need. Each test names the promise that it checks.
+// the requests and receivers of its language and HTTP library. The guide adminui/reference/guides/moving.md promises
+// what they need. Each test names the promise that it checks.
 //
 // All families share one hub, and each test creates its own business.
 package compat
@@ -94,7 +94,7 @@ func (h *runningHub) start(t *testing.T, url string) {
 	require.NoError(t, err)
 	h.db.UseSealer(sealer)
 	require.NoError(t, schema.Maintain(ctx, h.db, 30*24*time.Hour))
-	host, metrics, err := hub.OpenPlugins(ctx, dir, h.db, nil, hubtest.Logger())
+	host, metrics, err := hub.OpenPlugins(ctx, hub.PluginsConfig{Dir: dir, Log: hubtest.Logger()}, h.db)
 	require.NoError(t, err)
 	ends = append(ends, host.Close)
 	aggregator.AwaitSettled(ctx, host.Host, time.Minute)

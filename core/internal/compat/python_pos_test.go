@@ -88,7 +88,8 @@ func TestPythonPOSSendsStoresWithoutPlatformLists(t *testing.T) {
 	c := newClient(t, pythonPOS)
 	c.subscribe("store_creation")
 	send := func(ref string) {
-		require.Empty(t, failures(c.push(storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"S","city":"C"}]}`, ref))))
+		require.Empty(t, failures(c.push(storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"S","city":"C"}]}`,
+			ref))))
 	}
 	disable := func(ref string) reply {
 		return c.ok("POST", "/hub/api/v1/location/",

@@ -58,13 +58,19 @@ func createCluster(ctx context.Context, log *slog.Logger, files layout, bins bin
 
 // initCluster creates a cluster in an empty directory.
 func initCluster(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
-	sync := fsyncEnabled(cfg.Settings)
 	if err := owner.chown(dir); err != nil {
 		return err
 	}
-	out, err := initdb(ctx, owner, bins, dir, "C.UTF-8", sync)
+	args := []string{
+		"-D", dir, "-U", superuser, "--auth=reject", "--encoding=UTF8", "--lc-messages=C", "--data-checksums",
+		"--no-instructions",
+	}
+	if !fsyncEnabled(cfg.Settings) {
+		args = append(args, "--no-sync")
+	}
+	out, err := run(ctx, owner, bins.initdb(), append(args, "--locale=C.UTF-8")...)
 	if err != nil && strings.Contains(out, "invalid locale") {
-		_, err = initdb(ctx, owner, bins, dir, "C", sync)
+		_, err = run(ctx, owner, bins.initdb(), append(args, "--locale=C")...)
 	}
 	if err != nil {
 		return fmt.Errorf("create cluster: %w", err)
@@ -81,17 +87,6 @@ func initCluster(ctx context.Context, owner account, bins binaries, dir string, 
 		return err
 	}
 	return createRoles(ctx, owner, bins, dir, cfg)
-}
-
-func initdb(ctx context.Context, owner account, bins binaries, dir, locale string, sync bool) (string, error) {
-	args := []string{
-		"-D", dir, "-U", superuser, "--auth=reject", "--encoding=UTF8",
-		"--locale=" + locale, "--lc-messages=C", "--data-checksums", "--no-instructions",
-	}
-	if !sync {
-		args = append(args, "--no-sync")
-	}
-	return run(ctx, owner, bins.initdb(), args...)
 }
 
 // moveAside renames an incomplete cluster. It deletes nothing, because the directory may hold the only copy of data.

@@ -178,7 +178,8 @@ func (s *Server) handleUnreachable(ctx context.Context, w *observation, pid int)
 	}
 	if !exclusive {
 		return fmt.Errorf(
-			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart", pid, s.layout.data)
+			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart",
+			pid, s.layout.data)
 	}
 	s.log.Warn("restarting PostgreSQL without socket", "pid", pid)
 	if err := s.stop(ctx, pid); err != nil {

@@ -83,7 +83,8 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		{condition.SynchronousCommit == "off", Fail,
 			"synchronous_commit is off: accepted requests may be lost in a crash",
 			"set synchronous_commit = on, also of the role and the database"},
-		{condition.FreeConnections < minSpareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.FreeConnections),
+		{condition.FreeConnections < minSpareConns, Warn, fmt.Sprintf("only %d of max_connections are free",
+			condition.FreeConnections),
 			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
 		{condition.TimeZone != "UTC", Fail,
 			"sessions have the time zone " + condition.TimeZone + " instead of UTC",
@@ -159,8 +160,11 @@ func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
 
 // The message without row-level security, and its remedy.
 const (
-	rowSecurityOff    = "the hub may not take the role servery_tenant: that queries name their business is all that keeps businesses apart"
-	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then start the hubs anew. The tables must be in the schema public: one named as the hub's role is not seen by another"
+	rowSecurityOff = "the hub may not take the role servery_tenant: that queries name their business is all " +
+		"that keeps businesses apart"
+	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, " +
+		"and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then start the hubs anew. " +
+		"The tables must be in the schema public: one named as the hub's role is not seen by another"
 )
 
 // Secrets checks that the secrets in the database can be opened.

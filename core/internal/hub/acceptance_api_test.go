@@ -86,7 +86,8 @@ func TestPOSAcceptanceIsSentToThePlatform(t *testing.T) {
 func TestOrderIsAcceptedOnceByHubOrPOS(t *testing.T) {
 	f := newAcceptance(t, relay.AcceptHub)
 	first := f.order("a", "A-1", "")
-	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.relayedCalls(0, 1), "as soon as it is stored")
+	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.relayedCalls(0, 1),
+		"as soon as it is stored")
 	f.accept(relay.AcceptPOS)
 	second := f.order("a", "A-2", "")
 	f.accept(relay.AcceptHub)
@@ -94,7 +95,8 @@ func TestOrderIsAcceptedOnceByHubOrPOS(t *testing.T) {
 	require.Equal(t, []string{`/order_status/A-1 {"status":"Acknowledged","prep_minutes":20}`}, f.relayedCalls(1, 1),
 		"the hub has accepted it")
 	f.move(second, `{"new_status":"Acknowledged"}`)
-	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.relayedCalls(2, 1), "nobody has accepted it yet")
+	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.relayedCalls(2, 1),
+		"nobody has accepted it yet")
 }
 
 func TestChangedPreparationTimeIsASeparateStatusUpdate(t *testing.T) {

@@ -114,7 +114,8 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 	}
 	require.Len(t, f.events.Arrivals(), 2)
 	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "belongs to no action")
-	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.newCallbackKey("b"), `{"orderId":"880142173","phone":"1"}`), 404,
+	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.newCallbackKey("b"),
+		`{"orderId":"880142173","phone":"1"}`), 404,
 		"belongs to no action")
 }
 

@@ -199,10 +199,13 @@ func TestEveryConsolePageRequiresAuthorization(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, support.post(t, path(theirs.ID), nil).status)
 			require.Equal(t, http.StatusForbidden, viewer.post(t, path(mine.ID), nil).status)
 			for name, change := range map[string]func(*http.Request){
-				"from another site":          func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-				"from a sister site":         func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
-				"without any origin":         func(r *http.Request) { r.Header.Del("Sec-Fetch-Site") },
-				"of an old browser, foreign": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site"); r.Header.Set("Origin", "https://evil.example") },
+				"from another site":  func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+				"from a sister site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+				"without any origin": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site") },
+				"of an old browser, foreign": func(r *http.Request) {
+					r.Header.Del("Sec-Fetch-Site")
+					r.Header.Set("Origin", "https://evil.example")
+				},
 			} {
 				request := support.form(path(mine.ID), nil)
 				change(request)

@@ -161,7 +161,8 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	job, query, _ := cutQuery(done.header.Get("Location"))
 	require.Equal(t, url.Values{"done": {"back"}}.Encode(), query)
 	r.awaitJob(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
-	require.Equal(t, 10.0, hubtest.Lookup(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
+	require.Equal(t, 10.0, hubtest.Lookup(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body,
+		"item.price"))
 
 	require.Contains(t, r.auditActions(t, r.tenant.ID), "menu.rollback")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "audit/?action=menu.rollback")).text, "objects 2")

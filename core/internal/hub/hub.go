@@ -207,8 +207,8 @@ const (
 	stopTimeout  = 25 * time.Second
 )
 
-// Run serves on the listener until the context ends, then stops gracefully. It rejects new requests, starts no new work,
-// and finishes what is running.
+// Run serves on the listener until the context ends, then stops gracefully. It rejects new requests, starts no new
+// work, and finishes what is running.
 func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	if err := h.db.SyncClock(ctx); err != nil {
 		return err

@@ -69,7 +69,9 @@ func TestOperationsHaveSeparateThrottles(t *testing.T) {
 }
 
 func TestAggregatorCallbacksAreThrottledByPlatform(t *testing.T) {
-	f := newRelayClientWith(t, func(c *Config) { c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute} },
+	f := newRelayClientWith(t, func(c *Config) {
+		c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute}
+	},
 		nil)
 	for _, platform := range []string{"a", "b"} {
 		key := f.newCallbackKey(platform)

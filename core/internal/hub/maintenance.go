@@ -106,7 +106,8 @@ func (h *Hub) storeConsoleRecordsOnce(ctx context.Context) error {
 }
 
 // storePeriodically calls store at an interval until the context ends, and then a last time with a timeout of 5 s.
-func (h *Hub) storePeriodically(ctx context.Context, records string, interval time.Duration, store func(context.Context) error) {
+func (h *Hub) storePeriodically(ctx context.Context, records string, interval time.Duration,
+	store func(context.Context) error) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {

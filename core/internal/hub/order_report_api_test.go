@@ -99,7 +99,8 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 		require.Equal(t, []any{references[0], "done", false, "hot", "key:pos"},
 			[]any{hubtest.Lookup(reports[0], "reference_id"), hubtest.Lookup(reports[0], "state"),
 				hubtest.Lookup(reports[0], "allow_edit"),
-				hubtest.Lookup(hubtest.Lookup(reports[0], "items_oos").([]any)[0], "ref_id"), hubtest.Lookup(reports[0], "actor")})
+				hubtest.Lookup(hubtest.Lookup(reports[0], "items_oos").([]any)[0], "ref_id"), hubtest.Lookup(
+					reports[0], "actor")})
 	}
 	report := func(body string) apiResponse { return s.send("POST", itemsOOSRoute, body) }
 	requireEnvelope(t, report(`{"order_upipr_id":99,"items_oos":[{"ref_id":"dal"}]}`), 404,

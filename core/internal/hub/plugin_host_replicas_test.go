@@ -30,7 +30,7 @@ func TestReplicaWithoutAPluginLeavesItsWork(t *testing.T) {
 	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	with := d.hub.config.Host
-	without, _, err := OpenPlugins(t.Context(), t.TempDir(), d.hub.db, nil, hubtest.Logger())
+	without, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: t.TempDir(), Log: hubtest.Logger()}, d.hub.db)
 	require.NoError(t, err)
 	defer without.Close()
 	call := relay.Call{Business: d.tenant.ID, Platform: "tasty", Plugin: "aggregator-a", Kind: relay.Action,
@@ -82,7 +82,7 @@ func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
 	n.settle()
 	before := len(n.aggregators.requests())
 	with := n.hub.config.Host
-	without, _, err := OpenPlugins(t.Context(), t.TempDir(), n.hub.db, nil, hubtest.Logger())
+	without, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: t.TempDir(), Log: hubtest.Logger()}, n.hub.db)
 	require.NoError(t, err)
 	defer without.Close()
 	require.NoError(t, with.Refresh(t.Context(), true))
@@ -150,7 +150,7 @@ func TestRendererIDChangesOnlyWithThePlugin(t *testing.T) {
 	db, clock := newDatabase(t)
 	start := func() aggregator.Plugin {
 		clock.Advance(2 * time.Minute) // the test does not wait for the previous hub
-		host, _, err := OpenPlugins(t.Context(), dir, db, nil, hubtest.Logger())
+		host, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, db)
 		require.NoError(t, err)
 		defer host.Close()
 		hubtest.WaitUntil(t, "the plugin is ready", func() bool { return host.Status()[0].State == pluginhost.Ready })

@@ -48,8 +48,10 @@ func (d *menuClient) visibleItems(platform string) (refs []string, tag string) {
 }
 
 const (
-	nutritious = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"},{"key":"calorie_kcal","value":"1"}]}`
-	lacking    = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"}]}`
+	nutritious = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},` +
+		`{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"},{"key":"calorie_kcal","value":"1"}]}`
+	lacking = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},` +
+		`{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"}]}`
 )
 
 func soupMenu(soup string) string {
@@ -141,7 +143,7 @@ func TestDatabaseStateStopsAndStartsPlugins(t *testing.T) {
 		hubtest.WaitUntil(t, wanted.state, is(wanted.state))
 	}
 	require.NoError(t, host.Refresh(t.Context(), false))
-	next, _, err := OpenPlugins(t.Context(), t.TempDir(), first.db, nil, hubtest.Logger())
+	next, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: t.TempDir(), Log: hubtest.Logger()}, first.db)
 	require.NoError(t, err)
 	defer next.Close()
 	_, err = next.Actions(t.Context(), "aggregator-b")
@@ -156,7 +158,7 @@ func TestRemovedPluginIsNotStarted(t *testing.T) {
 	require.NoError(t, records.Remove(t.Context(), "aggregator-b"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "it is stopped", func() bool { return host.Status()[0].State == pluginhost.Stopped })
-	next, _, err := OpenPlugins(t.Context(), dir, first.db, nil, hubtest.Logger())
+	next, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, first.db)
 	require.NoError(t, err)
 	defer next.Close()
 	require.Empty(t, next.Status())
@@ -209,7 +211,7 @@ func BenchmarkInspection(b *testing.B) {
 		installtest.Plugin(b, dir, "aggregator-"+name, "../../../plugins/aggregator"+name)
 	}
 	db := hubtest.Database(b, nil)
-	host, _, err := OpenPlugins(context.Background(), dir, db, nil, hubtest.Logger())
+	host, _, err := OpenPlugins(context.Background(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, db)
 	require.NoError(b, err)
 	defer host.Close()
 	tenant := hubtest.Business(b, db)

@@ -36,7 +36,8 @@ func TestChangedMenuIsPublishedToEveryAggregatorOnce(t *testing.T) {
 	list := n.settle()
 	require.Len(t, list, 3)
 	for _, one := range list {
-		require.Equal(t, []any{"published", reference}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one, "reference")})
+		require.Equal(t, []any{"published", reference}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one,
+			"reference")})
 	}
 
 	n.sendMenu("-1", `{"items":[{"ref_id":"soup","price":9,"ref_title":"only for the dashboard"}]}`)
@@ -121,7 +122,8 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
 	require.Len(t, n.aggregators.requests(), before+6, "the first attempt and five more")
 	problem := n.awaitEvents(told + 1)["p-a"]["errors"].([]any)[0]
-	require.Equal(t, []any{"not_published", "menu"}, []any{hubtest.Lookup(problem, "code"), hubtest.Lookup(problem, "entity")})
+	require.Equal(t, []any{"not_published", "menu"}, []any{hubtest.Lookup(problem, "code"), hubtest.Lookup(problem,
+		"entity")})
 	require.Contains(t, hubtest.Lookup(problem, "message"), "503")
 	require.Equal(t, "failed", hubtest.Lookup(n.settle()[0], "status"))
 
@@ -136,7 +138,9 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 		refused["errors"])
 	require.Len(t, n.aggregators.requests(), before+7, "what is refused for good is not repeated")
 
-	n.aggregators.respondWith(func(int, receivedRequest) (int, string) { return 401, `{"accepted":false,"message":"who are you"}` })
+	n.aggregators.respondWith(func(int, receivedRequest) (int, string) {
+		return 401, `{"accepted":false,"message":"who are you"}`
+	})
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":8}]}`)
 	require.Equal(t, "the aggregator responded with 401: who are you",
 		hubtest.Lookup(n.awaitEvents(told + 3)["p-a"]["errors"].([]any)[0], "message"))
@@ -169,7 +173,8 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	require.Equal(t, `nothing can be sent to platform "p-a": the platform has no URL for the endpoint `+
 		`"partner_api" of its plugin`, problem["message"])
 	one := n.settle()[0]
-	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one, "message")})
+	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one,
+		"message")})
 	require.Len(t, n.callbacks.Arrivals(), told, "it is reported once")
 	require.Contains(t, lose(func(a *relay.Access) {
 		a.BaseURLs["partner_api"] = n.aggregators.URL

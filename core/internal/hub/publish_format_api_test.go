@@ -82,7 +82,8 @@ func TestPublicationReportsWhatTheFormatOmits(t *testing.T) {
 	codes := func(platform string) (list []string) {
 		require.Equal(t, "success", events[platform]["status"])
 		for _, problem := range events[platform]["errors"].([]any) {
-			list = append(list, fmt.Sprintf("%s %s %s", hubtest.Lookup(problem, "entity"), hubtest.Lookup(problem, "ref_id"),
+			list = append(list, fmt.Sprintf("%s %s %s", hubtest.Lookup(problem, "entity"), hubtest.Lookup(problem,
+				"ref_id"),
 				hubtest.Lookup(problem, "code")))
 		}
 		return list

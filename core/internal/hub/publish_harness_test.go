@@ -93,7 +93,8 @@ func newTracedPublishClient(t *testing.T, tracer *core.Tracer, plugins ...string
 	for _, letter := range plugins {
 		installtest.Plugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
 	}
-	n := &publishClient{menuClient: newMenuClientAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = tracer })),
+	n := &publishClient{menuClient: newMenuClientAt(t, newPluginAPI(t, dir,
+		func(c *Config) { unlimited(c); c.Tracer = tracer })),
 		aggregators: newFakeAggregators(t), seenCallbacks: 1}
 	for _, letter := range plugins {
 		n.addPlatform(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")

@@ -70,8 +70,8 @@ func reportedPlugin(p aggregator.Plugin) (console.Plugin, error) {
 		if err := json.Unmarshal([]byte(p.Status), &status); err != nil {
 			return plugin, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
 		}
-		plugin.Version, plugin.Digest, plugin.State, plugin.Since, plugin.Starts = status.Version, status.Digest, string(status.State),
-			status.Since, status.Starts
+		plugin.Version, plugin.Digest, plugin.State = status.Version, status.Digest, string(status.State)
+		plugin.Since, plugin.Starts = status.Since, status.Starts
 		plugin.Log, plugin.ReportedAt, plugin.Health = status.Log, p.ReportedAt, status.Health
 		for _, fault := range status.Faults {
 			plugin.Faults = append(plugin.Faults, console.PluginFault(fault))

@@ -34,11 +34,12 @@ const minCallLease = 20 * time.Second
 // buildRelay creates the engine that calls aggregators.
 func (h *Hub) buildRelay(config Config, observer relay.Observer) {
 	clock := h.db.Clock()
-	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse}, h.guard,
+	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
+		h.guard,
 		clock)
 	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, minCallLease)}, relay.Dependencies{
-		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms, Sender: outbound{h.aggregatorSender},
-		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
+		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
+		Sender: outbound{h.aggregatorSender}, Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
 }

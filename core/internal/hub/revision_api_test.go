@@ -36,7 +36,8 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	page := d.ok("GET", revisionsRoute+"?limit=1", "")
 	latest := page.body["revisions"].([]any)[0]
 	require.Equal(t, []any{"menu", "s1", "key:pos", dearer.body["reference"]},
-		[]any{hubtest.Lookup(latest, "kind"), hubtest.Lookup(latest, "location_ref_id"), hubtest.Lookup(latest, "actor"),
+		[]any{hubtest.Lookup(latest, "kind"), hubtest.Lookup(latest, "location_ref_id"), hubtest.Lookup(latest,
+			"actor"),
 			hubtest.Lookup(latest, "reference")})
 	next := d.ok("GET", revisionsRoute+"?limit=1&after="+hubtest.Lookup(page.body, "meta.next").(string),
 		"").body["revisions"].([]any)[0]
@@ -49,11 +50,13 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	require.Len(t, differences, 2)
 	require.Equal(t, []any{"items", "dal", "Dal", "Dear Dal"},
 		[]any{hubtest.Lookup(differences[0], "entity"), hubtest.Lookup(differences[0], "ref_id"),
-			hubtest.Lookup(differences[0], "before.record.title"), hubtest.Lookup(differences[0], "after.record.title")})
+			hubtest.Lookup(differences[0], "before.record.title"), hubtest.Lookup(differences[0],
+				"after.record.title")})
 	require.Equal(t, []any{"s1", 10.0, 11.0},
 		[]any{hubtest.Lookup(differences[1], "location_ref_id"), hubtest.Lookup(differences[1], "before.price"),
 			hubtest.Lookup(differences[1], "after.price")})
-	require.Len(t, d.ok("GET", revisionsRoute+hubtest.Lookup(latest, "id").(string)+"/?offset=1", "").body["differences"],
+	require.Len(t, d.ok("GET", revisionsRoute+hubtest.Lookup(latest, "id").(string)+"/?offset=1",
+		"").body["differences"],
 		1)
 
 	item := func(query string) apiResponse {
@@ -76,7 +79,8 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 			return callback["reference"] == accepted.body["reference"]
 		})
 	})
-	require.Equal(t, []any{"-1", 1.0}, []any{callback["location_ref_id"], hubtest.Lookup(callback, "stats.items.updated")})
+	require.Equal(t, []any{"-1", 1.0}, []any{callback["location_ref_id"], hubtest.Lookup(callback,
+		"stats.items.updated")})
 	require.Equal(t, 10.0, hubtest.Lookup(item("").body, "item.price"))
 	undone := d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0]
 	require.Equal(t, []any{"rollback", hubtest.Lookup(next, "id")},

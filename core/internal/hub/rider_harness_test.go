@@ -65,7 +65,8 @@ func (a *fakePlugins) Plan(_ context.Context, c relay.Call, settings []byte) (re
 	}}, nil
 }
 
-func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte, response relay.Response) (relay.Outcome, error) {
+func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte,
+	response relay.Response) (relay.Outcome, error) {
 	if c.Kind != relay.Action || !strings.Contains(string(c.Payload), action.CustomerData) || response.Status != 202 {
 		return relay.Outcome{}, nil
 	}
@@ -144,7 +145,8 @@ func newRelayClient(t *testing.T, response func(n int, w http.ResponseWriter, r 
 func newRelayClientWith(t *testing.T, change func(*Config),
 	response func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
 	t.Helper()
-	f := &relayClient{agent: &fakePlugins{}, aggregator: hubtest.NewSink(t, response), events: hubtest.NewEventSink(t, nil)}
+	f := &relayClient{agent: &fakePlugins{}, aggregator: hubtest.NewSink(t, response), events: hubtest.NewEventSink(t,
+		nil)}
 	f.orderClient = newOrderClient(t, func(c *Config) {
 		c.Plugins, c.Platforms = f.agent, fixedPlatforms{strings.TrimSuffix(f.aggregator.URL, "/hook")}
 		if change != nil {
@@ -169,7 +171,8 @@ func (f *relayClient) addPlatform(name, plugin string) {
 
 func (f *relayClient) order(platform, id, more string) int64 {
 	f.t.Helper()
-	taken := f.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`, 1))
+	taken := f.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`,
+		1))
 	require.Equal(f.t, 200, taken.status, taken.text)
 	return int64(taken.body["order_id"].(float64))
 }

@@ -57,7 +57,8 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 		return played.Deliveries.Delivered == 20
 	})
 	require.Equal(t, []int{20, 0, 20},
-		[]int{played.Deliveries.NewOrders, played.Deliveries.KnownOrders, played.Deliveries.Failed + played.Deliveries.Waiting},
+		[]int{played.Deliveries.NewOrders, played.Deliveries.KnownOrders, played.Deliveries.Failed +
+			played.Deliveries.Waiting},
 		"another receiver refuses them")
 	require.LessOrEqual(t, played.Deliveries.P50, played.Deliveries.P99)
 	require.Positive(t, played.Deliveries.P50)

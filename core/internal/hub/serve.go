@@ -131,7 +131,8 @@ func (o *Options) openDatabase(ctx context.Context, log *slog.Logger) (*Database
 
 // openPlugins starts the plugins.
 func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logger) error {
-	host, metrics, err := OpenPlugins(ctx, o.PluginDir, db.DB, o.Tracer, log, db.SecretDirs(o.Database.DataDir)...)
+	host, metrics, err := OpenPlugins(ctx, PluginsConfig{Dir: o.PluginDir, Hidden: db.SecretDirs(o.Database.DataDir),
+		Tracer: o.Tracer, Log: log}, db.DB)
 	if err != nil {
 		return err
 	}

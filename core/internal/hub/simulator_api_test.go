@@ -54,7 +54,8 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 		<-ended
 		<-ended
 	})
-	s := &simulatorClient{orderClient: newOrderClientAt(newMenuClientAt(t, a)), sim: sim, hubURL: "http://" + hubAt.Addr().String(), simulatorURL: address,
+	s := &simulatorClient{orderClient: newOrderClientAt(newMenuClientAt(t, a)), sim: sim,
+		hubURL: "http://" + hubAt.Addr().String(), simulatorURL: address,
 		events: hubtest.NewEventSink(t, nil)}
 	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
 	for _, event := range []string{"rider_status_update", "feature_action"} {
@@ -67,7 +68,8 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 // orderableMenu returns what customers of a platform can order.
 func (s *simulatorClient) orderableMenu() simulator.Menu {
 	return simulator.Menu{Store: "s1", Items: []simulator.Item{{Ref: "dal", Title: "Dal", Price: "9.5",
-		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
+		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot",
+			Price: "0.5"}}}}}}}
 }
 
 // placeOrder places the n-th order of a platform. It returns the ids at the hub and at the aggregator.
@@ -116,9 +118,11 @@ var selfDelivery = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: si
 func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	s := newSimulatorClient(t)
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner})
+		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery,
+			DeliveredBy: simulator.ByPartner})
 		placed := s.awaitOrderEvents(n + 1)[n]
-		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
+		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery,
+			DeliveredBy: simulator.ByPartner}, 1, n)
 		require.NoError(t, err)
 		details := hubtest.Lookup(placed, "order.details").(map[string]any)
 		channel := details["ext_platforms"].([]any)[0]
@@ -159,7 +163,8 @@ func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
 	id, its := s.placeOrder("aggregator-b", 1, selfDelivery)
 	move := func(status string) {
 		t.Helper()
-		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, riderData))
+		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status,
+			riderData))
 	}
 	for _, status := range []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY"} {
 		move(status)
@@ -228,7 +233,8 @@ func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
 	s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
 	event := events(4)[3]
 	require.Equal(t, []any{false, "", ""},
-		[]any{event["success"], hubtest.Lookup(event, "data.customer_masked_number"), hubtest.Lookup(event, "data.pin")})
+		[]any{event["success"], hubtest.Lookup(event, "data.customer_masked_number"), hubtest.Lookup(event,
+			"data.pin")})
 	require.Equal(t, "told to refuse", hubtest.Lookup(event, "data.message"))
 }
 
@@ -243,8 +249,10 @@ func TestEveryAggregatorFaultIsRetriedUntilDelivered(t *testing.T) {
 			id, its := s.placeOrder("aggregator-b", n, selfDelivery)
 			fault.Call, fault.Times = simulator.CallRiderStatus, 1
 			s.setFault(fault)
-			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
-			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, riderData))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id,
+				riderData))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id,
+				riderData))
 			require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha"},
 				s.awaitAggregatorCalls("aggregator-b", its, simulator.CallRiderStatus, 2))
 		})

@@ -34,7 +34,8 @@ func newTimingClient(t *testing.T) *timingClient {
 func (s *timingClient) sendGroups(groups string) (outcome map[string]any) {
 	s.t.Helper()
 	accepted := s.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`)
-	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool { // it may be repeated, because the clock moves past the lease
+	// The outcome may be repeated, because the clock moves past the lease.
+	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool {
 		arrivals := s.outcomes.Arrivals()
 		for i := range arrivals {
 			outcome = nil
@@ -103,7 +104,8 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	s.clock.Advance(3 * time.Hour)
 	require.Equal(t, false, now(s.menu(during.header.Get("ETag"))))
 
-	require.Equal(t, true, hubtest.Lookup(s.sendGroups(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0],
+	require.Equal(t, true, hubtest.Lookup(
+		s.sendGroups(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0],
 		"success"))
 	require.Empty(t, s.ok("GET", timingsRoute, "").body["timing_groups"])
 	require.Nil(t, now(s.menu("")))

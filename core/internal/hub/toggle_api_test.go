@@ -133,13 +133,15 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	_, _, before := s.visibleMenu("web")
 	for range 2 { // an unchanged state is reported too
 		reference := s.postToggle(locationRoute,
-			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable","turn_on_at":null,"extra":1}`)
+			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable",`+
+				`"turn_on_at":null,"extra":1}`)
 		for platform, told := range s.awaitOutcomes("store_action", reference, 2) {
 			require.Equal(t, []any{"disable", "s1", true, "api"},
 				[]any{told["action"], told["location_ref_id"], told["status"], told["action_src"]}, platform)
 		}
 	}
-	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open, s.aggregatorStore("aggregator-b").Open})
+	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open,
+		s.aggregatorStore("aggregator-b").Open})
 	_, takes, after := s.visibleMenu("web")
 	require.False(t, takes)
 	require.NotEqual(t, before, after)
@@ -151,7 +153,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	}
 	placed := s.sendAsChannel("POST", "/channel/api/v1/orders/", orderOf("W-1", ""))
 	require.Equal(t, 200, placed.status)
-	require.Contains(t, fmt.Sprint(hubtest.Lookup(s.awaitOrderEvents(1)[0], "order.details.flags")), "ordering_disabled")
+	require.Contains(t, fmt.Sprint(hubtest.Lookup(s.awaitOrderEvents(1)[0], "order.details.flags")),
+		"ordering_disabled")
 
 	menus := s.aggregatorStore("aggregator-a").Menus
 	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
@@ -164,7 +167,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404,
 		`reference "nothing": there is no availability change with this reference`)
 	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1},
-		simulator.Store{Open: s.aggregatorStore("aggregator-a").Open, Menus: s.aggregatorStore("aggregator-a").Menus}, "a menu does not open it")
+		simulator.Store{Open: s.aggregatorStore("aggregator-a").Open,
+			Menus: s.aggregatorStore("aggregator-a").Menus}, "a menu does not open it")
 
 	s.awaitOutcomes("store_action", s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"enable"}`), 5)
 	_, takes, _ = s.visibleMenu("web")
@@ -174,7 +178,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
 	s := newToggleClient(t)
 	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
-	told := s.awaitOutcomes("store_action", s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"disable"}`), 5)
+	told := s.awaitOutcomes("store_action", s.postToggle(locationRoute,
+		`{"location_ref_id":"s1","action":"disable"}`), 5)
 	for _, platform := range simulatedAggregators {
 		require.Equal(t, []any{false, "told to refuse"}, []any{told[platform]["status"], told[platform]["message"]},
 			platform)
@@ -207,7 +212,8 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 				[]any{hubtest.Lookup(items[0], "id").(float64) > 0, hubtest.Lookup(items[1], "id")}, platform)
 			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error",
 				"there is no item with this ref_id"}, []any{told["action"], hubtest.Lookup(store, "location.ref_id"),
-				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1], "ref_id"),
+				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1],
+					"ref_id"),
 				hubtest.Lookup(items[1], "status"),
 				hubtest.Lookup(items[1], "message")}, platform)
 		}
@@ -282,7 +288,8 @@ func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
 func TestTimedClosureReopensOnce(t *testing.T) {
 	s := newToggleClient(t)
 	until := s.clock.Now().Add(10 * time.Minute).UnixMilli()
-	store := s.postToggle(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, until))
+	store := s.postToggle(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`,
+		until))
 	items := s.postToggle(itemsRoute,
 		fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`, until))
 	replaced := s.postToggle(locationRoute,

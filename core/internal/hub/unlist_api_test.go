@@ -114,7 +114,8 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 	event := n.awaitEvents(told + 1)["p-a"]
 	require.Equal(t, "success", event["status"])
 	require.Equal(t, []any{"store", "s1", "former_id"},
-		[]any{hubtest.Lookup(event["errors"].([]any)[0], "entity"), hubtest.Lookup(event["errors"].([]any)[0], "ref_id"),
+		[]any{hubtest.Lookup(event["errors"].([]any)[0], "entity"), hubtest.Lookup(event["errors"].([]any)[0],
+			"ref_id"),
 			hubtest.Lookup(event["errors"].([]any)[0], "code")})
 	require.Contains(t, hubtest.Lookup(event["errors"].([]any)[0], "message"), `under the previous id "R-35"`)
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
@@ -157,7 +158,8 @@ func TestNeverPublishedStoreIsNotUnlisted(t *testing.T) {
 	n.awaitCallback(n.seenCallbacks)
 	n.settle()
 	told := len(n.callbacks.Arrivals())
-	_, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s2", []string{"p-a"}, core.NewID(n.clock.Now()))
+	_, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s2", []string{"p-a"},
+		core.NewID(n.clock.Now()))
 	require.NoError(t, err)
 	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
 	for _, one := range n.aggregators.requests() {

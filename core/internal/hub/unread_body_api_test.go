@@ -85,7 +85,8 @@ func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 
 func TestReplicaWithoutAPIReadsNoLargeBody(t *testing.T) {
 	a := newAPI(t, func(c *Config) { c.Roles = []string{RoleWorker} })
-	status, text := sendPartial(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
+	status, text := sendPartial(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ",
+		body.Prefetched))
 	require.Equal(t, 405, status, text)
 }
 

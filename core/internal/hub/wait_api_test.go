@@ -34,7 +34,8 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 
 	menu := d.ok("POST", menuRoute+"-1?wait=1", `{"items":[{"ref_id":"pie","price":3}]}`)
 	require.Equal(t, "ended", menu.body["wait_outcome"])
-	require.Equal(t, 1.0, hubtest.Lookup(menu.body["result"].(map[string]any)["stats"].(map[string]any)["items"], "errors"))
+	require.Equal(t, 1.0, hubtest.Lookup(menu.body["result"].(map[string]any)["stats"].(map[string]any)["items"],
+		"errors"))
 	preview := d.ok("POST", menuRoute+"-1/?dry_run=true&wait=15", `{"items":[{"ref_id":"tea","title":"T","price":3}]}`)
 	require.Equal(t, []any{"ended", "done"}, []any{preview.body["wait_outcome"], preview.body["state"]})
 	revision := hubtest.Lookup(d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)

@@ -28,7 +28,8 @@ func (s *printer) printURL(address string, secrets int) {
 	if secrets > 0 {
 		signatures = "Signatures are checked with " + pluralize(secrets, "secret") + "."
 	}
-	fmt.Fprintf(s.messages(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address, signatures)
+	fmt.Fprintf(s.messages(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address,
+		signatures)
 }
 
 // messages returns the writer for everything but deliveries.

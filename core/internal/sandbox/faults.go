@@ -61,7 +61,8 @@ func (d FaultClient) simulated(ctx context.Context, business core.BusinessID) (m
 }
 
 // ErrNotSimulated is the error for a business without simulated aggregators.
-var ErrNotSimulated = core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
+var ErrNotSimulated = core.Errorf(core.Conflict,
+	"the business is not in test mode: none of its aggregators is simulated")
 
 // List returns the active faults that apply to the business.
 func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list []simulator.Fault, err error) {
@@ -71,7 +72,7 @@ func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list [
 	}
 	for _, base := range simulatorURLs(simulated) {
 		var faults []simulator.Fault
-		if err := d.call(ctx, http.MethodGet, base, faultsPath(business), nil, &faults); err != nil {
+		if err := d.call(ctx, base, request{method: http.MethodGet, url: faultsPath(business), into: &faults}); err != nil {
 			return nil, err
 		}
 		for _, f := range faults {
@@ -110,7 +111,7 @@ func (d FaultClient) Set(ctx context.Context, business core.BusinessID, f simula
 	}
 	f.Space = strconv.FormatInt(int64(business), 10)
 	for _, base := range simulatorURLs(simulated) {
-		if err := d.call(ctx, http.MethodPost, base, "/admin/faults", f, nil); err != nil {
+		if err := d.call(ctx, base, request{method: http.MethodPost, url: "/admin/faults", body: f}); err != nil {
 			return err
 		}
 	}
@@ -124,7 +125,7 @@ func (d FaultClient) Clear(ctx context.Context, business core.BusinessID) error 
 		return err
 	}
 	for _, base := range simulatorURLs(simulated) {
-		if err := d.call(ctx, http.MethodDelete, base, faultsPath(business), nil, nil); err != nil {
+		if err := d.call(ctx, base, request{method: http.MethodDelete, url: faultsPath(business)}); err != nil {
 			return err
 		}
 	}
@@ -139,16 +140,17 @@ func faultsPath(business core.BusinessID) string {
 	return "/admin/faults?" + url.Values{"space": {strconv.FormatInt(int64(business), 10)}}.Encode()
 }
 
-// call calls a simulator. It returns Invalid for a rejected request, and Unavailable if there is no response.
-func (d FaultClient) call(ctx context.Context, method, base, path string, body, into any) error {
+// call sends a request to the simulator at base. The URL of the request is relative to base. It returns Invalid for a
+// rejected request, and Unavailable if there is no response.
+func (d FaultClient) call(ctx context.Context, base string, r request) error {
 	var content []byte
 	var err error
-	if body != nil {
-		if content, err = json.Marshal(body); err != nil {
+	if r.body != nil {
+		if content, err = json.Marshal(r.body); err != nil {
 			return err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(ctx, r.method, base+r.url, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
@@ -166,10 +168,10 @@ func (d FaultClient) call(ctx context.Context, method, base, path string, body, 
 	}
 	_ = json.Unmarshal(text, &reply) // a list has no message
 	switch {
-	case err == nil && response.StatusCode == http.StatusOK && into == nil:
+	case err == nil && response.StatusCode == http.StatusOK && r.into == nil:
 		return nil
 	case err == nil && response.StatusCode == http.StatusOK:
-		err = json.Unmarshal(text, into)
+		err = json.Unmarshal(text, r.into)
 	case response.StatusCode == http.StatusBadRequest:
 		return core.Errorf(core.Invalid, "%s", reply.Message)
 	case response.StatusCode == http.StatusUnauthorized:

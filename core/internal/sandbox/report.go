@@ -139,7 +139,8 @@ func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, b
 	start time.Time, timeout time.Duration) (a console.ScenarioDeliveries, err error) {
 	deadline := time.Now().Add(timeout)
 	for {
-		a, err = records.ScenarioDeliveries(context.WithoutCancel(ctx), business, r.acceptedIDs(), start.Add(-clockTolerance))
+		a, err = records.ScenarioDeliveries(context.WithoutCancel(ctx), business, r.acceptedIDs(),
+			start.Add(-clockTolerance))
 		if err != nil || a.Waiting == 0 || time.Now().After(deadline) || !pause(ctx, pollInterval) {
 			return a, err
 		}
@@ -202,7 +203,8 @@ func (s *Scenario) Print(out io.Writer, asJSON bool, took time.Duration, a conso
 	}
 	if a.KnownOrders > 0 {
 		fmt.Fprintf(out,
-			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n", a.KnownOrders)
+			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n",
+			a.KnownOrders)
 	}
 	return nil
 }

@@ -62,8 +62,8 @@ func (p *Runner) SimulatedPlatforms(ctx context.Context, business core.BusinessI
 	return slices.Sorted(maps.Keys(simulatedPlatforms(business, all))), err
 }
 
-// StartScenario starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario is
-// running. It returns Invalid if the store takes no orders.
+// StartScenario starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario
+// is running. It returns Invalid if the store takes no orders.
 func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s console.Scenario,
 	change access.Change) error {
 	if err := s.Check(); err != nil {
@@ -181,8 +181,9 @@ func (p *Runner) LatestRun(ctx context.Context, business core.BusinessID) (conso
 			simulated.StartedAt.Add(-clockTolerance))
 		for _, line := range report.lines() {
 			simulated.Calls = append(simulated.Calls,
-				console.ScenarioCall{Name: line.Call, Count: line.Count, Failed: line.Failed, LastResponse: line.LastMessage,
-					P50: toDuration(line.P50), P99: toDuration(line.P99)})
+				console.ScenarioCall{Name: line.Call, Count: line.Count, Failed: line.Failed,
+					LastResponse: line.LastMessage,
+					P50:          toDuration(line.P50), P99: toDuration(line.P99)})
 		}
 	}
 	return simulated, true, err

@@ -1,12 +1,9 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -38,7 +35,8 @@ type PlacedOrder struct {
 }
 
 // Place places orders, at a rate or one at a time, and returns those that were accepted.
-func (s *Scenario) Place(ctx context.Context, spec simulator.OrderSpec, count int, rate float64) (accepted []PlacedOrder) {
+func (s *Scenario) Place(ctx context.Context, spec simulator.OrderSpec, count int,
+	rate float64) (accepted []PlacedOrder) {
 	orders := make([]PlacedOrder, count)
 	concurrency := maxConcurrent
 	if rate <= 0 {
@@ -122,14 +120,15 @@ func (s *Scenario) send(ctx context.Context, name, platform string, basket simul
 		var reply struct {
 			OrderID int64 `json:"order_id"`
 		}
-		o.Status, o.Message, o.TookMS = s.call(ctx, name, http.MethodPost, s.BaseURL+"/channel/api/v1/orders/",
-			s.channel, normalForm(platform, basket), &reply)
+		o.Status, o.Message, o.TookMS = s.call(ctx, request{name: name, method: http.MethodPost,
+			url: s.BaseURL + "/channel/api/v1/orders/", authorization: s.channel, body: normalForm(platform, basket),
+			into: &reply})
 		o.OrderID = reply.OrderID
 		return o
 	}
 	var sent []simulator.Sent
-	status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders", "Bearer "+s.Token,
-		map[string]any{"basket": basket}, &sent)
+	status, message, _ := s.call(ctx, request{method: http.MethodPost, url: account + "/orders",
+		authorization: "Bearer " + s.Token, body: map[string]any{"basket": basket}, into: &sent})
 	if len(sent) == 0 {
 		o.Message = failureText("the simulator", status, message)
 		s.Report.addCall(name, 0, 0)
@@ -156,9 +155,9 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, location
 	rider := map[string]string{"rider_name": riders[rng.IntN(len(riders))],
 		"rider_phone_number": fmt.Sprintf("555%07d", rng.IntN(10_000_000))}
 	status := func(name string) bool {
-		code, _, _ := s.call(ctx, "rider_status", http.MethodPost, s.BaseURL+"/ext/api/v1/generic/pos/rider-status/",
-			s.pos,
-			map[string]any{"order_id": o.OrderID, "status": name, "rider_data": rider}, nil)
+		code, _, _ := s.call(ctx, request{name: "rider_status", method: http.MethodPost,
+			url: s.BaseURL + "/ext/api/v1/generic/pos/rider-status/", authorization: s.pos,
+			body: map[string]any{"order_id": o.OrderID, "status": name, "rider_data": rider}})
 		return code == http.StatusOK && pause(ctx, step)
 	}
 	if !status("ASSIGNED") || !status("AT-STORE") || !status("OUT-FOR-DELIVERY") {
@@ -168,10 +167,11 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, location
 	for i := range locations {
 		part := float64(i+1) / float64(locations+1)
 		interpolate := func(a, b float64) string { return strconv.FormatFloat(a+(b-a)*part, 'f', 5, 64) }
-		s.call(ctx, "rider_location", http.MethodPost, s.BaseURL+"/ext/api/v1/generic/pos/rider-location/", s.pos,
-			map[string]any{
-				"order_id": o.OrderID, "location": map[string]string{"latitude": interpolate(from.Latitude, to.Latitude),
-					"longitude": interpolate(from.Longitude, to.Longitude)}}, nil)
+		location := map[string]string{"latitude": interpolate(from.Latitude, to.Latitude),
+			"longitude": interpolate(from.Longitude, to.Longitude)}
+		s.call(ctx, request{name: "rider_location", method: http.MethodPost,
+			url: s.BaseURL + "/ext/api/v1/generic/pos/rider-location/", authorization: s.pos,
+			body: map[string]any{"order_id": o.OrderID, "location": location}})
 		if !pause(ctx, step) {
 			return
 		}
@@ -183,7 +183,8 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, location
 func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
 	menu := s.menus[s.platforms[0]]
 	if o.basket.Number == "" {
-		o.basket, _ = menu.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
+		// This cannot fail, because it succeeded when the menus were read.
+		o.basket, _ = menu.NewBasket(simulator.OrderSpec{}, s.Seed, n)
 	}
 	if to = o.basket.Customer.Point; menu.Point != nil {
 		return *menu.Point, to
@@ -202,8 +203,9 @@ func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 		path, key = "/channel/api/v1/orders/", s.channel
 	case simulated:
 		var sent simulator.Sent
-		status, message, _ := s.call(ctx, "", http.MethodPost,
-			account+"/orders/"+url.PathEscape(o.PlatformOrderID)+"/cancel", "Bearer "+s.Token, map[string]any{}, &sent)
+		status, message, _ := s.call(ctx, request{method: http.MethodPost,
+			url:           account + "/orders/" + url.PathEscape(o.PlatformOrderID) + "/cancel",
+			authorization: "Bearer " + s.Token, body: map[string]any{}, into: &sent})
 		if status != http.StatusOK {
 			sent = simulator.Sent{Message: failureText("the simulator", status, message)}
 		}
@@ -211,12 +213,13 @@ func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 		s.Report.addError("cancel", sent.Status, sent.Message)
 		return
 	}
-	s.call(ctx, "cancel", http.MethodPut, fmt.Sprintf("%s%s%d/status/", s.BaseURL, path, o.OrderID), key,
-		map[string]any{"new_status": "Cancelled", "message": "the customer changed their mind"}, nil)
+	s.call(ctx, request{name: "cancel", method: http.MethodPut,
+		url: fmt.Sprintf("%s%s%d/status/", s.BaseURL, path, o.OrderID), authorization: key,
+		body: map[string]any{"new_status": "Cancelled", "message": "the customer changed their mind"}})
 }
 
-// orderPlatform returns the platform of an order, and the platform's id of it. Both are empty if the hub does not return
-// them.
+// orderPlatform returns the platform of an order, and the platform's id of it. Both are empty if the hub does not
+// return them.
 func (s *Scenario) orderPlatform(ctx context.Context, id int64) (platform, platformOrderID string) {
 	var read struct {
 		Order struct {
@@ -234,80 +237,3 @@ func (s *Scenario) orderPlatform(ctx context.Context, id int64) (platform, platf
 	}
 	return read.Order.Details.Platforms[0].Name, read.Order.Details.Platforms[0].ID
 }
-
-// read reads from the hub, as a channel.
-func (s *Scenario) read(ctx context.Context, path string, into any) error {
-	status, message, _ := s.call(ctx, "", http.MethodGet, s.BaseURL+path, s.channel, nil, into)
-	if status != http.StatusOK {
-		return errors.New(failureText("the hub at "+s.BaseURL+path, status, message))
-	}
-	return nil
-}
-
-// failureText describes a failed request: the response, or the lack of one.
-func failureText(who string, status int, message string) string {
-	if status == 0 {
-		return message
-	}
-	return fmt.Sprintf("%s answered %d: %s", who, status, message)
-}
-
-// call sends a request, retries it when throttled, and counts it under a name.
-func (s *Scenario) call(ctx context.Context, name, method, address, authorization string, body,
-	into any) (status int, message string, took float64) {
-	for range maxRetries {
-		var wait time.Duration
-		status, message, took, wait = s.callOnce(ctx, method, address, authorization, body, into)
-		if status != http.StatusTooManyRequests || !pause(ctx, wait) {
-			break
-		}
-	}
-	if name != "" {
-		s.Report.addCall(name, status, took)
-		s.Report.addError(name, status, message)
-	}
-	return status, message, took
-}
-
-func (s *Scenario) callOnce(ctx context.Context, method, address, authorization string, body,
-	into any) (status int, message string, took float64, wait time.Duration) {
-	var content io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return 0, err.Error(), 0, 0
-		}
-		content = bytes.NewReader(text)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, content)
-	if err != nil {
-		return 0, err.Error(), 0, 0
-	}
-	request.Header.Set("Authorization", authorization)
-	request.Header.Set("Content-Type", "application/json")
-	start := time.Now()
-	response, err := s.client.Do(request)
-	if err != nil {
-		return 0, fmt.Sprintf("no response from %s://%s: %v", request.URL.Scheme, request.URL.Host,
-			errors.Unwrap(err)), milliseconds(time.Since(start)), 0
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
-	took = milliseconds(time.Since(start))
-	var reply struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(text, &reply) // a list has none
-	if into != nil && response.StatusCode == http.StatusOK {
-		err = errors.Join(err, json.Unmarshal(text, into))
-	}
-	if err != nil {
-		return 0, "the response cannot be read: " + err.Error(), took, 0
-	}
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-	return response.StatusCode, reply.Message, took, time.Duration(max(1, min(seconds, 60))) * time.Second
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func toDuration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

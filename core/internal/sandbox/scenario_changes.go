@@ -38,9 +38,9 @@ const maxConcurrentChanges = 16
 
 // setStatus moves an order to a state, as the merchant. A later state, which a faster POS may have set, stays.
 func (s *Scenario) setStatus(ctx context.Context, o PlacedOrder, state order.State) {
-	status, message, took := s.call(ctx, "", http.MethodPut,
-		fmt.Sprintf("%s/external/api/v1/orders/%d/status/", s.BaseURL, o.OrderID), s.pos,
-		map[string]any{"new_status": state}, nil)
+	status, message, took := s.call(ctx, request{method: http.MethodPut,
+		url:           fmt.Sprintf("%s/external/api/v1/orders/%d/status/", s.BaseURL, o.OrderID),
+		authorization: s.pos, body: map[string]any{"new_status": state}})
 	if status == http.StatusConflict {
 		status = http.StatusOK
 	}

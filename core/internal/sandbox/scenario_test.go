@@ -59,9 +59,10 @@ func recordedRequests(t *testing.T, scenario console.Scenario) []string {
 	menu := simulator.Menu{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
 	for n := range 12 {
 		menu.Items = append(menu.Items,
-			simulator.Item{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5", OptionGroups: []simulator.OptionGroup{
-				{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"},
-					{Ref: "mild", Title: "Mild", Price: "0"}}}}})
+			simulator.Item{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5",
+				OptionGroups: []simulator.OptionGroup{
+					{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"},
+						{Ref: "mild", Title: "Mild", Price: "0"}}}}})
 	}
 	simulated := &Scenario{
 		Options: Options{BaseURL: server.URL, Store: "s1", Seed: scenario.Seed}, client: server.Client(),
@@ -70,7 +71,8 @@ func recordedRequests(t *testing.T, scenario console.Scenario) []string {
 		accounts: map[string]string{"web": "", "aggregator-b": server.URL + "/admin/7/aggregator-b"},
 	}
 	require.NoError(t, simulated.run(t.Context(), scenario))
-	require.Len(t, simulated.Report.acceptedIDs(), len(slices.Compact(slices.Sorted(slices.Values(simulated.Report.acceptedIDs())))),
+	require.Len(t, simulated.Report.acceptedIDs(),
+		len(slices.Compact(slices.Sorted(slices.Values(simulated.Report.acceptedIDs())))),
 		"each order is counted once")
 	slices.Sort(s.requests)
 	return s.requests

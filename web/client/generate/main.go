@@ -116,7 +116,7 @@ func (k *kinds) UnmarshalYAML(node *yaml.Node) error {
 // exportedName converts a name of the document to an exported Go name.
 func exportedName(name string) string {
 	var out strings.Builder
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == '$' }) {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-.$", r) }) {
 		switch word {
 		case "id", "url", "ui", "pos":
 			out.WriteString(strings.ToUpper(word))

@@ -22,8 +22,9 @@ func (w *writer) operations() string {
 			if !ok || node.Decode(&o) != nil || strings.Count(path, "/") < 3 || o.ID == "postCallback" {
 				continue
 			}
-			if response := o.Responses["200"].Content.json(); response != nil {
-				w.call(&out, strings.ToUpper(method), path, o, append(shared, o.Parameters...), response)
+			if o.Responses["200"].Content.json() != nil {
+				o.Parameters = append(shared, o.Parameters...)
+				out.WriteString(w.call(strings.ToUpper(method), path, o))
 			}
 		}
 	}
@@ -31,11 +32,11 @@ func (w *writer) operations() string {
 }
 
 // call writes one method and the types that only it uses.
-func (w *writer) call(out *strings.Builder, method, path string, o operation, parameters []parameter, response *schema) {
+func (w *writer) call(method, path string, o operation) string {
 	name := exportedName(o.ID)
 	arguments, target, query := "ctx context.Context", fmt.Sprintf("%q", path), ""
 	var fields strings.Builder
-	for _, p := range parameters {
+	for _, p := range o.Parameters {
 		if p.Ref != "" {
 			p = w.document.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
 		}
@@ -70,13 +71,17 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 	}
 	if fields.Len() > 0 {
 		arguments += ", query " + name + "Query"
-		w.types[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
+		w.types[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\n"+
+			"type %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
 	}
 	if s := o.RequestBody.Content.json(); s != nil {
 		arguments += ", body " + w.typeOf(name+"Body", s)
 		body = "body"
 	}
-	result := w.typeOf(name+"Answer", response)
-	fmt.Fprintf(out, "// %s calls %s %s: %s.\n// A status other than 200 returns a *Refusal.\nfunc (c *Client) %s(%s) (answer %s, err error) {\n%s\terr = c.do(ctx, %q, %s, %s, %s, &answer)\n\treturn answer, err\n}\n\n",
-		name, method, path, strings.TrimSuffix(firstSentence(o.Summary), "."), name, arguments, result, query, method, target, values, body)
+	result := w.typeOf(name+"Answer", o.Responses["200"].Content.json())
+	return fmt.Sprintf("// %s calls %s %s: %s.\n// A status other than 200 returns an *APIError.\n"+
+		"func (c *Client) %s(%s) (answer %s, err error) {\n"+
+		"%s\terr = c.do(ctx, call{%q, %s, %s, %s}, &answer)\n\treturn answer, err\n}\n\n",
+		name, method, path, strings.TrimSuffix(firstSentence(o.Summary), "."), name, arguments,
+		result, query, method, target, values, body)
 }
