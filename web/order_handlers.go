@@ -161,7 +161,8 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := order.Filter{
 		Platform: strings.Clone(c.Query("platform")), StoreRefID: strings.Clone(c.Query("store_ref_id")),
-		From: timeParam(c, "from", &v), To: timeParam(c, "to", &v), Limit: intParam(c, "limit", intRange{50, 1, 200}, &v),
+		From: timeParam(c, "from", &v), To: timeParam(c, "to", &v), Limit: intParam(c, "limit", intRange{50, 1, 200},
+			&v),
 		Reference: strings.Clone(c.Query("order_ref_id")), Escalated: boolParam(c, "escalated", &v),
 	}
 	if name := c.Query("state"); name != "" {

@@ -72,7 +72,8 @@ func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	var v core.Violations
-	limit, offset := intParam(c, "limit", intRange{50, 1, 200}, &v), intParam(c, "offset", intRange{0, 0, 10_000_000}, &v)
+	limit, offset := intParam(c, "limit", intRange{50, 1, 200}, &v), intParam(c, "offset", intRange{0, 0, 10_000_000},
+		&v)
 	if err := v.Err(); err != nil {
 		return err
 	}

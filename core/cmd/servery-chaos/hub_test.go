@@ -49,7 +49,8 @@ func freeAddress(t *testing.T) string {
 func newHub(t *testing.T, runDir, program, roles string, env environment) *hub {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(runDir, 0o755))
-	h := &hub{t: t, name: filepath.Base(runDir), address: freeAddress(t), program: program, log: filepath.Join(runDir, "log"),
+	h := &hub{t: t, name: filepath.Base(runDir), address: freeAddress(t), program: program, log: filepath.Join(runDir,
+		"log"),
 		stderr: filepath.Join(runDir, "stderr")}
 	h.env = env.with("SERVERY_LISTEN="+h.address, "SERVERY_ROLES="+roles, "SERVERY_DATA_DIR="+runDir, "TMPDIR="+runDir)
 	t.Cleanup(h.kill)

@@ -199,7 +199,7 @@ func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
 	})
 }
 
-func TestHabitsOfTheCode(t *testing.T) {
+func TestCodeConventions(t *testing.T) {
 	forbidden := []string{"util", "utils", "common", "helper", "helpers", "manager", "models", "impl"}
 	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
 		base := strings.TrimSuffix(path.Base(file), ".go")

@@ -17,7 +17,7 @@ const checklistPath = "/external/api/v1/checklist/"
 // step returns a step of the checklist by name, or with "" the first one that is not done, or nil.
 func (w *scenarioHub) step(name string) map[string]any {
 	w.t.Helper()
-	for _, one := range w.callSimulator("GET", checklistPath, nil)["steps"].([]any) {
+	for _, one := range w.callHub("GET", checklistPath, nil)["steps"].([]any) {
 		if step := one.(map[string]any); step["name"] == name || name == "" && step["done"] == false {
 			return step
 		}
@@ -67,12 +67,12 @@ func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	require.Equal(t, []string{"stores_synced", "menu_synced", "webhook_configured", "webhook_verified",
 		"order_accepted", "orders_retried", "rider_sent", "action_used"}, taken)
 
-	wrong := w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/",
+	wrong := w.callHub("POST", "/external/api/v1/inventory/locations/-1/",
 		`{"items":[{"ref_id":"pie","price":3}]}`)
 	step := w.awaitStep("menu_synced", false)
 	require.Equal(t, wrong["reference"], step["reference"])
 	require.Contains(t, step["command"], "/external/api/v1/jobs/")
-	w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/",
+	w.callHub("POST", "/external/api/v1/inventory/locations/-1/",
 		`{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
 	require.NotContains(t, w.awaitStep("menu_synced", true), "reference")
 	require.Zero(t, w.hub.terminate(t))

@@ -82,8 +82,8 @@ func (w *scenarioHub) startSimulator() {
 	}
 }
 
-// callSimulator calls the hub as the POS. The response must be a success.
-func (w *scenarioHub) callSimulator(method, path string, body any) map[string]any {
+// callHub calls the hub as the POS. The response must be a success.
+func (w *scenarioHub) callHub(method, path string, body any) map[string]any {
 	w.t.Helper()
 	response := hubtest.Call(w.t, method, w.hub.url+path, w.client.authorization, body)
 	require.Equal(w.t, http.StatusOK, response.Status, "%s %s: %s", method, path, response.Body)
@@ -102,8 +102,8 @@ func (w *scenarioHub) runScenario(scenario, platform string, flags ...string) in
 	return w.orders[platform]
 }
 
-// eventTypes waits for an event whose fields, by path, have these values.
-func (w *scenarioHub) eventTypes(event core.EventType, fields map[string]any) {
+// awaitEvent waits for an event whose fields, by path, have these values.
+func (w *scenarioHub) awaitEvent(event core.EventType, fields map[string]any) {
 	w.t.Helper()
 	want, err := json.Marshal(fields)
 	require.NoError(w.t, err)
@@ -133,41 +133,43 @@ func (w *scenarioHub) eventTypes(event core.EventType, fields map[string]any) {
 // eventTriggers returns the trigger of each event type in the order of a first day, with the fields that identify the
 // event.
 func (w *scenarioHub) eventTriggers() []eventTrigger {
+	return append(w.menuTriggers(), w.orderTriggers()...)
+}
+
+type fields = map[string]any
+
+func (w *scenarioHub) menuTriggers() []eventTrigger {
 	const menu = `{"categories":[{"ref_id":"mains","name":"Mains"}],
 		"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["mains"]},{"ref_id":"tea",` +
 		`"title":"Tea","price":2.25}],
 		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],"options":[{"ref_id":"hot",` +
 		`"title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`
-	type fields = map[string]any
-	order := func(platform, suffix string) string {
-		return fmt.Sprintf("/external/api/v1/orders/%d/%s", w.orders[platform], suffix)
-	}
 	var toggled any
 	return []eventTrigger{
 		{core.StoreCreation, func() fields {
-			stored := w.callSimulator("POST", storesPath,
+			stored := w.callHub("POST", storesPath,
 				`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)
 			return fields{"reference": stored["reference"], "stats.created": 1}
 		}},
 		{core.InventoryUpdate, func() fields {
-			stored := w.callSimulator("POST", "/external/api/v1/inventory/locations/S-1/", menu)
+			stored := w.callHub("POST", "/external/api/v1/inventory/locations/S-1/", menu)
 			return fields{"reference": stored["reference"],
 				"stats.items": fields{"created": 2, "deleted": 0, "errors": 0, "updated": 0}}
 		}},
 		{core.HubMenuPublish, func() fields {
-			published := w.callSimulator("POST", "/hub/api/v1/location/",
+			published := w.callHub("POST", "/hub/api/v1/location/",
 				`{"location_ref_id":"S-1","action":"publish"}`)
 			return fields{"reference_id": published["reference_id"], "platform": "aggregator-b",
 				"location_ref_id": "S-1", "status": "success"}
 		}},
 		{core.CatalogueTimingGroup, func() fields {
-			timed := w.callSimulator("POST", "/external/api/v1/inventory/categories/timing-groups/",
+			timed := w.callHub("POST", "/external/api/v1/inventory/categories/timing-groups/",
 				`{"timing_groups":[{"title":"Breakfast","category_ref_ids":["mains"],"day_slots":[{"day":"sunday",`+
 					`"slots":[{"start_time":"08:00:00","end_time":"11:00:00"}]}]}]}`)
 			return fields{"reference_id": timed["reference_id"]}
 		}},
 		{core.ItemStateToggle, func() fields {
-			switched := w.callSimulator("POST", "/hub/api/v1/items/",
+			switched := w.callHub("POST", "/hub/api/v1/items/",
 				`{"location_ref_id":"S-1","item_ref_ids":["tea"],"option_ref_ids":["hot"],"action":"disable",`+
 					`"turn_on_at":null}`)
 			toggled = switched["reference_id"]
@@ -176,17 +178,25 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 		{core.OptionStateToggle,
 			func() fields { return fields{"reference_id": toggled, "platform": "aggregator-b", "action": "disable"} }},
 		{core.StoreAction, func() fields {
-			closed := w.callSimulator("POST", "/hub/api/v1/location/",
+			closed := w.callHub("POST", "/hub/api/v1/location/",
 				`{"location_ref_id":"S-1","platforms":["aggregator-c"],"action":"disable","turn_on_at":null}`)
 			return fields{"reference_id": closed["reference_id"], "platform": "aggregator-c", "action": "disable",
 				"status": true, "location_ref_id": "S-1"}
 		}},
+	}
+}
+
+func (w *scenarioHub) orderTriggers() []eventTrigger {
+	order := func(platform, suffix string) string {
+		return fmt.Sprintf("/external/api/v1/orders/%d/%s", w.orders[platform], suffix)
+	}
+	return []eventTrigger{
 		{core.OrderPlaced, func() fields {
 			return fields{"order.details.id": w.runScenario("order", "aggregator-a"),
 				"order.details.channel": "aggregator-a"}
 		}},
 		{core.OrderStatusUpdate, func() fields {
-			w.callSimulator("PUT", order("aggregator-a", "status/"),
+			w.callHub("PUT", order("aggregator-a", "status/"),
 				`{"new_status":"Acknowledged","extra":{"prep_time_mins":15}}`)
 			return fields{"order_id": w.orders["aggregator-a"], "new_state": "Acknowledged"}
 		}},
@@ -194,13 +204,13 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 			about := hubtest.Call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.client.authorization,
 				nil).Object(w.t)
 			item := hubtest.Lookup(hubtest.Lookup(about, "order.items").([]any)[0], "merchant_id")
-			reported := w.callSimulator("POST", "/hub/api/v1/orders/items-oos/",
+			reported := w.callHub("POST", "/hub/api/v1/orders/items-oos/",
 				fields{"order_upipr_id": w.orders["aggregator-a"], "items_oos": []any{fields{"ref_id": item}}})
 			return fields{"reference_id": reported["reference_id"], "platform": "aggregator-a", "success": true,
 				"data.message": "the customer was told"}
 		}},
 		{core.FeatureAction, func() fields {
-			action := w.callSimulator("POST", "/external/api/v1/aggregator/aggregator-a/feature-action/",
+			action := w.callHub("POST", "/external/api/v1/aggregator/aggregator-a/feature-action/",
 				fields{"action": "fetch_customer_data", "order_id": fmt.Sprint(w.orders["aggregator-a"])})
 			return fields{"reference": action["reference"], "action": "fetch_customer_data"}
 		}},
@@ -211,9 +221,9 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 		{core.WebhookRetry, func() fields {
 			w.rejecting.Store(true)
 			missed := w.runScenario("order", "web")
-			w.eventTypes(core.OrderPlaced, fields{"order.details.id": missed})
+			w.awaitEvent(core.OrderPlaced, fields{"order.details.id": missed})
 			eventually(w.t, waitTimeout, func() error { // running deliveries are not resent
-				waiting := w.callSimulator("GET", "/external/api/v1/deliveries/?event_type=order_placed&state=pending",
+				waiting := w.callHub("GET", "/external/api/v1/deliveries/?event_type=order_placed&state=pending",
 					nil)["deliveries"].([]any)
 				if len(waiting) != 1 || hubtest.Lookup(waiting[0], "attempts") != 1.0 {
 					return fmt.Errorf("it is not on record that the order was refused: %v", waiting)
@@ -222,7 +232,7 @@ func (w *scenarioHub) eventTriggers() []eventTrigger {
 			})
 			w.rejecting.Store(false)
 			now := time.Now().UnixMilli()
-			retried := w.callSimulator("POST", "/external/api/v1/webhooks/retry/",
+			retried := w.callHub("POST", "/external/api/v1/webhooks/retry/",
 				fields{"event_type": 18, "start_time": now - 600_000, "end_time": now + 600_000})
 			return fields{"reference_id": retried["reference_id"], "num_webhooks_retried": 1,
 				"num_webhooks_retry_failed": 0}
@@ -236,15 +246,15 @@ type eventTrigger struct {
 	trigger func() map[string]any
 }
 
-// TestEveryEventTypeHasARealCause triggers each event of the catalogue. The sink checks each body against its schema.
-func TestEveryEventTypeHasARealCause(t *testing.T) {
+// TestEveryEventTypeCanBeTriggered triggers each event of the catalogue. The sink checks each body against its schema.
+func TestEveryEventTypeCanBeTriggered(t *testing.T) {
 	w := newScenarioHub(t)
 	for _, event := range core.EventTypes() {
-		w.callSimulator("POST", webhooksPath, map[string]any{"event_type": event, "url": w.events.URL})
+		w.callHub("POST", webhooksPath, map[string]any{"event_type": event, "url": w.events.URL})
 	}
 	caused := map[core.EventType]bool{}
 	for _, c := range w.eventTriggers() {
-		w.eventTypes(c.event, c.trigger())
+		w.awaitEvent(c.event, c.trigger())
 		caused[c.event] = true
 	}
 	require.ElementsMatch(t, core.EventTypes(), slices.Collect(maps.Keys(caused)))

@@ -48,14 +48,16 @@ func TestListenRespondsAsConfigured(t *testing.T) {
 
 func TestListenCanDropOrHang(t *testing.T) {
 	dropping := startListen(t, "--drop")
-	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"}))
+	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, signed{webhook.NewSecret(),
+		core.NewID(time.Now()), time.Now(), "{}"}))
 	require.ErrorIs(t, err, io.EOF)
 	require.Contains(t, dropping.stdout.String(), "connection closed without a response")
 
 	hanging := startListen(t, "--hang")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"}).WithContext(ctx))
+	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, signed{webhook.NewSecret(),
+		core.NewID(time.Now()), time.Now(), "{}"}).WithContext(ctx))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	// Ctrl-C ends a delayed response.
@@ -155,7 +157,8 @@ func TestListenPrintsJSON(t *testing.T) {
 	for range 2 {
 		exchange(t, signedRequest(t, l.url, signed{secret, id, time.Now(), body}))
 	}
-	exchange(t, signedRequest(t, l.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "no\x1bJSON\xff"}))
+	exchange(t, signedRequest(t, l.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(),
+		"no\x1bJSON\xff"}))
 	require.Zero(t, l.end())
 	require.Contains(t, l.stderr.String(), "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 	lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
@@ -194,7 +197,8 @@ func TestListenEndsWhenItCannotPrint(t *testing.T) {
 	go func() {
 		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{failingWriter{greeted}, stderr})
 	}()
-	exchange(t, signedRequest(t, <-greeted.found, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"}))
+	exchange(t, signedRequest(t, <-greeted.found, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(),
+		"{}"}))
 	require.Equal(t, 1, <-ended)
 	require.Contains(t, stderr.String(), "printing: no space left on device")
 }

@@ -39,43 +39,56 @@ func (o operator) run(args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-func TestPlatformAndPluginCommands(t *testing.T) {
-	o := newOperator(t)
-	source := filepath.Join(t.TempDir(), "built")
-	installtest.Plugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
-	stdout, stderr := o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
+// pluginOperator is an operator with the plugin aggregator-b and a business.
+type pluginOperator struct {
+	operator
+	source     string // directory of the plugin
+	businessID int
+	business   string // the flag
+}
+
+func newPluginOperator(t *testing.T) pluginOperator {
+	t.Helper()
+	o := pluginOperator{operator: newOperator(t), source: filepath.Join(t.TempDir(), "built", "aggregator-b")}
+	installtest.Plugin(t, filepath.Dir(o.source), "aggregator-b", "../../../plugins/aggregatorb")
+	stdout, stderr := o.run("plugin", "install", o.source)
 	require.Equal(t, "plugin aggregator-b 1.0.0 is installed\n", stdout, stderr)
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "not run yet")
-
 	stdout, _ = o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
 		"--currency", "USD", "--json")
 	var created struct{ ID int }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &created))
-	business := "--business=" + strconv.Itoa(created.ID)
-	stdout, _ = o.run("platform", "list", business)
+	o.businessID, o.business = created.ID, "--business="+strconv.Itoa(created.ID)
+	stdout, _ = o.run("platform", "list", o.business)
 	require.Contains(t, stdout, "aggregator-b         served by aggregator-b\n",
 		"a new business has a platform for each plugin")
+	return o
+}
 
+func TestPlatformCommands(t *testing.T) {
+	o := newPluginOperator(t)
+	business := o.business
 	for complaint, args := range map[string][]string{
-		`endpoint "moon": plugin aggregator-b has no endpoint of that name`: {"--endpoint=moon=https://api.aggregator-b.example"},
-		"host evil.example is not allowed":                                  {"--endpoint=delivery_api=https://evil.example"},
-		`secret "x": plugin aggregator-b has no secret of that name`:        {"--secret=x=1"},
-		"settings: must be a JSON object":                                   {"--settings={"},
-		"settings":                                                          {"--settings=[]"},
-		`there is no plugin "nosuch", only: aggregator-b`:                   {"--plugin=nosuch"},
+		`endpoint "moon": plugin aggregator-b has no endpoint of that name`: {
+			"--endpoint=moon=https://api.aggregator-b.example"},
+		"host evil.example is not allowed":                           {"--endpoint=delivery_api=https://evil.example"},
+		`secret "x": plugin aggregator-b has no secret of that name`: {"--secret=x=1"},
+		"settings: must be a JSON object":                            {"--settings={"},
+		"settings":                                                   {"--settings=[]"},
+		`there is no plugin "nosuch", only: aggregator-b`:            {"--plugin=nosuch"},
 	} {
 		_, stderr := o.run(append([]string{"platform", "set", business, "aggregator-b"}, args...)...)
 		require.Contains(t, stderr, complaint)
 	}
-	_, stderr = o.run("platform", "set", "--business=999999", "aggregator-b", "--settings={}")
+	_, stderr := o.run("platform", "set", "--business=999999", "aggregator-b", "--settings={}")
 	require.Contains(t, stderr, "there is no business 999999")
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("s3cret\n"), 0o600))
-	stdout, stderr = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b",
+	stdout, stderr := o.run("platform", "set", business, "tasty", "--plugin=aggregator-b",
 		"--endpoint=delivery_api=https://api.aggregator-b.example/v1/", "--secret=access_token=@"+secret,
 		"--settings={}")
-	require.Equal(t, "platform tasty of business "+strconv.Itoa(created.ID)+
+	require.Equal(t, "platform tasty of business "+strconv.Itoa(o.businessID)+
 		" is served by aggregator-b\nstill missing: endpoint catalogue_api, secret callback_token\n", stdout, stderr)
 	stdout, stderr = o.run("platform", "set", business, "tasty",
 		"--endpoint=catalogue_api=https://api.aggregator-b.example", "--secret=callback_token=x",
@@ -111,14 +124,19 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 	require.Contains(t, stderr, `has no store "S-1"`)
 	stdout, _ = o.run("platform", "list", business)
 	require.NotContains(t, stdout, "tasty-two", "all of it or nothing")
+}
 
-	stdout, _ = o.run("plugin", "disable", "aggregator-b")
+func TestPluginCommands(t *testing.T) {
+	o := newPluginOperator(t)
+	_, stderr := o.run("platform", "set", o.business, "tasty", "--plugin=aggregator-b")
+	require.Empty(t, stderr)
+	stdout, _ := o.run("plugin", "disable", "aggregator-b")
 	require.Equal(t, "plugin aggregator-b is disabled\n", stdout)
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "disabled")
 	_, stderr = o.run("plugin", "enable", "nosuch")
 	require.Contains(t, stderr, "only: aggregator-b")
-	stdout, stderr = o.run("plugin", "upgrade", filepath.Join(source, "aggregator-b"))
+	stdout, stderr = o.run("plugin", "upgrade", o.source)
 	require.Contains(t, stdout, "running hubs switch to it, but it stays disabled", stderr)
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "disabled")
@@ -126,7 +144,7 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 		"upgrade": `{"enabled":false,"id":"aggregator-b","installed":"1.0.0"}`,
 		"install": `{"enabled":true,"id":"aggregator-b","installed":"1.0.0"}`,
 	} {
-		stdout, stderr = o.run("plugin", act, filepath.Join(source, "aggregator-b"), "--json")
+		stdout, stderr = o.run("plugin", act, o.source, "--json")
 		require.JSONEq(t, says, stdout, stderr)
 		_, _ = o.run("plugin", "disable", "aggregator-b")
 	}
@@ -136,11 +154,11 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 	_, stderr = o.run("plugin", "remove", "aggregator-b")
 	require.Contains(t, stderr,
 		fmt.Sprintf(`plugin aggregator-b serves the platforms "aggregator-b" of business %[1]d,`+
-			` "tasty" of business %[1]d: set another plugin`, created.ID))
+			` "tasty" of business %[1]d: set another plugin`, o.businessID))
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "aggregator-b", "nothing was done")
 	for _, name := range []string{"aggregator-b", "tasty"} {
-		_, stderr = o.run("platform", "set", business, name, "--plugin=own")
+		_, stderr = o.run("platform", "set", o.business, name, "--plugin=own")
 		require.Empty(t, stderr)
 	}
 	files := filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "aggregator-b")
@@ -151,7 +169,7 @@ func TestPlatformAndPluginCommands(t *testing.T) {
 	require.Empty(t, stdout)
 	_, stderr = o.run("plugin", "remove", "aggregator-b")
 	require.Contains(t, stderr, `there is no plugin "aggregator-b"`)
-	stdout, stderr = o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
+	stdout, stderr = o.run("plugin", "install", o.source)
 	require.Contains(t, stdout, "is installed", stderr)
 	stdout, _ = o.run("plugin", "list")
 	require.Contains(t, stdout, "not run yet")

@@ -86,7 +86,7 @@ func TestOrdersAndEventsNamePlatformsByAlias(t *testing.T) {
 	require.Equal(t, 401, f.callBack("b", "ping", key, "{}").status)
 }
 
-func TestChannelKeyBringsOrdersUnderAnAlias(t *testing.T) {
+func TestChannelKeyPlacesOrdersUnderAnAlias(t *testing.T) {
 	s := newOrderClient(t, nil)
 	s.alias("shop", "web")
 	s.alias("phone", "app")
@@ -161,7 +161,7 @@ func TestSwitchesNamePlatformsByAlias(t *testing.T) {
 	}
 }
 
-func TestSwitchOfAnUnlistedStoreIsWarnedAbout(t *testing.T) {
+func TestSwitchOfAnUnlistedStoreReturnsAWarning(t *testing.T) {
 	d := newMenuClient(t, unlimited)
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"N","city":"C"}]}`)
 	d.awaitCallback(2)

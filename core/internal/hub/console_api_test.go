@@ -121,13 +121,13 @@ func TestConsoleSignIn(t *testing.T) {
 	require.Equal(t, shell.SignInPath+"?next="+url.QueryEscape(shell.Root+"b/1/jobs/?state=failed"),
 		r.header.Get("Location"))
 
-	t.Run("a wrong password and an unknown address look the same", func(t *testing.T) {
+	t.Run("a wrong password and an unknown email look the same", func(t *testing.T) {
 		wrong := stranger.post(t, shell.SignInPath, url.Values{"email": {"sam@example.com"}, "password": {"wrong"}})
 		unknown := stranger.post(t, shell.SignInPath, url.Values{"email": {"kim@example.com"}, "password": {"wrong"}})
 		require.Equal(t, http.StatusUnauthorized, wrong.status)
 		require.Equal(t, strings.ReplaceAll(wrong.text, "sam@", "kim@"), unknown.text)
 	})
-	t.Run("the session that a browser brings along is not the one it gets", func(t *testing.T) {
+	t.Run("signing in replaces the session", func(t *testing.T) {
 		fixed := &browser{api: a, session: "chosen-by-an-attacker"}
 		r := fixed.post(t, shell.SignInPath, url.Values{"email": {"Sam@Example.com"}, "password": {consolePassword}})
 		require.Equal(t, http.StatusSeeOther, r.status)
@@ -140,7 +140,7 @@ func TestConsoleSignIn(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, again.get(t, shell.Root).status, "the replaced session is worth nothing")
 		require.NotEmpty(t, sessionOf(fresh))
 	})
-	t.Run("one is led back only into the console", func(t *testing.T) {
+	t.Run("redirects stay within the console", func(t *testing.T) {
 		for next, want := range map[string]string{"/console/b/1/": "/console/b/1/",
 			"https://evil.example/console/": shell.Root, "//evil.example/console/": shell.Root,
 			"/\\evil.example": shell.Root, "/docs": shell.Root} {
@@ -149,7 +149,7 @@ func TestConsoleSignIn(t *testing.T) {
 			require.Equal(t, want, r.header.Get("Location"), next)
 		}
 	})
-	t.Run("attempts are throttled by account, also with the right password", func(t *testing.T) {
+	t.Run("attempts are throttled by account, also valid ones", func(t *testing.T) {
 		for range 10 {
 			stranger.post(t, shell.SignInPath, url.Values{"email": {"kim@example.com"}, "password": {"wrong"}})
 		}
@@ -159,7 +159,7 @@ func TestConsoleSignIn(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized,
 			stranger.post(t, shell.SignInPath, url.Values{"email": {"kim@example.com"}, "password": {"x"}}).status)
 	})
-	t.Run("a session ends when it is idle, and in any case", func(t *testing.T) {
+	t.Run("a session has an idle and an absolute timeout", func(t *testing.T) {
 		for range 9 {
 			a.clock.Advance(7 * time.Hour)
 			require.Equal(t, http.StatusOK, sam.get(t, shell.Root).status)

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestConsoleFiguresAddUpOverReplicas(t *testing.T) {
+func TestConsoleStatisticsAddUpOverReplicas(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	tenant, records, ctx := hubtest.Business(t, db), consoleview.New(db), context.Background()
 	sub := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)

@@ -24,7 +24,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func TestReplicaWithoutAPluginLeavesItsWork(t *testing.T) {
+func TestReplicaWithoutAPluginSkipsItsWork(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))

@@ -137,7 +137,7 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	require.Len(t, entries, 2, "one for each switch that was made")
 }
 
-func TestTheConsoleOffersEveryFault(t *testing.T) {
+func TestConsoleOffersEveryFault(t *testing.T) {
 	offered := func(of, wrong string) []string {
 		_, err := simulator.ParseFault(wrong)
 		_, list, _ := strings.Cut(err.Error(), of+" must be one of: ")

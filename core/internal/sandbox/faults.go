@@ -72,7 +72,8 @@ func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list [
 	}
 	for _, base := range simulatorURLs(simulated) {
 		var faults []simulator.Fault
-		if err := d.call(ctx, base, request{method: http.MethodGet, url: faultsPath(business), into: &faults}); err != nil {
+		if err := d.call(ctx, base, request{method: http.MethodGet, url: faultsPath(business),
+			into: &faults}); err != nil {
 			return nil, err
 		}
 		for _, f := range faults {
