@@ -11,8 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// postFeatureAction takes an action for the aggregator (spec, Endpoint 7). It is
-// stored when the answer goes out.
+// postFeatureAction stores a feature action for the aggregator and responds.
 func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -36,13 +35,13 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 		envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
 }
 
-// getAction tells what became of an action.
+// getAction returns the state of a feature action.
 func (s *Server) getAction(c *fiber.Ctx, caller core.Caller) error {
 	reference, err := uuid.Parse(c.Params("reference"))
 	if err != nil {
 		return core.Errorf(core.NotFound, "there is no action with this reference")
 	}
-	reading, err := s.Actions.Get(c.UserContext(), caller.Business, reference)
+	record, err := s.Actions.Get(c.UserContext(), caller.Business, reference)
 	if err != nil {
 		return err
 	}
@@ -50,6 +49,6 @@ func (s *Server) getAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	reading.Platform = names.EventName(reading.Platform)
-	return respond(c, http.StatusOK, reading)
+	record.Platform = names.EventName(record.Platform)
+	return respond(c, http.StatusOK, record)
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// simpleTypes are the media types in which pages send JSON to avoid a preflight request.
+// simpleTypes are the media types that web pages use for JSON to avoid a preflight request.
 var simpleTypes = []string{"text/plain", "application/x-www-form-urlencoded"}
 
-// jsonBody returns the request's body. The media type must be JSON or not given, or one of the simple types for a body
-// that is a JSON object.
+// jsonBody returns the request's body. The media type must be JSON or absent. A JSON object may also have one of the
+// simple types.
 func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	sent := readBody(c)
 	if given := c.Get(fiber.HeaderContentType); given != "" {
@@ -38,8 +38,8 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	return sent.bytes, sent.err
 }
 
-// bulkBody returns the request's body as jsonBody does. Of one that needs more memory
-// than there is, excess may know that it holds too many objects: that says more.
+// bulkBody returns the request's body like jsonBody. If the body needs too much memory, excess may return a better
+// error, such as too many objects.
 func (s *Server) bulkBody(c *fiber.Ctx, excess func(body []byte) error) ([]byte, error) {
 	body, err := s.jsonBody(c)
 	if err != nil && len(body) > 0 {
@@ -48,7 +48,7 @@ func (s *Server) bulkBody(c *fiber.Ctx, excess func(body []byte) error) ([]byte,
 	return body, err
 }
 
-// pathParam is a path parameter, percent-decoded.
+// pathParam returns a percent-decoded path parameter.
 func pathParam(c *fiber.Ctx, name string) string {
 	value, err := url.PathUnescape(c.Params(name))
 	if err != nil {
@@ -57,22 +57,25 @@ func pathParam(c *fiber.Ctx, name string) string {
 	return strings.Clone(value)
 }
 
-// addUnlisted records that a parameter of the query string is not one of those allowed.
+// addUnlisted adds the violation that a query parameter is not one of the allowed values.
 func addUnlisted[S ~string](c *fiber.Ctx, name string, allowed []S, v *core.Violations) {
 	v.AddBody(name, "value", core.OneOf(allowed, S(c.Query(name))))
 }
 
-// intParam is a whole number of the query string from least to most.
-func intParam(c *fiber.Ctx, name string, or, least, most int, v *core.Violations) int {
+// intRange contains the bounds of an integer parameter, and its value if it is absent.
+type intRange struct{ fallback, low, high int }
+
+// intParam returns an integer parameter of the query string.
+func intParam(c *fiber.Ctx, name string, r intRange, v *core.Violations) int {
 	text := c.Query(name)
 	if text == "" {
-		return or
+		return r.fallback
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
+	if err != nil || n < r.low || n > r.high {
 		v.AddBody(strings.Clone(name), "range",
-			fmt.Sprintf("must be a whole number from %d to %d, not %s", least, most, core.Quote(text)))
-		return or
+			fmt.Sprintf("must be a whole number from %d to %d, not %s", r.low, r.high, core.Quote(text)))
+		return r.fallback
 	}
 	return n
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// retryDeliveries has the deliveries that the body names or describes sent
-// again; with dry_run it only counts them.
+// retryDeliveries queues a bulk resend of the deliveries that the body selects. With dry_run it only counts them.
 func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
 		return err
 	}
 	now := s.Clock.Now()
-	choice, err := webhook.DecodeBulkResend(body, now)
+	selector, err := webhook.DecodeBulkResend(body, now)
 	if err != nil {
 		return err
 	}
-	count, err := s.Deliveries.Count(c.UserContext(), caller.Business, choice)
+	count, err := s.Deliveries.Count(c.UserContext(), caller.Business, selector)
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 			count)
 		return respond(c, http.StatusOK, reply)
 	}
-	job, err := choice.Job(caller.Business, count, now)
+	job, err := selector.Job(caller.Business, count, now)
 	if err != nil {
 		return err
 	}

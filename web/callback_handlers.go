@@ -16,11 +16,10 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// headerPlatformSecret carries a platform's callback key where Authorization does not.
+// headerPlatformSecret contains the callback key of a platform that does not send Authorization.
 const headerPlatformSecret = "X-Platform-Secret"
 
-// postCallback takes what an aggregator sends: its plugin reads it, and what it
-// means is done when the answer goes out.
+// postCallback processes a request of an aggregator before it responds. The aggregator's plugin parses the request.
 func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	business, err := strconv.ParseInt(c.Query("business", "0"), 10, 64)
 	if err != nil || business < 0 {
@@ -31,16 +30,16 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		return sent.err
 	}
 	body := sent.bytes
-	knock := relay.InboundCallback{
+	callback := relay.InboundCallback{
 		Platform: pathParam(c, "platform"), Kind: pathParam(c, "kind"), Key: callbackKey(c),
 		Business: core.BusinessID(business), Headers: headers(c), Body: body,
 	}
-	caller, err := s.Callers.Authenticate(c.UserContext(), knock)
+	caller, err := s.Callers.Authenticate(c.UserContext(), callback)
 	if err != nil {
 		if core.CodeOf(err) == core.Unauthenticated {
 			s.Observer.CallbackUnverified()
 		}
-		s.Log.Info("callback rejected", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind,
+		s.Log.Info("callback rejected", "request", requestID(c), "platform", callback.Platform, "kind", callback.Kind,
 			"business", business, "reason", err)
 		return err
 	}
@@ -51,10 +50,10 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret),
 		caller.VerifiedBy} {
-		delete(knock.Headers, credential)
+		delete(callback.Headers, credential)
 	}
 	message, err := s.Callbacks.Read(c.UserContext(), relay.InboundRequest{
-		Caller: caller, Kind: knock.Kind, Query: cloneStrings(c.Queries()), Headers: knock.Headers, Body: body,
+		Caller: caller, Kind: callback.Kind, Query: cloneStrings(c.Queries()), Headers: callback.Headers, Body: body,
 		ReceivedAt: s.Clock.Now(),
 	})
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 }
 
-// cancelCallback cancels an order as its aggregator asks, also one that is still to come.
+// cancelCallback cancels an order for its aggregator. The order may arrive after its cancellation.
 func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation order.Cancellation) error {
 	id, from, err := s.Orders.Cancel(c.UserContext(), caller.Business, cancellation)
 	switch {
@@ -90,29 +89,30 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 		return respond(c, http.StatusOK,
 			envelope{Status: "success", Message: "the order is unknown so far, and is cancelled when it arrives"})
 	}
-	return respond(c, http.StatusOK, orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
+	return respond(c, http.StatusOK,
+		orderResponse{"success", changedMessage(from, order.Change{To: order.Cancelled}), id})
 }
 
-func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte) error {
-	receipt, err := s.placeCallbackOrder(c, caller, normal)
+func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, body []byte) error {
+	result, err := s.placeCallbackOrder(c, caller, body)
 	if err != nil {
-		s.recordRejected(c, caller.Business, caller.Platform, normal, err)
+		s.recordRejected(c, caller.Business, caller.Platform, body, err)
 	}
 	if core.CodeOf(err) == core.NotFound {
-		err = errors.Join(err, s.rejectOrder(c, caller, normal, err))
+		err = errors.Join(err, s.rejectOrder(c, caller, body, err))
 	}
 	if err != nil {
 		return err
 	}
-	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(receipt), receipt.OrderID})
+	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(result), result.OrderID})
 }
 
-func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.PlaceResult, error) {
-	normal, err := s.resolveStore(c, caller, normal)
+func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, body []byte) (order.PlaceResult, error) {
+	body, err := s.resolveStore(c, caller, body)
 	if err != nil {
 		return order.PlaceResult{}, err
 	}
-	draft, err := order.Decode(normal)
+	draft, err := order.Decode(body)
 	if err != nil {
 		return order.PlaceResult{}, err
 	}
@@ -121,39 +121,37 @@ func (s *Server) placeCallbackOrder(c *fiber.Ctx, caller relay.Caller, normal []
 		order.PlaceRequest{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
 }
 
-// rejectOrder has the aggregator told, in its own form, of an order for a store that
-// nobody knows.
-func (s *Server) rejectOrder(c *fiber.Ctx, caller relay.Caller, normal []byte, reason error) error {
-	refusal := relay.OrderAcknowledgePayload{Reason: reason.Error()}
+// rejectOrder notifies the aggregator that its order names an unknown store.
+func (s *Server) rejectOrder(c *fiber.Ctx, caller relay.Caller, body []byte, reason error) error {
+	rejection := relay.OrderAcknowledgePayload{Reason: reason.Error()}
 	var named struct {
 		OrderID string `json:"platform_order_id"`
 		StoreID string `json:"platform_store_id"`
 	}
-	if err := json.Unmarshal(normal, &named); err != nil || named.OrderID == "" {
+	if err := json.Unmarshal(body, &named); err != nil || named.OrderID == "" {
 		return err
 	}
-	refusal.PlatformOrderID, refusal.PlatformStoreID = named.OrderID, named.StoreID
+	rejection.PlatformOrderID, rejection.PlatformStoreID = named.OrderID, named.StoreID
 	s.Log.Warn("order rejected", "request", requestID(c), "business", caller.Business, "platform",
 		caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
-	return s.Rejections.Reject(c.UserContext(), caller, refusal)
+	return s.Rejections.Reject(c.UserContext(), caller, rejection)
 }
 
-// resolveStore gives an order the ref_id of its store where the aggregator names the
-// store by an id of its own.
-func (s *Server) resolveStore(c *fiber.Ctx, caller relay.Caller, normal []byte) ([]byte, error) {
+// resolveStore adds the store's ref_id to an order with the aggregator's id of the store.
+func (s *Server) resolveStore(c *fiber.Ctx, caller relay.Caller, body []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	var named struct {
 		RefID      string `json:"store_ref_id"`
 		PlatformID string `json:"platform_store_id"`
 	}
-	if err := json.Unmarshal(normal, &named); err != nil || named.RefID != "" || named.PlatformID == "" {
-		return normal, nil // what is wrong with it is found by who reads it all
+	if err := json.Unmarshal(body, &named); err != nil || named.RefID != "" || named.PlatformID == "" {
+		return body, nil // order.Decode reports the error
 	}
 	ref, err := s.PlatformStores.StoreRef(c.UserContext(), caller.Business, caller.Platform, named.PlatformID)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(normal, &members); err != nil {
+	if err := json.Unmarshal(body, &members); err != nil {
 		return nil, err
 	}
 	if members["store_ref_id"], err = json.Marshal(ref); err != nil {
@@ -162,15 +160,15 @@ func (s *Server) resolveStore(c *fiber.Ctx, caller relay.Caller, normal []byte) 
 	return json.Marshal(members)
 }
 
-// callbackKey is the key that the request shows.
+// callbackKey returns the callback key of the request.
 func callbackKey(c *fiber.Ctx) string {
-	if scheme, given, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " "); strings.EqualFold(scheme, "bearer") {
-		return strings.Clone(strings.TrimSpace(given))
+	if scheme, key, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " "); strings.EqualFold(scheme, "bearer") {
+		return strings.Clone(strings.TrimSpace(key))
 	}
 	return strings.Clone(c.Get(headerPlatformSecret))
 }
 
-// headers are those of the request, by their names in lower case.
+// headers returns the headers of the request, by lower-case name.
 func headers(c *fiber.Ctx) map[string]string {
 	list := map[string]string{}
 	for name, values := range c.GetReqHeaders() {

@@ -14,7 +14,7 @@ import (
 // maxZip bounds a zip code of the query string, in bytes.
 const maxZip = 255
 
-// listChannelStores tells what a channel is to show of the stores.
+// listChannelStores lists the stores that a channel shows.
 func (s *Server) listChannelStores(c *fiber.Ctx, caller core.Caller) error {
 	list, meta, _, err := s.channelStores(c, caller, "")
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Server) listChannelStores(c *fiber.Ctx, caller core.Caller) error {
 	}{list, meta})
 }
 
-// listDeliverableStores tells which stores deliver to a zip code.
+// listDeliverableStores lists the stores that deliver to a zip code.
 func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 	zip, err := zipCode(c)
 	if err != nil {
@@ -44,11 +44,11 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 	}{zip, byZipCodes, list, meta})
 }
 
-// channelStores reads a page of effective stores.
+// channelStores returns a page of stores as channels see them.
 func (s *Server) channelStores(c *fiber.Ctx, caller core.Caller,
 	zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
 	var v core.Violations
-	meta.Limit = intParam(c, "limit", 50, 1, 1000, &v)
+	meta.Limit = intParam(c, "limit", intRange{50, 1, 1000}, &v)
 	if err := v.Err(); err != nil {
 		return nil, meta, false, err
 	}
@@ -63,7 +63,7 @@ func (s *Server) channelStores(c *fiber.Ctx, caller core.Caller,
 	return list, meta, byZipCodes, err
 }
 
-// getDeliverable tells whether a store delivers to a zip code.
+// getDeliverable returns whether a store delivers to a zip code.
 func (s *Server) getDeliverable(c *fiber.Ctx, caller core.Caller) error {
 	zip, err := zipCode(c)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Server) getDeliverable(c *fiber.Ctx, caller core.Caller) error {
 	}{refID, zip, deliverable, byZipCodes})
 }
 
-// zipCode reads the zip code of the query string.
+// zipCode returns the required query parameter zip_code.
 func zipCode(c *fiber.Ctx) (string, error) {
 	var v core.Violations
 	zip := strings.TrimSpace(strings.Clone(c.Query("zip_code")))

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/checklist"
 )
 
-// stepBody is a step of a first integration as read.
+// stepBody is a step of the integration checklist in a response.
 type stepBody struct {
 	Name      string `json:"name"`
 	Title     string `json:"title"`
@@ -20,13 +20,13 @@ type stepBody struct {
 	Reference string `json:"reference,omitzero"`
 }
 
-// getChecklist tells how far a first integration is; what is done says no more.
+// getChecklist returns the integration checklist. Steps that are done have no instructions.
 func (s *Server) getChecklist(c *fiber.Ctx, caller core.Caller) error {
 	facts, err := s.Checklist.Facts(c.UserContext(), caller.Business)
 	if err != nil {
 		return err
 	}
-	facts.Called = true // by this very call
+	facts.Called = true // by this request
 	steps := checklist.Steps(facts, c.BaseURL())
 	bodies := make([]stepBody, len(steps))
 	for i, step := range steps {

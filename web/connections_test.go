@@ -27,7 +27,7 @@ type noopObserver struct{}
 func (noopObserver) RequestHandled(string, string, int, time.Duration) {}
 func (noopObserver) CallbackUnverified()                               {}
 
-// socketServer is a server on a socket of this machine, whose clients may stall so long.
+// socketServer serves on a local socket with a short stall timeout.
 type socketServer struct {
 	*Server
 	limiter *inbound.Limiter
@@ -35,7 +35,7 @@ type socketServer struct {
 	served  chan error
 }
 
-// openBody is the size of bodies that anyone may send here.
+// openBody is the body limit of the route that needs no key.
 const openBody = 64 << 10
 
 const stall = 300 * time.Millisecond
@@ -77,7 +77,7 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 	return b
 }
 
-// send connects and sends the beginning of a request.
+// send connects and sends the start of a request.
 func (b *socketServer) send(t *testing.T, text string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", b.address, patience)
@@ -89,7 +89,7 @@ func (b *socketServer) send(t *testing.T, text string) (net.Conn, *bufio.Reader)
 	return conn, bufio.NewReader(conn)
 }
 
-// requireTimedOut reads the answer 408 and the end of a connection.
+// requireTimedOut checks that a connection receives a 408 and is closed.
 func requireTimedOut(t *testing.T, from *bufio.Reader) {
 	t.Helper()
 	text, err := io.ReadAll(from)
@@ -99,11 +99,11 @@ func requireTimedOut(t *testing.T, from *bufio.Reader) {
 
 func TestIncompleteBodyIsCutOff(t *testing.T) {
 	b := serveOnSocket(t, nil)
-	began := time.Now()
+	start := time.Now()
 	header := fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)
 	_, answer := b.send(t, header+strings.Repeat("x", openBody-1))
 	requireTimedOut(t, answer)
-	require.Less(t, time.Since(began), patience/2)
+	require.Less(t, time.Since(start), patience/2)
 	require.Positive(t, b.limiter.Stats().Stalled)
 }
 
@@ -122,7 +122,7 @@ func TestSlowHeaderIsCutOffDespiteProgress(t *testing.T) {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for range tick.C {
-			if _, err := conn.Write([]byte(strings.Repeat("x", 64))); err != nil { // above the rate of bodies
+			if _, err := conn.Write([]byte(strings.Repeat("x", 64))); err != nil { // above the minimum rate of bodies
 				return
 			}
 		}
@@ -135,7 +135,7 @@ func TestSlowHeaderIsCutOffDespiteProgress(t *testing.T) {
 func TestSlowButProgressingBodyIsAccepted(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	conn, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody))
-	began := time.Now()
+	start := time.Now()
 	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
 	for range 64 {
@@ -147,7 +147,7 @@ func TestSlowButProgressingBodyIsAccepted(t *testing.T) {
 	require.NoError(t, err)
 	defer response.Body.Close()
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Greater(t, time.Since(began), 3*stall, "it takes longer than a client may stall")
+	require.Greater(t, time.Since(start), 3*stall, "it takes longer than a client may stall")
 }
 
 func TestClientThatDoesNotReadIsCutOff(t *testing.T) {
@@ -181,10 +181,10 @@ func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
 	require.NoError(t, err)
 	_, err = io.Copy(io.Discard, response.Body)
 	require.NoError(t, err)
-	began := time.Now()
+	start := time.Now()
 	_, err = conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
-	require.Greater(t, time.Since(began), 2*stall)
+	require.Greater(t, time.Since(start), 2*stall)
 }
 
 func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// What a browser may send and read, beyond what it always may (Fetch, CORS protocol).
+// The CORS headers of responses to web pages (Fetch standard, CORS protocol).
 const (
 	corsMethods  = "GET, POST, PUT"
 	corsRequest  = "Authorization, Content-Type, Content-Encoding, If-None-Match, X-Request-Id, Traceparent"
@@ -36,8 +36,8 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// allowOrigins lets pages of the configured origins call the API. It answers their preflight requests. Credentials
-// are headers that a page sets itself, so no cookies are allowed.
+// allowOrigins lets pages of the configured origins call the API, and responds to their preflight requests. Pages set
+// credentials as headers, so cookies are not allowed.
 func (s *Server) allowOrigins(c *fiber.Ctx) error {
 	inAPI := func(prefix string) bool { return strings.HasPrefix(c.Path(), prefix) }
 	if len(s.CORSOrigins) == 0 || !slices.ContainsFunc(corsPaths, inAPI) {
@@ -59,5 +59,5 @@ func (s *Server) allowOrigins(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// corsPaths are the paths of the API. The console is not among them.
+// corsPaths are the path prefixes of the API. The console does not allow other origins.
 var corsPaths = []string{"/external/", "/hub/", "/ext/", "/channel/"}

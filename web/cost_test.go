@@ -16,8 +16,8 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// allocated is all that do allocates. Of a slice that grows most is garbage at once:
-// so hardly more than half of it is ever in use.
+// allocated returns the bytes that do allocates. Growing slices make half of them garbage, so at most about half is in
+// use at a time.
 func allocated(do func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -26,11 +26,11 @@ func allocated(do func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// smallBodyElements is what the elements of a request may need besides: their number is limited.
+// smallBodyElements is the allowance for the elements of a request with few elements.
 const smallBodyElements = 4 << 20
 
-// TestDecodedBodiesStayWithinTheirEstimatedMemory measures what bodies are decoded into, those made to be
-// large in memory too.
+// TestDecodedBodiesStayWithinTheirEstimatedMemory measures the memory of decoded bodies, also of bodies that are
+// designed to take much memory.
 func TestDecodedBodiesStayWithinTheirEstimatedMemory(t *testing.T) {
 	vocabulary, err := menu.NewVocabulary()
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestDecodedBodiesStayWithinTheirEstimatedMemory(t *testing.T) {
 		return b.String() + `"":` + value + after
 	}
 	real := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join("..", "..", "shared", "data", name)) // "" where it is not there
+		text, _ := os.ReadFile(filepath.Join("..", "..", "shared", "data", name)) // "": the path has none
 		return string(text)
 	}
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// deliveryBody is a delivery as read. Times are RFC 3339, in UTC.
+// deliveryBody is a delivery in a response. Times are RFC 3339, in UTC.
 type deliveryBody struct {
 	ID          core.ID        `json:"id"`
 	WebhookID   int64          `json:"webhook_id,omitzero"`
@@ -44,7 +44,7 @@ func deliveryOf(r webhook.DeliveryRecord) deliveryBody {
 	}
 }
 
-// attemptBody is an attempt as read; times of its phases are milliseconds since its start.
+// attemptBody is an attempt in a response. The times of its phases are milliseconds since its start.
 type attemptBody struct {
 	N               int                `json:"attempt"`
 	StartedAt       time.Time          `json:"started_at"`
@@ -66,7 +66,7 @@ func attemptOf(a webhook.AttemptRecord) attemptBody {
 		ResponseHeaders: a.ResponseHeaders, ResponseBody: string(a.ResponseBody), Timing: map[string]float64{},
 		SentTwice: a.SentTwice,
 	}
-	if body.ResponseHeaders == nil { // no answer
+	if body.ResponseHeaders == nil { // no response
 		body.ResponseHeaders = map[string]string{}
 	}
 	if !utf8.ValidString(body.ResponseBody) {
@@ -83,18 +83,18 @@ func attemptOf(a webhook.AttemptRecord) attemptBody {
 	return body
 }
 
-// deliveryStates are those that a list can be narrowed to.
+// deliveryStates are the values of the query parameter state.
 var deliveryStates = map[string]webhook.State{
 	"": "", "pending": webhook.Pending, "held": webhook.Held, "delivered": webhook.Delivered, "failed": webhook.Failed,
 }
 
-// listDeliveries reads deliveries, the newest first, a page at a time.
+// listDeliveries returns a page of deliveries, newest first.
 func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := webhook.Filter{Reference: strings.Clone(c.Query("reference"))}
-	filter.Limit = intParam(c, "limit", 50, 1, 200, &v)
-	filter.WebhookID = int64(intParam(c, "webhook_id", 0, 1, 1<<53, &v))
-	filter.OrderID = int64(intParam(c, "order_id", 0, 1, 1<<53, &v))
+	filter.Limit = intParam(c, "limit", intRange{50, 1, 200}, &v)
+	filter.WebhookID = int64(intParam(c, "webhook_id", intRange{0, 1, 1 << 53}, &v))
+	filter.OrderID = int64(intParam(c, "order_id", intRange{0, 1, 1 << 53}, &v))
 	filter.From, filter.To = timeParam(c, "from", &v), timeParam(c, "to", &v)
 	state, known := deliveryStates[c.Query("state")]
 	if !known {
@@ -116,16 +116,16 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	if err := v.Err(); err != nil {
 		return err
 	}
-	asked := filter.Limit
+	limit := filter.Limit
 	filter.Limit++
 	records, err := s.Deliveries.List(c.UserContext(), caller.Business, filter)
 	if err != nil {
 		return err
 	}
-	meta := pageMeta{Limit: asked}
-	if len(records) > asked {
-		records = records[:asked]
-		meta.Next = records[asked-1].ID.String()
+	meta := pageMeta{Limit: limit}
+	if len(records) > limit {
+		records = records[:limit]
+		meta.Next = records[limit-1].ID.String()
 	}
 	list := make([]deliveryBody, len(records))
 	for i, record := range records {
@@ -137,7 +137,7 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	}{list, meta})
 }
 
-// getDelivery reads a delivery with its body and every attempt at it.
+// getDelivery returns a delivery with its body and attempts.
 func (s *Server) getDelivery(c *fiber.Ctx, caller core.Caller) error {
 	record, attempts, err := s.Deliveries.Get(c.UserContext(), caller.Business, deliveryID(c))
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Server) retryDelivery(c *fiber.Ctx, caller core.Caller) error {
 		envelope{Status: "success", Message: "the delivery is due now; read it to see the attempt"})
 }
 
-// deliveryID reads the path; what is no id is the id of no delivery.
+// deliveryID returns the id in the path. An invalid id becomes the zero id, which no delivery has.
 func deliveryID(c *fiber.Ctx) core.ID {
 	id, err := uuid.Parse(pathParam(c, "id"))
 	if err != nil {

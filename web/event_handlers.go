@@ -12,14 +12,14 @@ import (
 	"github.com/servery-hub/servery/core/webhook/catalogue"
 )
 
-// listEventTypes reads the catalogue of event types.
+// listEventTypes returns the catalogue of event types.
 func (s *Server) listEventTypes(c *fiber.Ctx, _ core.Caller) error {
 	return respondTagged(c, struct {
 		EventTypes []catalogue.Entry `json:"event_types"`
 	}{catalogue.All()})
 }
 
-// getEventType reads one entry of the catalogue, by its name or number.
+// getEventType returns one entry of the catalogue, by name or number.
 func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
 	event, _ := core.ParseEventType(pathParam(c, "event_type"))
 	entry, known := catalogue.Lookup(event)
@@ -29,8 +29,7 @@ func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
 	return respondTagged(c, entry)
 }
 
-// respondTagged sends a value with an entity tag, and nothing but that to who has
-// the value already.
+// respondTagged sends a value with an entity tag. It sends 304 if the client has the current value.
 func respondTagged(c *fiber.Ctx, value any) error {
 	body, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/job"
 )
 
-// jobBody is a job as read. Times are RFC 3339, in UTC.
+// jobBody is a job in a response. Times are RFC 3339, in UTC.
 type jobBody struct {
 	Reference  core.ID        `json:"reference"`
 	Kind       core.JobKind   `json:"kind"`
@@ -28,7 +28,7 @@ type jobBody struct {
 	Result     jsontext.Value `json:"result,omitzero"`
 }
 
-// getJob tells where the job of a request stands.
+// getJob returns the state of a job.
 func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
 	reference, err := uuid.Parse(pathParam(c, "reference"))
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Server) getJob(c *fiber.Ctx, caller core.Caller) error {
 	return respond(c, http.StatusOK, body)
 }
 
-// jobError tells that a job failed, or its last attempt. What went wrong inside is for the log; the callback says it of
-// each object.
+// jobError describes the error of a job without internal details, which are only logged. The callback lists the errors
+// of each object.
 func jobError(status job.Status) string {
 	switch {
 	case status.Error == "":

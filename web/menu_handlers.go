@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// postMenu accepts a menu request for the master catalogue or one store (spec,
-// Endpoint 2). With ?dry_run=true the job tells what it would do.
+// postMenu queues a menu request for the master catalogue or one store. With ?dry_run=true, the job only reports the
+// changes.
 func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	dryRun := c.Query("dry_run") == "true"
 	body, err := s.bulkBody(c, menu.CheckLimits)
@@ -48,7 +48,7 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	return respondQueued(c, job, envelope{Message: message})
 }
 
-// boolParam is a query parameter that is true, false or absent.
+// boolParam returns a query parameter that is true, false or absent.
 func boolParam(c *fiber.Ctx, name string, v *core.Violations) bool {
 	switch c.Query(name) {
 	case "", "false":
@@ -60,7 +60,7 @@ func boolParam(c *fiber.Ctx, name string, v *core.Violations) bool {
 	return false
 }
 
-// getMenu reads the menu of a location back, whole or a page of it.
+// getMenu returns the menu of a location, or a page of it.
 func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	view, err := menu.ParseView(strings.Clone(c.Query("only")), strings.Clone(c.Query("limit")),
 		strings.Clone(c.Query("after")))
@@ -71,7 +71,7 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	whole, err := s.Menus.Menu(c.UserContext(), caller.Business, scope.StoreID)
+	stored, err := s.Menus.Menu(c.UserContext(), caller.Business, scope.StoreID)
 	if err != nil {
 		return err
 	}
@@ -80,12 +80,11 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	s.recordHeartbeat(caller, presence.Heartbeat{StoreRef: scope.LocationRefID})
-	return respond(c, http.StatusOK, menu.ReadBack(scope, whole, view).WithEventNames(names))
+	return respond(c, http.StatusOK, menu.ReadBack(scope, stored, view).WithEventNames(names))
 }
 
-// getEffectiveMenu tells what a customer of a platform sees at a store. Who
-// shows the entity tag of what it has is told, without the menu being read,
-// whether that is still so (RFC 9110, section 13.1.2).
+// getEffectiveMenu returns the menu that customers of a platform see at a store. If the client's entity tag is current,
+// it sends 304 without reading the menu (RFC 9110, section 13.1.2).
 func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	platform := strings.Clone(c.Query("platform"))
 	if platform == "" {
@@ -109,22 +108,21 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
 		return c.SendStatus(http.StatusNotModified)
 	}
-	whole, err := s.Menus.Menu(c.UserContext(), caller.Business, versions.StoreID)
+	stored, err := s.Menus.Menu(c.UserContext(), caller.Business, versions.StoreID)
 	if err != nil {
 		return err
 	}
-	whole.Timings = timings
-	seen := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[versions.Platform.Name])
-	seen.Platform, seen.OrderingEnabled = platform, &versions.Open
-	body, err := seen.Encode()
+	stored.Timings = timings
+	effective := menu.Effective(storeRef, stored, versions.Platform, stored.Blocked[versions.Platform.Name])
+	effective.Platform, effective.OrderingEnabled = platform, &versions.Open
+	body, err := effective.Encode()
 	if err != nil {
 		return err
 	}
 	return send(c, http.StatusOK, body)
 }
 
-// matches tells whether an If-None-Match header names the tag, weakly or not,
-// or any.
+// matches reports whether an If-None-Match header contains the tag, strong or weak, or *.
 func matches(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")

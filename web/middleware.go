@@ -16,17 +16,16 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Keys of what middleware leaves for those behind it.
+// Keys of fiber locals that middleware sets.
 const (
 	localRequestID = "request_id"
 	localBusiness  = "business"
-	localWaiting   = "waiting" // true until the handler has the request
+	localWaiting   = "waiting" // true until the handler runs
 )
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// identify gives the request an id, the caller's own where it sent a decent
-// one, and a deadline.
+// identify sets a request id and a deadline. It uses a valid X-Request-Id of the caller.
 func (s *Server) identify(c *fiber.Ctx) error {
 	id := strings.Clone(c.Get(fiber.HeaderXRequestID))
 	if !requestIDPattern.MatchString(id) {
@@ -40,7 +39,7 @@ func (s *Server) identify(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// headerTrace is where a caller's trace goes on (W3C Trace Context).
+// headerTrace contains the caller's trace (W3C Trace Context).
 const headerTrace = "Traceparent"
 
 func requestID(c *fiber.Ctx) string {
@@ -48,14 +47,12 @@ func requestID(c *fiber.Ctx) string {
 	return id
 }
 
-// probePaths are asked every few seconds: among so many answers the others would be lost,
-// in figures, spans and in the log.
+// probePaths are requested every few seconds. They are excluded from metrics and traces, and logged at debug level.
 var probePaths = []string{"/healthz", "/readyz", "/metrics"}
 
-// observe logs and counts every answer. It renders the error itself, so that
-// the status it sees is the one that is sent.
+// observe logs and counts every request. It renders errors itself, to see the final status.
 func (s *Server) observe(c *fiber.Ctx) error {
-	began := time.Now()
+	start := time.Now()
 	tracer, observer, level := s.Tracer, s.Observer.RequestHandled, slog.LevelInfo
 	if slices.Contains(probePaths, c.Path()) {
 		tracer, observer, level = nil, func(string, string, int, time.Duration) {}, slog.LevelDebug
@@ -67,21 +64,21 @@ func (s *Server) observe(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	status, took := c.Response().StatusCode(), time.Since(began)
-	waited, _ := c.Locals(localWaited).(time.Duration)
+	status, took := c.Response().StatusCode(), time.Since(start)
+	waiting, _ := c.Locals(localWaited).(time.Duration)
 	path := "unknown"
 	if r := c.Route(); r != nil && r.Path != "/" {
 		path = strings.Clone(r.Path)
 	}
-	observer(path, strings.Clone(c.Method()), status, took-waited) // the hub was not slow
+	observer(path, strings.Clone(c.Method()), status, took-waiting) // waiting for a job is not slowness of the hub
 	business, _ := c.Locals(localBusiness).(core.BusinessID)
 	log := s.Log
 	if id := core.TraceFromContext(ctx).ID(); id != "" {
 		log = log.With("trace_id", id)
 		s.endSpan(c, span, path, status)
 	}
-	if waited > 0 {
-		log = log.With("waited", waited)
+	if waiting > 0 {
+		log = log.With("waited", waiting)
 	}
 	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path", c.Path(),
 		"status", status,
@@ -89,7 +86,7 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	return nil
 }
 
-// endSpan says in the request's span what it was.
+// endSpan completes the request's span.
 func (s *Server) endSpan(c *fiber.Ctx, span core.Span, path string, status int) {
 	span.SetName(strings.Clone(c.Method()) + " " + path)
 	span.SetString("servery.request", requestID(c))
@@ -119,8 +116,8 @@ func (s *Server) recoverPanic(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// throttle takes the request from the business's allowance, or from that of one of
-// its platforms, and tells what is left.
+// throttle counts the request against the limit of the business, or of one of its platforms. It sets the RateLimit
+// headers.
 func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, platform string) error {
 	rule := s.Limits[name]
 	if name == "" || rule.Off() {
@@ -147,7 +144,7 @@ func (s *Server) throttle(c *fiber.Ctx, business core.BusinessID, name Limit, pl
 	}
 }
 
-// seconds is a span in whole seconds, rounded up: who waits that long is let in.
+// seconds formats a duration in whole seconds, rounded up, so that a client that waits so long is not throttled.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

@@ -14,13 +14,12 @@ import (
 //go:embed openapi.yaml
 var openAPIYAML []byte
 
-// OpenAPI is the description of the interface (OpenAPI 3.1) as JSON, its names
-// in the order in which they were written down, and the event types in it.
+// OpenAPI returns the OpenAPI 3.1 document as JSON, with all event types. It keeps the order of openapi.yaml.
 var OpenAPI = sync.OnceValue(func() []byte {
 	var document yaml.Node
 	var out bytes.Buffer
 	if err := yaml.Unmarshal(openAPIYAML, &document); err != nil {
-		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err)) // a test reads it too
+		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err)) // a test parses it
 	}
 	if err := expandEvents(&document); err != nil {
 		panic(fmt.Sprintf("web: the catalogue of event types: %v", err))
@@ -31,7 +30,7 @@ var OpenAPI = sync.OnceValue(func() []byte {
 	return out.Bytes()
 })
 
-// writeNode writes YAML as JSON and keeps the order of names.
+// writeNode writes YAML as JSON in the same order.
 func writeNode(e *jsontext.Encoder, n *yaml.Node) error {
 	var value any
 	switch n.Kind {
@@ -45,11 +44,11 @@ func writeNode(e *jsontext.Encoder, n *yaml.Node) error {
 		}
 		return json.MarshalEncode(e, value)
 	}
-	open, shut := jsontext.BeginArray, jsontext.EndArray
+	begin, end := jsontext.BeginArray, jsontext.EndArray
 	if n.Kind == yaml.MappingNode {
-		open, shut = jsontext.BeginObject, jsontext.EndObject
+		begin, end = jsontext.BeginObject, jsontext.EndObject
 	}
-	if err := e.WriteToken(open); err != nil {
+	if err := e.WriteToken(begin); err != nil {
 		return err
 	}
 	for i, child := range n.Content {
@@ -63,5 +62,5 @@ func writeNode(e *jsontext.Encoder, n *yaml.Node) error {
 			return err
 		}
 	}
-	return e.WriteToken(shut)
+	return e.WriteToken(end)
 }

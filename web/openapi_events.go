@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook/catalogue"
 )
 
-// expandEvents makes the one webhook of openapi.yaml, in which names in angle
-// brackets stand for what differs, into one for each event type of the catalogue.
+// expandEvents replaces the template webhook of openapi.yaml by one webhook for each event type. The names in angle
+// brackets are its variables.
 func expandEvents(document *yaml.Node) error {
 	root := document.Content[0]
 	webhooks, schemas := mappingValue(root, "webhooks"), mappingValue(mappingValue(root, "components"), "schemas")
@@ -29,8 +29,8 @@ func expandEvents(document *yaml.Node) error {
 	return nil
 }
 
-// templateValues is what an entry puts in the place of each name, and what its schema
-// defines for itself, as components under the name of the event type.
+// templateValues returns the value of each template variable for an event type. It also returns the definitions of its
+// schema as components.
 func templateValues(entry catalogue.Entry) (values map[string]*yaml.Node, definitions []*yaml.Node, err error) {
 	var schema struct {
 		Dialect     string         `json:"$schema"`
@@ -59,7 +59,7 @@ func templateValues(entry catalogue.Entry) (values map[string]*yaml.Node, defini
 		if err != nil {
 			return nil, nil, err
 		}
-		var read yaml.Node // JSON is YAML
+		var read yaml.Node // JSON is a subset of YAML
 		if err := yaml.Unmarshal(text, &read); err != nil {
 			return nil, nil, err
 		}
@@ -72,7 +72,7 @@ func templateValues(entry catalogue.Entry) (values map[string]*yaml.Node, defini
 	return values, definitions, nil
 }
 
-// substitute is a copy of a node with values in the place of their names.
+// substitute returns a copy of a node with its variables replaced.
 func substitute(n *yaml.Node, values map[string]*yaml.Node) *yaml.Node {
 	if value, named := values[n.Value]; named {
 		return value
@@ -85,7 +85,7 @@ func substitute(n *yaml.Node, values map[string]*yaml.Node) *yaml.Node {
 	return &copied
 }
 
-// mappingValue is the value of a name in a mapping, an empty node where it is not there.
+// mappingValue returns the value of a key in a mapping, or an empty node.
 func mappingValue(mapping *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
@@ -95,7 +95,7 @@ func mappingValue(mapping *yaml.Node, name string) *yaml.Node {
 	return new(yaml.Node)
 }
 
-// camelCase writes order_placed as orderPlaced.
+// camelCase converts order_placed to orderPlaced.
 func camelCase(name string) string {
 	first, rest, more := strings.Cut(name, "_")
 	if !more {

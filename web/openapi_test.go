@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// openAPIDocument loads the document and checks it, every example included.
+// openAPIDocument loads the document and validates it, with its examples.
 func openAPIDocument(t *testing.T) *openapi3.T {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(OpenAPI())
@@ -56,14 +56,14 @@ func TestOpenAPIDescribesTheRouteTable(t *testing.T) {
 		}
 		checkGuards(t, name, r, operation)
 	}
-	elsewhere := []string{"GET /docs", "GET /metrics"} // served beside the table
+	elsewhere := []string{"GET /docs", "GET /metrics"} // served outside the route table
 	for name := range found {
 		_, ok := served[name]
 		assert.True(t, ok || slices.Contains(elsewhere, name), "%s is described but not served", name)
 	}
 }
 
-// checkGuards compares scope and throttle of a route with what is said of it.
+// checkGuards compares the scope and throttle of a route with the document.
 func checkGuards(t *testing.T, name string, r route, operation *openapi3.Operation) {
 	t.Helper()
 	responses := operation.Responses.Map()
@@ -82,21 +82,21 @@ func checkGuards(t *testing.T, name string, r route, operation *openapi3.Operati
 	if r.method != "GET" && r.scope != platformKey {
 		assert.Contains(t, responses, "400", name)
 	}
-	said, _ := operation.Extensions["x-rate-limit"].(map[string]any)
+	declared, _ := operation.Extensions["x-rate-limit"].(map[string]any)
 	if r.limit == "" {
-		assert.Nil(t, said, "%s is not throttled", name)
+		assert.Nil(t, declared, "%s is not throttled", name)
 		return
 	}
 	assert.Contains(t, responses, "429", name)
 	if r.limit == LimitOrders {
-		assert.Nil(t, said, "%s is not throttled by default", name)
+		assert.Nil(t, declared, "%s is not throttled by default", name)
 		return
 	}
-	assert.Equal(t, "SERVERY_LIMIT_"+string(r.limit), said["setting"], name)
+	assert.Equal(t, "SERVERY_LIMIT_"+string(r.limit), declared["setting"], name)
 	assert.Contains(t, responses["200"].Value.Headers, "RateLimit-Remaining", name)
 }
 
-// visit checks a value against a schema of the document as JSON Schema 2020-12, formats included.
+// visit validates a value against a schema of the document as JSON Schema 2020-12, with formats.
 func visit(t *testing.T, schema *openapi3.Schema, value any) error {
 	t.Helper()
 	raw, err := json.Marshal(value)

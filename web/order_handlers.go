@@ -17,15 +17,14 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// orderResponse is the answer to whoever brings or moves an order.
+// orderResponse is the response to a request that places or changes an order.
 type orderResponse struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 	OrderID int64  `json:"order_id"`
 }
 
-// postOrder takes an order in; it is stored, and its event on the way, when the
-// answer goes out.
+// postOrder stores an order and its event, and responds.
 func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if core.CodeOf(err) == core.TooLarge {
@@ -35,12 +34,12 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 		s.recordRejected(c, caller.Business, caller.Platform, readBody(c).bytes, err)
 		return err
 	}
-	receipt, err := s.placeChannelOrder(c, caller, body)
+	result, err := s.placeChannelOrder(c, caller, body)
 	if err != nil {
 		s.recordRejected(c, caller.Business, caller.Platform, body, err)
 		return err
 	}
-	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(receipt), receipt.OrderID})
+	return respond(c, http.StatusOK, orderResponse{"success", placedMessage(result), result.OrderID})
 }
 
 func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.PlaceResult, err error) {
@@ -48,18 +47,19 @@ func (s *Server) placeChannelOrder(c *fiber.Ctx, caller core.Caller, body []byte
 	if err != nil {
 		return none, err
 	}
-	own, err := s.mayPlaceFor(c, caller, draft.Platform)
+	allowed, err := s.mayPlaceFor(c, caller, draft.Platform)
 	if err != nil {
 		return none, err
 	}
-	if !own {
-		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q", caller.Platform)
+	if !allowed {
+		return none, core.Errorf(core.Forbidden, "this API key can only place orders of the platform %q",
+			caller.Platform)
 	}
 	return s.Intake.Place(c.UserContext(),
 		order.PlaceRequest{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
 }
 
-// mayPlaceFor tells whether the caller may bring orders of a platform, by its name or an alias.
+// mayPlaceFor reports whether the caller may place orders of a platform, by its name or an alias.
 func (s *Server) mayPlaceFor(c *fiber.Ctx, caller core.Caller, platform string) (bool, error) {
 	if caller.Platform == "" || caller.Platform == platform {
 		return true, nil
@@ -68,28 +68,27 @@ func (s *Server) mayPlaceFor(c *fiber.Ctx, caller core.Caller, platform string) 
 	return caller.Platform == names.Resolve(platform), err
 }
 
-// recordRejected keeps what the merchant's support is to find of an order that was not
-// taken, on the platform, where that is known, or else as the body names it. The answer
-// does not depend on it.
+// recordRejected stores a rejected order for the merchant's support. If the platform is unknown, it uses the one in the
+// body. An error does not change the response.
 func (s *Server) recordRejected(c *fiber.Ctx, business core.BusinessID, platform string, body []byte, reason error) {
-	refused, is := order.NewRejection(reason, body)
-	if !is {
+	rejection, ok := order.NewRejection(reason, body)
+	if !ok {
 		return
 	}
-	refused.Business = business
+	rejection.Business = business
 	if platform != "" {
-		refused.Platform = platform
+		rejection.Platform = platform
 	} else if names, err := s.Platforms.Names(c.UserContext(), business); err == nil {
-		refused.Platform = names.Resolve(refused.Platform)
+		rejection.Platform = names.Resolve(rejection.Platform)
 	}
-	if err := s.Orders.RecordRejected(c.UserContext(), refused); err != nil {
+	if err := s.Orders.RecordRejected(c.UserContext(), rejection); err != nil {
 		s.Log.Warn("recording a rejected order failed", "request", requestID(c), "business", business,
-			"platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
+			"platform_order_id", rejection.PlatformOrderID, "reason", reason, "error", err)
 	}
 }
 
-// placedMessage says what became of an order that was brought. A channel that sends an order
-// anew because its customer changed it is told that this is not how it is done.
+// placedMessage describes the result. A channel that resends a changed order under the same id is informed that nothing
+// changed.
 func placedMessage(r order.PlaceResult) string {
 	if r.Duplicate {
 		return "the order already exists and was not changed"
@@ -97,17 +96,17 @@ func placedMessage(r order.PlaceResult) string {
 	return "order accepted"
 }
 
-// putOrderStatus moves an order to another state, for the merchant's system.
+// putOrderStatus changes the state of an order for the merchant.
 func (s *Server) putOrderStatus(c *fiber.Ctx, caller core.Caller) error {
 	return s.moveOrder(c, caller, order.States())
 }
 
-// putChannelOrderStatus moves an order to its end, for the channel that brought it.
+// putChannelOrderStatus completes or cancels an order for its channel.
 func (s *Server) putChannelOrderStatus(c *fiber.Ctx, caller core.Caller) error {
 	return s.moveOrder(c, caller, []order.State{order.Completed, order.Cancelled})
 }
 
-func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) error {
+func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, allowed []order.State) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	if err != nil {
 		return withOrder(id, err)
 	}
-	if !slices.Contains(may, change.To) {
+	if !slices.Contains(allowed, change.To) {
 		return core.Errorf(core.Forbidden, "a channel may only complete or cancel an order")
 	}
 	change.Actor, change.Platform = caller.Actor(), caller.Platform
@@ -129,7 +128,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	return respond(c, http.StatusOK, orderResponse{"success", changedMessage(from, change), id})
 }
 
-// changedMessage says what became of a wish to move an order.
+// changedMessage describes the result of a state change.
 func changedMessage(from order.State, change order.Change) string {
 	switch {
 	case from != change.To:
@@ -141,28 +140,29 @@ func changedMessage(from order.State, change order.Change) string {
 	return "the order is " + string(from) + " already, nothing changed"
 }
 
-// getOrder reads an order in its present state.
+// getOrder returns an order in its current state.
 func (s *Server) getOrder(c *fiber.Ctx, caller core.Caller) error {
 	record, err := s.Orders.Get(c.UserContext(), caller.Business, caller.Platform, orderID(c))
 	if err != nil {
 		return err
 	}
-	reading, err := record.ToAPI()
+	view, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
-	if caller.Scope == core.ScopeChannel { // which knows the platform by its own name
-		reading = reading.WithPlatform(record.Platform)
+	if caller.Scope == core.ScopeChannel { // channels know the platform by its own name
+		view = view.WithPlatform(record.Platform)
 	}
-	return respond(c, http.StatusOK, reading)
+	return respond(c, http.StatusOK, view)
 }
 
-// listOrders reads orders, the newest first, a page at a time.
+// listOrders returns a page of orders, newest first.
 func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := order.Filter{
 		Platform: strings.Clone(c.Query("platform")), StoreRefID: strings.Clone(c.Query("store_ref_id")),
-		From: timeParam(c, "from", &v), To: timeParam(c, "to", &v), Limit: intParam(c, "limit", 50, 1, 200, &v),
+		From: timeParam(c, "from", &v), To: timeParam(c, "to", &v), Limit: intParam(c, "limit", intRange{50, 1, 200},
+			&v),
 		Reference: strings.Clone(c.Query("order_ref_id")), Escalated: boolParam(c, "escalated", &v),
 	}
 	if name := c.Query("state"); name != "" {
@@ -202,21 +202,21 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	}{list, meta})
 }
 
-// timeParam is a time of the query string, in epoch milliseconds.
+// timeParam returns a time of the query string, in epoch milliseconds.
 func timeParam(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 	text := c.Query(name)
 	if text == "" {
 		return time.Time{}
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || ms < 1e12 || ms >= 1e13 { // what is less was sent in seconds
+	if err != nil || ms < 1e12 || ms >= 1e13 { // smaller values are seconds
 		v.AddBody(name, "range", "must be a time in epoch milliseconds, not "+core.Quote(text))
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
 }
 
-// withOrder says of a refusal which order it is about; 0 is none that is known.
+// withOrder adds the order id to the message of an error; 0 means that it is unknown.
 func withOrder(id int64, err error) error {
 	var known *core.Error
 	if id == 0 || !errors.As(err, &known) || known.Code != core.Invalid && known.Code != core.Conflict {
@@ -227,16 +227,16 @@ func withOrder(id int64, err error) error {
 	return &about
 }
 
-// bodyOrderID is the order that a body which is refused names, 0 where it is not known.
+// bodyOrderID returns the order id of a rejected body, or 0.
 func bodyOrderID(body []byte) int64 {
 	var sent struct {
 		OrderID core.PositiveInt `json:"order_id"`
 	}
-	_ = json.Unmarshal(body, &sent) // what is wrong with it was said
+	_ = json.Unmarshal(body, &sent) // already reported
 	return int64(sent.OrderID)
 }
 
-// orderID reads the path; what is no number is the id of no order.
+// orderID returns the id in the path. An invalid id becomes 0, which no order has.
 func orderID(c *fiber.Ctx) int64 {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil || id < 1 {

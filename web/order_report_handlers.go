@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// putOrder stores what the merchant's system calls an order.
+// putOrder stores the merchant's reference of an order.
 func (s *Server) putOrder(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -28,26 +28,26 @@ func (s *Server) putOrder(c *fiber.Ctx, caller core.Caller) error {
 	return respond(c, http.StatusOK, orderResponse{"success", "the order has the reference " + reference, id})
 }
 
-// reportItemsOOS takes a report that items of an order are out of stock. It is
-// stored, and on its way to the platform, when the answer goes out.
+// reportItemsOOS stores a report that items of an order are out of stock, and responds. The report is then sent to the
+// platform.
 func (s *Server) reportItemsOOS(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
 		return err
 	}
-	shortage, err := order.DecodeOutOfStockReport(body)
+	report, err := order.DecodeOutOfStockReport(body)
 	if err != nil {
 		return err
 	}
-	shortage.Actor = caller.Actor()
-	id, reference, err := s.Orders.Report(c.UserContext(), caller.Business, core.NewID(s.Clock.Now()), shortage)
+	report.Actor = caller.Actor()
+	id, reference, err := s.Orders.Report(c.UserContext(), caller.Business, core.NewID(s.Clock.Now()), report)
 	if err != nil {
 		return err
 	}
 	s.recordHeartbeat(caller, presence.Heartbeat{OrderID: id})
 	return respond(c, http.StatusOK, envelope{
 		Status: "success", Reference: reference.String(), ReferenceID: reference.String(),
-		Message: pluralize(len(shortage.Items), "item") +
+		Message: pluralize(len(report.Items), "item") +
 			" reported out of stock; the result follows as an order_items_oos_processed callback",
 	})
 }

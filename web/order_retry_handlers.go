@@ -9,8 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// postOrderRetry has orders sent again that their endpoint has not accepted
-// (spec, Endpoint 4).
+// postOrderRetry queues an order retry, which resends the orders that their endpoint did not accept.
 func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {

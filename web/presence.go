@@ -7,12 +7,12 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// Presence hears of the merchant's systems.
+// Presence records heartbeats of the merchant's systems.
 type Presence interface {
 	Record(sign presence.Heartbeat, at time.Time)
 }
 
-// recordHeartbeat takes a call that succeeded for a sign of life of the store that it names.
+// recordHeartbeat records a successful request of the POS as a heartbeat of its store.
 func (s *Server) recordHeartbeat(caller core.Caller, sign presence.Heartbeat) {
 	if caller.Scope == core.ScopePOS {
 		sign.Business = caller.Business

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// publicationBody is a publication as read. Times are RFC 3339, in UTC.
+// publicationBody is a publication in a response. Times are RFC 3339, in UTC.
 type publicationBody struct {
 	LocationRefID string            `json:"location_ref_id"`
 	Platform      string            `json:"platform"`
@@ -39,12 +39,12 @@ func publicationOf(p publish.Publication) publicationBody {
 	return body
 }
 
-// listPublications reads what is published of menus where, a page at a time.
+// listPublications returns a page of publications of menus.
 func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := publish.Filter{StoreRef: strings.Clone(c.Query("location_ref_id")),
 		Platform: strings.Clone(c.Query("platform"))}
-	filter.Limit = intParam(c, "limit", 50, 1, 200, &v)
+	filter.Limit = intParam(c, "limit", intRange{50, 1, 200}, &v)
 	if status := strings.Clone(c.Query("status")); status != "" {
 		state, known := publish.ParseState(status)
 		if !known {

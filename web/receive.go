@@ -12,66 +12,68 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// The bodies that routes take. SERVERY_MAX_BODY bounds each of them too.
+// The body limits of the routes. SERVERY_MAX_BODY also limits each of them.
 var (
-	noBody    = body.Limit{}
-	small     = body.Limit{Bytes: 64 << 10, Class: limit.Small, Cost: parsed}
-	webhooks  = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 headers of 4 KiB, escaped
-	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
-	orders    = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
-	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Anonymous, Cost: parsed} // the body may show who calls
+	noBody   = body.Limit{}
+	small    = body.Limit{Bytes: 64 << 10, Class: limit.Small, Cost: parsed}
+	webhooks = body.Limit{Bytes: 512 << 10, Class: limit.Small, Cost: parsed} // 32 escaped headers of 4 KiB
+	lists    = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references, 50 webhooks
+	orders   = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
+	// callbacks are received before authentication, which may need the body.
+	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Anonymous, Cost: parsed}
 	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}
 )
 
-// The memory that bodies are decoded into, at most; TestDecodedBodiesStayWithinTheirEstimatedMemory measures it.
+// The maximum memory of decoded bodies. TestDecodedBodiesStayWithinTheirEstimatedMemory measures it.
 var (
 	parsed = body.Cost{Byte: 4, Value: 64}
-	stored = body.Cost{Byte: 6, Value: 64} // and written to the database as a job
+	stored = body.Cost{Byte: 6, Value: 64} // decoded, and written to the database as a job
 
-	// JobCost is what the body of a job is decoded into while the job runs.
+	// JobCost is the memory of a job's body while the job runs.
 	JobCost = body.Cost{Byte: 8, Value: 96}
 )
 
-// Keys of what receive leaves for those behind it.
+// Keys of fiber locals that receive sets.
 const (
 	localBody   = "body"
-	localUnread = "unread" // how many bytes Finish may read of what is left of the body
+	localUnread = "unread" // how many remaining bytes of the body DrainRest may read
 )
 
-// maxUnread is how many bytes are read, and dropped, of the body of a sender who is not
-// known, so that the connection can serve the next request.
+// maxUnread bounds the bytes of an unauthenticated body that are read and dropped, so that the connection can serve the
+// next request.
 const maxUnread = 64 << 10
 
-// requestBody is the body of a request, or why it could not be read.
+// requestBody is the body of a request, or the error of reading it.
 type requestBody struct {
 	bytes []byte
 	err   error
 }
 
-// readBody is the body that receive has read.
+// readBody returns the body that receive has read.
 func readBody(c *fiber.Ctx) requestBody {
 	s, _ := c.Locals(localBody).(requestBody)
 	return s
 }
 
-// streamBodies has bodies read by receive alone. After each request the connection is
-// at the next one, or is closed.
+// streamBodies makes receive the only reader of bodies. After each request, the rest of its body is skipped or the
+// connection is closed.
 func (s *Server) streamBodies() {
 	server := s.App.Server()
 	handle := server.Handler
 	server.Handler = func(c *fasthttp.RequestCtx) {
 		handle(c)
-		most, known := c.UserValue(localUnread).(int)
+		maxBytes, known := c.UserValue(localUnread).(int)
 		if !known {
-			most = maxUnread
+			maxBytes = maxUnread
 		}
-		body.DrainRest(c, most)
+		body.DrainRest(c, maxBytes)
 	}
-	server.FormValueFunc = func(*fasthttp.RequestCtx, string) []byte { return nil } // it would unpack without a bound
+	// fasthttp would decompress the body without a limit.
+	server.FormValueFunc = func(*fasthttp.RequestCtx, string) []byte { return nil }
 }
 
-// receive reads the body of a request that may be served, holds its memory while it is
-// served, and has the handler answer. The time that a slow sender takes is not the handler's.
+// receive reads the body of a request and calls the handler. It reserves the memory of the body until the handler
+// returns. The handler has a separate deadline, which excludes the time of a slow client.
 func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	if r.body.Bytes == 0 {
 		c.Locals(localWaiting, false)
@@ -93,7 +95,7 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	if err := r.handle(c, caller); err != nil {
 		return describeNotFound(c, err)
 	}
-	c.Locals(localBody, nil) // a request that waits for its job holds no memory
+	c.Locals(localBody, nil) // a request that waits for its job reserves no memory
 	share.Release()
 	return s.awaitJob(c)
 }

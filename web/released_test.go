@@ -11,26 +11,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// releasedFile is the interface of the last release, written by
+// releasedFile is the API of the last release. It is written by
 //
 //	RELEASE=1 go test -run OnlyGrows ./web
 const releasedFile = "testdata/released.txt"
 
-// apiSurface is the interface in lines, each something that a client may build on:
+// apiSurface is a list of the properties of the API that clients may rely on:
 //
-//	takes GET /orders/ ?limit string           a parameter, field or value that may be sent
-//	requires Store .ref_id                     a field that must be sent
-//	gives GET /orders/ 200 -> OrderPage        an answer
-//	gives OrderPage .orders[] -> OrderSummary  a field of answers and events
-//	always OrderPage .orders                   a field that they never lack
+//	takes GET /orders/ ?limit string           a parameter, field or value of requests
+//	requires Store .ref_id                     a required field
+//	gives GET /orders/ 200 -> OrderPage        a response
+//	gives OrderPage .orders[] -> OrderSummary  a field of responses and events
+//	always OrderPage .orders                   a field that is always present
 type apiSurface struct {
 	lines map[string]bool
-	seen  map[string]bool // named schemas, by direction
+	seen  map[string]bool // named schemas that are already added, by direction
 }
 
 func (s *apiSurface) add(words ...string) { s.lines[strings.Join(words, " ")] = true }
 
-// schema adds what lies at a place of a named schema or operation.
+// schema adds the schema at a path of a named schema or operation.
 func (s *apiSurface) schema(out bool, owner, at string, ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return
@@ -112,7 +112,7 @@ func surfaceOf(document *openapi3.T) *apiSurface {
 	return s
 }
 
-// brokenLines tells what clients of the released interface would trip over now.
+// brokenLines returns what would break clients of the released API.
 func brokenLines(released, now map[string]bool) (lines []string) {
 	for line := range released {
 		if !now[line] && !strings.HasPrefix(line, "requires ") {
@@ -124,7 +124,7 @@ func brokenLines(released, now map[string]bool) (lines []string) {
 		if !must || released[line] {
 			continue
 		}
-		// A new field may be required only of what is itself new.
+		// A new field may be required only in a new object.
 		parent := rest[:max(strings.LastIndexAny(rest, ".?"), 0)]
 		for old := range released {
 			if of, taken := strings.CutPrefix(old, "takes "); taken &&

@@ -13,14 +13,14 @@ import (
 	"github.com/servery-hub/servery/core/problem"
 )
 
-// envelope is the form of every answer to a write and of every error.
+// envelope is the response to every write, and to every error.
 type envelope struct {
 	Status      string           `json:"status"`
 	Message     string           `json:"message"`
 	Reference   string           `json:"reference,omitzero"`
-	ReferenceID string           `json:"reference_id,omitzero"` // the same, where the spec shows it under this name too
+	ReferenceID string           `json:"reference_id,omitzero"` // equals reference
 	WebhookID   int64            `json:"webhook_id,omitzero"`
-	Active      *bool            `json:"active,omitzero"` // of a webhook that was created
+	Active      *bool            `json:"active,omitzero"` // of a created webhook
 	Count       *int             `json:"count,omitzero"`
 	Secret      string           `json:"secret,omitzero"`
 	OldUntil    int64            `json:"old_secret_until,omitzero"` // epoch milliseconds
@@ -38,15 +38,15 @@ func respond(c *fiber.Ctx, status int, value any) error {
 	return send(c, status, body)
 }
 
-// send sends what is JSON already; the body is handed over.
+// send sends JSON text. The caller must not change body afterwards.
 func send(c *fiber.Ctx, status int, body []byte) error {
 	c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
 	c.Status(status).Response().SetBodyRaw(body)
 	return nil
 }
 
-// respondError sends an error in the envelope. What has no code is our fault: it
-// is logged, and the caller gets the request's id and nothing of the inside.
+// respondError sends an error in an envelope. It logs an error without a code, which is internal: the caller gets only
+// the request id.
 func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error
@@ -63,7 +63,7 @@ func (s *Server) respondError(c *fiber.Ctx, err error) error {
 				acceptanceText(c))
 		}
 	}
-	if requestID(c) == "" { // the HTTP server itself refused it, before identify
+	if requestID(c) == "" { // the HTTP server rejected the request before identify
 		c.Set(fiber.HeaderXRequestID, core.NewID(s.Clock.Now()).String())
 	}
 	body := envelope{Status: "error", Message: known.Message, Errors: known.Violations}
@@ -79,8 +79,8 @@ func (s *Server) respondError(c *fiber.Ctx, err error) error {
 	return respond(c, problem.Status(known.Code), body)
 }
 
-// acceptanceText says what can have become of a request that failed. One that only reads, or
-// that no handler has seen yet, has left nothing behind.
+// acceptanceText says whether a failed request may have been accepted. A request that only reads, or that reached no
+// handler, was not accepted.
 func acceptanceText(c *fiber.Ctx) string {
 	if c.Method() == fiber.MethodGet || c.Locals(localWaiting) == true {
 		return "has not accepted"
@@ -88,7 +88,7 @@ func acceptanceText(c *fiber.Ctx) string {
 	return "may or may not have accepted"
 }
 
-// fromRouter turns the router's and the HTTP server's own errors into ours.
+// fromRouter converts the errors of the router and of the HTTP server.
 func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	switch err.Code {
 	case http.StatusNotFound:
@@ -105,7 +105,7 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	}
 }
 
-// pluralize is a number with its noun: 1 store, 2 stores.
+// pluralize formats a number with its noun: 1 store, 2 stores.
 func pluralize(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

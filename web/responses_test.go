@@ -19,13 +19,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestErrorSaysWhetherTheRequestMayBeAccepted: of what only reads, or failed
-// before its handler had it, there is no doubt.
+// A request that only reads, or that failed before its handler, was certainly not accepted.
 func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 	const doubt, none = "may or may not have accepted", "has not accepted"
 	for _, c := range []struct {
 		method  string
-		knocks  error // what comes of looking for the caller
+		knocks  error // the error of authentication
 		handles error
 		says    string
 	}{
@@ -54,8 +53,8 @@ func (d fakeAuthenticator) Authenticate(context.Context, string) (core.Caller, e
 	return core.Caller{}, d.err
 }
 
-// TestLostDatabaseReturnsServiceUnavailable tells what is our fault from what will pass: a
-// client sends again what was answered with 503.
+// TestLostDatabaseReturnsServiceUnavailable distinguishes internal errors from temporary ones, because clients retry
+// after a 503.
 func TestLostDatabaseReturnsServiceUnavailable(t *testing.T) {
 	for _, c := range []struct {
 		err    error

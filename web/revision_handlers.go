@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// listRevisions reads what changed of menus and stores, the newest first.
+// listRevisions returns a page of changes of menus and stores, newest first.
 func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := menu.RevisionFilter{
@@ -21,7 +21,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 		Location: strings.Clone(c.Query("location_ref_id")),
 		From:     timeParam(c, "from", &v), To: timeParam(c, "to", &v),
 	}
-	limit := intParam(c, "limit", 50, 1, 200, &v)
+	limit := intParam(c, "limit", intRange{50, 1, 200}, &v)
 	filter.Limit = limit + 1
 	if filter.Entity != "" && !slices.Contains(menu.RevisionEntities(), filter.Entity) {
 		v.AddBody("entity", "value", core.OneOf(menu.RevisionEntities(), filter.Entity))
@@ -56,7 +56,7 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 var errNoRevision = core.Errorf(core.NotFound,
 	"there is no revision with this id, or it is past its retention")
 
-// revisionID reads the path; what is no id is that of no revision.
+// revisionID returns the id in the path.
 func revisionID(c *fiber.Ctx) (core.ID, error) {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
@@ -65,14 +65,15 @@ func revisionID(c *fiber.Ctx) (core.ID, error) {
 	return id, nil
 }
 
-// getRevision reads a revision with a page of what it changed.
+// getRevision returns a revision with a page of its differences.
 func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
 	id, err := revisionID(c)
 	if err != nil {
 		return err
 	}
 	var v core.Violations
-	limit, offset := intParam(c, "limit", 50, 1, 200, &v), intParam(c, "offset", 0, 0, 10_000_000, &v)
+	limit, offset := intParam(c, "limit", intRange{50, 1, 200}, &v), intParam(c, "offset", intRange{0, 0, 10_000_000},
+		&v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
 	}{revision, list})
 }
 
-// postRollback accepts the wish to have the menu as it was after a revision.
+// postRollback queues a rollback of the menu to the state after a revision.
 func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 	id, err := revisionID(c)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 		envelope{Message: "rollback queued; the result follows as an inventory_update callback"})
 }
 
-// getItemAsOf tells what an item at a store was like on a platform at a moment.
+// getItemAsOf returns an item at a store, as it was on a platform at a time.
 func (s *Server) getItemAsOf(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	at, platform := timeParam(c, "time", &v), strings.Clone(c.Query("platform"))
@@ -128,14 +129,14 @@ func (s *Server) getItemAsOf(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	then, err := s.Menus.ItemAsOf(c.UserContext(), caller.Business, scope, names.Resolve(platform),
+	item, err := s.Menus.ItemAsOf(c.UserContext(), caller.Business, scope, names.Resolve(platform),
 		pathParam(c, "item_ref_id"), at)
 	if err != nil {
 		return err
 	}
-	then.Platform = platform // as it was asked for
-	if then.Record != nil {
-		then.Record.RenamePlatforms(names.EventName)
+	item.Platform = platform // the name in the request, which may be an alias
+	if item.Record != nil {
+		item.Record.RenamePlatforms(names.EventName)
 	}
-	return respond(c, http.StatusOK, then)
+	return respond(c, http.StatusOK, item)
 }

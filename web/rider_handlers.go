@@ -10,8 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// postRiderStatus takes the status of an order's rider (spec, Endpoint 6). It is
-// stored, and its event and relay on the way, when the answer goes out.
+// postRiderStatus stores the status of an order's rider, with its event and relay, and responds.
 func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	return respond(c, http.StatusOK, envelope{Status: "success", Message: message})
 }
 
-// postRiderLocation takes the place of an order's rider (spec, Endpoint 5).
+// postRiderLocation stores the location of an order's rider.
 func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {

@@ -12,27 +12,25 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// route is one line of the table: who may call what, how often, with how large a body.
+// route is an entry of the route table.
 type route struct {
 	method, path string
-	scope        core.Scope // "" is open to anyone; anyScope to every key
-	limit        Limit      // "" is not throttled
+	scope        core.Scope // "": no authentication; anyScope: every key
+	limit        Limit      // "": no limit
 	body         body.Limit
 	handle       handler
 }
 
-// anyScope lets every key of the business in.
+// anyScope accepts every API key of the business.
 const anyScope core.Scope = "any"
 
-// platformKey lets aggregators in, which show a key of their own.
+// platformKey requires a callback key, which the handler checks.
 const platformKey core.Scope = "platform"
 
-// handler answers a request of an authenticated caller; of an open route the
-// caller is empty.
+// handler handles a request of an authenticated caller. Without authentication, the caller is empty.
 type handler func(c *fiber.Ctx, caller core.Caller) error
 
-// routes is every route. Paths match with and without the trailing slash, and the first
-// of a method that does is taken.
+// routes returns the route table. Paths match with and without a trailing slash, and the first match of a method wins.
 func (s *Server) routes() []route {
 	return []route{
 		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, bulk, s.postStores},
@@ -101,29 +99,29 @@ func (s *Server) routes() []route {
 	}
 }
 
-// fixedPaths are addresses that other methods would read as the id of something.
+// fixedPaths are paths that other methods would match with a path parameter.
 var fixedPaths = []string{"/external/api/v1/webhooks/bulk/", "/external/api/v1/webhooks/retry/",
 	"/external/api/v1/deliveries/retry/"}
 
-// dryRuns are the calls that ?dry_run=true tries and does not carry out.
+// dryRuns are the paths that support ?dry_run=true.
 var dryRuns = []string{"/external/api/v1/inventory/locations/:location_ref_id/", "/external/api/v1/deliveries/retry/"}
 
-// checkDryRun refuses to try a call that cannot be tried: it would be carried out.
+// checkDryRun rejects dry_run for a call that does not support it, because the call would make the change.
 func (r route) checkDryRun(c *fiber.Ctx) error {
 	if r.method == fiber.MethodGet || !c.Context().QueryArgs().Has("dry_run") {
 		return nil
 	}
 	var v core.Violations
-	switch sent := c.Query("dry_run"); {
-	case sent != "true" && sent != "false":
+	switch value := c.Query("dry_run"); {
+	case value != "true" && value != "false":
 		addUnlisted(c, "dry_run", []string{"true", "false"}, &v)
-	case sent == "true" && !slices.Contains(dryRuns, r.path):
+	case value == "true" && !slices.Contains(dryRuns, r.path):
 		v.AddBody("dry_run", "unknown", "is not supported by this call")
 	}
 	return v.Err()
 }
 
-// mount puts the table into the router.
+// mount registers the routes.
 func (s *Server) mount() {
 	for _, r := range s.routes() {
 		if s.SystemOnly && r.scope != "" {
@@ -140,12 +138,11 @@ func (s *Server) mount() {
 	}
 }
 
-// guard authenticates, checks the scope, counts and reads the body, in this order: a
-// request that is refused for its credentials, or as a dry run, does not count, and
-// nobody's body is read before.
+// guard authenticates, checks the scope and the query parameters, throttles, and then reads the body. A request that
+// fails authentication or a check is not throttled, and its body is not read.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if r.scope == "" || r.scope == platformKey { // the latter looks at the key, and counts, itself
+		if r.scope == "" || r.scope == platformKey { // postCallback authenticates and throttles itself
 			return s.receive(c, r, core.Caller{})
 		}
 		c.Locals(localWaiting, true)
@@ -155,7 +152,8 @@ func (s *Server) guard(r route) fiber.Handler {
 		}
 		inbound.MarkAuthenticated(c.Context().Conn())
 		c.Locals(localBusiness, caller.Business)
-		c.Locals(localUnread, max(maxUnread, r.body.Bytes)) // refused, a known sender hears why
+		// A rejected but authenticated client receives the response even if it sends a large body first.
+		c.Locals(localUnread, max(maxUnread, r.body.Bytes))
 		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s, and this call requires %s", caller.Scope,
 				r.scope)
@@ -173,8 +171,7 @@ func (s *Server) guard(r route) fiber.Handler {
 	}
 }
 
-// describeNotFound says which parameter of the path names what is not there, where the error does
-// not say what it is about.
+// describeNotFound adds the path parameter to a NotFound error without violations.
 func describeNotFound(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	parameters := c.Route().Params

@@ -10,14 +10,13 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Starting answers until a hub is ready to: 503 to everything but /healthz, in the
-// envelope of every error, so that no request waits for so long that its sender has
-// given it up when it is carried out.
+// Starting responds while a hub is starting: 503 to all requests except /healthz, in an error envelope. A request that
+// waited for the hub could run after its client has timed out.
 func Starting() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Header().Set("X-Request-Id", core.NewID(time.Now()).String())
-		w.Header().Set("Connection", "close") // the next request is for the hub itself
+		w.Header().Set("Connection", "close") // the next request must reach the hub itself
 		status, body := http.StatusOK, any(healthBody{"ok"})
 		if strings.TrimSuffix(r.URL.Path, "/") != "/healthz" {
 			w.Header().Set("Retry-After", "1")

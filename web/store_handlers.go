@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// postStores accepts a bulk request of stores (spec, Endpoint 1).
+// postStores queues a bulk request of stores.
 func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.bulkBody(c, store.CheckLimits)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	})
 }
 
-// getStore reads one store back.
+// getStore returns one store.
 func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 	stored, err := s.Stores.Get(c.UserContext(), caller.Business, pathParam(c, "ref_id"))
 	if err != nil {
@@ -51,10 +51,10 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 	return respond(c, http.StatusOK, stored.WithEventNames(names))
 }
 
-// listStores reads stores back, a page at a time in the order of ref_id.
+// listStores returns a page of stores, sorted by ref_id.
 func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	limit := intParam(c, "limit", 50, 1, 1000, &v)
+	limit := intParam(c, "limit", intRange{50, 1, 1000}, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
 	}{page, meta})
 }
 
-// pageMeta tells how to read on: next is the after of the next page.
+// pageMeta describes a page. Next is the parameter after for the next page.
 type pageMeta struct {
 	Limit int    `json:"limit"`
 	Next  string `json:"next,omitzero"`

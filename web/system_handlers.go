@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// openAPI serves the description of the interface.
+// openAPI serves the OpenAPI document.
 func (s *Server) openAPI(c *fiber.Ctx, _ core.Caller) error {
 	c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
@@ -19,13 +19,12 @@ type healthBody struct {
 	Status string `json:"status"`
 }
 
-// health tells that the process lives.
+// health reports that the process is alive.
 func (s *Server) health(c *fiber.Ctx, _ core.Caller) error {
 	return respond(c, http.StatusOK, healthBody{"ok"})
 }
 
-// ready tells whether requests may be sent here: the database answers and takes
-// changes, and the server is not shutting down.
+// ready reports whether the server accepts requests: the database accepts writes, and the server is not shutting down.
 func (s *Server) ready(c *fiber.Ctx, _ core.Caller) error {
 	if err := s.Ready(c.UserContext()); err != nil {
 		s.Log.Warn("not ready", "error", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// postTimingGroups accepts a request that ties categories to times.
+// postTimingGroups queues a request for category timings.
 func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	return respondQueued(c, job, envelope{ReferenceID: job.ID.String(), Message: message})
 }
 
-// listTimingGroups reads the category timings back.
+// listTimingGroups returns the category timings.
 func (s *Server) listTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	groups, err := s.Menus.TimingGroups(c.UserContext(), caller.Business)
 	if err != nil {

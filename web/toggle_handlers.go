@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// postLocation opens or closes a store on platforms, or has its menu published
-// there. It is stored, and on its way, when the answer goes out.
+// postLocation opens or closes a store on platforms, or publishes its menu there. It stores the change and responds;
+// the platforms follow.
 func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	return respondToggle(c, reference, string(request.Action), string(callback), accepted)
 }
 
-// postItems makes items and options of a store available or unavailable. It is so
-// in the hub's own menu, and on its way to the platforms, when the answer goes out.
+// postItems enables or disables items and options of a store. It changes the hub's menu and responds; the platforms
+// follow.
 func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -71,19 +71,19 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	return respondToggle(c, reference, string(request.Action), strings.Join(callbacks, " and "), accepted)
 }
 
-// outcomeBody is an outcome as it is posted to webhooks.
+// outcomeBody is an outcome in the form of its webhook.
 type outcomeBody struct {
 	EventType core.EventType `json:"event_type"`
 	Body      jsontext.Value `json:"body"`
 }
 
-// waitingBody is a platform of which the outcome is still to come.
+// waitingBody is a platform with a pending outcome.
 type waitingBody struct {
 	Platform string `json:"platform"`
 	Because  string `json:"waits_because,omitzero"`
 }
 
-// getSwitch tells what became of a request of postLocation or postItems.
+// getSwitch returns the outcomes of a request of postLocation or postItems.
 func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	reference, err := uuid.Parse(pathParam(c, "reference"))
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 		Outcomes  []outcomeBody `json:"outcomes"`
 		Waiting   []waitingBody `json:"waiting"`
 	}{reference.String(), []outcomeBody{}, []waitingBody{}}
-	for _, told := range standing.Events {
-		body.Outcomes = append(body.Outcomes, outcomeBody{told.Type, told.Body})
+	for _, outcome := range standing.Events {
+		body.Outcomes = append(body.Outcomes, outcomeBody{outcome.Type, outcome.Body})
 	}
 	for _, w := range standing.Pending {
 		body.Waiting = append(body.Waiting, waitingBody{names.EventName(w.Platform), w.LastError})

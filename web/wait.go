@@ -20,7 +20,7 @@ type Waits interface {
 	Wait(job job.Ref, until time.Time, gone func() bool) job.WaitResult
 }
 
-// waitablePaths are the calls that queue a job: ?wait=SECONDS holds their response until it has ended.
+// waitablePaths are the calls that queue a job. With ?wait=SECONDS, their response waits until the job has ended.
 var waitablePaths = []string{"/external/api/v1/stores/", "/external/api/v1/inventory/locations/:location_ref_id/",
 	"/external/api/v1/inventory/categories/timing-groups/", "/external/api/v1/revisions/:id/rollback/",
 	"/external/api/v1/webhooks/retry/", "/external/api/v1/deliveries/retry/"}
@@ -28,11 +28,11 @@ var waitablePaths = []string{"/external/api/v1/stores/", "/external/api/v1/inven
 // maxWait bounds the parameter wait, in seconds. Clients and proxies often end a request after 30.
 const maxWait = 15
 
-// Keys of what a request with the parameter wait leaves for await and observe.
+// Keys of fiber locals of requests with the parameter wait.
 const (
-	localWait   = "wait"   // the time.Duration that it asks for
+	localWait   = "wait"   // time.Duration of the parameter
 	localQueued = "queued" // the job to wait for, as queued
-	localWaited = "waited" // the time.Duration that it waited
+	localWaited = "waited" // time.Duration of the wait
 )
 
 // queued is a job that a request has queued, and the response without waiting.
@@ -56,7 +56,7 @@ func (r route) checkWait(c *fiber.Ctx) error {
 	return nil
 }
 
-// respondQueued answers a request that has queued a job: at once, or through await.
+// respondQueued responds to a request that has queued a job. With the parameter wait, awaitJob responds later.
 func respondQueued(c *fiber.Ctx, work core.Job, reply envelope) error {
 	reply.Status, reply.Reference = "success", work.ID.String()
 	if c.Locals(localWait) == nil {
@@ -75,7 +75,7 @@ type waitedBody struct {
 	WaitOutcome waitOutcome    `json:"wait_outcome"`
 }
 
-// waitOutcome tells clients how a wait ended.
+// waitOutcome says how a wait ended.
 type waitOutcome string
 
 const (
@@ -84,26 +84,26 @@ const (
 	waitUnavailable waitOutcome = "unavailable" // the hub could not wait
 )
 
-// awaitJob waits for the job that a request has queued, and answers. The memory of the request is released by then.
+// awaitJob waits for the job that a request has queued, and responds. The memory of the request is already released.
 func (s *Server) awaitJob(c *fiber.Ctx) error {
 	q, waits := c.Locals(localQueued).(queued)
 	if !waits {
 		return nil
 	}
-	asked, _ := c.Locals(localWait).(time.Duration)
-	conn, began := c.Context().Conn(), time.Now()
-	result := s.Waits.Wait(q.job, s.Clock.Now().Add(asked), func() bool { return inbound.PeerClosed(conn) })
-	c.Locals(localWaited, time.Since(began))
+	requested, _ := c.Locals(localWait).(time.Duration)
+	conn, start := c.Context().Conn(), time.Now()
+	result := s.Waits.Wait(q.job, s.Clock.Now().Add(requested), func() bool { return inbound.PeerClosed(conn) })
+	c.Locals(localWaited, time.Since(start))
 	body := waitedBody{envelope: q.reply, WaitOutcome: waitUnavailable}
 	switch result {
-	case job.WaitClientGone: // nobody reads the response
+	case job.WaitClientGone: // the client has disconnected
 		c.Context().SetConnectionClose()
 	case job.WaitFull:
 		body.Message += "; the hub did not wait, because too many requests wait already"
 	case job.WaitStopping:
 		body.Message += "; the hub did not wait longer, because it is shutting down"
 	case job.WaitEnded, job.WaitTimedOut:
-		s.addJobState(c, q.job, asked, &body)
+		s.addJobState(c, q.job, requested, &body)
 	}
 	return respond(c, http.StatusOK, body)
 }
@@ -111,8 +111,8 @@ func (s *Server) awaitJob(c *fiber.Ctx) error {
 // statusTimeout bounds reading the state of a job after a wait.
 const statusTimeout = 5 * time.Second
 
-// addJobState adds the state of a job to the response. The request is accepted, whether or not it can be read.
-func (s *Server) addJobState(c *fiber.Ctx, ref job.Ref, asked time.Duration, body *waitedBody) {
+// addJobState adds the state of a job to the response. If the state cannot be read, the request is still accepted.
+func (s *Server) addJobState(c *fiber.Ctx, ref job.Ref, requested time.Duration, body *waitedBody) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), statusTimeout)
 	defer cancel()
 	status, err := s.Jobs.Status(ctx, ref.Business, ref.ID)
@@ -127,7 +127,7 @@ func (s *Server) addJobState(c *fiber.Ctx, ref job.Ref, asked time.Duration, bod
 	switch failed := job.FailedObjects(status.Result); {
 	case status.FinishedAt.IsZero():
 		body.WaitOutcome = waitTimeUp
-		body.Message += "; the job had not ended after " + pluralize(int(asked/time.Second), "second")
+		body.Message += "; the job had not ended after " + pluralize(int(requested/time.Second), "second")
 	case status.State == job.Failed:
 		body.Message += "; the job has failed"
 	case failed > 0:

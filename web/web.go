@@ -1,5 +1,4 @@
-// Package web is the HTTP interface: one table of routes and guards, one table
-// of errors, thin handlers.
+// Package web is the HTTP API: one table of routes and guards, one error table, and thin handlers.
 package web
 
 import (
@@ -25,29 +24,29 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Authenticator finds out who calls.
+// Authenticator authenticates callers.
 type Authenticator interface {
 	Authenticate(ctx context.Context, authorization string) (core.Caller, error)
 }
 
-// Throttle counts requests.
+// Throttle counts requests against rate limits.
 type Throttle interface {
 	Take(ctx context.Context, business core.BusinessID, name string, rule limit.Rule) (limit.Decision, error)
 }
 
-// Jobs accepts work and tells where it stands; a job is durable when Enqueue returns.
+// Jobs queues jobs and returns their state. A job is durable when Enqueue returns.
 type Jobs interface {
 	Enqueue(ctx context.Context, job core.Job, requestID string) error
 	Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error)
 }
 
-// Stores reads stores back.
+// Stores reads stores.
 type Stores interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error)
 }
 
-// Menus reads menus back and tells what a menu request is about.
+// Menus reads menus and their revisions.
 type Menus interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
 	Menu(ctx context.Context, business core.BusinessID, store int64) (menu.Menu, error)
@@ -71,7 +70,7 @@ type Platforms interface {
 	Names(ctx context.Context, business core.BusinessID) (core.PlatformNames, error)
 }
 
-// ChannelStoreView shows stores to channels.
+// ChannelStoreView returns stores as channels see them.
 type ChannelStoreView interface {
 	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool,
 		err error)
@@ -79,12 +78,12 @@ type ChannelStoreView interface {
 		byZipCodes bool, err error)
 }
 
-// Intake takes orders in; an order is durable when Place returns.
+// Intake accepts orders. An order is durable when Place returns.
 type Intake interface {
 	Place(ctx context.Context, arrival order.PlaceRequest) (order.PlaceResult, error)
 }
 
-// Orders reads orders and stores what the merchant's system says of them.
+// Orders reads and changes orders.
 type Orders interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
@@ -92,36 +91,36 @@ type Orders interface {
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	RecordRejected(ctx context.Context, refused order.Rejection) error
 	SetReference(ctx context.Context, business core.BusinessID, id int64, reference string) error
-	// Report returns the id of the order and the reference of the report, which is
-	// an earlier one's where that says the same and has not failed.
+	// Report returns the id of the order and the reference of the report. If an earlier report with the same content
+	// has not failed, it returns the reference of that one.
 	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.OutOfStockReport) (id int64,
 		known core.ID, err error)
 }
 
-// Riders takes statuses and places of riders; both are durable when it returns.
+// Riders stores statuses and locations of riders. They are durable when the methods return.
 type Riders interface {
 	Update(ctx context.Context, update order.RiderUpdate) (changed bool, err error)
 	UpdateLocation(ctx context.Context, location order.RiderLocation) error
 }
 
-// ActionDesk takes feature actions; an action is durable when Submit returns.
+// ActionDesk accepts feature actions. An action is durable when Submit returns.
 type ActionDesk interface {
 	Submit(ctx context.Context, business core.BusinessID, platform, actor string, r action.Request) (core.ID, error)
 }
 
-// Actions tells what became of feature actions, and hears it from aggregators.
+// Actions reads feature actions, and records the outcomes that aggregators report.
 type Actions interface {
 	Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Record, error)
 	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
 }
 
-// Callers finds out which platform calls.
+// Callers authenticates callbacks of platforms.
 type Callers interface {
 	Authenticate(ctx context.Context, knock relay.InboundCallback) (relay.Caller, error)
 }
 
-// Toggles switches stores and what they sell on and off; it is so in the hub, and
-// on its way to platforms, when it returns.
+// Toggles opens and closes stores, and enables and disables items. When a method returns, the hub's state has changed
+// and the calls to platforms are queued.
 type Toggles interface {
 	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
 		actor string) (toggle.Accepted, error)
@@ -130,24 +129,24 @@ type Toggles interface {
 	Status(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Status, error)
 }
 
-// Publications reads what is published of menus, and has them published.
+// Publications reads and requests publications of menus.
 type Publications interface {
-	Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int,
-		err error)
+	Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
+		reference core.ID) (n int, err error)
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
-// Rejections has platforms told of orders that were not taken.
+// Rejections notifies platforms of rejected orders.
 type Rejections interface {
 	Reject(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error
 }
 
-// PlatformStores finds stores by the ids that platforms have for them.
+// PlatformStores finds stores by the ids of platforms.
 type PlatformStores interface {
 	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
 }
 
-// Subscriptions changes webhooks.
+// Subscriptions changes webhook subscriptions.
 type Subscriptions interface {
 	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (webhook.Created, error)
 	CreateAll(ctx context.Context, business core.BusinessID, actor string, inputs []webhook.Input) ([]webhook.Created,
@@ -157,13 +156,13 @@ type Subscriptions interface {
 	CheckURL(field, address string) error
 }
 
-// SubscriptionRecords reads webhooks.
+// SubscriptionRecords reads webhook subscriptions.
 type SubscriptionRecords interface {
 	Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error)
 	List(ctx context.Context, business core.BusinessID, limit, offset int) ([]webhook.Subscription, int, error)
 }
 
-// Deliveries tells what became of events, and sends them again.
+// Deliveries reads and resends deliveries.
 type Deliveries interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
@@ -172,7 +171,7 @@ type Deliveries interface {
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
 }
 
-// Checklist finds out how far a first integration is.
+// Checklist reads the facts of the integration checklist.
 type Checklist interface {
 	Facts(ctx context.Context, business core.BusinessID) (checklist.Facts, error)
 }
@@ -182,19 +181,19 @@ type Tester interface {
 	Test(ctx context.Context, business core.BusinessID, webhookID int64) (reference core.ID, err error)
 }
 
-// Observer is told of every answer, for metrics.
+// Observer receives every response, for metrics.
 type Observer interface {
 	RequestHandled(route, method string, status int, took time.Duration)
 	CallbackUnverified()
 }
 
-// Config is what the interface is made of. Every field is required but Tracer and CORSOrigins.
+// Config configures a Server. All fields are required except Tracer and CORSOrigins.
 type Config struct {
-	SystemOnly          bool          // of a replica that has not the role api: probes and metrics alone
-	MaxBody             int           // bytes of a request body, on every route
-	CORSOrigins         []string      // of pages that may call the API; see AnyOrigin
+	SystemOnly          bool          // only probes and metrics, on a replica without the role api
+	MaxBody             int           // in bytes, on every route
+	CORSOrigins         []string      // of web pages that may call the API; see AnyOrigin
 	HeaderTimeout       time.Duration // for the header of a request
-	IdleTimeout         time.Duration // between two requests of a connection
+	IdleTimeout         time.Duration // between two requests on a connection
 	Memory              *limit.Memory
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
@@ -231,10 +230,10 @@ type Config struct {
 	Log                 *slog.Logger
 }
 
-// Limit names a throttle; the operator sets it as SERVERY_LIMIT_ and the name.
+// Limit is the name of a rate limit. The variable SERVERY_LIMIT_NAME sets it.
 type Limit string
 
-// The throttles of the interface.
+// The rate limits of the API.
 const (
 	LimitStores       Limit = "STORES"
 	LimitMenu         Limit = "MENU"
@@ -251,29 +250,29 @@ const (
 	LimitActions      Limit = "ACTIONS"
 )
 
-// handlerDeadline bounds the work of one request, waiting for the database included.
+// handlerDeadline bounds the handling of one request, including waits for the database.
 const handlerDeadline = 20 * time.Second
 
-// Server answers HTTP requests.
+// Server is the HTTP server of the API.
 type Server struct {
 	Config
 	App      *fiber.App
 	draining atomic.Bool
 }
 
-// New makes a server; App.Listener serves it.
+// New returns a server. App.Listener serves it.
 func New(config Config) *Server {
 	s := &Server{Config: config}
 	s.App = fiber.New(fiber.Config{
 		AppName: "Servery",
-		// receive bounds them: fasthttp reads past the end of one that it finds too large
+		// receive limits bodies: fasthttp would read past the end of one that is too large
 		BodyLimit:                    math.MaxInt,
 		CaseSensitive:                true,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true,
 		ErrorHandler:                 s.respondError,
 		IdleTimeout:                  config.IdleTimeout,
-		ReadTimeout:                  config.HeaderTimeout, // headerReceived replaces it once the header is there
+		ReadTimeout:                  config.HeaderTimeout, // headerReceived replaces it after the header
 		ReadBufferSize:               16 << 10,
 		StreamRequestBody:            true,
 	})
@@ -285,5 +284,5 @@ func New(config Config) *Server {
 	return s
 }
 
-// Drain makes the server refuse new requests with 503 while those under way end.
+// Drain makes the server reject new requests with 503. Running requests continue.
 func (s *Server) Drain() { s.draining.Store(true) }

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// webhookBody is a subscription as read (spec, Endpoint 3).
+// webhookBody is a subscription in a response.
 type webhookBody struct {
 	Active           bool               `json:"active"`
 	EventType        core.EventType     `json:"event_type"`
@@ -28,8 +28,8 @@ func webhookBodyOf(sub webhook.Subscription) webhookBody {
 		sub.URL, sub.ID, sub.DisabledReason}
 }
 
-// postWebhook creates a subscription, or changes the one of the same event type
-// and address. Only creation returns the signing secret.
+// postWebhook creates a subscription, or updates the one with the same event type and URL. Only creation returns the
+// signing secret.
 func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -39,31 +39,31 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
+	results, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
 	if err != nil {
 		return err
 	}
-	message, secret := createdMessage(made)
-	return respond(c, http.StatusOK, envelope{Status: "success", Message: message, WebhookID: made.ID,
-		Active: &made.Active, Secret: secret})
+	message, secret := createdMessage(results)
+	return respond(c, http.StatusOK, envelope{Status: "success", Message: message, WebhookID: results.ID,
+		Active: &results.Active, Secret: secret})
 }
 
-// createdMessage tells what became of a creation, and the secret of a webhook that was created.
-func createdMessage(made webhook.Created) (message, secret string) {
-	if made.Previous == nil {
-		return "webhook created; keep the secret, it verifies the signature of every delivery", made.Secret
+// createdMessage describes the result. It returns the secret of a created webhook.
+func createdMessage(results webhook.Created) (message, secret string) {
+	if results.Previous == nil {
+		return "webhook created; keep the secret, it verifies the signature of every delivery", results.Secret
 	}
 	message = "webhook updated: it existed for this event_type and url"
 	switch {
-	case !made.Active:
+	case !results.Active:
 		message += ", disabled until active is true"
-	case made.Previous.DisabledReason != "":
-		message += ", enabled after the hub had disabled it: " + made.Previous.DisabledReason
+	case results.Previous.DisabledReason != "":
+		message += ", enabled after the hub had disabled it: " + results.Previous.DisabledReason
 	}
 	return message, ""
 }
 
-// createdBody is a webhook of a bulk request as it was created or updated.
+// createdBody is a created or updated webhook in the response to a bulk request.
 type createdBody struct {
 	Index     int            `json:"index"`
 	WebhookID int64          `json:"webhook_id"`
@@ -74,7 +74,7 @@ type createdBody struct {
 	Secret    string         `json:"secret,omitzero"`
 }
 
-// postWebhooks creates or changes several subscriptions: all or none.
+// postWebhooks creates or updates several subscriptions, all or none.
 func (s *Server) postWebhooks(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
@@ -84,19 +84,19 @@ func (s *Server) postWebhooks(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.Subscriptions.CreateAll(c.UserContext(), caller.Business, caller.Actor(), inputs)
+	results, err := s.Subscriptions.CreateAll(c.UserContext(), caller.Business, caller.Actor(), inputs)
 	if err != nil {
 		return err
 	}
-	list, created := make([]createdBody, len(made)), 0
-	for i, one := range made {
+	list, created := make([]createdBody, len(results)), 0
+	for i, one := range results {
 		message, secret := createdMessage(one)
 		if secret != "" {
 			created++
 		}
 		list[i] = createdBody{i, one.ID, one.EventType, one.URL, one.Active, message, secret}
 	}
-	message := pluralize(created, "webhook") + " created, " + strconv.Itoa(len(made)-created) + " updated"
+	message := pluralize(created, "webhook") + " created, " + strconv.Itoa(len(results)-created) + " updated"
 	if created > 0 {
 		message += "; keep the secrets, each verifies the signature of its webhook's deliveries"
 	}
@@ -123,8 +123,7 @@ func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
 	return respond(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})
 }
 
-// checkCallback refuses the callback_url of a request where no delivery may go, as the
-// url of a webhook is refused; "" was not sent.
+// checkCallback returns an error if callback_url is not allowed as the URL of a webhook. An empty URL is absent.
 func (s *Server) checkCallback(address string) error {
 	if address == "" {
 		return nil
@@ -132,7 +131,7 @@ func (s *Server) checkCallback(address string) error {
 	return s.Subscriptions.CheckURL("callback_url", address)
 }
 
-// testWebhook sends a sample of its event type to the webhook.
+// testWebhook sends a sample event to a webhook.
 func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 	id := webhookID(c)
 	reference, err := s.Tester.Test(c.UserContext(), caller.Business, id)
@@ -146,7 +145,7 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 	})
 }
 
-// rotateWebhook gives a webhook another signing secret and shows it, this once.
+// rotateWebhook replaces the signing secret of a webhook and returns the new one, which is not shown later.
 func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
 	sub, err := s.Subscriptions.Rotate(c.UserContext(), caller.Business, webhookID(c), caller.Actor(), "")
 	if err != nil {
@@ -169,8 +168,8 @@ func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
 
 func (s *Server) listWebhooks(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	limit := intParam(c, "limit", 50, 1, 200, &v)
-	offset := intParam(c, "offset", 0, 0, 1<<30, &v)
+	limit := intParam(c, "limit", intRange{50, 1, 200}, &v)
+	offset := intParam(c, "offset", intRange{0, 0, 1 << 30}, &v)
 	if err := v.Err(); err != nil {
 		return err
 	}
@@ -194,7 +193,7 @@ type listMeta struct {
 	Total  int `json:"total_count"`
 }
 
-// webhookID reads the path; what is no number is the id of no webhook.
+// webhookID returns the id in the path. An invalid id becomes 0, which no webhook has.
 func webhookID(c *fiber.Ctx) int64 {
 	id, err := strconv.ParseInt(c.Params("webhook_id"), 10, 64)
 	if err != nil || id < 1 {

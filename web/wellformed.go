@@ -10,29 +10,28 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// rejectMalformed refuses what other programs would read otherwise than the hub:
-// an address with what is no text, which the database would leave out (so that a
-// name counted for another), and a request that tells its length or its host
-// twice, which a proxy before the hub may end elsewhere (RFC 9112, 6.3).
+// rejectMalformed rejects requests that other programs could parse differently. A URL must be text, because the
+// database would drop other characters. The length and the host must be given once, because a proxy could find another
+// end of the request (RFC 9112, 6.3).
 func (s *Server) rejectMalformed(c *fiber.Ctx) error {
 	if hasDuplicateFraming(c.Request().Header.RawHeaders()) {
 		c.Set(fiber.HeaderConnection, "close")
 		return core.Errorf(core.Invalid,
 			"the request has more than one Content-Length, Transfer-Encoding or Host")
 	}
-	address := c.Request().URI()
-	path := address.PathOriginal()
-	if decoded, err := url.PathUnescape(string(path)); err == nil { // else no handler reads it
+	uri := c.Request().URI()
+	path := uri.PathOriginal()
+	if decoded, err := url.PathUnescape(string(path)); err == nil { // otherwise no route matches
 		path = []byte(decoded)
 	}
 	if !isText(path) {
 		return core.Errorf(core.NotFound, "unknown path: it is not valid UTF-8")
 	}
-	query := true
-	if len(address.QueryString()) > 0 {
-		address.QueryArgs().VisitAll(func(name, value []byte) { query = query && isText(name) && isText(value) })
+	valid := true
+	if len(uri.QueryString()) > 0 {
+		uri.QueryArgs().VisitAll(func(name, value []byte) { valid = valid && isText(name) && isText(value) })
 	}
-	if !query {
+	if !valid {
 		return core.Errorf(core.Invalid,
 			"the query string must be valid UTF-8 without the NUL character")
 	}
@@ -41,7 +40,7 @@ func (s *Server) rejectMalformed(c *fiber.Ctx) error {
 
 func isText(part []byte) bool { return utf8.Valid(part) && bytes.IndexByte(part, 0) < 0 }
 
-// hasDuplicateFraming tells whether the headers, as they came, say twice where the body ends or whose it is.
+// hasDuplicateFraming reports whether the raw headers contain a second body length or host.
 func hasDuplicateFraming(headers []byte) bool {
 	lengths, hosts := 0, 0
 	for line := range bytes.Lines(headers) {

@@ -145,6 +145,13 @@ func (u User) extended(role Role, businesses []core.BusinessID) User {
 	return u
 }
 
+// UserUpdate is the new state of a user.
+type UserUpdate struct {
+	Role       Role
+	Businesses []core.BusinessID // granted; ignored for an admin
+	Disabled   bool
+}
+
 // ChangeUser sets the role, the grants and whether the user is disabled. Admins cannot demote themselves, so that at
 // least one remains.
 func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, update UserUpdate, why string) error {

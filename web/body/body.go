@@ -1,5 +1,4 @@
-// Package body reads request bodies from the connection, within bounds of their size,
-// as sent and unpacked, and of the memory of the process.
+// Package body reads request bodies. It limits their size, compressed and decompressed, and reserves memory for them.
 package body
 
 import (
@@ -17,22 +16,20 @@ import (
 	"github.com/servery-hub/servery/core/limit"
 )
 
-// Prefetched is how many bytes of a body fasthttp reads before any handler.
+// Prefetched is the number of bytes of a body that fasthttp reads before any handler.
 const Prefetched = 8 << 10
 
-// Limit bounds the bodies of a route. The zero Limit takes none.
+// Limit bounds the bodies of a route. The zero Limit allows no body.
 type Limit struct {
-	Bytes int // packed and unpacked alike
+	Bytes int // compressed and decompressed
 	Class limit.Class
 	Cost  Cost
 }
 
-// Cost is the memory that a body is decoded into, as measured: so many bytes for
-// each of its bytes and for each of its JSON values and names.
+// Cost is the measured memory of a decoded body: bytes for each byte, and for each JSON value and key.
 type Cost struct{ Byte, Value int64 }
 
-// Of returns the memory that a body may be decoded into. Signs within strings are
-// counted too, so that it is never too low.
+// Of returns an upper bound of the memory of a decoded body. It also counts punctuation in strings.
 func (c Cost) Of(body []byte) int64 {
 	values := 0
 	if c.Value > 0 {
@@ -43,9 +40,9 @@ func (c Cost) Of(body []byte) int64 {
 	return c.Byte*int64(len(body)) + c.Value*int64(values)
 }
 
-// TooLarge refuses a body of more than most bytes.
-func TooLarge(most int) error {
-	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", most)
+// TooLarge returns the error for a body above the limit, in bytes.
+func TooLarge(maxBytes int) error {
+	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", maxBytes)
 }
 
 var (
@@ -55,22 +52,22 @@ var (
 	errNotGzip    = core.Errorf(core.Invalid, "the body is not valid gzip")
 )
 
-// Read returns the body of a request, unpacked where it was packed with gzip. It
-// reserves in share what the body takes and what it is decoded into.
-func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Reservation) ([]byte, error) {
+// Read returns the body of a request, decompressed if it is gzip. It reserves the memory of the raw and the decoded
+// body in share.
+func Read(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *limit.Reservation) ([]byte, error) {
 	coding := strings.ToLower(string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))) // RFC 9110, 8.4.1
 	length := c.Request.Header.ContentLength()
 	packed := coding == "gzip"
 	switch {
-	case length > most.Bytes:
-		return nil, TooLarge(most.Bytes)
+	case length > maxBytes.Bytes:
+		return nil, TooLarge(maxBytes.Bytes)
 	case !packed && coding != "" && coding != "identity":
 		return nil, core.Errorf(core.UnsupportedMedia, "the Content-Encoding must be gzip or none")
 	case packed:
-		length = -1 // unpacked, it is not known
+		length = -1 // the decompressed length is unknown
 	}
-	raw := newBodyReader(&c.Request, most.Bytes)
-	read := buffer{limit: most.Bytes, share: share}
+	raw := newBodyReader(&c.Request, maxBytes.Bytes)
+	read := buffer{limit: maxBytes.Bytes, share: share}
 	var body []byte
 	err := read.allocate(ctx, length)
 	if err == nil && packed {
@@ -81,34 +78,34 @@ func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 	} else if err == nil {
 		body, err = read.readAll(ctx, raw)
 	}
-	if raw.err != nil { // at its end the next request begins; after an error nobody knows where
+	if raw.err != nil { // at EOF the connection is at the next request; after an error its position is unknown
 		_ = c.Request.CloseBodyStream()
 		if !errors.Is(raw.err, io.EOF) {
 			c.SetConnectionClose()
 		}
 	}
 	if err != nil {
-		return nil, raw.explain(err, most.Bytes)
+		return nil, raw.explain(err, maxBytes.Bytes)
 	}
-	return body, share.GrowDecoded(ctx, most.Cost.Of(body))
+	return body, share.GrowDecoded(ctx, maxBytes.Cost.Of(body))
 }
 
-// bodyReader reads the body as it was sent, to its limit and never past its end: what
-// follows belongs to the next request.
+// bodyReader reads the raw body up to its limit. It never reads past the end, where the next request begins.
 type bodyReader struct {
 	source    io.Reader
 	remaining int
 	err       error
 }
 
-func newBodyReader(request *fasthttp.Request, most int) *bodyReader {
+func newBodyReader(request *fasthttp.Request, maxBytes int) *bodyReader {
 	if stream := request.BodyStream(); stream != nil {
-		return &bodyReader{source: stream, remaining: most}
+		return &bodyReader{source: stream, remaining: maxBytes}
 	}
-	return &bodyReader{source: bytes.NewReader(request.Body()), remaining: most} // there is none, or it is read already
+	// There is no body, or fasthttp has read it.
+	return &bodyReader{source: bytes.NewReader(request.Body()), remaining: maxBytes}
 }
 
-// Read reads on until the limit, the end or an error.
+// Read implements io.Reader.
 func (r *bodyReader) Read(p []byte) (int, error) {
 	switch {
 	case r.err != nil:
@@ -124,11 +121,11 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// explain tells the sender why a body could not be read.
-func (r *bodyReader) explain(err error, most int) error {
+// explain converts an error of reading a body for the client.
+func (r *bodyReader) explain(err error, maxBytes int) error {
 	switch {
 	case errors.Is(err, errTooLong):
-		return TooLarge(most)
+		return TooLarge(maxBytes)
 	case core.CodeOf(err) != core.Internal:
 		return err
 	case errors.Is(r.err, os.ErrDeadlineExceeded):
@@ -139,20 +136,20 @@ func (r *bodyReader) explain(err error, most int) error {
 	return errNotGzip
 }
 
-// buffer collects a body, and reserves its memory before it takes it.
+// buffer collects a body. It reserves memory before it allocates it.
 type buffer struct {
 	limit int
 	share *limit.Reservation
 	bytes []byte
 }
 
-// unknownSize is the size of a buffer for a body whose length is not known.
+// unknownSize is the initial size of a buffer for a body of unknown length.
 const unknownSize = 16 << 10
 
-// allocate makes a buffer for a body of the given length, -1 if it is not known. What
-// fasthttp has read already waits for no sender, and is not worth a reservation.
+// allocate creates the buffer for a body of the given length, or -1 if it is unknown. A body that fasthttp has already
+// read needs no reservation.
 func (b *buffer) allocate(ctx context.Context, length int) error {
-	size := length + 1 // one more shows the end
+	size := length + 1 // one more byte detects the end
 	if length < 0 {
 		size = min(unknownSize, b.limit) + 1
 	}
@@ -185,7 +182,7 @@ func (b *buffer) readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 	}
 }
 
-// grow doubles the buffer. While it is copied, both halves are there.
+// grow doubles the buffer. It reserves the old and the new one, which exist at the same time.
 func (b *buffer) grow(ctx context.Context) error {
 	size := min(2*cap(b.bytes), b.limit+1)
 	if err := b.share.GrowBytes(ctx, int64(size+cap(b.bytes))); err != nil {
@@ -195,16 +192,15 @@ func (b *buffer) grow(ctx context.Context) error {
 	return nil
 }
 
-// DrainRest makes sure that what follows a request on its connection is the next one: it
-// reads what is left of the body, at most so many bytes, or has the connection closed
-// after the response.
-func DrainRest(c *fasthttp.RequestCtx, most int) {
+// DrainRest prepares the connection for the next request. It skips up to most bytes of the remaining body. If more
+// remain, it closes the connection after the response.
+func DrainRest(c *fasthttp.RequestCtx, maxBytes int) {
 	stream := c.Request.BodyStream()
 	if stream == nil {
 		return
 	}
-	if c.Request.Header.ContentLength() <= most {
-		rest := &bodyReader{source: stream, remaining: most}
+	if c.Request.Header.ContentLength() <= maxBytes {
+		rest := &bodyReader{source: stream, remaining: maxBytes}
 		_, _ = io.Copy(io.Discard, rest)
 		if errors.Is(rest.err, io.EOF) {
 			_ = c.Request.CloseBodyStream()

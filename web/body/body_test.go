@@ -38,14 +38,14 @@ func deflated(text string) string {
 	return packed.String()
 }
 
-// testServer is what a server that streams bodies was asked, in order.
+// testServer records the requests to a server that streams bodies.
 type testServer struct {
 	listener *fasthttputil.InmemoryListener
-	requests []string // method, path and what the handler read
+	requests []string // method, path and the body that the handler read
 }
 
-// serve reads the bodies of paths below /read/ and leaves the others.
-func serve(t *testing.T, most body.Limit, memory *limit.Memory) *testServer {
+// serve starts a server that reads the bodies of paths below /read/.
+func serve(t *testing.T, maxBytes body.Limit, memory *limit.Memory) *testServer {
 	t.Helper()
 	s := &testServer{listener: fasthttputil.NewInmemoryListener()}
 	server := &fasthttp.Server{
@@ -53,9 +53,9 @@ func serve(t *testing.T, most body.Limit, memory *limit.Memory) *testServer {
 		Handler: func(c *fasthttp.RequestCtx) {
 			line := string(c.Method()) + " " + string(c.Path())
 			if strings.HasPrefix(string(c.Path()), "/read/") {
-				share := memory.NewReservation(most.Class)
+				share := memory.NewReservation(maxBytes.Class)
 				defer share.Release()
-				text, err := body.Read(c, c, most, &share)
+				text, err := body.Read(c, c, maxBytes, &share)
 				if err != nil {
 					c.SetStatusCode(map[core.Code]int{core.TooLarge: 413, core.UnsupportedMedia: 415, core.Invalid: 400,
 						core.Unavailable: 503}[core.CodeOf(err)])
@@ -76,16 +76,16 @@ func serve(t *testing.T, most body.Limit, memory *limit.Memory) *testServer {
 	return s
 }
 
-// send sends bytes on one connection and returns the statuses of all responses until
-// the server closes it, or as many as are wanted.
-func (s *testServer) send(t *testing.T, raw string, wanted int) (statuses []int, closed bool) {
+// send sends bytes on one connection. It returns the statuses of the responses: as many as wanted, or all until the
+// server closes the connection.
+func (s *testServer) send(t *testing.T, raw string, want int) (statuses []int, closed bool) {
 	t.Helper()
 	conn, err := s.listener.Dial()
 	require.NoError(t, err)
 	defer conn.Close()
 	go func(conn net.Conn) { _, _ = io.WriteString(conn, raw) }(conn)
 	reader := bufio.NewReader(conn)
-	for len(statuses) < wanted {
+	for len(statuses) < want {
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
 			return statuses, true
@@ -241,11 +241,11 @@ func TestFormsMustBeURLEncodedAndUncompressed(t *testing.T) {
 		}
 		sent.Request.SetBodyStream(strings.NewReader(c.content), len(c.content))
 		share := limit.NewMemory(64 << 20).NewReservation(limit.Anonymous)
-		most := body.Limit{Bytes: 64}
+		maxBytes := body.Limit{Bytes: 64}
 		if strings.Contains(c.media, "multipart") {
-			most.Bytes = 1 << 10
+			maxBytes.Bytes = 1 << 10
 		}
-		fields, err := body.Form(t.Context(), &sent, most, &share)
+		fields, err := body.Form(t.Context(), &sent, maxBytes, &share)
 		require.Equal(t, c.code, core.CodeOf(err), name)
 		if err == nil && c.content != "" {
 			require.Equal(t, "a", fields.Get("email"), name)

@@ -13,15 +13,14 @@ import (
 
 const formType = "application/x-www-form-urlencoded"
 
-// Form returns the fields of a form. It takes no other media type, and unpacks
-// nothing: no browser packs a form.
-func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Reservation) (url.Values, error) {
+// Form returns the fields of a form. It rejects other media types and compressed forms, which no browser sends.
+func Form(ctx context.Context, c *fasthttp.RequestCtx, maxBytes Limit, share *limit.Reservation) (url.Values, error) {
 	header := &c.Request.Header
 	switch length := header.ContentLength(); {
 	case length == 0:
 		return url.Values{}, nil
-	case length > most.Bytes:
-		return nil, TooLarge(most.Bytes)
+	case length > maxBytes.Bytes:
+		return nil, TooLarge(maxBytes.Bytes)
 	}
 	if len(header.Peek(fasthttp.HeaderContentEncoding)) > 0 {
 		return nil, core.Errorf(core.UnsupportedMedia, "a form must not have a Content-Encoding")
@@ -29,14 +28,14 @@ func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.
 	if media, _, err := mime.ParseMediaType(string(header.ContentType())); err != nil || media != formType {
 		return nil, core.Errorf(core.UnsupportedMedia, "send the form with the header Content-Type: "+formType)
 	}
-	sent, err := Read(ctx, c, most, share)
+	sent, err := Read(ctx, c, maxBytes, share)
 	if err != nil {
 		return nil, err
 	}
 	return ParseForm(sent)
 }
 
-// ParseForm reads the fields of a form.
+// ParseForm parses the fields of a form.
 func ParseForm(sent []byte) (url.Values, error) {
 	fields, err := url.ParseQuery(string(sent))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// FuzzRead unpacks what is sent, and holds it against the standard library.
+// FuzzRead compares decompression with the standard library.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"stores":[]}`), "")
 	f.Add([]byte(gzipped(`{"stores":[]}`)), "gzip")
@@ -43,9 +43,9 @@ func FuzzRead(f *testing.F) {
 			}
 			unpacked, err := gzip.NewReader(bytes.NewReader(sent))
 			require.NoError(t, err)
-			whole, err := io.ReadAll(unpacked)
+			decompressed, err := io.ReadAll(unpacked)
 			require.NoError(t, err)
-			require.True(t, bytes.Equal(whole, read))
+			require.True(t, bytes.Equal(decompressed, read))
 		default:
 			require.Equal(t, core.UnsupportedMedia, core.CodeOf(err))
 		}
@@ -65,8 +65,8 @@ func FuzzForm(f *testing.F) {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 			return
 		}
-		again, err := body.ParseForm([]byte(fields.Encode()))
+		reparsed, err := body.ParseForm([]byte(fields.Encode()))
 		require.NoError(t, err)
-		require.Equal(t, fields, again)
+		require.Equal(t, fields, reparsed)
 	})
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// relayedStatus is a rider's status that aggregator B was told of.
+// relayedStatus is a rider status that was relayed to aggregator B.
 type relayedStatus struct {
 	order, state, key string
 	accepted          bool
 }
 
-// aggregators are the simulator's process and, before it, who writes down what it is told.
+// aggregators is the simulator's process behind a proxy that records the relayed calls.
 type aggregators struct {
-	url          string // as the hubs know it
+	url          string // for the hubs
 	simulatorURL string // of the simulator itself
 	program      string
 	env          environment
@@ -38,16 +38,16 @@ type aggregators struct {
 	relayed []relayedStatus
 }
 
-// newAggregators listens; play has the simulator answer.
+// newAggregators starts the proxy; run starts the simulator behind it.
 func newAggregators(t *testing.T) *aggregators {
 	t.Helper()
 	a := &aggregators{simulatorURL: "http://" + freeAddress(t)}
-	there, err := url.Parse(a.simulatorURL)
+	target, err := url.Parse(a.simulatorURL)
 	require.NoError(t, err)
 	proxy := &httputil.ReverseProxy{
-		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(there) },
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		ModifyResponse: a.record,
-		// it was cut off on purpose
+		// the fault aborted it
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func newAggregators(t *testing.T) *aggregators {
 	return a
 }
 
-// run starts the simulator for good.
+// run starts the simulator until the end of the test.
 func (a *aggregators) run(t *testing.T, program string, env environment) {
 	t.Helper()
 	a.program, a.env = program, env
@@ -72,7 +72,7 @@ func (a *aggregators) run(t *testing.T, program string, env environment) {
 	a.start(t)
 }
 
-// start begins a process of the simulator; it knows nothing of an earlier one.
+// start starts a process of the simulator, without the state of an earlier one.
 func (a *aggregators) start(t *testing.T) {
 	t.Helper()
 	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.simulatorURL, "http://")),
@@ -95,14 +95,14 @@ func (a *aggregators) kill() {
 	}
 }
 
-// record writes down the statuses of riders.
-func (a *aggregators) record(answer *http.Response) error {
-	_, order, found := strings.Cut(answer.Request.URL.Path, "/aggregator-b/api/orders/")
+// record stores the rider statuses of a response.
+func (a *aggregators) record(response *http.Response) error {
+	_, order, found := strings.Cut(response.Request.URL.Path, "/aggregator-b/api/orders/")
 	order, found2 := strings.CutSuffix(order, "/delivery-state")
 	if !found || !found2 {
 		return nil
 	}
-	sent, err := answer.Request.GetBody()
+	sent, err := response.Request.GetBody()
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *aggregators) record(answer *http.Response) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.relayed = append(a.relayed,
-		relayedStatus{order, told.State, answer.Request.Header.Get("X-Request-Id"), answer.StatusCode < 300})
+		relayedStatus{order, told.State, response.Request.Header.Get("X-Request-Id"), response.StatusCode < 300})
 	return nil
 }
 
@@ -128,18 +128,18 @@ func (a *aggregators) callAdmin(method, path string, content any) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := probeClient.Do(request)
+	response, err := probeClient.Do(request)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the simulator answered %d", answer.StatusCode)
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the simulator answered %d", response.StatusCode)
 	}
 	return nil
 }
 
-// stop asks the simulator to end.
+// stop stops the simulator.
 func (a *aggregators) stop() error {
 	_ = a.process.Process.Signal(syscall.SIGTERM)
 	select {

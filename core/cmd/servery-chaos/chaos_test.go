@@ -1,6 +1,5 @@
-// Package chaos breaks an installation of real processes at random, and proves by
-// what it wrote down itself that the hubs lost, doubled and disordered nothing
-// that they had accepted, and that they leave nothing behind.
+// Package chaos injects random faults into an installation of real processes. From its own records, it checks that the
+// hubs neither lost nor duplicated nor reordered accepted work, and that they leave nothing behind.
 package chaos
 
 import (
@@ -27,11 +26,11 @@ var (
 	keep   = flag.Bool("keep", false, "keep logs and data")
 )
 
-// skewedFrom is the length from which replicas also get clocks that are wrong:
-// that needs a program of its own, which takes a while to build.
+// skewedFrom is the minimum duration of a run with wrong clocks. These need a separate program, which takes long to
+// build.
 const skewedFrom = time.Minute
 
-// defaultLength suits a look while one works; in CI it suffices for most faults.
+// defaultLength is long enough for most faults in CI, and short elsewhere.
 func defaultLength() time.Duration {
 	if os.Getenv("CI") != "" {
 		return 2 * time.Minute
@@ -71,10 +70,10 @@ func TestChaos(t *testing.T) {
 	s.report()
 }
 
-// makeRunDir makes the directory of a run, which the user of PostgreSQL can pass through.
+// makeRunDir creates the directory of a run, which PostgreSQL's user can enter.
 func makeRunDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "c") // short: names of sockets are made of it
+	dir, err := os.MkdirTemp("", "c") // short, because it is part of socket paths
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	dir, err = filepath.EvalSymlinks(dir)

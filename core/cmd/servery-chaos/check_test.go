@@ -14,14 +14,15 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// checkArrivals holds what arrived against what was accepted.
+// checkArrivals compares the received deliveries with the accepted requests.
 func (s *chaosRun) checkArrivals() {
-	for _, wrong := range slices.Concat(s.load.problems, s.pos.problems(), s.second.problems(), s.rejecting.problems()) {
+	for _, wrong := range slices.Concat(s.load.problems, s.pos.problems(), s.second.problems(),
+		s.rejecting.problems()) {
 		s.t.Errorf("wrong: %s", wrong)
 	}
-	got := s.pos.allArrivals()
+	arrivals := s.pos.allArrivals()
 	accepted := map[string]bool{}
-	for _, a := range got {
+	for _, a := range arrivals {
 		if a.order == 0 && a.accepted {
 			accepted[a.content] = true
 		}
@@ -31,19 +32,18 @@ func (s *chaosRun) checkArrivals() {
 			s.t.Errorf("lost: %s, accepted at %s", reference, path)
 		}
 	}
-	s.checkOrders("the POS", got, func(o *acceptedOrder) int { return 1 + o.steps })
+	s.checkOrders("the POS", arrivals, func(o *acceptedOrder) int { return 1 + o.steps })
 	s.checkOrders("the second endpoint", s.second.allArrivals(), func(*acceptedOrder) int { return 1 })
 	s.checkOrderIDs()
-	s.checkIDs("the POS", got)
+	s.checkIDs("the POS", arrivals)
 	s.checkIDs("the second endpoint", s.second.allArrivals())
 	s.checkIDs("the endpoint that refuses", s.rejecting.allArrivals())
 }
 
-// checkOrders makes sure that an endpoint was told of every order, as far as it
-// must be at least, and in order.
-func (s *chaosRun) checkOrders(where string, got []arrival, atLeast func(*acceptedOrder) int) {
+// checkOrders checks that an endpoint received the events of every order, in order, and at least the required number.
+func (s *chaosRun) checkOrders(where string, arrivals []arrival, atLeast func(*acceptedOrder) int) {
 	firsts, accepted := map[int64][]string{}, map[string]bool{}
-	for _, a := range got {
+	for _, a := range arrivals {
 		if a.order != 0 && !slices.Contains(firsts[a.order], a.content) {
 			firsts[a.order] = append(firsts[a.order], a.content)
 		}
@@ -68,7 +68,7 @@ func (s *chaosRun) checkOrders(where string, got []arrival, atLeast func(*accept
 	}
 }
 
-// checkOrderIDs makes sure that what a platform calls an order has one id, and each id one such name.
+// checkOrderIDs checks that platform order ids and hub order ids correspond one to one.
 func (s *chaosRun) checkOrderIDs() {
 	idOf, keyOf := map[string]int64{}, map[int64]string{}
 	for id, order := range s.load.orders {
@@ -88,24 +88,24 @@ func (s *chaosRun) checkOrderIDs() {
 	}
 }
 
-// checkState makes sure that stores and menus are in the end what the last accepted request
-// made of them, or one without an answer after it.
+// checkState checks that stores and menus are in the state of the last accepted request, or of a later one without a
+// response.
 func (s *chaosRun) checkState() {
 	for path, allowed := range s.load.possibleNumbers {
-		var got struct {
+		var arrivals struct {
 			Name  string
 			Items []struct {
 				RefID string `json:"ref_id"`
 				Price float64
 			}
 		}
-		status, err := s.load.send("GET", path, s.tenant.pos, "", &got)
+		status, err := s.load.send("GET", path, s.tenant.pos, "", &arrivals)
 		if err != nil || status != http.StatusOK {
 			s.t.Errorf("lost: %s answers %d %v", path, status, err)
 			continue
 		}
-		number, _ := strconv.Atoi(strings.TrimPrefix(got.Name, "Till "))
-		for _, item := range got.Items {
+		number, _ := strconv.Atoi(strings.TrimPrefix(arrivals.Name, "Till "))
+		for _, item := range arrivals.Items {
 			if item.RefID == "dal" {
 				number = int(item.Price)
 			}
@@ -116,14 +116,14 @@ func (s *chaosRun) checkState() {
 	}
 }
 
-// checkIDs makes sure that every event has one webhook-id, and every id one event.
-func (s *chaosRun) checkIDs(where string, got []arrival) {
+// checkIDs checks that events and webhook-ids correspond one to one.
+func (s *chaosRun) checkIDs(where string, arrivals []arrival) {
 	idOf, eventOf := map[string]string{}, map[string]string{}
-	for _, a := range got {
+	for _, a := range arrivals {
 		event := fmt.Sprint(a.order, " ", a.content)
 		if id, known := idOf[event]; known && id != a.webhookID {
 			s.t.Errorf("doubled: %s was told %s under %s and %s; of the order it was told %v", where, event, id,
-				a.webhookID, eventsOf(a.order, got))
+				a.webhookID, eventsOf(a.order, arrivals))
 		}
 		if other, known := eventOf[a.webhookID]; known && other != event {
 			s.t.Errorf("confused: %s was told %s and %s under %s", where, event, other, a.webhookID)
@@ -132,9 +132,9 @@ func (s *chaosRun) checkIDs(where string, got []arrival) {
 	}
 }
 
-// eventsOf is all that arrived of an order, in its order.
-func eventsOf(order int64, got []arrival) (list []string) {
-	for _, a := range got {
+// eventsOf returns the received events of an order, in order.
+func eventsOf(order int64, arrivals []arrival) (list []string) {
+	for _, a := range arrivals {
 		if a.order == order {
 			list = append(list, a.content+" "+a.webhookID)
 		}
@@ -142,8 +142,7 @@ func eventsOf(order int64, got []arrival) (list []string) {
 	return list
 }
 
-// checkRelays makes sure that aggregator B was told of every accepted status of a
-// rider, in order, each by one call.
+// checkRelays checks that aggregator B received every accepted rider status once and in order.
 func (s *chaosRun) checkRelays() {
 	s.aggregators.mu.Lock()
 	defer s.aggregators.mu.Unlock()
@@ -179,8 +178,8 @@ func (s *chaosRun) checkRelays() {
 	}
 }
 
-// checkRetries makes sure that deliveries were tried as often as they should be,
-// that every attempt is on record once, and that an order retry counts right.
+// checkRetries checks that each delivery has the required attempts, that each attempt is recorded once, and that the
+// counts of an order retry are right.
 func (s *chaosRun) checkRetries() {
 	s.t.Helper()
 	none := func(what, query string) {
@@ -194,20 +193,21 @@ func (s *chaosRun) checkRetries() {
 	none("deliveries have failed after another number of attempts than six",
 		`SELECT count(*) FROM deliveries WHERE state = 'failed' AND attempts <> 6`)
 	none("attempts are on record more than once",
-		`SELECT count(*) FROM (SELECT FROM attempts GROUP BY delivery_id, n, started_at HAVING count(*) > 1) AS doubled`)
+		`SELECT count(*) FROM
+			(SELECT FROM attempts GROUP BY delivery_id, n, started_at HAVING count(*) > 1) AS doubled`)
 	none("calls to aggregators are on record more than once",
 		`SELECT count(*) FROM (SELECT FROM call_attempts GROUP BY call_id, n, started_at
 			HAVING count(*) > 1) AS doubled`)
-	// What a hub was at when it was killed or stopped is tried once more under the same number.
+	// An attempt that a killed hub had started is repeated with the same number.
 	none("deliveries have fewer attempts on record than they count",
 		`SELECT count(*) FROM deliveries d LEFT JOIN (SELECT delivery_id, count(*) AS kept, max(n) AS last
 		FROM attempts GROUP BY delivery_id) a ON a.delivery_id = d.id
 			WHERE coalesce(a.kept < d.attempts OR a.last > d.attempts, true)`)
-	refused := s.cluster.number(fmt.Sprintf(`SELECT count(*) FROM orders WHERE business_id = %d AND id %% 2 = 1`,
+	rejected := s.cluster.number(fmt.Sprintf(`SELECT count(*) FROM orders WHERE business_id = %d AND id %% 2 = 1`,
 		s.rejectingTenant.id))
-	if failed := s.cluster.number(`SELECT count(*) FROM deliveries WHERE state = 'failed'`); failed != refused ||
-		refused == 0 {
-		s.t.Errorf("retries: %d deliveries have failed of %d that were refused", failed, refused)
+	if failed := s.cluster.number(`SELECT count(*) FROM deliveries WHERE state = 'failed'`); failed != rejected ||
+		rejected == 0 {
+		s.t.Errorf("retries: %d deliveries have failed of %d that were refused", failed, rejected)
 	}
 	s.rejecting.rejecting.Store(false)
 	asking := &load{base: s.load.base, client: &http.Client{Timeout: waitTimeout}, tenant: s.rejectingTenant,
@@ -218,17 +218,17 @@ func (s *chaosRun) checkRetries() {
 			fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`,
 				s.began.UnixMilli(), now.Add(time.Second).UnixMilli()))
 	asking.client.CloseIdleConnections()
-	var told []arrival
+	var received []arrival
 	eventually(s.t, waitTimeout, func() error {
-		told = slices.DeleteFunc(s.rejecting.allArrivals(), func(a arrival) bool { return a.content != outcome })
-		if len(told) == 0 {
+		received = slices.DeleteFunc(s.rejecting.allArrivals(), func(a arrival) bool { return a.content != outcome })
+		if len(received) == 0 {
 			return fmt.Errorf("the order retry is not answered: %v", asking.problems)
 		}
 		return nil
 	})
-	if told[0].retried != refused || told[0].failed != 0 {
-		s.t.Errorf("retries: an order retry sent %d again of %d, and %d were refused", told[0].retried, refused,
-			told[0].failed)
+	if received[0].retried != rejected || received[0].failed != 0 {
+		s.t.Errorf("retries: an order retry sent %d again of %d, and %d were refused", received[0].retried, rejected,
+			received[0].failed)
 	}
 	for _, a := range s.pos.allArrivals() {
 		if strings.HasPrefix(a.content, "webhook_retry") && (a.failed > a.retried || a.retried < 0) {
@@ -238,13 +238,13 @@ func (s *chaosRun) checkRetries() {
 	s.drain()
 }
 
-// Some more than before may be held: the hubs' pools keep connections for a while.
+// The tolerances, because connection pools keep connections for a while.
 const (
 	moreGoroutines = 20
 	moreSockets    = 40
 )
 
-// checkIdle makes sure that hubs with nothing to do hold no more than before the work.
+// checkIdle checks that idle hubs use no more goroutines and sockets than before the load.
 func (s *chaosRun) checkIdle() {
 	for _, w := range []*proxy{s.balancer, s.pos.proxy, s.second.proxy, s.rejecting.proxy} {
 		w.closeSome()
@@ -269,8 +269,7 @@ func (s *chaosRun) checkIdle() {
 	}
 }
 
-// checkLeftovers makes sure that hubs that were stopped leave nothing in the
-// database or on the machine.
+// checkLeftovers checks that stopped hubs leave nothing in the database or on the machine.
 func (s *chaosRun) checkLeftovers() {
 	for what, query := range map[string]string{
 		"connections": `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'servery'`,
@@ -286,10 +285,12 @@ func (s *chaosRun) checkLeftovers() {
 		}
 	}
 	if err := await(10*time.Second, func() error {
-		left := hubtest.ProcessesIn(s.dir)
-		maps.DeleteFunc(left, func(_ int, named string) bool { return strings.Contains(named, "postgres") })
-		if len(left) > 0 {
-			return fmt.Errorf("left over: processes %v", left)
+		remaining := hubtest.ProcessesIn(s.dir)
+		maps.DeleteFunc(remaining, func(_ int, commandLine string) bool {
+			return strings.Contains(commandLine, "postgres")
+		})
+		if len(remaining) > 0 {
+			return fmt.Errorf("left over: processes %v", remaining)
 		}
 		return nil
 	}); err != nil {

@@ -22,20 +22,20 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// cluster is a primary and its synchronous standby. Hubs reach the primary by
-// the wire, which follows a promotion.
+// cluster is a primary and its synchronous standby. Hubs reach the primary through the proxy, which follows a
+// promotion.
 type cluster struct {
 	t           *testing.T
 	dir         string
 	proxy       *proxy
 	primary     atomic.Pointer[node]
-	standby     *node // nil while there is none
+	standby     *node // nil if there is none
 	directories int
 }
 
 // node is a PostgreSQL server.
 type node struct {
-	dir    string // holds the cluster, in postgres/
+	dir    string // contains the cluster, in postgres/
 	server *devpg.Server
 	db     *sql.DB
 }
@@ -51,12 +51,12 @@ func startCluster(t *testing.T, dir string) *cluster {
 	return c
 }
 
-// url is the address of whichever server is the primary.
+// url returns the URL of the current primary.
 func (c *cluster) url() string {
 	server := c.primary.Load().server
-	own, err := url.Parse(server.DSN())
+	dsn, err := url.Parse(server.DSN())
 	require.NoError(c.t, err)
-	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", own.User, c.proxy.address, server.Database())
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", dsn.User, c.proxy.address, server.Database())
 }
 
 func (c *cluster) nextDir() string {
@@ -80,7 +80,7 @@ func (c *cluster) startNode(dir string) *node {
 	return n
 }
 
-// close ends our use of a server, which ends it where it still runs.
+// close releases the server, which stops it if it runs.
 func (n *node) close() error {
 	_ = n.db.Close()
 	return n.server.Close(queryContext())
@@ -102,8 +102,7 @@ func (n *node) exec(t *testing.T, statement string) {
 	require.NoError(t, err, statement)
 }
 
-// addStandby copies the primary, follows it, and from then on has every commit
-// wait for the copy.
+// addStandby creates a standby of the primary and makes replication synchronous.
 func (c *cluster) addStandby() {
 	c.t.Helper()
 	primary, dir := c.primary.Load(), c.nextDir()
@@ -142,17 +141,17 @@ func (c *cluster) addStandby() {
 	c.awaitStandby(1, `sync_state = 'sync'`)
 }
 
-// awaitStandby waits until so many follow the primary as said.
-func (c *cluster) awaitStandby(wanted int, condition string) {
+// awaitStandby waits until the primary has the wanted number of standbys that meet the condition.
+func (c *cluster) awaitStandby(want int, condition string) {
 	c.t.Helper()
 	eventually(c.t, waitTimeout, func() error {
 		var there int
 		if err := c.primary.Load().query(&there,
 			`SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil ||
-			there == wanted {
+			there == want {
 			return err
 		}
-		return fmt.Errorf("%d standbys are there, not %d: %s", there, wanted, condition)
+		return fmt.Errorf("%d standbys are there, not %d: %s", there, want, condition)
 	})
 }
 
@@ -166,19 +165,18 @@ func (n *node) pid(t *testing.T) int {
 	return pid
 }
 
-// failOver kills the primary, makes sure that it is gone, as an operator would,
-// and promotes the standby. It returns when the primary was killed.
+// failOver kills the primary, waits until it is gone, and promotes the standby. It returns the time of the kill.
 func (c *cluster) failOver(immediate bool) time.Time {
 	c.t.Helper()
 	old := c.primary.Load()
 	pid := old.pid(c.t)
-	began := time.Now()
+	start := time.Now()
 	if immediate {
 		require.NoError(c.t, syscall.Kill(pid, syscall.SIGQUIT))
 	} else {
 		hubtest.KillWithChildren(c.t, pid)
 	}
-	for misses := 0; misses < 3; misses++ { // half a second without an answer, looked at three times
+	for misses := 0; misses < 3; misses++ { // three failed checks in half a second
 		<-time.After(150 * time.Millisecond)
 		if connection, err := dialTo("unix", old.server.Socket())(); err == nil {
 			_ = connection.Close()
@@ -191,17 +189,17 @@ func (c *cluster) failOver(immediate bool) time.Time {
 	c.proxy.closeSome()
 	_ = old.close()
 	require.NoError(c.t, os.RemoveAll(old.dir))
-	return began
+	return start
 }
 
-// killStandby kills the standby, and returns when the primary knows.
+// killStandby kills the standby, and returns when the primary has noticed.
 func (c *cluster) killStandby() {
 	c.t.Helper()
 	hubtest.KillWithChildren(c.t, c.standby.pid(c.t))
 	c.awaitStandby(0, `true`)
 }
 
-// returnStandby starts the standby that was killed, and returns when it has caught up.
+// returnStandby restarts the killed standby, and returns when it is in sync.
 func (c *cluster) returnStandby() {
 	c.t.Helper()
 	_ = c.standby.close()
@@ -209,11 +207,11 @@ func (c *cluster) returnStandby() {
 	c.awaitStandby(1, `sync_state = 'sync' AND state = 'streaming'`)
 }
 
-// freezePrimary stops the primary as it is until the time comes.
+// freezePrimary stops the processes of the primary until the channel receives.
 func (c *cluster) freezePrimary(until <-chan time.Time) {
 	c.t.Helper()
 	pid := c.primary.Load().pid(c.t)
-	require.NoError(c.t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
+	require.NoError(c.t, syscall.Kill(pid, syscall.SIGSTOP)) // a stopped process starts no more children
 	all := append(hubtest.ChildrenOf(pid), pid)
 	signalAll(all, syscall.SIGSTOP)
 	<-until

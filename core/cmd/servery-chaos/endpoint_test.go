@@ -19,26 +19,26 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// arrival is a delivery that an endpoint got.
+// arrival is a delivery that an endpoint received.
 type arrival struct {
 	webhookID string
-	order     int64  // 0: it is about none
-	key       string // the platform's id of the order, of one that was placed
-	content   string // of an order: its state; else the event type and the reference
-	accepted  bool   // answered with 200, whether the hub heard it or not
-	retried   int    // of an order retry: how many deliveries were sent again
-	failed    int    // of them, how many were refused again
+	order     int64  // 0: not about an order
+	key       string // platform_order_id, of an order_placed
+	content   string // the state of an order, or else event type and reference
+	accepted  bool   // the endpoint returned 200, whether or not the hub received it
+	retried   int    // of an order retry: resent deliveries
+	failed    int    // of an order retry: deliveries that failed again
 }
 
-// endpoint is a server of the integrator's. Hubs reach it by a wire.
+// endpoint is a webhook endpoint. Hubs reach it through a proxy.
 type endpoint struct {
 	proxy     *proxy
-	rejecting atomic.Bool // orders of odd ids
+	rejecting atomic.Bool // rejects orders with odd ids
 
 	mu       sync.Mutex
-	secrets  []string // by which deliveries here are signed
+	secrets  []string // of the webhooks
 	arrivals []arrival
-	wrong    []string
+	invalid  []string
 }
 
 func newEndpoint(t *testing.T) *endpoint {
@@ -50,7 +50,7 @@ func newEndpoint(t *testing.T) *endpoint {
 	return e
 }
 
-// webhookBody is what is looked at in deliveries of all event types.
+// webhookBody contains the fields that the checks need, for all event types.
 type webhookBody struct {
 	Reference string          `json:"reference"`
 	Stats     json.RawMessage `json:"stats"`
@@ -72,11 +72,11 @@ type webhookBody struct {
 	} `json:"delivery_info"`
 }
 
-// ServeHTTP remembers a delivery and answers it.
+// ServeHTTP records a delivery and responds.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // it broke off on the way
+		return // the connection broke
 	}
 	event := r.Header.Get("X-Event-Type")
 	var told webhookBody
@@ -103,7 +103,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	e.arrivals = append(e.arrivals, a)
 	if err != nil || a.webhookID == "" {
-		e.wrong = append(e.wrong, fmt.Sprintf("%s: %v: %.300s", event, err, content))
+		e.invalid = append(e.invalid, fmt.Sprintf("%s: %v: %.300s", event, err, content))
 	}
 	e.mu.Unlock()
 	if !a.accepted {
@@ -111,11 +111,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// countedErrors finds errors that are counted, at any depth.
+// countedErrors matches a positive count of errors at any depth.
 var countedErrors = regexp.MustCompile(`"errors": *[1-9]`)
 
-// checkStats tells whether everything of a request was carried out: nothing that is
-// sent here is wrong.
+// checkStats returns an error if an object of a request failed. All requests here are valid.
 func checkStats(stats json.RawMessage) error {
 	if countedErrors.Match(stats) {
 		return fmt.Errorf("something failed that was right: %s", stats)
@@ -129,15 +128,15 @@ func (e *endpoint) knownSecrets() []string {
 	return e.secrets
 }
 
-// count is how many deliveries have come.
+// count returns the number of deliveries.
 func (e *endpoint) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.arrivals)
 }
 
-// checkTimestamp tells whether the hub sent it at the time that it says, whatever its
-// machine's clock shows. It may have been stopped meanwhile.
+// checkTimestamp checks that the hub used the database's time, whatever its own clock shows. The hub may have been
+// stopped after it signed.
 func checkTimestamp(stamp string) error {
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if late := time.Since(time.Unix(seconds, 0)); err == nil && (late < -3*time.Second || late > 40*time.Second) {
@@ -152,9 +151,9 @@ func (e *endpoint) allArrivals() []arrival {
 	return append([]arrival(nil), e.arrivals...)
 }
 
-// problems are deliveries that are not as the catalogue describes them.
+// problems returns the deliveries that do not match the catalogue.
 func (e *endpoint) problems() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]string(nil), e.wrong...)
+	return append([]string(nil), e.invalid...)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fault is a way to go wrong; strike does it and mends it.
+// fault is a kind of failure. The function inject causes it and ends it.
 type fault struct {
 	name   string
 	inject func(s *chaosRun, lot *rand.Rand)
@@ -40,38 +40,37 @@ func allFaults() []fault {
 	return list
 }
 
-// injectFaults lets faults strike one after the other, in a drawn order, each
-// kind once before any comes again, and waits in between until work goes on.
-func (s *chaosRun) injectFaults(interrupted context.Context, lot *rand.Rand) {
+// injectFaults injects faults one after the other, in random order, each kind once before it repeats one. It waits for
+// progress after each.
+func (s *chaosRun) injectFaults(interrupted context.Context, rng *rand.Rand) {
 	s.t.Helper()
 	var deck []fault
 	for end := time.Now().Add(*length); time.Now().Before(end); {
 		if len(deck) == 0 {
 			deck = allFaults()
-			lot.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+			rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 		}
 		require.NoError(s.t, interrupted.Err(), "interrupted")
-		began := time.Now()
-		deck[0].inject(s, lot)
+		start := time.Now()
+		deck[0].inject(s, rng)
 		s.awaitProgress()
-		s.log("%s, %.1f s", deck[0].name, time.Since(began).Seconds())
+		s.log("%s, %.1f s", deck[0].name, time.Since(start).Seconds())
 		s.faults[deck[0].name]++
 		deck = deck[1:]
 	}
 }
 
-// awaitProgress waits until further requests are accepted and further deliveries arrive, and looks
-// whether a hub ended by itself.
+// awaitProgress waits until more requests are accepted and more deliveries arrive. It fails if a hub has exited.
 func (s *chaosRun) awaitProgress() {
 	s.t.Helper()
-	began, before := time.Now(), s.load.accepted.Load()
+	start, before := time.Now(), s.load.accepted.Load()
 	eventually(s.t, waitTimeout, func() error {
 		if more := s.load.accepted.Load() - before; more < 20 {
 			return fmt.Errorf("only %d requests were accepted after a fault", more)
 		}
 		return nil
 	})
-	s.recovery = append(s.recovery, time.Since(began))
+	s.recovery = append(s.recovery, time.Since(start))
 	arrived := s.pos.count()
 	eventually(s.t, waitTimeout, func() error {
 		if more := s.pos.count() - arrived; more < 20 {
@@ -86,29 +85,29 @@ func (s *chaosRun) awaitProgress() {
 	}
 }
 
-func (s *chaosRun) randomHub(lot *rand.Rand) *hub { return s.hubs[lot.IntN(len(s.hubs))] }
+func (s *chaosRun) randomHub(rng *rand.Rand) *hub { return s.hubs[rng.IntN(len(s.hubs))] }
 
-// randomDelay draws a time. How long a fault lasts is the test's input.
-func randomDelay(lot *rand.Rand, least, most time.Duration) <-chan time.Time {
-	return time.After(least + time.Duration(lot.Int64N(int64(most-least))))
+// randomDelay returns a timer with a random delay. The duration of a fault is an input of the test.
+func randomDelay(rng *rand.Rand, low, high time.Duration) <-chan time.Time {
+	return time.After(low + time.Duration(rng.Int64N(int64(high-low))))
 }
 
-func (s *chaosRun) killHub(lot *rand.Rand) {
-	h := s.randomHub(lot)
+func (s *chaosRun) killHub(rng *rand.Rand) {
+	h := s.randomHub(rng)
 	h.kill()
 	h.start()
 	h.awaitReady()
 }
 
-// freezeHub stops a hub, now and then for longer than its leases.
-func (s *chaosRun) freezeHub(lot *rand.Rand) {
-	h := s.randomHub(lot)
-	least, most := time.Second, 5*time.Second
-	if lot.IntN(3) == 0 {
-		least, most = 11*time.Second, 13*time.Second
+// freezeHub stops a hub, sometimes for longer than its leases.
+func (s *chaosRun) freezeHub(rng *rand.Rand) {
+	h := s.randomHub(rng)
+	low, high := time.Second, 5*time.Second
+	if rng.IntN(3) == 0 {
+		low, high = 11*time.Second, 13*time.Second
 	}
 	_ = h.process.Process.Signal(syscall.SIGSTOP)
-	<-randomDelay(lot, least, most)
+	<-randomDelay(rng, low, high)
 	_ = h.process.Process.Signal(syscall.SIGCONT)
 }
 
@@ -127,8 +126,7 @@ func (s *chaosRun) restart(h *hub, settings ...string) {
 	h.awaitReady()
 }
 
-// killPlugin takes a plugin of a hub, each in its turn: one that ends too often is
-// left alone by the hub, as it should be.
+// killPlugin kills the plugins of a hub one after the other, because the hub quarantines a plugin that exits too often.
 func (s *chaosRun) killPlugin(*rand.Rand) {
 	h, id := s.hubs[s.plugin%3], []string{"aggregator-b", "aggregator-a", "aggregator-c"}[s.plugin/3%3]
 	s.plugin++
@@ -142,10 +140,9 @@ func (s *chaosRun) killPlugin(*rand.Rand) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// fillLogDisk has a hub log to a disk that is full: /dev/full answers every write
-// as such a disk does, also where nothing may be mounted.
-func (s *chaosRun) fillLogDisk(lot *rand.Rand) {
-	h := s.randomHub(lot)
+// fillLogDisk makes a hub log to /dev/full, which fails like a full disk.
+func (s *chaosRun) fillLogDisk(rng *rand.Rand) {
+	h := s.randomHub(rng)
 	s.restart(h, "SERVERY_LOG_FILE=/dev/full", "SERVERY_LOG_LEVEL=debug")
 	before := s.load.accepted.Load()
 	eventually(s.t, waitTimeout, func() error {
@@ -157,15 +154,15 @@ func (s *chaosRun) fillLogDisk(lot *rand.Rand) {
 	s.restart(h)
 }
 
-// setClock gives a hub's machine another wrong clock.
-func (s *chaosRun) setClock(lot *rand.Rand) {
-	h := s.randomHub(lot)
-	h.clock = (time.Duration(lot.IntN(1200)-600) * time.Second).String()
+// setClock changes the error of a hub's clock.
+func (s *chaosRun) setClock(rng *rand.Rand) {
+	h := s.randomHub(rng)
+	h.clock = (time.Duration(rng.IntN(1200)-600) * time.Second).String()
 	s.restart(h)
 }
 
-// medianAndMax tells the middle and the most of some times.
-func medianAndMax(times []time.Duration) (median, most time.Duration) {
+// medianAndMax returns the median and the maximum.
+func medianAndMax(times []time.Duration) (median, high time.Duration) {
 	if len(times) == 0 {
 		return 0, 0
 	}

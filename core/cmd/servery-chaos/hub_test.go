@@ -22,42 +22,42 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// hub is a replica, in one process after another.
+// hub is a replica, which may be restarted.
 type hub struct {
 	t       *testing.T
 	name    string
-	address string // host:port, the same at every start
+	address string // host:port, the same for every process
 	program string
 	env     environment
-	clock   string // by how much its own is wrong
+	clock   string // the error of its clock
 	log     string
-	stderr  string // the file of what it writes there
+	stderr  string // the file with its standard error
 
 	process *exec.Cmd
 	exited  chan struct{}
 	began   time.Time
-	ready   atomic.Bool     // as the balancer sees it
-	starts  []time.Duration // how long each took to become ready
+	ready   atomic.Bool     // the last result of the balancer's probe
+	starts  []time.Duration // time from start to ready
 }
 
-// freeAddress is one that nothing listens on.
+// freeAddress returns a local address without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprint("127.0.0.1:", hubtest.Port(t))
 }
 
-func newHub(t *testing.T, dir, name, program, roles string, env environment) *hub {
+func newHub(t *testing.T, runDir, program, roles string, env environment) *hub {
 	t.Helper()
-	own := filepath.Join(dir, name)
-	require.NoError(t, os.MkdirAll(own, 0o755))
-	h := &hub{t: t, name: name, address: freeAddress(t), program: program, log: filepath.Join(own, "log"),
-		stderr: filepath.Join(own, "stderr")}
-	h.env = env.with("SERVERY_LISTEN="+h.address, "SERVERY_ROLES="+roles, "SERVERY_DATA_DIR="+own, "TMPDIR="+own)
+	require.NoError(t, os.MkdirAll(runDir, 0o755))
+	h := &hub{t: t, name: filepath.Base(runDir), address: freeAddress(t), program: program, log: filepath.Join(runDir,
+		"log"),
+		stderr: filepath.Join(runDir, "stderr")}
+	h.env = env.with("SERVERY_LISTEN="+h.address, "SERVERY_ROLES="+roles, "SERVERY_DATA_DIR="+runDir, "TMPDIR="+runDir)
 	t.Cleanup(h.kill)
 	return h
 }
 
-// start begins a process; settings come after those that every one has.
+// start starts a process. The settings override the common ones.
 func (h *hub) start(settings ...string) {
 	h.t.Helper()
 	h.process, h.exited = exec.Command(h.program, "serve"), make(chan struct{})
@@ -75,7 +75,7 @@ func (h *hub) start(settings ...string) {
 	}(h.process, h.exited)
 }
 
-// awaitReady waits until the present process answers that it is ready.
+// awaitReady waits until the current process is ready.
 func (h *hub) awaitReady() {
 	h.t.Helper()
 	eventually(h.t, waitTimeout, func() error {
@@ -90,13 +90,13 @@ func (h *hub) awaitReady() {
 var probeClient = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (h *hub) probe() error {
-	answer, err := probeClient.Get("http://" + h.address + "/readyz")
+	response, err := probeClient.Get("http://" + h.address + "/readyz")
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: readyz answered %d", h.name, answer.StatusCode)
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: readyz answered %d", h.name, response.StatusCode)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (h *hub) kill() {
 	}
 }
 
-// terminate asks the hub to stop and waits for it.
+// terminate sends SIGTERM and waits for the exit.
 func (h *hub) terminate() error {
 	_ = h.process.Process.Signal(syscall.SIGTERM)
 	select {
@@ -131,7 +131,7 @@ func (h *hub) terminate() error {
 	return nil
 }
 
-// plugins are the processes of its plugins, each below its shims.
+// plugins returns the pids of the hub's plugins, below their shims.
 func (h *hub) plugins() map[string]int {
 	found := map[string]int{}
 	for below := hubtest.ChildrenOf(h.process.Process.Pid); len(below) > 0; below = below[1:] {
@@ -145,14 +145,14 @@ func (h *hub) plugins() map[string]int {
 
 var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
-// goroutines is how many the hub has.
+// goroutines returns the number of goroutines of the hub.
 func (h *hub) goroutines() (int, error) {
-	answer, err := probeClient.Get("http://" + h.address + "/metrics")
+	response, err := probeClient.Get("http://" + h.address + "/metrics")
 	if err != nil {
 		return 0, err
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
 	match := goroutines.FindSubmatch(body)
 	if err != nil || match == nil {
 		return 0, fmt.Errorf("%s tells no goroutines: %w", h.name, err)
@@ -160,7 +160,7 @@ func (h *hub) goroutines() (int, error) {
 	return strconv.Atoi(string(match[1]))
 }
 
-// lastErrors is what a hub complained of last.
+// lastErrors returns the last errors in a log.
 func lastErrors(file string) string {
 	content, _ := os.ReadFile(file)
 	lines := slices.DeleteFunc(strings.Split(string(content), "\n"),
@@ -168,7 +168,7 @@ func lastErrors(file string) string {
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// newBalancer is the way to the hubs, one after the other, first those that are ready.
+// newBalancer returns a function that connects to the hubs round robin, and prefers those that are ready.
 func newBalancer(hubs []*hub) func() (net.Conn, error) {
 	var turn atomic.Int64
 	return func() (connection net.Conn, err error) {
@@ -188,7 +188,7 @@ func newBalancer(hubs []*hub) func() (net.Conn, error) {
 	}
 }
 
-// watchReadiness keeps what the balancer knows of the hubs, until done is closed.
+// watchReadiness probes a hub for the balancer until done is closed.
 func watchReadiness(h *hub, done chan struct{}) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

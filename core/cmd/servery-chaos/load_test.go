@@ -22,27 +22,27 @@ const (
 	riderPath    = "/ext/api/v1/generic/pos/rider-status/"
 )
 
-// What a POS does with every order, and what aggregator B calls a rider's statuses.
+// The states that a POS sets for every order, and the rider statuses in the hub's API and at aggregator B.
 var (
 	orderStates    = []string{"Acknowledged", "Food Ready", "Completed"}
 	riderStatuses  = []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED"}
 	riderStatusesB = []string{"rider_assigned", "rider_at_store", "picked_up", "rider_at_customer", "delivered"}
 )
 
-// tenant is a business, its POS and its channel.
+// tenant is a business with the keys of its POS and its channel.
 type tenant struct {
 	id           int64
-	pos, channel string // values of the header
+	pos, channel string // values of the Authorization header
 }
 
-// acceptedOrder is an order that a hub accepted, and how many of its steps it accepted.
+// acceptedOrder is an accepted order and the number of its accepted steps.
 type acceptedOrder struct {
 	key   string // platform_order_id
-	rider bool   // its steps are those of a rider
+	rider bool   // its steps are rider statuses
 	steps int
 }
 
-// expected is what an endpoint is told of the order, in this order.
+// expected returns the events that an endpoint receives for the order.
 func (o acceptedOrder) expected() []string {
 	all := []string{"Placed"}
 	if !o.rider {
@@ -54,38 +54,38 @@ func (o acceptedOrder) expected() []string {
 	return all
 }
 
-// load is integrators at work. What was accepted is written down apart from the hubs.
+// load sends the requests of integrators and records what was accepted.
 type load struct {
 	base       string
 	client     *http.Client
-	slowClient *http.Client // for statuses of riders
+	slowClient *http.Client // for rider statuses
 	tenant     tenant
 	done       chan struct{}
 	stop       func()
 
 	accepted atomic.Int64 // requests
-	failures atomic.Int64 // requests without an answer, or one that says to try again
+	failures atomic.Int64 // requests without a response, or with one that requires a retry
 
 	mu              sync.Mutex
 	orders          map[int64]*acceptedOrder
-	references      map[string]string // what answers each accepted request, such as store_creation REFERENCE
-	possibleNumbers map[string][]int  // the numbers that each store, and the price at each place, may have in the end
-	// when that of the accepted requests was sent which was sent last; what was repeated does not count
+	references      map[string]string // required callback by request, such as store_creation REFERENCE
+	possibleNumbers map[string][]int  // the possible final numbers of each store, and prices at each location
+	// when the last accepted request was sent, not counting repeated ones
 	latest   time.Time
 	problems []string
 }
 
-// startLoad has everybody begin.
+// startLoad starts to send requests.
 func startLoad(t *testing.T, base string, who tenant) *load {
 	t.Helper()
-	way := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
+	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
 	l := &load{
-		base: base, tenant: who, done: make(chan struct{}), orders: map[int64]*acceptedOrder{}, references: map[string]string{},
+		base: base, tenant: who, done: make(chan struct{}), orders: map[int64]*acceptedOrder{},
+		references:      map[string]string{},
 		possibleNumbers: map[string][]int{},
-		client:          &http.Client{Timeout: 8 * time.Second, Transport: way},
-		// Statuses of riders may come in any order: one that was given up and sent again
-		// could be taken once more, from where it waits, after the next one.
-		slowClient: &http.Client{Timeout: waitTimeout, Transport: way},
+		client:          &http.Client{Timeout: 8 * time.Second, Transport: transport},
+		// Riders need a long timeout: a repeated status could be processed after the next one.
+		slowClient: &http.Client{Timeout: waitTimeout, Transport: transport},
 	}
 	var working sync.WaitGroup
 	every := func(pause time.Duration, do func(n int)) {
@@ -102,11 +102,13 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 			}
 		})
 	}
-	for till := range 3 {
-		every(150*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("W-%d-%d", till, n), "web", false) })
+	for client := range 3 {
+		every(150*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("W-%d-%d", client, n), "web", false) })
 	}
-	for till := range 2 {
-		every(300*time.Millisecond, func(n int) { l.processOrder(fmt.Sprintf("B-%d-%d", till, n), "aggregator-b", true) })
+	for client := range 2 {
+		every(300*time.Millisecond, func(n int) {
+			l.processOrder(fmt.Sprintf("B-%d-%d", client, n), "aggregator-b", true)
+		})
 	}
 	every(250*time.Millisecond, func(n int) {
 		ref := fmt.Sprintf("T-%d", n%40)
@@ -140,8 +142,8 @@ func menu(n int) string {
 		{"ref_id":"tea","title":"Tea","price":2.25,"category_ref_ids":["mains"]}]}`, 5+n%7)
 }
 
-// processOrder brings an order and takes it through its steps, each again and again
-// until it is answered, as a channel and a POS would.
+// processOrder places an order and sends its steps. Like a channel and a POS, it retries each request until it gets a
+// response.
 func (l *load) processOrder(key, platform string, rider bool) {
 	id, placed := l.place(l.tenant, key, platform)
 	if !placed {
@@ -176,26 +178,26 @@ func (l *load) processOrder(key, platform string, rider bool) {
 	}
 }
 
-// place brings an order until it is taken.
+// place sends an order until it is accepted.
 func (l *load) place(who tenant, key, platform string) (id int64, placed bool) {
-	var answer struct {
+	var response struct {
 		OrderID int64 `json:"order_id"`
 	}
 	placed = l.retryUntilAccepted("POST", ordersPath, who.channel, fmt.Sprintf(
 		`{"platform":%q,"platform_order_id":%q,"store_ref_id":"S-1","delivery_type":"self","items":[{"ref_id":"dal",`+
-			`"quantity":1,"price":9.5}]}`, platform, key), &answer)
-	return answer.OrderID, placed
+			`"quantity":1,"price":9.5}]}`, platform, key), &response)
+	return response.OrderID, placed
 }
 
-// retryUntilAccepted sends a request until it is answered with 200, or the work is over.
+// retryUntilAccepted sends a request until it returns 200 or the load ends.
 func (l *load) retryUntilAccepted(method, path, authorization, content string, into any) bool {
-	for again := false; ; again = true {
+	for repeated := false; ; repeated = true {
 		sent := time.Now()
 		status, err := l.send(method, path, authorization, content, into)
 		switch {
 		case err == nil && status == http.StatusOK:
 			l.accepted.Add(1)
-			if !again {
+			if !repeated {
 				l.recordAccepted(sent)
 			}
 			return true
@@ -212,34 +214,33 @@ func (l *load) retryUntilAccepted(method, path, authorization, content string, i
 	}
 }
 
-// sendOnce sends a request once, and writes down what is to answer it where it was accepted.
+// sendOnce sends a request. If it was accepted, it records the required callback.
 func (l *load) sendOnce(answeredBy, path, content string) (reference string) {
-	var answer struct{ Reference string }
+	var response struct{ Reference string }
 	sent := time.Now()
-	status, err := l.send("POST", path, l.tenant.pos, content, &answer)
+	status, err := l.send("POST", path, l.tenant.pos, content, &response)
 	switch {
 	case err != nil || status >= 500:
 		l.failures.Add(1)
-	case status != http.StatusOK || answer.Reference == "":
-		l.addProblem("POST %s: answered %d, reference %q", path, status, answer.Reference)
+	case status != http.StatusOK || response.Reference == "":
+		l.addProblem("POST %s: answered %d, reference %q", path, status, response.Reference)
 	default:
 		l.accepted.Add(1)
 		l.recordAccepted(sent)
 		l.mu.Lock()
-		l.references[answeredBy+" "+answer.Reference] = path
+		l.references[answeredBy+" "+response.Reference] = path
 		l.mu.Unlock()
 	}
-	return answer.Reference
+	return response.Reference
 }
 
-// recordNumber writes down what a request leaves behind where it is the last one; without an
-// answer it may have been carried out or not.
+// recordNumber records the possible final state after a request. A request without a response may have been processed.
 func (l *load) recordNumber(path string, number int, accepted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if accepted {
 		l.possibleNumbers[path] = []int{number}
-	} else if l.possibleNumbers[path] != nil { // else nothing need be there
+	} else if l.possibleNumbers[path] != nil { // otherwise it need not exist
 		l.possibleNumbers[path] = append(l.possibleNumbers[path], number)
 	}
 }
@@ -252,8 +253,7 @@ func (l *load) recordAccepted(sent time.Time) {
 	}
 }
 
-// acceptedAfter tells whether a request was accepted that was sent later, and not
-// for an earlier one of the same content.
+// acceptedAfter reports whether a later request was accepted that is not a repetition.
 func (l *load) acceptedAfter(then time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -288,8 +288,8 @@ func (l *load) send(method, path, authorization, content string, into any) (int,
 // mustCall sends a request that must be accepted.
 func (l *load) mustCall(t *testing.T, path, authorization, content string) {
 	t.Helper()
-	var answer json.RawMessage
-	status, err := l.send("POST", path, authorization, content, &answer)
+	var response json.RawMessage
+	status, err := l.send("POST", path, authorization, content, &response)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, status, "%s", answer)
+	require.Equal(t, http.StatusOK, status, "%s", response)
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/servery-hub/servery/deploy/check/buildtest"
 )
 
-// waitTimeout is how long what must happen may take on a machine with much else to do.
+// waitTimeout bounds all waits, with a margin for a busy machine.
 const waitTimeout = 90 * time.Second
 
-// queryContext bounds what is asked beside the installation.
+// queryContext bounds queries and calls of the test itself.
 func queryContext() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	context.AfterFunc(ctx, cancel)
 	return ctx
 }
 
-// eventually waits until check finds nothing wrong.
+// eventually waits until check returns nil.
 func eventually(t *testing.T, within time.Duration, check func() error) {
 	t.Helper()
 	if err := await(within, check); err != nil {
@@ -35,7 +35,7 @@ func eventually(t *testing.T, within time.Duration, check func() error) {
 	}
 }
 
-// await waits until check finds nothing wrong, or returns what it last found.
+// await waits until check returns nil. After the timeout it returns the last error.
 func await(within time.Duration, check func() error) error {
 	deadline := time.Now().Add(within)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -49,8 +49,7 @@ func await(within time.Duration, check func() error) error {
 	}
 }
 
-// environment is what a process of the program is started with, beside the few
-// variables that any process needs.
+// environment contains the variables of a process, in addition to those that every process needs.
 type environment []string
 
 func (e environment) with(pairs ...string) environment {
@@ -62,7 +61,7 @@ func (e environment) list() []string {
 	return append(list, e...)
 }
 
-// commandJSON runs a command of the program that must succeed and print JSON.
+// commandJSON runs a command that must succeed and decodes its output.
 func commandJSON(t *testing.T, program string, env environment, into any, args ...string) {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -73,8 +72,7 @@ func commandJSON(t *testing.T, program string, env environment, into any, args .
 	require.NoError(t, json.Unmarshal(out, into), "%s", out)
 }
 
-// build compiles the program, with a clock that is wrong by SERVERY_CHAOS_SKEW
-// where that is wanted, and its plugins.
+// build compiles the program and its plugins. With skewed, the program's clock is wrong by SERVERY_CHAOS_SKEW.
 func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -95,8 +93,8 @@ func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
 	return program, plugins
 }
 
-// clockOverlay has the compiler see a machine's clock that is wrong: a static
-// program cannot be lied to about the time from outside.
+// clockOverlay returns a build overlay in which the Go runtime's clock is wrong. The clock of a static program cannot
+// be changed from outside.
 func clockOverlay(t *testing.T, root, dir string) string {
 	t.Helper()
 	file := filepath.Join(root, "core", "clock.go")
@@ -115,7 +113,7 @@ func clockOverlay(t *testing.T, root, dir string) string {
 	return overlay
 }
 
-// sockets counts the sockets that a process has open.
+// sockets counts the open sockets of a process.
 func sockets(pid int) (n int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, file := range files {

@@ -11,20 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy passes TCP connections on to wherever dial leads at the time, and spoils
-// them on demand.
+// proxy forwards TCP connections to the current target, and can disturb them.
 type proxy struct {
 	address     string // host:port
 	dial        func() (net.Conn, error)
-	delay       atomic.Int64 // nanoseconds that every piece waits
-	resets      atomic.Int64 // of a thousand pieces so many reset their connection instead,
-	truncations atomic.Int64 // so many after their first half,
-	stalls      atomic.Int64 // and so many are held up, most of them for longer than hubs wait
+	delay       atomic.Int64 // delay of each chunk, in nanoseconds
+	resets      atomic.Int64 // per mille of chunks that reset their connection
+	truncations atomic.Int64 // per mille of chunks that are truncated before a reset
+	stalls      atomic.Int64 // per mille of chunks that stall, mostly for longer than the timeouts of hubs
 
 	listener net.Listener
 	working  sync.WaitGroup
 	mu       sync.Mutex
-	open     map[net.Conn]bool // nil once it is closed
+	open     map[net.Conn]bool // nil after close
 }
 
 func newProxy(t *testing.T, dial func() (net.Conn, error)) *proxy {
@@ -37,7 +36,7 @@ func newProxy(t *testing.T, dial func() (net.Conn, error)) *proxy {
 	return w
 }
 
-// dialTo is a way to one address.
+// dialTo returns a dialer for one address.
 func dialTo(network, address string) func() (net.Conn, error) {
 	return func() (net.Conn, error) { return net.DialTimeout(network, address, time.Second) }
 }
@@ -59,7 +58,7 @@ func (w *proxy) accept() {
 	}
 }
 
-// copyStream copies until either side ends, which ends both.
+// copyStream copies until one side closes, and then closes both.
 func (w *proxy) copyStream(from, to net.Conn) {
 	defer w.untrack(from, to)
 	piece := make([]byte, 32<<10)
@@ -67,17 +66,17 @@ func (w *proxy) copyStream(from, to net.Conn) {
 		n, err := from.Read(piece)
 		if n > 0 {
 			if delay := w.delay.Load(); delay > 0 {
-				<-time.After(time.Duration(delay)) // the network's slowness is the test's input
+				<-time.After(time.Duration(delay)) // network latency is an input of the test
 			}
-			loss, tears := w.resets.Load(), w.truncations.Load()
-			switch lot := rand.Int64N(1000); {
-			case lot < loss:
+			resets, truncations := w.resets.Load(), w.truncations.Load()
+			switch rng := rand.Int64N(1000); {
+			case rng < resets:
 				return
-			case lot < loss+tears:
+			case rng < resets+truncations:
 				_, _ = to.Write(piece[:n/2])
 				return
-			case lot < loss+tears+w.stalls.Load():
-				<-time.After(time.Second + rand.N(7*time.Second)) // it arrives, when nobody may wait for it any more
+			case rng < resets+truncations+w.stalls.Load():
+				<-time.After(time.Second + rand.N(7*time.Second)) // the receiver may have timed out by then
 			}
 			if _, err := to.Write(piece[:n]); err != nil {
 				return
@@ -101,7 +100,7 @@ func (w *proxy) track(connections ...net.Conn) bool {
 	return true
 }
 
-// untrack resets connections.
+// untrack closes connections with a reset.
 func (w *proxy) untrack(connections ...net.Conn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +113,7 @@ func (w *proxy) untrack(connections ...net.Conn) {
 	}
 }
 
-// closeSome resets every connection; new ones are passed on.
+// closeSome resets every open connection. New ones are forwarded.
 func (w *proxy) closeSome() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +122,7 @@ func (w *proxy) closeSome() {
 	}
 }
 
-// close ends the wire and waits for what it has begun.
+// close stops the proxy and waits for its goroutines.
 func (w *proxy) close() {
 	_ = w.listener.Close()
 	w.closeSome()

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// What the figures are held against.
+// The limits of the reported times.
 const (
 	failoverWithin = 10 * time.Second
 	readyWithin    = time.Second
-	minMeasured    = 5 * time.Minute // the length from which every kind of fault must have been played
+	minMeasured    = 5 * time.Minute // the duration of a run in which every kind of fault must occur
 )
 
-// report prints what went wrong on purpose, the figures and the verdict.
+// report prints the faults, the times and the result.
 func (s *chaosRun) report() {
 	var text strings.Builder
 	fmt.Fprintf(&text, "seed %d, %.0f s\n\n  faults\n", *seed, time.Since(s.began).Seconds())
@@ -47,22 +47,24 @@ func (s *chaosRun) report() {
 	s.t.Logf("%s\n  verdict: %s", text.String(), verdict)
 }
 
-// expectedErrors are the errors that hubs log while the database, or its standby, is away.
-var expectedErrors = regexp.MustCompile(`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
-	`timed availability changes failed|console page failed without database)$`)
+// expectedErrors matches the errors that hubs log while the database or its standby is unavailable.
+var expectedErrors = regexp.MustCompile(
+	`^(request failed|claiming work failed|recording .* failed|requeueing a job failed|` +
+		`timed availability changes failed|console page failed without database)$`)
 
-// checkLogs counts what hubs logged as errors; whatever is no fault's doing is one of ours.
+// checkLogs counts the errors in the logs of the hubs. Unexpected ones fail the test.
 func (s *chaosRun) checkLogs() {
 	counts := map[string]int{}
 	for _, h := range s.hubs {
 		text, _ := os.ReadFile(h.log)
 		for line := range bytes.Lines(text) {
 			var logged struct{ Level, Msg, Error string }
-			// half a line is what a hub wrote when it was killed
+			// a killed hub may leave an incomplete line
 			if json.Unmarshal(line, &logged) != nil || logged.Level != "ERROR" {
 				continue
 			}
-			if counts[logged.Msg]++; !expectedErrors.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
+			counts[logged.Msg]++
+			if !expectedErrors.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
 				s.t.Errorf("%s logged: %s", h.name, line)
 			}
 		}
@@ -72,12 +74,12 @@ func (s *chaosRun) checkLogs() {
 	}
 }
 
-// addTimes is judged by its median: the machine may have other things to do.
+// addTimes reports times. It checks the median, because the machine may be busy.
 func (s *chaosRun) addTimes(text *strings.Builder, name string, times []time.Duration, within time.Duration) {
 	if len(times) == 0 {
 		return
 	}
-	median, most := medianAndMax(times)
+	median, high := medianAndMax(times)
 	judgement := "met"
 	if median >= within {
 		judgement = "MISSED"
@@ -86,5 +88,5 @@ func (s *chaosRun) addTimes(text *strings.Builder, name string, times []time.Dur
 		}
 	}
 	fmt.Fprintf(text, "  %-50s median %6.2f s, at most %6.2f s of %d; under %v: %s\n", name, median.Seconds(),
-		most.Seconds(), len(times), within, judgement)
+		high.Seconds(), len(times), within, judgement)
 }

@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// chaosRun is the installation and everybody around it.
+// chaosRun is the installation under test with its environment.
 type chaosRun struct {
 	t            *testing.T
 	dir          string
@@ -22,24 +23,24 @@ type chaosRun struct {
 	cluster      *cluster
 	hubs         []*hub
 	balancer     *proxy
-	watching     chan struct{} // closed when the balancer's watchers are to end
+	watching     chan struct{} // closed to stop the balancer's probes
 	watchers     sync.WaitGroup
 	stopWatching func()
 	aggregators  *aggregators
-	pos, second  *endpoint // of the business that works
-	rejecting    *endpoint // of the one that refuses orders of odd ids
+	pos, second  *endpoint // of the business under load
+	rejecting    *endpoint // of the business whose endpoint rejects orders with odd ids
 
 	tenant, rejectingTenant tenant
 	load                    *load
 	idle                    map[*hub]idleUsage
-	plugin                  int // whose turn it is to be killed
+	plugin                  int // index of the plugin to kill next
 
 	faults    map[string]int
 	failovers []time.Duration
 	recovery  []time.Duration
 }
 
-// idleUsage is what a hub holds while nothing is to be done.
+// idleUsage is what an idle hub uses.
 type idleUsage struct{ goroutines, sockets int }
 
 func newChaosRun(t *testing.T) *chaosRun {
@@ -69,16 +70,16 @@ func newChaosRun(t *testing.T) *chaosRun {
 		s.stopWatching()
 		s.showLogs()
 	})
-	// One does everything; the other two have what one accepts carried out by the other.
+	// One hub has all roles. Of the other two, one accepts requests and the other processes them.
 	for n, roles := range []string{"api,worker,console", "api", "worker"} {
-		h := newHub(t, s.dir, fmt.Sprintf("hub%d", n+1), program, roles, env)
+		h := newHub(t, filepath.Join(s.dir, fmt.Sprintf("hub%d", n+1)), program, roles, env)
 		h.clock = []string{"0s", "95s", "-40s"}[n]
 		s.hubs = append(s.hubs, h)
 		h.start()
 		h.awaitReady()
 		s.watchers.Go(func() { watchReadiness(h, s.watching) })
 	}
-	s.balancer = newProxy(t, newBalancer(s.hubs[:2])) // those with an API
+	s.balancer = newProxy(t, newBalancer(s.hubs[:2])) // hubs with the role api
 	s.aggregators.run(t, program, env.with("SERVERY_BASE_URL=http://"+s.balancer.address))
 	s.pos, s.second, s.rejecting = newEndpoint(t), newEndpoint(t), newEndpoint(t)
 	s.open()
@@ -86,16 +87,16 @@ func newChaosRun(t *testing.T) *chaosRun {
 	return s
 }
 
-// log logs how far the run is.
+// log logs the progress.
 func (s *chaosRun) log(format string, args ...any) {
 	s.t.Logf("%6.1f s  %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// newTenant makes a business whose day is in its middle: an order retry looks no
-// further back than the day.
+// newTenant creates a business in a time zone where it is about noon, because an order retry is limited to the current
+// day.
 func newTenant(t *testing.T, program string, env environment) tenant {
 	t.Helper()
-	zone := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) // whose sign is the other way round
+	zone := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12) // Etc/GMT zones have inverted signs
 	if zone == "Etc/GMT+0" {
 		zone = "Etc/GMT"
 	}
@@ -113,7 +114,7 @@ func newTenant(t *testing.T, program string, env environment) tenant {
 	return tenant{business.ID, key("pos"), key("channel")}
 }
 
-// open makes webhooks, a store and a menu, and sees what idle hubs hold.
+// open creates webhooks, a store and a menu, and measures the idle hubs.
 func (s *chaosRun) open() {
 	s.t.Helper()
 	l := &load{base: "http://" + s.balancer.address, client: http.DefaultClient}
@@ -150,7 +151,8 @@ func (s *chaosRun) subscribe(l *load, who tenant, event string, at *endpoint) {
 	s.t.Helper()
 	var made struct{ Secret string }
 	status, err := l.send("POST", webhooksPath, who.pos,
-		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event, at.proxy.address,
+		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event,
+			at.proxy.address,
 			event), &made)
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusOK, status)
@@ -159,13 +161,13 @@ func (s *chaosRun) subscribe(l *load, who tenant, event string, at *endpoint) {
 	at.secrets = append(slices.Clone(at.secrets), made.Secret)
 }
 
-// pendingWork tells what hubs have still to do; nothing: the empty text.
+// pendingWork returns a description of the pending work of the hubs, or an empty text.
 const pendingWork = `SELECT coalesce(string_agg(n || ' ' || what, ', '), '') FROM (
 	SELECT count(*) AS n, 'deliveries' AS what FROM delivery_queue UNION ALL SELECT count(*), 'jobs' FROM job_queue
 	UNION ALL SELECT count(*), 'calls' FROM calls WHERE state = 'waiting'
 	UNION ALL SELECT count(*), 'publications' FROM publications WHERE available_at < 'infinity') AS queues WHERE n > 0`
 
-// drain waits until the hubs have done all that there is to do.
+// drain waits until the hubs have no pending work.
 func (s *chaosRun) drain() {
 	s.t.Helper()
 	eventually(s.t, 2*waitTimeout, func() error {
@@ -177,7 +179,7 @@ func (s *chaosRun) drain() {
 	})
 }
 
-// placeRejectedOrders brings orders to the business whose endpoint refuses every other.
+// placeRejectedOrders places orders of the business whose endpoint rejects every other one.
 func (s *chaosRun) placeRejectedOrders() {
 	s.rejecting.rejecting.Store(true)
 	for n := range 10 {
@@ -186,7 +188,7 @@ func (s *chaosRun) placeRejectedOrders() {
 	}
 }
 
-// stop ends hubs and simulator as an operator would.
+// stop stops hubs and simulator.
 func (s *chaosRun) stop() {
 	s.t.Helper()
 	s.stopWatching()
@@ -200,7 +202,7 @@ func (s *chaosRun) stop() {
 	}
 }
 
-// showLogs shows, after a failure, what the hubs wrote last.
+// showLogs logs the last output of the hubs after a failure.
 func (s *chaosRun) showLogs() {
 	if !s.t.Failed() {
 		return

@@ -19,11 +19,11 @@ import (
 
 const module = "github.com/servery-hub/servery"
 
-// root is the repository, seen from this package.
+// root is the repository, relative to this package.
 const root = "../../.."
 
-// allowedImports says what a room may import of this module; what is not listed is
-// forbidden. The first that matches counts, so special rooms come first; a trailing /… takes in what lies below.
+// allowedImports lists what each package may import of this module; nothing else is allowed. The first match counts, so
+// exceptions come first. A trailing /… includes packages below.
 var allowedImports = []struct {
 	room    string
 	imports []string
@@ -38,7 +38,7 @@ var allowedImports = []struct {
 	{"core/internal/hubtest", []string{"core", "core/…", "migrations"}},
 	{"core/internal/installtest", []string{"deploy/check/buildtest", "plugins/plugintest", "plugins/sdk"}},
 	{"core/internal/postgres", []string{"core", "core/access"}}, // the kernel
-	// and those above, see storage
+	// and the packages before it, see storage
 	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk"}},
@@ -66,26 +66,27 @@ var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalo
 	"access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem",
 	"inbound", "aggregator", "queue", "retry"}
 
-// storage are the packages that hold SQL, below the kernel. Each may import those
-// before it in the list.
+// storage lists the packages with SQL, without the kernel. Each may import those before it in the list.
 var storage = []string{"outbox", "jobs", "access", "publications", "platforms", "revisions", "calls", "deliveries",
 	"stores", "menus", "aliases",
 	"availability", "orders", "consoleview", "schema"}
 
-// listedBefore tells whether a capability or a storage package may import another one: it stands before it in its list.
-func listedBefore(room, imported string) bool {
-	return listedUpTo("core/internal/postgres/", storage, room, imported) || listedUpTo("core/", capabilities, room, imported)
+// listedBefore reports whether a capability or storage package may import another one, because that one is listed
+// before it.
+func listedBefore(pkg, imported string) bool {
+	return listedUpTo("core/internal/postgres/", storage, pkg, imported) ||
+		listedUpTo("core/", capabilities, pkg, imported)
 }
 
-func listedUpTo(folder string, list []string, room, imported string) bool {
-	own, ours := strings.CutPrefix(room, folder)
+func listedUpTo(folder string, list []string, pkg, imported string) bool {
+	name, ours := strings.CutPrefix(pkg, folder)
 	other, theirs := strings.CutPrefix(imported, folder)
-	return ours && theirs && slices.Contains(list, other) && slices.Index(list, other) < slices.Index(list, own)
+	return ours && theirs && slices.Contains(list, other) && slices.Index(list, other) < slices.Index(list, name)
 }
 
-// libraries says in which rooms alone a library may be used.
+// libraries lists the only packages that may use a library.
 var libraries = map[string][]string{
-	// the bench measures floors beneath our own code
+	// the bench measures the database without our code
 	"github.com/uptrace/bun":         {"core/internal/postgres", "core/internal/postgres/…", "core/cmd/servery-bench"},
 	"github.com/gofiber/fiber":       {"web", "adminui/…", "adminui", "core/internal/hub", "core/cmd/servery-bench"},
 	"github.com/a-h/templ":           {"adminui/…", "adminui"},
@@ -99,7 +100,7 @@ var libraries = map[string][]string{
 	"code.dny.dev/ssrf":              {"core/webhook"},
 	"github.com/coreos/go-oidc":      {"core/access/oidc"},
 	"golang.org/x/oauth2":            {"core/access/oidc"},
-	"github.com/getkin/kin-openapi":  {}, // tests alone
+	"github.com/getkin/kin-openapi":  {}, // only in tests
 	"github.com/stretchr/testify": {"core/internal/hubtest", "core/internal/installtest", "plugins/plugintest",
 		"adminui/internal/…"},
 	"github.com/chromedp/chromedp":  {"adminui/internal/…"},
@@ -107,23 +108,23 @@ var libraries = map[string][]string{
 	"github.com/santhosh-tekuri":    {"core/internal/eventtest", "plugins/sdk"},
 }
 
-func within(pattern, room string) bool {
+func within(pattern, pkg string) bool {
 	if before, below := strings.CutSuffix(pattern, "…"); below {
-		return strings.HasPrefix(room, before)
+		return strings.HasPrefix(pkg, before)
 	}
 	if before, named := strings.CutSuffix(pattern, "<storage>"); named {
-		rest, found := strings.CutPrefix(room, before)
+		rest, found := strings.CutPrefix(pkg, before)
 		return found && slices.Contains(storage, rest)
 	}
 	if before, named := strings.CutSuffix(pattern, "<capability>"); named {
-		rest, found := strings.CutPrefix(room, before)
+		rest, found := strings.CutPrefix(pkg, before)
 		return found && slices.Contains(capabilities, rest)
 	}
-	return pattern == room
+	return pattern == pkg
 }
 
-func allowed(patterns []string, room string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return within(p, room) })
+func allowed(patterns []string, pkg string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return within(p, pkg) })
 }
 
 type source struct {
@@ -133,7 +134,7 @@ type source struct {
 
 var fileSet = token.NewFileSet()
 
-// parsed is every Go file of the repository, read once for all tests.
+// parsed contains every Go file of the repository, parsed once for all tests.
 var parsed = sync.OnceValues(func() (list []source, err error) {
 	err = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -158,7 +159,7 @@ var parsed = sync.OnceValues(func() (list []source, err error) {
 })
 
 // sources calls visit for every Go file of the repository.
-func sources(t *testing.T, visit func(room, file string, parsed *ast.File, set *token.FileSet)) {
+func sources(t *testing.T, visit func(pkg, file string, parsed *ast.File, set *token.FileSet)) {
 	t.Helper()
 	list, err := parsed()
 	require.NoError(t, err)
@@ -168,7 +169,7 @@ func sources(t *testing.T, visit func(room, file string, parsed *ast.File, set *
 }
 
 func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
-	sources(t, func(room, file string, parsed *ast.File, _ *token.FileSet) {
+	sources(t, func(pkg, file string, parsed *ast.File, _ *token.FileSet) {
 		if strings.HasSuffix(file, "_test.go") {
 			return
 		}
@@ -176,7 +177,7 @@ func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
 			room    string
 			imports []string
 		}) bool {
-			return within(a.room, room)
+			return within(a.room, pkg)
 		})
 		if matched < 0 {
 			t.Errorf("%s is in no room of the house", file)
@@ -185,24 +186,24 @@ func TestArchitectureAllowsOnlyDeclaredImports(t *testing.T) {
 		for _, spec := range parsed.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
 			require.NoError(t, err)
-			if inside, ours := strings.CutPrefix(imported, module+"/"); ours && inside != room &&
-				!allowed(allowedImports[matched].imports, inside) && !listedBefore(room, inside) {
-				t.Errorf("%s: %s must not import %s", file, room, inside)
+			if inside, ours := strings.CutPrefix(imported, module+"/"); ours && inside != pkg &&
+				!allowed(allowedImports[matched].imports, inside) && !listedBefore(pkg, inside) {
+				t.Errorf("%s: %s must not import %s", file, pkg, inside)
 			}
-			for library, rooms := range libraries {
-				if (imported == library || strings.HasPrefix(imported, library+"/")) && !allowed(rooms, room) {
-					t.Errorf("%s: %s must not use %s", file, room, library)
+			for library, pkgs := range libraries {
+				if (imported == library || strings.HasPrefix(imported, library+"/")) && !allowed(pkgs, pkg) {
+					t.Errorf("%s: %s must not use %s", file, pkg, library)
 				}
 			}
 		}
 	})
 }
 
-func TestHabitsOfTheCode(t *testing.T) {
+func TestCodeConventions(t *testing.T) {
 	forbidden := []string{"util", "utils", "common", "helper", "helpers", "manager", "models", "impl"}
-	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
+	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
 		base := strings.TrimSuffix(path.Base(file), ".go")
-		for _, word := range strings.FieldsFunc(base+"/"+path.Base(room),
+		for _, word := range strings.FieldsFunc(base+"/"+path.Base(pkg),
 			func(r rune) bool { return r == '_' || r == '/' }) {
 			if slices.Contains(forbidden, word) {
 				t.Errorf("%s: %q is no name of the field", file, word)
@@ -237,13 +238,13 @@ func TestHabitsOfTheCode(t *testing.T) {
 	})
 }
 
-// wordEnds are the places in a name where a word ends: "aB", and "A" before "Bc" or a digit.
+// wordEnds matches where a word of a name ends: "aB", and "A" before "Bc" or a digit.
 var wordEnds = []*regexp.Regexp{
 	regexp.MustCompile(`([a-z0-9])([A-Z])`),
 	regexp.MustCompile(`([A-Z])([A-Z][a-z]|[0-9])`),
 }
 
-// testNameWords counts the words after Test or Fuzz; an acronym is one word. It is 0 for other functions.
+// testNameWords counts the words after Test or Fuzz; an acronym is one word. It returns 0 for other functions.
 func testNameWords(function *ast.FuncDecl) int {
 	name := function.Name.Name
 	if function.Recv != nil || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
@@ -269,9 +270,9 @@ func exportedReceiver(function *ast.FuncDecl) bool {
 }
 
 func TestSQLIsKeptInThePostgresPackages(t *testing.T) {
-	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
-		if room == "core/internal/postgres" || strings.HasPrefix(room, "core/internal/postgres/") ||
-			room == "core/internal/devpg" || room == "core/cmd/servery-bench" || strings.HasSuffix(file, "_test.go") {
+	sources(t, func(pkg, file string, parsed *ast.File, set *token.FileSet) {
+		if pkg == "core/internal/postgres" || strings.HasPrefix(pkg, "core/internal/postgres/") ||
+			pkg == "core/internal/devpg" || pkg == "core/cmd/servery-bench" || strings.HasSuffix(file, "_test.go") {
 			return
 		}
 		ast.Inspect(parsed, func(node ast.Node) bool {

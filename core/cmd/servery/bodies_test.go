@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// unboundedReads are the methods of fiber and fasthttp that read or unpack a body whatever
-// its size.
+// unboundedReads are the methods of fiber and fasthttp that read or decompress a body without a limit.
 var unboundedReads = []string{
 	"FormValue", "FormFile", "MultipartForm", "BodyParser", "BodyRaw", "PostArgs", "SaveFile", "RequestBodyStream",
 	"BodyStream",
 	"BodyGunzip", "BodyInflate", "BodyUnbrotli", "BodyUncompressed", "BodyWriteTo",
 }
 
-// TestOnlyTheBodyPackageReadsRequestBodies: package web/body reads them, and nothing else.
+// Only package web/body may read request bodies.
 func TestOnlyTheBodyPackageReadsRequestBodies(t *testing.T) {
 	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
 		serves := room == "web" || room == "core/cmd/servery" || room == "adminui" ||
@@ -43,7 +42,7 @@ func TestOnlyTheBodyPackageReadsRequestBodies(t *testing.T) {
 	})
 }
 
-// name is that of a variable, or of the method or field that an expression ends with.
+// name returns the name of a variable, or the last name of a selector.
 func name(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:

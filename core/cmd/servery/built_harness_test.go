@@ -11,8 +11,8 @@ import (
 
 var buildBinary = sync.OnceValues(func() (string, error) { return installtest.Program(".", "servery") })
 
-// builtBinary compiles the program once for all tests of this process. With -short its
-// tests are skipped: they are the longest, and the race detector sees nothing of them.
+// builtBinary compiles the program once for all tests of this process. With -short it skips the test, because these
+// tests take long and the race detector does not see the program.
 func builtBinary(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {

@@ -78,7 +78,7 @@ func (c businessList) Run(ctx context.Context, out output) error {
 	})
 }
 
-// accountsOf returns the businesses and keys of a database.
+// accountsOf returns access to the businesses and keys of a database.
 func accountsOf(db *postgres.DB) access.Access {
 	return access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
 }

@@ -10,28 +10,29 @@ import (
 
 func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
+		"America/Chicago",
 		"--currency", "USD", "--json")
-	require.Equal(t, 0, made.status, made.stderr)
+	require.Equal(t, 0, created.status, created.stderr)
 	set := func(flags ...string) commandResult {
 		return servery(t, env, append([]string{"business", "set", "--business", "1"}, flags...)...)
 	}
-	told := func(flags ...string) string {
+	settings := func(flags ...string) string {
 		r := set(append(flags, "--json")...)
 		require.Equal(t, 0, r.status, r.stderr)
 		return r.stdout
 	}
 	require.JSONEq(t, `{"acknowledge-within":"hub","pos-silent-after":"hub","close-silent-stores":false,
-		"list-stores":"none"}`, told())
+		"list-stores":"none"}`, settings())
 	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"15m","close-silent-stores":true,
 		"list-stores":"none"}`,
-		told("--acknowledge-within", "5m", "--pos-silent-after", "15m", "--close-silent-stores"))
+		settings("--acknowledge-within", "5m", "--pos-silent-after", "15m", "--close-silent-stores"))
 	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":true,
 		"list-stores":"all"}`,
-		told("--list-stores", "all", "--pos-silent-after", "hub"), "what is not given stays")
+		settings("--list-stores", "all", "--pos-silent-after", "hub"), "what is not given stays")
 	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":false,
 		"list-stores":"all"}`,
-		told("--no-close-silent-stores"))
+		settings("--no-close-silent-stores"))
 	require.Equal(t,
 		"business 1: orders are escalated after 5m, a POS is silent after hub, stores are closed while it is: false, "+
 			"new stores without platform lists are listed on: all\n",
@@ -51,9 +52,10 @@ func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 
 func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
+		"America/Chicago",
 		"--currency", "USD", "--json")
-	require.Equal(t, 0, made.status, made.stderr)
+	require.Equal(t, 0, created.status, created.stderr)
 	replace := func(flags ...string) commandResult {
 		return servery(t, env, append([]string{"business", "callback-secret"}, flags...)...)
 	}
@@ -74,21 +76,22 @@ func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 
 func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+	created := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone",
+		"America/Chicago",
 		"--currency", "USD", "--json")
-	require.Equal(t, 0, made.status, made.stderr)
+	require.Equal(t, 0, created.status, created.stderr)
 	create := func(business, scope, platform string) commandResult {
 		return servery(t, env, "key", "create", "--business", business, "--username", "shop", "--scope", scope,
 			"--platform", platform)
 	}
 	require.Equal(t, 0, create("1", "channel", "web").status)
-	for problem, refused := range map[string]commandResult{
+	for problem, rejected := range map[string]commandResult{
 		`there is no platform "nope"`:                   create("1", "channel", "nope"),
 		"there is no business 9":                        create("9", "channel", "web"),
 		"platform is only for a key with scope channel": create("1", "pos", "web"),
 	} {
-		require.Equal(t, 1, refused.status)
-		require.Contains(t, refused.stderr, problem)
-		require.Empty(t, refused.stdout)
+		require.Equal(t, 1, rejected.status)
+		require.Contains(t, rejected.stderr, problem)
+		require.Empty(t, rejected.stdout)
 	}
 }

@@ -24,7 +24,7 @@ type businessSet struct {
 	JSON              bool   `help:"Print JSON."`
 }
 
-// Run applies the flags and prints the settings of the business. Without a flag it only prints.
+// Run applies the flags, if there are any, and prints the settings of the business.
 func (c businessSet) Run(ctx context.Context, out output) error {
 	if _, err := c.listing(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 	})
 }
 
-// listing returns the flag, "" if it is not given.
+// listing parses the flag; "" means that it is not set.
 func (c businessSet) listing() (store.DefaultListing, error) {
 	if c.ListStores == "" {
 		return "", nil
@@ -66,7 +66,7 @@ func (c businessSet) listing() (store.DefaultListing, error) {
 	return store.ParseDefaultListing(c.ListStores)
 }
 
-// setListing sets where new stores are listed, if the flag is given, and returns it.
+// setListing sets the platforms of new stores if the flag is set, and returns the setting.
 func (c businessSet) setListing(ctx context.Context, db *postgres.DB) (listing store.DefaultListing, err error) {
 	records := stores.New(db)
 	if listing, err = c.listing(); err != nil || listing == "" {

@@ -11,18 +11,19 @@ import (
 
 func TestCallbackCreatePrintsAKeyOnce(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
+	created := servery(t, env, "business", "create", "--name", "N", "--country", "US", "--timezone", "UTC",
+		"--currency",
 		"USD", "--json")
-	require.Equal(t, 0, made.status, made.stderr)
+	require.Equal(t, 0, created.status, created.stderr)
 	keys := map[string]bool{}
 	for range 2 {
-		answer := servery(t, env, "callback", "create", "--business", "1", "--platform", "web", "--json")
-		require.Equal(t, 0, answer.status, answer.stderr)
+		result := servery(t, env, "callback", "create", "--business", "1", "--platform", "web", "--json")
+		require.Equal(t, 0, result.status, result.stderr)
 		var printed struct {
 			Platform string `json:"platform"`
 			Key      string `json:"callback_key"`
 		}
-		require.NoError(t, json.Unmarshal([]byte(answer.stdout), &printed))
+		require.NoError(t, json.Unmarshal([]byte(result.stdout), &printed))
 		require.Equal(t, "web", printed.Platform)
 		require.Regexp(t, `^svc_[A-Za-z0-9_-]{43}$`, printed.Key)
 		keys[printed.Key] = true

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Without an explicit Env, a child process is given the whole environment of its
-// parent: the hub's has the secret key and the password of the database.
+// Without an explicit Env, a child process inherits the environment of the hub, with the secret key and the database
+// password.
 func TestEveryChildProcessSetsItsEnvironment(t *testing.T) {
 	children := 0
 	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
@@ -21,9 +21,10 @@ func TestEveryChildProcessSetsItsEnvironment(t *testing.T) {
 			if !ok {
 				continue
 			}
-			made, given := environments(function)
-			if children += len(made); len(made) > given {
-				t.Errorf("%s: %s starts a process without an Env of its own", set.Position(made[0]), function.Name.Name)
+			created, withEnv := environments(function)
+			if children += len(created); len(created) > withEnv {
+				t.Errorf("%s: %s starts a process without an Env of its own", set.Position(created[0]),
+					function.Name.Name)
 			}
 		}
 	})
@@ -32,22 +33,21 @@ func TestEveryChildProcessSetsItsEnvironment(t *testing.T) {
 	}
 }
 
-// environments finds the commands that a function makes, and how many of them it
-// gives an environment.
-func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
+// environments counts the commands that a function creates, and those whose environment it sets.
+func environments(function *ast.FuncDecl) (created []token.Pos, withEnv int) {
 	ast.Inspect(function, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.CallExpr:
 			if called, ok := node.Fun.(*ast.SelectorExpr); ok && startsProcess(called) {
-				made = append(made, node.Pos())
+				created = append(created, node.Pos())
 			}
 		case *ast.CompositeLit:
 			if is, ok := node.Type.(*ast.SelectorExpr); ok &&
 				(isCallTo(is, "exec", "Cmd") || isCallTo(is, "syscall", "ProcAttr") || isCallTo(is, "os", "ProcAttr")) {
-				made = append(made, node.Pos())
+				created = append(created, node.Pos())
 				for _, field := range node.Elts {
 					if pair, ok := field.(*ast.KeyValueExpr); ok && pair.Key.(*ast.Ident).Name == "Env" {
-						given++
+						withEnv++
 					}
 				}
 			}
@@ -55,13 +55,13 @@ func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
 			for i, to := range node.Lhs {
 				field, ok := to.(*ast.SelectorExpr)
 				if ok && field.Sel.Name == "Env" && (i >= len(node.Rhs) || !appendsTo(field, node.Rhs[i])) {
-					given++
+					withEnv++
 				}
 			}
 		}
 		return true
 	})
-	return made, given
+	return created, withEnv
 }
 
 func startsProcess(called *ast.SelectorExpr) bool {
@@ -73,7 +73,7 @@ func isCallTo(selector *ast.SelectorExpr, pkg, name string) bool {
 	return ok && from.Name == pkg && selector.Sel.Name == name
 }
 
-// appendsTo tells whether a value is append(field, …): it adds to what was given before.
+// appendsTo reports whether a value is append(field, …), which extends an earlier value.
 func appendsTo(field *ast.SelectorExpr, value ast.Expr) bool {
 	call, ok := value.(*ast.CallExpr)
 	return ok && len(call.Args) > 0 && types.ExprString(call.Fun) == "append" &&

@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hub"
 )
 
-// shippedValue is the configuration of a hub whose operator sets nothing.
+// shippedValue returns the options of a hub with default flags.
 func shippedValue(t *testing.T) hub.Config {
 	t.Helper()
 	var commands cli

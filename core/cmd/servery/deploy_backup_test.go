@@ -22,15 +22,15 @@ func TestWALSegmentIsArchivedAtomically(t *testing.T) {
 	}
 	require.Error(t, archive("ulimit -f 8; "), "the disk is full")
 	require.NoFileExists(t, archived)
-	for range 2 { // the second time where the server has lost that it was done
+	for range 2 { // again, as if the server had lost the confirmation
 		require.NoError(t, archive(""))
-		there, err := os.ReadFile(archived)
+		archivedText, err := os.ReadFile(archived)
 		require.NoError(t, err)
-		require.Equal(t, content, there)
+		require.Equal(t, content, archivedText)
 	}
 	require.NoError(t, os.WriteFile(segment, []byte("of another server"), 0o600))
 	require.Error(t, archive(""))
-	there, err := os.ReadFile(archived)
+	archivedText, err := os.ReadFile(archived)
 	require.NoError(t, err)
-	require.Equal(t, content, there)
+	require.Equal(t, content, archivedText)
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// readDeployFile are the files of deploy/ with one of the endings, by their paths.
+// readDeployFile returns the files of deploy/ with one of the extensions, by path.
 func readDeployFile(t *testing.T, endings ...string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -74,7 +74,7 @@ func TestDeployFilesNameOnlyKnownVariables(t *testing.T) {
 		return next(nil)
 	}))
 	require.True(t, known["SERVERY_DATABASE_URL"])
-	known["SERVERY_HOST"] = true // of the Caddyfile itself
+	known["SERVERY_HOST"] = true // variables of Caddy itself
 	files := readDeployFile(t)
 	guides, err := filepath.Glob(filepath.Join(root, "adminui/reference/guides/*.md"))
 	require.NoError(t, err)
@@ -119,7 +119,8 @@ func TestComposeHubMayReachTheSimulator(t *testing.T) {
 	var compose struct {
 		Services map[string]struct{ Environment map[string]string }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(readDeployFile(t)[filepath.Join(root, "deploy/compose.try.yaml")]), &compose))
+	require.NoError(t, yaml.Unmarshal([]byte(readDeployFile(t)[filepath.Join(root, "deploy/compose.try.yaml")]),
+		&compose))
 	simulator, err := url.Parse(compose.Services["simulator"].Environment["SERVERY_SIMULATOR"])
 	require.NoError(t, err)
 	allowed, err := netip.ParsePrefix(compose.Services["hub"].Environment["SERVERY_WEBHOOK_ALLOW"])
@@ -139,7 +140,7 @@ func TestIngressRoutesEveryAPIPath(t *testing.T) {
 	require.NotEmpty(t, described.Paths)
 	for path := range described.Paths {
 		first, _, _ := strings.Cut(path[1:], "/")
-		if !slices.Contains([]string{"healthz", "readyz", "metrics"}, first) { // asked from within
+		if !slices.Contains([]string{"healthz", "readyz", "metrics"}, first) { // requested within the container
 			require.Contains(t, prefixes, "/"+first, path)
 		}
 	}
@@ -165,9 +166,8 @@ func TestBackupRestoresAcceptedOrders(t *testing.T) {
 	require.Contains(t, string(out), "all 20 accepted orders and their events are back, what was on its way arrives")
 }
 
-// The next schema has another column in every table and another migration. To roll back an
-// upgrade, the program of before must work on it. For the programs of two commits there is
-// make rollback.
+// The next schema adds a column to every table, and a migration. After a rollback of an upgrade, this program must work
+// on it. `make rollback` tests the programs of two commits.
 func TestUpgradeCanBeRolledBack(t *testing.T) {
 	needsPrograms(t, "curl", "openssl")
 	binary, address := builtBinary(t), emptyDatabase(t)
@@ -198,7 +198,7 @@ const nextSchema = `DO $$ DECLARE this record; BEGIN
 	INSERT INTO bun_migrations (name, group_id) VALUES ('9999', 2);
 END $$`
 
-// emptyDatabase is a database without tables.
+// emptyDatabase returns the URL of a database without tables.
 func emptyDatabase(t *testing.T) string {
 	t.Helper()
 	url := hubtest.DatabaseURL(t)
@@ -209,7 +209,7 @@ func emptyDatabase(t *testing.T) string {
 	return url
 }
 
-// needsPrograms skips a test where the machine lacks a program, but not in CI.
+// needsPrograms skips a test if a program is missing, except in CI.
 func needsPrograms(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {

@@ -22,7 +22,7 @@ func (c *doctorCommand) SetMistakes(mistakes error) { c.mistakes = mistakes }
 
 var errFailed = errors.New("some checks failed")
 
-// Run makes every check, prints the results, and fails if something is broken.
+// Run makes every check and prints the results. It fails if a check failed.
 func (c *doctorCommand) Run(ctx context.Context, out output) error {
 	d := &doctor.Doctor{Log: slog.New(slog.DiscardHandler)}
 	c.examine(ctx, d)
@@ -67,7 +67,7 @@ const connectTimeout = 5 * time.Second
 
 // openWithTimeout connects to the database, with a shorter timeout than a hub.
 func (f databaseFlags) openWithTimeout(ctx context.Context, log *slog.Logger) (*hub.Database, error) {
-	if f.DatabaseURL != "" { // a private one may have to be started first
+	if f.DatabaseURL != "" { // a private one may have to start first
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, connectTimeout)
 		defer cancel()

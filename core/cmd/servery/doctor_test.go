@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// runDoctor runs the doctor and returns what it found, by check.
+// runDoctor runs the doctor and returns its results by check.
 func runDoctor(t *testing.T, env environment) (int, map[string][]doctor.Result) {
 	t.Helper()
 	e := servery(t, env, "doctor", "--json")
@@ -28,16 +28,16 @@ func runDoctor(t *testing.T, env environment) (int, map[string][]doctor.Result) 
 	require.NoError(t, json.Unmarshal([]byte(e.stdout), &list), e.stdout+e.stderr)
 	found := map[string][]doctor.Result{}
 	for _, one := range list {
-		require.True(t, one.Verdict == doctor.OK || one.Remedy != "", "%v says what to do", one)
+		require.True(t, one.Outcome == doctor.OK || one.Remedy != "", "%v says what to do", one)
 		found[one.Check] = append(found[one.Check], one)
 	}
 	return e.status, found
 }
 
-// requireResult tells whether a check came to a verdict in these words.
-func requireResult(found map[string][]doctor.Result, check string, v doctor.Verdict, words string) bool {
+// requireResult checks the result of a check and its texts.
+func requireResult(found map[string][]doctor.Result, check string, v doctor.Outcome, words string) bool {
 	for _, one := range found[check] {
-		if one.Verdict == v && strings.Contains(one.Found, words) {
+		if one.Outcome == v && strings.Contains(one.Found, words) {
 			return true
 		}
 	}
@@ -45,9 +45,9 @@ func requireResult(found map[string][]doctor.Result, check string, v doctor.Verd
 }
 
 func TestDoctorReportsEachProblem(t *testing.T) {
-	address := hubtest.DatabaseURL(t)
-	env := onDatabase(address).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
-	db := hubtest.Open(t, address, nil)
+	url := hubtest.DatabaseURL(t)
+	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	tenant, sink := hubtest.Business(t, db), hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, db, tenant.ID, "store_creation", sink.URL, webhook.Minutes)
@@ -55,9 +55,11 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 
 	status, found := runDoctor(t, env)
 	for check, words := range map[string]string{
-		"configuration": "every variable is valid", "clock": "from the clock of the database", "migrations": "all are applied",
-		"partitions": "6 days ahead", "row-level security": "sees only its rows", "secret key": "decrypts all 5 secrets",
-		"plugins": "none are installed", "webhooks": "1 of 2 servers",
+		"configuration": "every variable is valid", "clock": "from the clock of the database",
+		"migrations": "all are applied",
+		"partitions": "6 days ahead", "row-level security": "sees only its rows",
+		"secret key": "decrypts all 5 secrets",
+		"plugins":    "none are installed", "webhooks": "1 of 2 servers",
 	} {
 		require.True(t, requireResult(found, check, doctor.OK, words), "%s: %v", check, found[check])
 	}
@@ -70,7 +72,8 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 	require.True(t, requireResult(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
 
 	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
-	require.True(t, requireResult(found, "secret key", doctor.Fail, "has the key of this database"), found["secret key"])
+	require.True(t, requireResult(found, "secret key", doctor.Fail, "has the key of this database"),
+		found["secret key"])
 
 	_, found = runDoctor(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
 		hubtest.SecretKey))
@@ -85,12 +88,12 @@ func TestDoctorReportsEachProblem(t *testing.T) {
 }
 
 func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
-	there, err := url.Parse(hubtest.DatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
+	databaseURL, err := url.Parse(hubtest.DatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
 	require.NoError(t, err)
-	role, database, latin, frozen := *there, *there, *there, *there
+	role, database, latin, frozen := *databaseURL, *databaseURL, *databaseURL, *databaseURL
 	role.User, database.Host = url.User("nobody"), "nothing"
-	latin.Host, frozen.Host = there.Host+"_latin", there.Host+"_frozen"
-	server := openTestDatabase(t, hubtest.AdminURL(t, there.String()))
+	latin.Host, frozen.Host = databaseURL.Host+"_latin", databaseURL.Host+"_frozen"
+	server := openTestDatabase(t, hubtest.AdminURL(t, databaseURL.String()))
 	server.exec(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
 		`DROP DATABASE `+latin.Host)
 	server.exec(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
@@ -117,28 +120,29 @@ func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 }
 
 func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
-	there, err := url.Parse(hubtest.DatabaseURL(t))
+	database, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
-	role := there.Host + "_role"
-	server := openTestDatabase(t, hubtest.AdminURL(t, there.String()))
+	role := database.Host + "_role"
+	server := openTestDatabase(t, hubtest.AdminURL(t, database.String()))
 	server.exec(t, `CREATE ROLE `+role+` LOGIN PASSWORD 'own'`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
 	server.exec(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
-	there.User = url.UserPassword(role, "own")
-	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	database.User = url.UserPassword(role, "own")
+	env := onDatabase(database.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := runDoctor(t, env)
-	require.False(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"), "every role may: %v",
+	require.False(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"),
+		"every role may: %v",
 		found["database"])
 
-	server.exec(t, `REVOKE TEMPORARY ON DATABASE `+there.Host+` FROM public`, "")
+	server.exec(t, `REVOKE TEMPORARY ON DATABASE `+database.Host+` FROM public`, "")
 	_, found = runDoctor(t, env)
 	require.True(t, requireResult(found, "database", doctor.Fail, "may not create temporary tables"), found["database"])
 }
 
 func TestDoctorWarnsOfASuperuserRole(t *testing.T) {
-	own := hubtest.DatabaseURL(t)
-	for address, warned := range map[string]bool{own: false, hubtest.AdminURL(t, own): true} {
+	database := hubtest.DatabaseURL(t)
+	for url, warned := range map[string]bool{database: false, hubtest.AdminURL(t, database): true} {
 		_, found := runDoctor(t,
-			onDatabase(address).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
+			onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
 		require.Equal(t, warned, requireResult(found, "database", doctor.Warn, "is a superuser"), found["database"])
 	}
 }
@@ -155,11 +159,12 @@ func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	dir := openDir(t)
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	program := filepath.Join(dir, "aggregator-a", "aggregator-a")
-	require.NoError(t, os.Remove(program)) // other tests have it too
+	require.NoError(t, os.Remove(program)) // other tests start it too
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
 	_, found := runDoctor(t,
 		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
-	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"), found["plugin aggregator-a"])
+	require.True(t, requireResult(found, "plugin aggregator-a", doctor.Fail, "has the SHA-256 digest"),
+		found["plugin aggregator-a"])
 }
 
 func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
@@ -220,11 +225,11 @@ func TestUnreadableFlagsAreReportedWithAllOtherErrors(t *testing.T) {
 }
 
 func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
-	address, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
-	db := hubtest.Open(t, address, nil)
+	url, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
+	db := hubtest.Open(t, url, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	hubtest.Business(t, db)
-	env := onDatabase(address).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
+	env := onDatabase(url).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
 	counted := servery(t, env, "secrets", "rotate", "--dry-run")
 	require.Zero(t, counted.status, counted.stderr)
 	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be re-encrypted\): 1\n`, counted.stdout)
@@ -232,7 +237,7 @@ func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
 	require.Zero(t, done.status, done.stderr)
 	require.Regexp(t, `^1 values are now encrypted with key [0-9a-f]{8}\n$`, done.stdout)
 	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
-	require.Equal(t, 1, servery(t, onDatabase(address), "secrets", "rotate", "--dry-run").status,
+	require.Equal(t, 1, servery(t, onDatabase(url), "secrets", "rotate", "--dry-run").status,
 		"the earlier key opens nothing any more")
 	require.Zero(t, servery(t, env.with("SERVERY_SECRET_KEY_PREVIOUS", ""), "secrets", "rotate", "--dry-run").status)
 }

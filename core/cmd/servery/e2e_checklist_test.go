@@ -14,10 +14,10 @@ import (
 
 const checklistPath = "/external/api/v1/checklist/"
 
-// step reads a step of the checklist; "" is the first that is not done, nil none.
+// step returns a step of the checklist by name, or with "" the first one that is not done, or nil.
 func (w *scenarioHub) step(name string) map[string]any {
 	w.t.Helper()
-	for _, one := range w.callSimulator("GET", checklistPath, nil)["steps"].([]any) {
+	for _, one := range w.callHub("GET", checklistPath, nil)["steps"].([]any) {
 		if step := one.(map[string]any); step["name"] == name || name == "" && step["done"] == false {
 			return step
 		}
@@ -36,14 +36,13 @@ func (w *scenarioHub) awaitStep(name string, done bool) map[string]any {
 	return w.step(name)
 }
 
-// TestChecklistCommandsCompleteEveryStep takes every step of a first
-// integration by the command that the checklist names.
+// TestChecklistCommandsCompleteEveryStep completes every step with the command in the checklist.
 func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 	needsPrograms(t, "curl")
 	w := newScenarioHub(t)
 	placeholders := []string{checklist.ChannelKey,
-		strings.TrimPrefix(newKey(t, w.env, w.who.business, "channel").authorization, "apikey "),
-		checklist.Key, strings.TrimPrefix(w.who.authorization, "apikey "), checklist.Hook, w.events.URL}
+		strings.TrimPrefix(newKey(t, w.env, w.client.business, "channel").authorization, "apikey "),
+		checklist.Key, strings.TrimPrefix(w.client.authorization, "apikey "), checklist.Hook, w.events.URL}
 	var taken []string
 	for step := w.step(""); step != nil; step = w.step("") {
 		name := step["name"].(string)
@@ -57,23 +56,24 @@ func TestChecklistCommandsCompleteEveryStep(t *testing.T) {
 		require.Contains(t, string(out), `"status":"success"`, name)
 		w.awaitStep(name, true)
 		if name == "webhook_configured" {
-			var made struct {
+			var created struct {
 				ID json.Number `json:"webhook_id"`
 			}
-			require.NoError(t, json.Unmarshal(out, &made))
-			placeholders = append(placeholders, "WEBHOOK_ID", made.ID.String())
+			require.NoError(t, json.Unmarshal(out, &created))
+			placeholders = append(placeholders, "WEBHOOK_ID", created.ID.String())
 		}
 		taken = append(taken, name)
 	}
 	require.Equal(t, []string{"stores_synced", "menu_synced", "webhook_configured", "webhook_verified",
 		"order_accepted", "orders_retried", "rider_sent", "action_used"}, taken)
 
-	wrong := w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/",
+	wrong := w.callHub("POST", "/external/api/v1/inventory/locations/-1/",
 		`{"items":[{"ref_id":"pie","price":3}]}`)
 	step := w.awaitStep("menu_synced", false)
 	require.Equal(t, wrong["reference"], step["reference"])
 	require.Contains(t, step["command"], "/external/api/v1/jobs/")
-	w.callSimulator("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
+	w.callHub("POST", "/external/api/v1/inventory/locations/-1/",
+		`{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
 	require.NotContains(t, w.awaitStep("menu_synced", true), "reference")
 	require.Zero(t, w.hub.terminate(t))
 }

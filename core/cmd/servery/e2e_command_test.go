@@ -35,8 +35,7 @@ func TestServeOnATakenPortStartsNothing(t *testing.T) {
 	}
 }
 
-// Of a command that runs in another directory than the hub, nothing is to be left
-// there: it would answer for a hub that nobody knows.
+// A command in another directory than the hub's must not create files there: they would look like another hub.
 func TestOnlyServerCommandsCreateAPrivateDatabase(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
@@ -53,7 +52,7 @@ func TestOnlyServerCommandsCreateAPrivateDatabase(t *testing.T) {
 			"there is no hub in "+data+": set SERVERY_DATA_DIR or SERVERY_DATABASE_URL", args)
 		require.NoDirExists(t, data, args)
 	}
-	for _, args := range [][]string{{"migrate", "up"}, {"plugin", "list"}} { // there is one then
+	for _, args := range [][]string{{"migrate", "up"}, {"plugin", "list"}} { // the hub has created it
 		e := servery(t, env, args...)
 		require.Zero(t, e.status, e.stderr)
 	}
@@ -95,7 +94,7 @@ func TestServeRejectsUnreadableValues(t *testing.T) {
 	}
 }
 
-// Both would be started without a word: a hub without its data, or one that does nothing.
+// Both mistakes would otherwise start silently: a hub without its data, or one that does nothing.
 func TestServeRejectsEmptyDatabaseURLAndRoles(t *testing.T) {
 	for _, variable := range []string{"SERVERY_DATABASE_URL", "SERVERY_ROLES"} {
 		dir := filepath.Join(openDir(t), "hub")
@@ -110,24 +109,24 @@ func TestServeRejectsEmptyDatabaseURLAndRoles(t *testing.T) {
 func TestCommandsRejectASecretKeyUnknownToHubs(t *testing.T) {
 	env, dir := onDatabase(hubtest.DatabaseURL(t)), openDir(t)
 	delete(env, "SERVERY_SECRET_KEY")
-	there, elsewhere := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")),
+	hubEnv, otherEnv := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")),
 		env.with("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
-	began := servery(t, there, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC",
+	first := servery(t, hubEnv, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC",
 		"--currency", "USD")
-	require.Zero(t, began.status, began.stderr)
-	require.Contains(t, began.stderr, "secret key created")
+	require.Zero(t, first.status, first.stderr)
+	require.Contains(t, first.stderr, "secret key created")
 	key := []string{"key", "create", "--business", "1", "--username", "till"}
-	again := servery(t, there, key...)
-	require.Zero(t, again.status, again.stderr)
+	second := servery(t, hubEnv, key...)
+	require.Zero(t, second.status, second.stderr)
 	for _, args := range [][]string{key, {"secrets", "rotate"}, {"migrate", "status"}, {"doctor"}} {
-		e := servery(t, elsewhere, args...)
+		e := servery(t, otherEnv, args...)
 		require.Equal(t, 1, e.status, args)
 		require.Contains(t, e.stdout+e.stderr, "SERVERY_SECRET_KEY", args)
-		require.NoDirExists(t, elsewhere["SERVERY_DATA_DIR"], args)
+		require.NoDirExists(t, otherEnv["SERVERY_DATA_DIR"], args)
 	}
-	made, err := os.ReadFile(filepath.Join(there["SERVERY_DATA_DIR"], "secret.key"))
+	created, err := os.ReadFile(filepath.Join(hubEnv["SERVERY_DATA_DIR"], "secret.key"))
 	require.NoError(t, err)
-	rotate := there.with("SERVERY_SECRET_KEY_PREVIOUS", strings.TrimSpace(string(made)))
+	rotate := hubEnv.with("SERVERY_SECRET_KEY_PREVIOUS", strings.TrimSpace(string(created)))
 	require.Contains(t, servery(t, rotate, "secrets", "rotate").stderr, "SERVERY_SECRET_KEY: is required",
 		"nor with one that lies there")
 	require.Zero(t, servery(t, rotate.with("SERVERY_SECRET_KEY", hubtest.SecretKey), "secrets", "rotate").status)
@@ -189,23 +188,24 @@ func TestMigrateCommandAppliesAndReverts(t *testing.T) {
 	for _, name := range names {
 		require.Contains(t, up.stdout, "applied "+name)
 	}
-	again := servery(t, env, "migrate", "up")
-	require.Zero(t, again.status, again.stderr)
-	require.Equal(t, "nothing to do\n", again.stdout)
+	second := servery(t, env, "migrate", "up")
+	require.Zero(t, second.status, second.stderr)
+	require.Equal(t, "nothing to do\n", second.stdout)
 
-	made := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency",
+	created := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC",
+		"--currency",
 		"USD")
-	require.Zero(t, made.status, made.stderr)
-	refused := servery(t, env, "migrate", "down")
-	require.Equal(t, 1, refused.status)
-	require.Contains(t, refused.stderr, "add --yes")
+	require.Zero(t, created.status, created.stderr)
+	rejected := servery(t, env, "migrate", "down")
+	require.Equal(t, 1, rejected.status)
+	require.Contains(t, rejected.stderr, "add --yes")
 	migrations(t, env, true)
 	down = servery(t, env, "migrate", "down", "--yes")
 	require.Zero(t, down.status, down.stderr)
 	startHub(t, env)
 }
 
-// migrations lists the migrations, all of which must be applied, or none.
+// migrations lists the migrations. Either all or none must be applied.
 func migrations(t *testing.T, env environment, applied bool) []string {
 	t.Helper()
 	var list []schema.Migration

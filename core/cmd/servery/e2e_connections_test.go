@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// connect opens a connection to a hub from an address of this machine and sends a text.
+// connect connects to a hub from a local address and sends a text.
 func connect(t *testing.T, hub, from, text string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: waitTimeout}
@@ -53,8 +53,8 @@ func TestHubBoundsItsConnections(t *testing.T) {
 		require.NoError(t, err)
 		known = append(known, conn)
 	}
-	refused := connect(t, hub.url, "127.0.0.3", "")
-	text, err := io.ReadAll(refused)
+	rejected := connect(t, hub.url, "127.0.0.3", "")
+	text, err := io.ReadAll(rejected)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "503 Service Unavailable")
 

@@ -30,7 +30,7 @@ func TestKilledHubLosesNothing(t *testing.T) {
 	hub := startHub(t, env)
 	load := startLoad(t, env, hub.url, sink, 3)
 	for range rounds {
-		load.awaitAccepted(t, rand.IntN(60)) // the instant of the crash is the test's input
+		load.awaitAccepted(t, rand.IntN(60)) // the time of the crash is an input of the test
 		hub.kill()
 		hub = startHub(t, env)
 		load.setHubs(hub.url)
@@ -63,8 +63,8 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 	require.True(t, hub.running())
 }
 
-// openDir makes a directory that the user of a private PostgreSQL can reach,
-// and makes sure at the end that no process is left that works in it.
+// openDir creates a directory that the user of a private PostgreSQL can reach. At the end of the test, no process may
+// run in it.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "servery-e2e-data-")
@@ -79,8 +79,7 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// requireNoProcess waits until no process works in the directory; one that
-// stays is killed.
+// requireNoProcess waits until no process runs in the directory. It kills the others after a timeout.
 func requireNoProcess(t *testing.T, dir string) {
 	t.Helper()
 	defer func() {
@@ -96,7 +95,7 @@ func requireNoProcess(t *testing.T, dir string) {
 	})
 }
 
-// joinPostgres starts the durable private PostgreSQL of the directory, or joins it.
+// joinPostgres starts or joins the durable private PostgreSQL of the directory.
 func joinPostgres(t *testing.T, dir string) *devpg.Server {
 	t.Helper()
 	pg, err := devpg.Start(t.Context(), devpg.Config{DataDir: dir, Install: true, Log: hubtest.Logger()})
@@ -143,17 +142,19 @@ func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
 }
 
 var (
-	jobsDone       = regexp.MustCompile(`(?m)^servery_job_duration_seconds_count\{kind="stores",outcome="done"\} (\d+)$`)
-	deliveriesDone = regexp.MustCompile(`(?m)^servery_deliveries_total\{event_type="store_creation",state="delivered"\} (\d+)$`)
+	jobsDone = regexp.MustCompile(
+		`(?m)^servery_job_duration_seconds_count\{kind="stores",outcome="done"\} (\d+)$`)
+	deliveriesDone = regexp.MustCompile(
+		`(?m)^servery_deliveries_total\{event_type="store_creation",state="delivered"\} (\d+)$`)
 )
 
-// countRows is how many jobs and deliveries a hub has ended well.
+// countRows counts the finished jobs and deliveries of a hub.
 func countRows(t *testing.T, hub string) (jobs, deliveries int) {
 	t.Helper()
-	answer := hubtest.Call(t, "GET", hub+"/metrics", "", nil)
-	require.Equal(t, http.StatusOK, answer.Status)
+	response := hubtest.Call(t, "GET", hub+"/metrics", "", nil)
+	require.Equal(t, http.StatusOK, response.Status)
 	count := func(form *regexp.Regexp) int {
-		match := form.FindSubmatch(answer.Body)
+		match := form.FindSubmatch(response.Body)
 		if match == nil {
 			return 0
 		}
@@ -179,7 +180,7 @@ func TestWorkerProcessesWhatAnotherHubAccepts(t *testing.T) {
 	require.GreaterOrEqual(t, jobs, len(load.accepted))
 	require.GreaterOrEqual(t, deliveries, len(load.accepted))
 	require.Equal(t, http.StatusNotFound,
-		hubtest.Call(t, "GET", worker.url+storesPath, load.clients[0].who.authorization, nil).Status)
+		hubtest.Call(t, "GET", worker.url+storesPath, load.clients[0].client.authorization, nil).Status)
 }
 
 func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {

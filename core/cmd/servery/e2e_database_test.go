@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// testDatabase reads the database beside the hubs.
+// testDatabase reads the database of the hubs.
 type testDatabase struct{ db *sql.DB }
 
 func openTestDatabase(t *testing.T, url string) testDatabase {
@@ -26,7 +26,7 @@ func (l testDatabase) number(t *testing.T, query string) (n int) {
 	return n
 }
 
-// exec changes the database, and takes the change back when the test ends.
+// exec changes the database until the test ends.
 func (l testDatabase) exec(t *testing.T, statement, undo string) {
 	t.Helper()
 	_, err := l.db.ExecContext(t.Context(), statement)
@@ -44,7 +44,7 @@ type jobRow struct {
 	state, requestID string
 }
 
-// jobs reads every job, by its reference.
+// jobs returns every job by its reference.
 func (l testDatabase) jobs(t *testing.T) map[string]jobRow {
 	t.Helper()
 	rows, err := l.db.QueryContext(t.Context(), `SELECT id::text, business_id, state, request_id FROM jobs`)

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// demo is a running `servery serve --demo` and what it printed.
+// demo is a running `servery serve --demo` with the values that it printed.
 type demo struct {
 	*hubProcess
 	authorization, curl string
@@ -41,8 +41,7 @@ func startDemo(t *testing.T, env environment) demo {
 	return d
 }
 
-// runCurl runs the printed command as pasted into a shell, and waits until the
-// receiver shows its callback.
+// runCurl runs the printed command in a shell, and waits until the receiver shows its callback.
 func (d demo) runCurl(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -51,14 +50,15 @@ func (d demo) runCurl(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", d.curl).Output()
 	require.NoError(t, err, d.curl)
-	var answer struct{ Status, Reference string }
-	require.NoError(t, json.Unmarshal(out, &answer), "%s", out)
-	require.Equal(t, "success", answer.Status)
-	require.NotEmpty(t, answer.Reference)
+	var response struct{ Status, Reference string }
+	require.NoError(t, json.Unmarshal(out, &response), "%s", out)
+	require.Equal(t, "success", response.Status)
+	require.NotEmpty(t, response.Reference)
 	eventually(t, waitTimeout, func() error {
 		shown := hubtest.Call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
-		if shown.Status != http.StatusOK || !strings.Contains(string(shown.Body), answer.Reference) {
-			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, answer.Reference, shown.Body)
+		if shown.Status != http.StatusOK || !strings.Contains(string(shown.Body), response.Reference) {
+			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, response.Reference,
+				shown.Body)
 		}
 		require.True(t, json.Valid(shown.Body), "%s", shown.Body)
 		return nil

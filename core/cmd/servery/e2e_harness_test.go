@@ -24,8 +24,7 @@ import (
 
 const waitTimeout = 60 * time.Second
 
-// environment is what a process of the program is started with, beside the
-// few variables that any process needs.
+// environment contains the variables of a process, in addition to those that every process needs.
 type environment map[string]string
 
 func (e environment) with(pairs ...string) environment {
@@ -50,8 +49,8 @@ func (e environment) list() []string {
 	return list
 }
 
-// onDatabase is the environment of hubs that share a database: without
-// throttles, with short leases, allowed to post to this machine.
+// onDatabase returns the environment of hubs that share a database: without throttles, with short leases, and with
+// deliveries to local addresses.
 func onDatabase(url string) environment {
 	return environment{
 		"SERVERY_DATABASE_URL": url, "SERVERY_SECRET_KEY": hubtest.SecretKey,
@@ -61,19 +60,19 @@ func onDatabase(url string) environment {
 	}
 }
 
-// outputLog keeps the last lines that a process wrote and looks for one.
+// outputLog keeps the last lines of a process and searches for a pattern.
 type outputLog struct {
 	mu      sync.Mutex
 	partial []byte
 	lines   []string
 	pattern *regexp.Regexp
-	found   chan string // what wanted captured, once
+	found   chan string // receives the match of pattern once
 }
 
 const maxLines = 40
 
-func newOutputLog(wanted *regexp.Regexp) *outputLog {
-	return &outputLog{pattern: wanted, found: make(chan string, 1)}
+func newOutputLog(pattern *regexp.Regexp) *outputLog {
+	return &outputLog{pattern: pattern, found: make(chan string, 1)}
 }
 
 func (w *outputLog) Write(p []byte) (int, error) {
@@ -129,7 +128,7 @@ func startHub(t *testing.T, env environment, flags ...string) *hubProcess {
 	return h
 }
 
-// beginHub starts a hub that outlives the test.
+// beginHub starts a hub that the test does not stop.
 func beginHub(t *testing.T, env environment, flags ...string) *hubProcess {
 	t.Helper()
 	h := &hubProcess{
@@ -145,7 +144,7 @@ func beginHub(t *testing.T, env environment, flags ...string) *hubProcess {
 	return h
 }
 
-// logFailure shows what the hub wrote last if the test fails.
+// logFailure logs the last output of the hub if the test fails.
 func (h *hubProcess) logFailure(t *testing.T) {
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -188,13 +187,13 @@ func (h *hubProcess) running() bool {
 	}
 }
 
-// kill ends the hub as a power cut would.
+// kill kills the hub without a shutdown.
 func (h *hubProcess) kill() {
 	_ = h.cmd.Process.Kill()
 	<-h.exited
 }
 
-// terminate asks the hub to stop and returns its exit status.
+// terminate sends SIGTERM and returns the exit status.
 func (h *hubProcess) terminate(t *testing.T) int { return h.end(t, syscall.SIGTERM) }
 
 func (h *hubProcess) end(t *testing.T, by os.Signal) int {
@@ -208,7 +207,7 @@ func (h *hubProcess) end(t *testing.T, by os.Signal) int {
 	return h.cmd.ProcessState.ExitCode()
 }
 
-// eventually waits until check finds nothing wrong.
+// eventually waits until check returns nil.
 func eventually(t *testing.T, within time.Duration, check func() error) {
 	t.Helper()
 	deadline := time.Now().Add(within)
@@ -226,13 +225,13 @@ func eventually(t *testing.T, within time.Duration, check func() error) {
 	}
 }
 
-// commandResult is what a command came to.
+// commandResult is the result of a command.
 type commandResult struct {
 	status         int
 	stdout, stderr string
 }
 
-// servery runs a command of the program to its end.
+// servery runs a command of the program.
 func servery(t *testing.T, env environment, args ...string) commandResult {
 	t.Helper()
 	binary := builtBinary(t)
@@ -246,7 +245,7 @@ func servery(t *testing.T, env environment, args ...string) commandResult {
 	return commandResult{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// serveryJSON runs a command that must succeed and print JSON.
+// serveryJSON runs a command that must succeed and decodes its output.
 func serveryJSON(t *testing.T, env environment, into any, args ...string) {
 	t.Helper()
 	e := servery(t, env, append(args, "--json")...)
@@ -254,7 +253,7 @@ func serveryJSON(t *testing.T, env environment, into any, args ...string) {
 	require.NoError(t, json.Unmarshal([]byte(e.stdout), into), e.stdout)
 }
 
-// apiClient is who calls the API: a business's key, made by the commands.
+// apiClient is a business with an API key.
 type apiClient struct {
 	business       int64
 	callbackSecret string
@@ -269,15 +268,15 @@ func newAPIClient(t *testing.T, env environment) apiClient {
 
 func newAPIClientIn(t *testing.T, env environment, country string) apiClient {
 	t.Helper()
-	var made struct {
+	var created struct {
 		ID             int64  `json:"id"`
 		CallbackSecret string `json:"callback_secret"`
 	}
-	serveryJSON(t, env, &made, "business", "create", "--name", "Test Kitchen", "--country", country,
+	serveryJSON(t, env, &created, "business", "create", "--name", "Test Kitchen", "--country", country,
 		"--timezone", "America/New_York", "--currency", "USD")
-	require.Positive(t, made.ID)
-	who := newKey(t, env, made.ID, "pos")
-	who.callbackSecret = made.CallbackSecret
+	require.Positive(t, created.ID)
+	who := newKey(t, env, created.ID, "pos")
+	who.callbackSecret = created.CallbackSecret
 	return who
 }
 
@@ -300,12 +299,12 @@ const (
 	webhooksPath = "/external/api/v1/webhooks/"
 )
 
-// subscribe makes a webhook for store callbacks and returns its id and signing secret.
+// subscribe creates a webhook for store callbacks and returns its id and signing secret.
 func subscribe(t *testing.T, hub string, who apiClient, url string) (int64, string) {
 	t.Helper()
-	answer := hubtest.Call(t, "POST", hub+webhooksPath, who.authorization,
+	response := hubtest.Call(t, "POST", hub+webhooksPath, who.authorization,
 		map[string]any{"event_type": "store_creation", "url": url, "retrial_interval_units": "seconds"})
-	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
-	made := answer.Object(t)
-	return int64(made["webhook_id"].(float64)), made["secret"].(string)
+	require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
+	created := response.Object(t)
+	return int64(created["webhook_id"].(float64)), created["secret"].(string)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// sampleStoreCount is a request of a real chain, where the machine has it.
+// sampleStoreCount is a request of a real chain, if the machine has the file.
 const sampleStoreCount = "../../../../shared/data/stores-california.json"
 
 const sampleStores = `{"stores": [
@@ -34,10 +34,10 @@ const sampleStores = `{"stores": [
 	 "included_platforms": ["web"]}
 ]}`
 
-// journey is an integrator with a hub, a webhook and the endpoint behind it.
+// journey is a client with a hub, a webhook and its endpoint.
 type journey struct {
 	hub    string
-	who    apiClient
+	client apiClient
 	sink   *callbackSink
 	id     int64
 	secret string
@@ -47,22 +47,22 @@ func startJourney(t *testing.T) journey {
 	t.Helper()
 	hub, env := useSharedHub(t)
 	sink := newCallbackSink(t, 0)
-	j := journey{hub: hub.url, who: newAPIClient(t, env), sink: sink}
-	j.id, j.secret = subscribe(t, j.hub, j.who, sink.url+"/subscribed")
+	j := journey{hub: hub.url, client: newAPIClient(t, env), sink: sink}
+	j.id, j.secret = subscribe(t, j.hub, j.client, sink.url+"/subscribed")
 	return j
 }
 
-// post sends a request of stores and returns its reference.
+// post sends a store request and returns its reference.
 func (j journey) post(t *testing.T, body any) string {
 	t.Helper()
-	answer := hubtest.Call(t, "POST", j.hub+storesPath, j.who.authorization, body)
-	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
-	accepted := answer.Object(t)
+	response := hubtest.Call(t, "POST", j.hub+storesPath, j.client.authorization, body)
+	require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
+	accepted := response.Object(t)
 	require.Equal(t, "success", accepted["status"])
 	return accepted["reference"].(string)
 }
 
-// requireStored proves that every store reads back as it was sent.
+// requireStored checks that every store reads back as sent.
 func (j journey) requireStored(t *testing.T, request string) {
 	t.Helper()
 	var sent struct {
@@ -71,15 +71,15 @@ func (j journey) requireStored(t *testing.T, request string) {
 	require.NoError(t, json.Unmarshal([]byte(request), &sent))
 	stored := map[string]map[string]any{}
 	for after, more := "", true; more; more = after != "" {
-		answer := hubtest.Call(t, "GET", j.hub+storesPath+"?limit=1000&after="+after, j.who.authorization, nil)
-		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+		response := hubtest.Call(t, "GET", j.hub+storesPath+"?limit=1000&after="+after, j.client.authorization, nil)
+		require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
 		var page struct {
 			Stores []map[string]any `json:"stores"`
 			Meta   struct {
 				Next string `json:"next"`
 			} `json:"meta"`
 		}
-		require.NoError(t, json.Unmarshal(answer.Body, &page))
+		require.NoError(t, json.Unmarshal(response.Body, &page))
 		for _, one := range page.Stores {
 			require.Positive(t, one["id"])
 			delete(one, "id")
@@ -93,7 +93,7 @@ func (j journey) requireStored(t *testing.T, request string) {
 	}
 }
 
-// requireAll proves that a callback reports the same outcome for every store.
+// requireAll checks that a callback reports the same outcome for every store.
 func requireAll(t *testing.T, got callback, action string, created, updated int) {
 	t.Helper()
 	require.Equal(t, created, got.Stats.Created)
@@ -116,15 +116,15 @@ func TestStoreRequestLeadsToASignedCallback(t *testing.T) {
 	requireAll(t, first, "A", 2, 0)
 	j.requireStored(t, sampleStores)
 
-	again := j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
-	requireAll(t, again, "U", 0, 2)
-	require.NotEqual(t, first.WebhookID, again.WebhookID)
+	second := j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
+	requireAll(t, second, "U", 0, 2)
+	require.NotEqual(t, first.WebhookID, second.WebhookID)
 	for i := range first.Stores {
-		require.Equal(t, first.Stores[i].Status.ID, again.Stores[i].Status.ID)
+		require.Equal(t, first.Stores[i].Status.ID, second.Stores[i].Status.ID)
 	}
 	j.requireStored(t, sampleStores)
 
-	one := hubtest.Call(t, "GET", j.hub+storesPath+"S-2/", j.who.authorization, nil)
+	one := hubtest.Call(t, "GET", j.hub+storesPath+"S-2/", j.client.authorization, nil)
 	require.Equal(t, http.StatusOK, one.Status)
 	require.Equal(t, "San José", one.Object(t)["city"])
 	require.InDelta(t, *first.Stores[1].Status.ID, one.Object(t)["id"], 0)
@@ -145,9 +145,9 @@ func TestRealStoreListIsIngestedAndReported(t *testing.T) {
 
 func TestStoreCallbackNamesFailedStores(t *testing.T) {
 	j := startJourney(t)
-	refused := hubtest.Call(t, "POST", j.hub+storesPath, j.who.authorization,
+	rejected := hubtest.Call(t, "POST", j.hub+storesPath, j.client.authorization,
 		`{"stores": [{"ref_id": "good", "city": "Oakland", "name": "Good"}, {"ref_id": "b", "geo_latitude": 91}]}`)
-	require.Equal(t, http.StatusBadRequest, refused.Status, "of which nothing is taken: the good one is made below")
+	require.Equal(t, http.StatusBadRequest, rejected.Status, "of which nothing is taken: the good one is made below")
 	got := j.sink.await(t, j.post(t, `{"stores": [
 		{"ref_id": "good", "city": "Oakland", "name": "Good"},
 		{"ref_id": "nameless", "city": "Oakland"},
@@ -166,7 +166,7 @@ func TestStoreCallbackNamesFailedStores(t *testing.T) {
 		require.Nil(t, status.ID)
 		require.Contains(t, status.Message, message)
 		require.Equal(t, http.StatusNotFound,
-			hubtest.Call(t, "GET", j.hub+storesPath+got.Stores[i].RefID, j.who.authorization, nil).Status)
+			hubtest.Call(t, "GET", j.hub+storesPath+got.Stores[i].RefID, j.client.authorization, nil).Status)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestCallbackURLReplacesTheSubscription(t *testing.T) {
 		"callback_url": j.sink.url + "/just-once",
 		"stores":       []any{map[string]any{"ref_id": "S-1", "city": "Oakland", "name": "Harbour Street"}},
 	})
-	requireAll(t, j.sink.await(t, reference, "/just-once", j.who.callbackSecret), "A", 1, 0)
+	requireAll(t, j.sink.await(t, reference, "/just-once", j.client.callbackSecret), "A", 1, 0)
 	after := j.post(t, sampleStores)
 	j.sink.await(t, after, "/subscribed", j.secret)
 	require.Len(t, j.sink.arrivals(t), 2)
@@ -186,13 +186,13 @@ func TestCallbackURLReplacesTheSubscription(t *testing.T) {
 func TestWebhookCanBeDisabledAndMoved(t *testing.T) {
 	j := startJourney(t)
 	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10)
-	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.who.authorization, `{"active": false}`).Status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.client.authorization, `{"active": false}`).Status)
 	silent := j.post(t, sampleStores)
-	told := j.post(t, map[string]any{"callback_url": j.sink.url + "/told",
+	withCallback := j.post(t, map[string]any{"callback_url": j.sink.url + "/told",
 		"stores": []any{map[string]any{"ref_id": "S-1"}}})
-	j.sink.await(t, told, "/told", j.who.callbackSecret)
+	j.sink.await(t, withCallback, "/told", j.client.callbackSecret)
 	changed := map[string]any{"active": true, "url": j.sink.url + "/moved", "headers": map[string]any{"X-Till": "7"}}
-	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.who.authorization, changed).Status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.client.authorization, changed).Status)
 	got := j.sink.await(t, j.post(t, sampleStores), "/moved", j.secret)
 	require.Equal(t, "7", got.Header.Get("X-Till"))
 	require.NotContains(t, j.sink.arrivals(t), silent)

@@ -20,35 +20,33 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// posClient is one caller of the load: it updates its own store again and again,
-// and names it by the number of the update.
+// posClient repeatedly updates its own store. The store's name is the number of the update.
 type posClient struct {
-	who          apiClient
+	client       apiClient
 	store        string
 	sent         int
 	lastAccepted int // number of the last accepted update
 }
 
-// load posts store requests from several tills of several businesses, at the
-// hubs that it is aimed at in turn, and remembers what became of each.
+// load sends store requests from several clients of several businesses, round robin over its hubs. It records the
+// result of each.
 type load struct {
 	client  *http.Client
 	clients []*posClient
-	stop    func() // ends the load once every request under way has an answer
+	stop    func() // ends the load when every running request has a response
 
 	mu          sync.Mutex
 	hubs        []string
-	accepted    map[string]string // store/number of the update by reference
-	unknown     map[string]int    // request ids that had no answer (0), or one that leaves it open (its status)
-	refused     map[string]bool   // request ids that were refused
-	unreachable int               // requests that found no hub
-	wrong       []string          // answers that should never be given
+	accepted    map[string]string // store and number of the update, by reference
+	unknown     map[string]int    // request ids whose acceptance is unknown, with the status; 0: no response
+	refused     map[string]bool   // request ids that were rejected
+	unreachable int               // requests that reached no hub
+	problems    []string          // responses that must not occur
 }
 
 const clientsPerBusiness = 2
 
-// startLoad makes businesses, subscribes each to the sink, and begins to post
-// for them.
+// startLoad creates businesses, subscribes each to the sink, and starts to send requests.
 func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, businesses int) *load {
 	t.Helper()
 	l := &load{
@@ -59,7 +57,7 @@ func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, bu
 		who := newAPIClient(t, env)
 		subscribe(t, hub, who, sink.url+"/"+strconv.FormatInt(who.business, 10))
 		for n := range clientsPerBusiness {
-			l.clients = append(l.clients, &posClient{who: who, store: fmt.Sprintf("S-%d-%d", who.business, n)})
+			l.clients = append(l.clients, &posClient{client: who, store: fmt.Sprintf("S-%d-%d", who.business, n)})
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +74,7 @@ func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, bu
 	return l
 }
 
-// setHubs sends what follows to these hubs.
+// setHubs sets the hubs for the following requests.
 func (l *load) setHubs(hubs ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +106,7 @@ func (l *load) postOne(hub string, one *posClient) {
 		panic(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", one.who.authorization)
+	request.Header.Set("Authorization", one.client.authorization)
 	request.Header.Set("X-Request-Id", id)
 	status, reference, unsure, err := l.exchange(request)
 	var dialling *net.OpError
@@ -127,11 +125,11 @@ func (l *load) postOne(hub string, one *posClient) {
 	case status >= http.StatusInternalServerError:
 		l.refused[id] = true
 	default:
-		l.wrong = append(l.wrong, fmt.Sprintf("%s: %d %q", id, status, reference))
+		l.problems = append(l.problems, fmt.Sprintf("%s: %d %q", id, status, reference))
 	}
 }
 
-// exchange tells of an error besides whether the hub says that it may have accepted the request.
+// exchange returns an error with whether the request may have been accepted.
 func (l *load) exchange(request *http.Request) (status int, reference string, unsure bool, err error) {
 	response, err := l.client.Do(request)
 	if err != nil {
@@ -142,17 +140,17 @@ func (l *load) exchange(request *http.Request) (status int, reference string, un
 	if err != nil {
 		return 0, "", false, err
 	}
-	var answer struct {
+	var reply struct {
 		Reference string `json:"reference"`
 		Message   string `json:"message"`
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
+	if err := json.Unmarshal(body, &reply); err != nil {
 		return response.StatusCode, "not JSON", false, nil
 	}
-	return response.StatusCode, answer.Reference, strings.Contains(answer.Message, "may or may not have accepted"), nil
+	return response.StatusCode, reply.Reference, strings.Contains(reply.Message, "may or may not have accepted"), nil
 }
 
-// awaitAccepted waits until that many more requests have been accepted.
+// awaitAccepted waits until more requests have been accepted.
 func (l *load) awaitAccepted(t *testing.T, more int) {
 	t.Helper()
 	first := -1
@@ -170,7 +168,7 @@ func (l *load) awaitAccepted(t *testing.T, more int) {
 	})
 }
 
-// awaitFailures waits until that many more requests have failed.
+// awaitFailures waits until more requests have failed.
 func (l *load) awaitFailures(t *testing.T, more int) {
 	t.Helper()
 	first := -1
@@ -188,7 +186,7 @@ func (l *load) awaitFailures(t *testing.T, more int) {
 	})
 }
 
-// tally is what the load came to, for people who read the test's output.
+// tally describes the results for the test's log.
 func (l *load) tally(t *testing.T, sink *callbackSink) {
 	t.Helper()
 	repeated := 0
@@ -200,7 +198,7 @@ func (l *load) tally(t *testing.T, sink *callbackSink) {
 		len(l.accepted), len(l.unknown)-l.errors(), l.errors(), len(l.refused), l.unreachable, repeated)
 }
 
-// errors is how many requests were answered that they may or may not have been accepted.
+// errors counts the responses that did not say whether the request was accepted.
 func (l *load) errors() (n int) {
 	for _, status := range l.unknown {
 		if status != 0 {
@@ -210,11 +208,11 @@ func (l *load) errors() (n int) {
 	return n
 }
 
-// requireNothingLost waits until a stopped load has been worked off, and proves
-// that every accepted request came to exactly one end and was told of.
+// requireNothingLost waits until all work of a stopped load is done. Every accepted request must have exactly one
+// result, and its callback.
 func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hub string) {
 	t.Helper()
-	require.Empty(t, l.wrong)
+	require.Empty(t, l.problems)
 	ledger := openTestDatabase(t, database)
 	eventually(t, 2*waitTimeout, func() error {
 		waiting := ledger.number(t, `SELECT (SELECT count(*) FROM job_queue) + (SELECT count(*) FROM delivery_queue)`)
@@ -227,15 +225,16 @@ func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hu
 	l.requireEnded(t, ledger)
 	l.requireNotified(t, ledger, sink.arrivals(t))
 	for _, one := range l.clients {
-		stored := hubtest.Call(t, "GET", hub+storesPath+one.store, one.who.authorization, nil)
+		stored := hubtest.Call(t, "GET", hub+storesPath+one.store, one.client.authorization, nil)
 		require.Equal(t, http.StatusOK, stored.Status, "%s", stored.Body)
 		last, err := strconv.Atoi(stored.Object(t)["name"].(string))
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, last, one.lastAccepted, "an earlier update of %s has overtaken a later one", one.store)
+		require.GreaterOrEqual(t, last, one.lastAccepted, "an earlier update of %s has overtaken a later one",
+			one.store)
 	}
 }
 
-// requireEnded proves that jobs and references match.
+// requireEnded checks that jobs and references match.
 func (l *load) requireEnded(t *testing.T, ledger testDatabase) {
 	t.Helper()
 	jobs := ledger.jobs(t)
@@ -257,7 +256,7 @@ func (l *load) requireEnded(t *testing.T, ledger testDatabase) {
 		"one delivery for each event")
 }
 
-// requireNotified proves that callbacks and references match.
+// requireNotified checks that callbacks and references match.
 func (l *load) requireNotified(t *testing.T, ledger testDatabase, arrivals map[string][]callback) {
 	t.Helper()
 	jobs := ledger.jobs(t)

@@ -18,22 +18,22 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// Of the console as deploy/kubernetes ships it: the least memory that a hub is given.
+// The smallest memory limits of deploy/kubernetes, which are those of the console.
 const (
 	shippedGoLimit = "450MiB"
 	shippedCeiling = 512 << 20
-	strangersMost  = 150 << 20 // above an idle hub, of senders without a credential
+	strangersMost  = 150 << 20 // above an idle hub, for unauthenticated clients
 )
 
 // hostileRequest is a request that is small on the wire and large in memory.
 type hostileRequest struct {
 	path, media string
 	body        []byte
-	plain       bool // not packed
+	plain       bool // not compressed
 	allowed     []int
 }
 
-// attack sends each request twelve at a time, three times over.
+// attack sends each request twelve times concurrently, in three rounds.
 func (h *hubProcess) attack(t *testing.T, authorization string, requests []hostileRequest) {
 	t.Helper()
 	for _, r := range requests {
@@ -77,7 +77,7 @@ func (h *hubProcess) attack(t *testing.T, authorization string, requests []hosti
 
 var peakLine = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peak is the largest resident size of the hub since the last call.
+// peak returns the largest resident size of the hub since the last call.
 func (h *hubProcess) peak(t *testing.T) int {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d/", h.cmd.Process.Pid)
@@ -91,7 +91,7 @@ func (h *hubProcess) peak(t *testing.T) int {
 	return kib << 10
 }
 
-// TestHostileBodiesStayBelowTheMemoryLimit runs a hub with the least memory that is shipped.
+// TestHostileBodiesStayBelowTheMemoryLimit runs a hub with the smallest shipped memory limit.
 func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	env := onDatabase(hubtest.DatabaseURL(t))
 	env["GOMEMLIMIT"], env["SERVERY_LIMIT_MENU"] = shippedGoLimit, "off"
@@ -102,7 +102,8 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	const bomb = 60 << 20
 	multipart := hubtest.GzipRepeated(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a",
 		"\r\n--x--\r\n", bomb)
-	form, objects := hubtest.GzipRepeated(t, "email=", "a", "", bomb), hubtest.GzipRepeated(t, `{"items":[`, "{},", "]}", bomb)
+	form, objects := hubtest.GzipRepeated(t, "email=", "a", "", bomb), hubtest.GzipRepeated(t, `{"items":[`, "{},",
+		"]}", bomb)
 	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
 		"application/json"
 	callback := "/channel/api/v1/a/callback/order/?business=" + strconv.FormatInt(pos.business, 10)
@@ -115,7 +116,7 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 		{storesPath, jsonType, objects, false, []int{401}},
 		{"/nowhere/", multi, multipart, false, []int{404}},
 	})
-	strangers := hub.peak(t)
+	unauthenticated := hub.peak(t)
 
 	menu := "/external/api/v1/inventory/locations/-1/"
 	known := []hostileRequest{
@@ -134,8 +135,8 @@ func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	}
 	hub.attack(t, pos.authorization, known)
 	keys := hub.peak(t)
-	t.Logf("peaks in MiB: idle %d, without credentials %d, with keys %d", idle>>20, strangers>>20, keys>>20)
-	require.Less(t, strangers-idle, strangersMost)
+	t.Logf("peaks in MiB: idle %d, without credentials %d, with keys %d", idle>>20, unauthenticated>>20, keys>>20)
+	require.Less(t, unauthenticated-idle, strangersMost)
 	require.Less(t, keys, shippedCeiling)
 	require.True(t, hub.running())
 }

@@ -26,17 +26,17 @@ import (
 // orderEvent is a delivery about an order.
 type orderEvent struct {
 	webhookID string
-	what      string // Placed, or the state it moved to
+	what      string // Placed, or the new state
 }
 
-// orderSink is a POS: it remembers, order by order, what it was told.
+// orderSink is the endpoint of a POS. It records the deliveries of each order.
 type orderSink struct {
 	url   string
 	delay time.Duration
 
-	mu      sync.Mutex
-	byOrder map[int64][]orderEvent
-	wrong   []string
+	mu       sync.Mutex
+	byOrder  map[int64][]orderEvent
+	problems []string
 }
 
 func newOrderSink(t *testing.T, delay time.Duration) *orderSink {
@@ -48,11 +48,11 @@ func newOrderSink(t *testing.T, delay time.Duration) *orderSink {
 	return s
 }
 
-// ServeHTTP remembers a delivery.
+// ServeHTTP records a delivery.
 func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the hub was killed in the middle of it
+		return // the hub was killed while sending
 	}
 	var event struct {
 		Order struct {
@@ -71,7 +71,7 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	if err != nil || order == 0 {
-		s.wrong = append(s.wrong, fmt.Sprintf("%v: %.200s", err, body))
+		s.problems = append(s.problems, fmt.Sprintf("%v: %.200s", err, body))
 	}
 	s.byOrder[order] = append(s.byOrder[order], orderEvent{r.Header.Get("webhook-id"), what})
 	s.mu.Unlock()
@@ -83,25 +83,26 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// orderLoad is a business whose channel brings orders and whose POS moves them,
-// each request again and again until it is answered, as both would.
+// orderLoad is a business whose channel places orders and whose POS processes them. Each request is retried until it
+// succeeds.
 type orderLoad struct {
 	client  *http.Client
 	pos     apiClient
-	channel string // the header's value
+	channel string        // value of the Authorization header
+	done    chan struct{} // closed by stop
 	stop    func()
 
-	hubs     atomic.Pointer[[]string]
-	answered atomic.Int64
-	failures atomic.Int64
+	hubs      atomic.Pointer[[]string]
+	succeeded atomic.Int64
+	failures  atomic.Int64
 
 	mu       sync.Mutex
-	orders   map[int64]string // platform_order_id by id
-	accepted map[int64]int    // how many moves were accepted
-	wrong    []string
+	orders   map[int64]string // platform_order_id, by id
+	accepted map[int64]int    // number of accepted state changes
+	problems []string
 }
 
-// orderStates are what the POS does with every order.
+// orderStates are the states that the POS sets for every order.
 var orderStates = []string{"Acknowledged", "Food Ready"}
 
 const channels = 4
@@ -115,13 +116,13 @@ func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...stri
 	k.channel = newKey(t, env, k.pos.business, "channel").authorization
 	k.setHubs(hubs...)
 	for _, event := range []string{"order_placed", "order_status_update"} {
-		answer := hubtest.Call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
+		response := hubtest.Call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
 			map[string]any{"event_type": event, "url": sink.url + "/" + event, "retrial_interval_units": "seconds"})
-		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+		require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
 	}
-	answer := hubtest.Call(t, "POST", hubs[0]+storesPath, k.pos.authorization,
+	response := hubtest.Call(t, "POST", hubs[0]+storesPath, k.pos.authorization,
 		`{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","included_platforms":["web"]}]}`)
-	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+	require.Equal(t, http.StatusOK, response.Status, "%s", response.Body)
 	eventually(t, waitTimeout, func() error {
 		if got := hubtest.Call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos.authorization,
 			nil); got.Status != http.StatusOK {
@@ -129,13 +130,13 @@ func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...stri
 		}
 		return nil
 	})
-	done := make(chan struct{})
+	k.done = make(chan struct{})
 	var working sync.WaitGroup
 	for n := range channels {
-		working.Go(func() { k.processOrders(done, n) })
+		working.Go(func() { k.processOrders(n) })
 	}
 	k.stop = sync.OnceFunc(func() {
-		close(done)
+		close(k.done)
 		working.Wait()
 		k.client.CloseIdleConnections()
 	})
@@ -143,14 +144,14 @@ func startOrderLoad(t *testing.T, env environment, sink *orderSink, hubs ...stri
 	return k
 }
 
-// setHubs sends what follows to these hubs.
+// setHubs sets the hubs for the following requests.
 func (k *orderLoad) setHubs(hubs ...string) { k.hubs.Store(&hubs) }
 
-// processOrders brings order after order and moves each.
-func (k *orderLoad) processOrders(done chan struct{}, n int) {
+// processOrders places orders and moves each through its states.
+func (k *orderLoad) processOrders(n int) {
 	for i := 0; ; i++ {
 		select {
-		case <-done:
+		case <-k.done:
 			return
 		default:
 		}
@@ -158,20 +159,22 @@ func (k *orderLoad) processOrders(done chan struct{}, n int) {
 		var placed struct {
 			OrderID int64 `json:"order_id"`
 		}
-		if !k.retryUntilAccepted(done, "POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
+		if !k.retryUntilAccepted("POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
 			`{"platform":"web","platform_order_id":%q,"store_ref_id":"S-1","items":[{"ref_id":"dal","quantity":1,`+
 				`"price":9.5}]}`, platformID), &placed) {
 			continue
 		}
 		k.mu.Lock()
 		if other, known := k.orders[placed.OrderID]; known || placed.OrderID == 0 {
-			k.wrong = append(k.wrong, fmt.Sprintf("order %d for %s and for %s", placed.OrderID, other, platformID))
+			k.problems = append(k.problems, fmt.Sprintf("order %d for %s and for %s", placed.OrderID, other,
+				platformID))
 		}
 		k.orders[placed.OrderID] = platformID
 		k.mu.Unlock()
 		for _, state := range orderStates {
 			var moved struct{ Status string }
-			if !k.retryUntilAccepted(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/",
+			if !k.retryUntilAccepted("PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID,
+				10)+"/status/",
 				k.pos.authorization,
 				`{"new_status":"`+state+`"}`, &moved) {
 				break
@@ -183,24 +186,24 @@ func (k *orderLoad) processOrders(done chan struct{}, n int) {
 	}
 }
 
-// retryUntilAccepted sends a request until it is answered with 200, or the work is over.
-func (k *orderLoad) retryUntilAccepted(done chan struct{}, method, path, authorization, body string, into any) bool {
+// retryUntilAccepted sends a request until it returns 200 or the load ends.
+func (k *orderLoad) retryUntilAccepted(method, path, authorization, body string, into any) bool {
 	for {
 		hubs := *k.hubs.Load()
 		status, err := k.send(method, hubs[rand.IntN(len(hubs))]+path, authorization, body, into)
 		switch {
 		case err == nil && status == http.StatusOK:
-			k.answered.Add(1)
+			k.succeeded.Add(1)
 			return true
 		case err == nil && status < 500:
 			k.mu.Lock()
-			k.wrong = append(k.wrong, fmt.Sprintf("%s %s: %d", method, path, status))
+			k.problems = append(k.problems, fmt.Sprintf("%s %s: %d", method, path, status))
 			k.mu.Unlock()
 			return false
 		}
 		k.failures.Add(1)
 		select {
-		case <-done:
+		case <-k.done:
 			return false
 		case <-time.After(5 * time.Millisecond):
 		}
@@ -222,24 +225,23 @@ func (k *orderLoad) send(method, url, authorization, body string, into any) (int
 	return response.StatusCode, json.NewDecoder(response.Body).Decode(into)
 }
 
-// awaitAnswers waits until that many more requests have been answered.
-func (k *orderLoad) awaitAnswers(t *testing.T, more int64) {
+// awaitSuccesses waits until more requests have succeeded.
+func (k *orderLoad) awaitSuccesses(t *testing.T, more int64) {
 	t.Helper()
-	first := k.answered.Load()
+	first := k.succeeded.Load()
 	eventually(t, waitTimeout, func() error {
-		if now := k.answered.Load(); now < first+more {
+		if now := k.succeeded.Load(); now < first+more {
 			return fmt.Errorf("%d requests answered, %d failures", now-first, k.failures.Load())
 		}
 		return nil
 	})
 }
 
-// requireNothingLost waits until a stopped kitchen has been worked off, and
-// proves that the POS was told of every order and every move, under one id
-// each, and in order.
+// requireNothingLost waits until all work of a stopped load is done. The POS must have received every order and state
+// change, each with one id and in order.
 func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database string) (repeated int) {
 	t.Helper()
-	require.Empty(t, k.wrong)
+	require.Empty(t, k.problems)
 	ledger := openTestDatabase(t, database)
 	eventually(t, 2*waitTimeout, func() error {
 		if waiting := ledger.number(t, `SELECT count(*) FROM delivery_queue`); waiting > 0 {
@@ -249,7 +251,7 @@ func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database s
 	})
 	sink.mu.Lock()
 	defer sink.mu.Unlock()
-	require.Empty(t, sink.wrong)
+	require.Empty(t, sink.problems)
 	require.Zero(t, ledger.number(t, `SELECT count(*) FROM deliveries WHERE state <> 'delivered'`))
 	require.Equal(t, len(sink.byOrder), ledger.number(t, `SELECT count(*) FROM orders`),
 		"every order is told of, and no other")
@@ -276,7 +278,7 @@ func (k *orderLoad) requireNothingLost(t *testing.T, sink *orderSink, database s
 		require.Equal(t, want, firsts, "order %d", order)
 		require.LessOrEqual(t, 1+k.accepted[order], len(firsts), "order %d", order)
 	}
-	t.Logf("%d orders, %d requests answered, %d failed; %d deliveries repeated", len(sink.byOrder), k.answered.Load(),
+	t.Logf("%d orders, %d requests answered, %d failed; %d deliveries repeated", len(sink.byOrder), k.succeeded.Load(),
 		k.failures.Load(), repeated)
 	return repeated
 }
@@ -291,13 +293,13 @@ func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
 	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
 	for range rounds {
-		k.awaitAnswers(t, rand.Int64N(40)) // the instant of the crash is the test's input
+		k.awaitSuccesses(t, rand.Int64N(40)) // the time of the crash is an input of the test
 		n := rand.IntN(2)
 		hubs[n].kill()
 		hubs[n] = startHub(t, env)
 		k.setHubs(hubs[0].url, hubs[1].url)
 	}
-	k.awaitAnswers(t, 20)
+	k.awaitSuccesses(t, 20)
 	k.stop()
 	require.Greater(t, len(k.orders), 2*rounds)
 	k.requireNothingLost(t, sink, database)
@@ -309,13 +311,13 @@ func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
 	k := startOrderLoad(t, env, sink, hubs[0].url, hubs[1].url)
 	for n := range 6 {
-		k.awaitAnswers(t, 100)
+		k.awaitSuccesses(t, 100)
 		k.setHubs(hubs[(n+1)%2].url)
 		require.Zero(t, hubs[n%2].terminate(t), "exit status")
 		hubs[n%2] = startHub(t, env)
 		k.setHubs(hubs[0].url, hubs[1].url)
 	}
-	k.awaitAnswers(t, 20)
+	k.awaitSuccesses(t, 20)
 	k.stop()
 	require.Zero(t, k.requireNothingLost(t, sink, database), "repeated")
 }
@@ -330,12 +332,12 @@ func TestTemporaryDatabaseOutageLosesNoOrder(t *testing.T) {
 	env, sink := onDatabase(pg.DSN()), newOrderSink(t, 0)
 	hub := startHub(t, env)
 	k := startOrderLoad(t, env, sink, hub.url)
-	k.awaitAnswers(t, 100)
+	k.awaitSuccesses(t, 100)
 	hubtest.KillWithChildren(t, postmaster(t, dir))
-	<-time.After(30 * time.Second) // for how long it is away is the test's input
+	<-time.After(30 * time.Second) // the length of the outage is an input of the test
 	require.True(t, hub.running())
 	joinPostgres(t, dir)
-	k.awaitAnswers(t, 100)
+	k.awaitSuccesses(t, 100)
 	k.stop()
 	require.Positive(t, k.failures.Load())
 	k.requireNothingLost(t, sink, pg.DSN())

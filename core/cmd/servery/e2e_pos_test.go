@@ -16,8 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// TestDocumentedPOSExampleWorks runs the example of a POS, which
-// knows of the hub what the reference and the guides say, against throttles too.
+// TestDocumentedPOSExampleWorks runs the example of a POS from the guides, also when it is throttled.
 func TestDocumentedPOSExampleWorks(t *testing.T) {
 	needsPrograms(t, "python3")
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/4s",
@@ -31,9 +30,9 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 	dir := t.TempDir()
 	pos := func(more ...string) (wait func() string) {
 		t.Helper()
-		said := newOutputLog(regexp.MustCompile(`^(open for orders)$`))
+		stdout := newOutputLog(regexp.MustCompile(`^(open for orders)$`))
 		run := exec.CommandContext(t.Context(), "python3", "-u", program)
-		run.Dir, run.Stdout, run.Stderr = dir, said, said
+		run.Dir, run.Stdout, run.Stderr = dir, stdout, stdout
 		run.Env = slices.Concat(os.Environ(),
 			[]string{"BASE=" + hub.url, "KEY=" + strings.TrimPrefix(who.authorization, "apikey "), "LISTEN=" + address,
 				"ORDERS=2"}, more)
@@ -41,18 +40,18 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- run.Wait() }()
 		select {
-		case <-said.found:
+		case <-stdout.found:
 		case err := <-ended:
-			require.FailNow(t, "the POS ended", "%v\n%s", err, said)
+			require.FailNow(t, "the POS ended", "%v\n%s", err, stdout)
 		}
 		return func() string {
-			require.NoError(t, <-ended, said)
-			return said.String()
+			require.NoError(t, <-ended, stdout)
+			return stdout.String()
 		}
 	}
 	for turn := range 2 {
 		var tax []string
-		if turn == 1 { // all of it exists, the secrets are lost, and somebody else has used the throttle up
+		if turn == 1 { // everything exists, the secrets are lost, and another client has used up the limit
 			require.NoError(t, os.Remove(filepath.Join(dir, "pos-secrets.json")))
 			tax = []string{"TAX=GST_P,GST,5"}
 			for hubtest.Call(t, "GET", hub.url+"/external/api/v1/webhooks/", who.authorization,
@@ -68,10 +67,10 @@ func TestDocumentedPOSExampleWorks(t *testing.T) {
 			require.Equal(t, 200, placed.Status, "%s", placed.Body)
 			orders = append(orders, int64(placed.Object(t)["order_id"].(float64)))
 		}
-		said := wait()
-		require.Contains(t, said, "enable /hub/api/v1/location/", "what was switched off is on again")
-		require.Equal(t, turn == 1, strings.Contains(said, "webhooks/bulk/: again in"),
-			"one request is within the throttle, and it waits where it is throttled\n%s", said)
+		stdout := wait()
+		require.Contains(t, stdout, "enable /hub/api/v1/location/", "what was switched off is on again")
+		require.Equal(t, turn == 1, strings.Contains(stdout, "webhooks/bulk/: again in"),
+			"one request is within the throttle, and it waits where it is throttled\n%s", stdout)
 		for _, id := range orders {
 			order := hubtest.Call(t, "GET", fmt.Sprintf("%s/external/api/v1/orders/%d/", hub.url, id),
 				who.authorization,

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulateReport is what `servery simulate … --json` prints.
+// simulateReport is the output of `servery simulate … --json`.
 type simulateReport struct {
 	Seed      uint64                 `json:"seed"`
 	Platforms []string               `json:"platforms"`
@@ -35,9 +35,30 @@ func (s simulateReport) counted(call string) sandbox.ReportedCall {
 	return sandbox.ReportedCall{}
 }
 
+// addMenu adds the store S-1 with a menu.
+func (d demo) addMenu(t *testing.T) {
+	t.Helper()
+	require.Equal(t, http.StatusOK,
+		hubtest.Call(t, "POST", d.url+storesPath, d.authorization,
+			json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).
+			Status)
+	eventually(t, waitTimeout, func() error {
+		if r := hubtest.Call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.Status != http.StatusOK {
+			return fmt.Errorf("the store is not there: %d", r.Status)
+		}
+		return nil
+	})
+	menu := `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2.25}],
+		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"],"min_selectable":1,"max_selectable":1}],
+		"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`
+	require.Equal(t, http.StatusOK,
+		hubtest.Call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization,
+			json.RawMessage(menu)).Status)
+}
+
 var simulatorLine = regexp.MustCompile(`Simulator\s+(http://\S+)/`)
 
-func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
+func TestSimulateCommandRunsDemoScenarios(t *testing.T) {
 	t.Parallel()
 	plugins := t.TempDir()
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
@@ -57,23 +78,8 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 	require.Equal(t, 1, none.status)
 	require.Contains(t, none.stderr, `no store "S-9"`)
 
-	require.Equal(t, http.StatusOK,
-		hubtest.Call(t, "POST", d.url+storesPath, d.authorization,
-			json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).
-			Status)
-	eventually(t, waitTimeout, func() error {
-		if r := hubtest.Call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.Status != http.StatusOK {
-			return fmt.Errorf("the store is not there: %d", r.Status)
-		}
-		return nil
-	})
-	menu := `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2.25}],
-		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"],"min_selectable":1,"max_selectable":1}],
-		"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`
-	require.Equal(t, http.StatusOK,
-		hubtest.Call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization,
-			json.RawMessage(menu)).Status)
-	var first, again, other simulateReport
+	d.addMenu(t)
+	var first, repeated, other simulateReport
 	eventually(t, waitTimeout, func() error {
 		if e := servery(t, env, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7",
 			"--json"); e.status != 0 {
@@ -85,10 +91,10 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 	require.Equal(t, []string{"aggregator-a", "aggregator-b", "aggregator-c", "app", "web"}, first.Platforms)
 	require.Len(t, first.Orders, 10)
 	require.Equal(t, []int{10, 0}, []int{first.counted("order").Count, first.counted("order").Failed})
-	serveryJSON(t, env, &again, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7")
+	serveryJSON(t, env, &repeated, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7")
 	for i := range first.Orders {
-		require.Equal(t, first.Orders[i].PlatformOrderID, again.Orders[i].PlatformOrderID)
-		require.Equal(t, first.Orders[i].OrderID, again.Orders[i].OrderID, "the same seed places the same orders")
+		require.Equal(t, first.Orders[i].PlatformOrderID, repeated.Orders[i].PlatformOrderID)
+		require.Equal(t, first.Orders[i].OrderID, repeated.Orders[i].OrderID, "the same seed places the same orders")
 	}
 	serveryJSON(t, env, &other, "simulate", "rush", "--store", "S-1", "--count", "20", "--rate", "200", "--platform",
 		"aggregator-c", "--platform", "web")
@@ -128,6 +134,12 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 		}
 	}
 
+	checkFaultCommands(t, env)
+	require.Zero(t, d.terminate(t))
+}
+
+func checkFaultCommands(t *testing.T, env environment) {
+	t.Helper()
 	var faults []simulator.Fault
 	serveryJSON(t, env, &faults, "simulate", "faults")
 	require.Empty(t, faults)
@@ -138,7 +150,6 @@ func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 	require.Equal(t, []any{2, "1", 500, "1"}, []any{len(faults), faults[0].Space, faults[0].Status, faults[1].Space})
 	serveryJSON(t, env, &faults, "simulate", "faults", "off")
 	require.Empty(t, faults)
-	require.Zero(t, d.terminate(t))
 }
 
 func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
@@ -146,27 +157,28 @@ func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
 	plugins := t.TempDir()
 	installtest.Plugin(t, plugins, "aggregator-b", "../../../plugins/aggregatorb")
 	t.Setenv("SERVERY_PLUGIN_DIR", plugins)
-	said, complaints := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
+	stdout, stderr := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
 		"USD", "--sandbox", "--simulator", "http://127.0.0.1:9999/")
-	require.Empty(t, complaints)
-	require.Contains(t, said, "business 1")
-	said, _ = o.run("platform", "list", "--business", "1")
-	require.Contains(t, said, "endpoint delivery_api at http://127.0.0.1:9999/1/aggregator-b")
-	require.Contains(t, said, "secrets access_token, callback_token")
+	require.Empty(t, stderr)
+	require.Contains(t, stdout, "business 1")
+	stdout, _ = o.run("platform", "list", "--business", "1")
+	require.Contains(t, stdout, "endpoint delivery_api at http://127.0.0.1:9999/1/aggregator-b")
+	require.Contains(t, stdout, "secrets access_token, callback_token")
 
 	for args, says := range map[string]string{
 		"simulator --simulator nowhere": "--simulator: must be a URL",
 		"simulator --simulator http://sim.example.com": "SERVERY_SIMULATOR_TOKEN: is required, because " +
 			"others can reach sim.example.com:http",
-		"simulator --listen 0.0.0.0:1":                                                                        "SERVERY_SIMULATOR_TOKEN: is required",
-		"simulator --fault eat":                                                                               "must be one of: fail",
-		"simulator --simulator http://127.0.0.1:1 --fault fail:x":                                             "must be one of",
-		"simulator --base-url hub.example.com":                                                                "--base-url: must be",
-		"simulate order --store S-1 --base-url http://hub/api":                                                "--base-url: must be",
-		"user create --email a@b.example --base-url http://:8080":                                             "--base-url: must be",
-		"business create --name N --country US --timezone UTC --currency USD --sandbox --simulator http://:1": "--simulator: must be",
+		"simulator --listen 0.0.0.0:1":                            "SERVERY_SIMULATOR_TOKEN: is required",
+		"simulator --fault eat":                                   "must be one of: fail",
+		"simulator --simulator http://127.0.0.1:1 --fault fail:x": "must be one of",
+		"simulator --base-url hub.example.com":                    "--base-url: must be",
+		"simulate order --store S-1 --base-url http://hub/api":    "--base-url: must be",
+		"user create --email a@b.example --base-url http://:8080": "--base-url: must be",
+		"business create --name N --country US --timezone UTC --currency USD --sandbox " +
+			"--simulator http://:1": "--simulator: must be",
 	} {
-		_, complaints := o.run(strings.Fields(args)...)
-		require.Contains(t, complaints, says, args)
+		_, stderr := o.run(strings.Fields(args)...)
+		require.Contains(t, stderr, says, args)
 	}
 }

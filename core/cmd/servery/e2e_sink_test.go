@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
-// callback is a delivery that a callbackSink got.
+// callback is a delivery that a callbackSink received.
 type callback struct {
 	At        time.Time
 	Path      string
@@ -42,8 +42,7 @@ type callbackStore struct {
 	} `json:"upipr_status"`
 }
 
-// callbackSink is an integrator's endpoint: it remembers what it gets by the
-// reference of the request, and answers 200 after a delay.
+// callbackSink is an endpoint. It stores deliveries by the reference of their request, and returns 200 after a delay.
 type callbackSink struct {
 	url   string
 	delay time.Duration
@@ -62,12 +61,12 @@ func newCallbackSink(t *testing.T, delay time.Duration) *callbackSink {
 	return s
 }
 
-// ServeHTTP remembers a delivery.
+// ServeHTTP stores a delivery.
 func (s *callbackSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	got := callback{At: time.Now(), Path: r.URL.Path, Header: r.Header.Clone(), WebhookID: r.Header.Get("webhook-id")}
 	var err error
 	if got.Body, err = io.ReadAll(r.Body); err != nil {
-		return // the hub was killed in the middle of it
+		return // the hub was killed while sending
 	}
 	err = errors.Join(json.Unmarshal(got.Body, &got),
 		eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), got.Body))
@@ -87,7 +86,7 @@ func (s *callbackSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// arrivals is what came so far, by reference.
+// arrivals returns the deliveries so far, by reference.
 func (s *callbackSink) arrivals(t *testing.T) map[string][]callback {
 	t.Helper()
 	s.mu.Lock()
@@ -100,8 +99,7 @@ func (s *callbackSink) arrivals(t *testing.T) map[string][]callback {
 	return all
 }
 
-// await waits for the callback of a request and makes sure that it came once,
-// to the path, signed with the secret.
+// await waits for the callback of a request. It must arrive once, at the path, and be signed with the secret.
 func (s *callbackSink) await(t *testing.T, reference, path, secret string) callback {
 	t.Helper()
 	var got []callback

@@ -18,7 +18,7 @@ func TestBusinessesNeverSeeEachOther(t *testing.T) {
 	id, secret := subscribe(t, hub, mine, sink.url+"/mine")
 	_, otherSecret := subscribe(t, hub, other, sink.url+"/other")
 	webhook := webhooksPath + strconv.FormatInt(id, 10) + "/"
-	j := journey{hub: hub, who: mine, sink: sink}
+	j := journey{hub: hub, client: mine, sink: sink}
 	sink.await(t, j.post(t, sampleStores), "/mine", secret)
 
 	for _, pair := range []struct {
@@ -40,7 +40,7 @@ func TestBusinessesNeverSeeEachOther(t *testing.T) {
 	require.Empty(t, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Object(t)["stores"])
 	require.Len(t, hubtest.Call(t, "GET", hub+webhooksPath, other.authorization, nil).Object(t)["webhooks"], 1)
 
-	j.who = other
+	j.client = other
 	requireAll(t, sink.await(t, j.post(t, sampleStores), "/other", otherSecret), "A", 2, 0)
 	require.Equal(t, true, hubtest.Call(t, "GET", hub+webhook, mine.authorization, nil).Object(t)["active"])
 

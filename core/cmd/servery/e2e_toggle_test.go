@@ -11,13 +11,13 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// toggleEvent is one event of a switch, by what tells it from others.
+// toggleEvent identifies one event of a toggle.
 type toggleEvent struct{ event, reference, platform, action string }
 
-// toggleEvents are those that arrived: how often each was told, however often it was sent.
+// toggleEvents counts the events, without duplicates of the same webhook-id.
 func toggleEvents(t *testing.T, sink *hubtest.Sink) map[toggleEvent]int {
 	t.Helper()
-	told, known := map[toggleEvent]int{}, map[string]bool{}
+	events, known := map[toggleEvent]int{}, map[string]bool{}
 	for _, arrival := range sink.Arrivals() {
 		if id := arrival.Header.Get("webhook-id"); known[id] {
 			continue
@@ -30,67 +30,76 @@ func toggleEvents(t *testing.T, sink *hubtest.Sink) map[toggleEvent]int {
 			Action    string
 		}
 		require.NoError(t, json.Unmarshal(arrival.Body, &body))
-		told[toggleEvent{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
+		events[toggleEvent{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
 	}
-	return told
+	return events
 }
 
-// A hub is killed while stores and dishes wait to be turned on, is away when their
-// time comes, and is killed again while it makes up for it.
-func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
-	database := hubtest.DatabaseURL(t)
-	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
-		"SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
-	hub, sink, ledger := startHub(t, env), hubtest.NewEventSink(t, nil), openTestDatabase(t, database)
-	who := newAPIClient(t, env)
-	shop := newKey(t, env, who.business, "channel")
-	ask := func(path, body string) string {
-		t.Helper()
-		answer := hubtest.Call(t, "POST", hub.url+path, who.authorization, body)
-		require.Equal(t, 200, answer.Status, "%s", answer.Body)
-		reference, _ := answer.Object(t)["reference"].(string)
-		return reference
-	}
+// post sends a request that must succeed and returns its reference.
+func post(t *testing.T, url string, client apiClient, body string) string {
+	t.Helper()
+	response := hubtest.Call(t, "POST", url, client.authorization, body)
+	require.Equal(t, 200, response.Status, "%s", response.Body)
+	reference, _ := response.Object(t)["reference"].(string)
+	return reference
+}
+
+// addToggleMenu subscribes to toggles, and adds the stores s1, which has a menu, and s2.
+func addToggleMenu(t *testing.T, hub string, client apiClient, sinkURL string) {
+	t.Helper()
 	for _, event := range []string{"store_action", "item_state_toggle", "option_state_toggle"} {
-		ask(webhooksPath, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, sink.URL))
+		post(t, hub+webhooksPath, client, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, sinkURL))
 	}
-	ask(storesPath,
+	post(t, hub+storesPath, client,
 		`{"stores":[{"ref_id":"s1","name":"One","city":"C","active":true,"ordering_enabled":true,`+
 			`"included_platforms":["web","app"]},{"ref_id":"s2","name":"Two","city":"C","active":true,`+
 			`"ordering_enabled":true,"included_platforms":["web","app"]}]}`)
 	eventually(t, waitTimeout, func() error {
-		if status := hubtest.Call(t, "GET", hub.url+storesPath+"s2/", who.authorization, nil).Status; status != 200 {
+		if status := hubtest.Call(t, "GET", hub+storesPath+"s2/", client.authorization, nil).Status; status != 200 {
 			return fmt.Errorf("the store: %d", status)
 		}
 		return nil
 	})
-	ask("/external/api/v1/inventory/locations/"+"s1/",
+	post(t, hub+"/external/api/v1/inventory/locations/s1/", client,
 		`{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2}],
 		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],"options":[{"ref_id":"hot",`+
 			`"title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`)
-	served := func() (open bool, dishes int) {
+}
+
+// A hub is killed while stores and items wait to be enabled. It is down when they are due, and is killed again while it
+// processes them.
+func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
+		"SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
+	hub, sink, db := startHub(t, env), hubtest.NewEventSink(t, nil), openTestDatabase(t, database)
+	who := newAPIClient(t, env)
+	shop := newKey(t, env, who.business, "channel")
+	ask := func(path, body string) string { return post(t, hub.url+path, who, body) }
+	addToggleMenu(t, hub.url, who, sink.URL)
+	served := func() (open bool, items int) {
 		t.Helper()
-		answer := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
+		response := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
 			nil)
-		if answer.Status != 200 {
+		if response.Status != 200 {
 			return false, 0
 		}
-		menu := answer.Object(t)
+		menu := response.Object(t)
 		return menu["ordering_enabled"].(bool), len(menu["items"].([]any))
 	}
-	become := func(open bool, dishes int) {
+	await := func(open bool, items int) {
 		t.Helper()
 		eventually(t, waitTimeout, func() error {
-			if o, d := served(); o != open || d != dishes {
-				return fmt.Errorf("open %t with %d dishes", o, d)
+			if o, d := served(); o != open || d != items {
+				return fmt.Errorf("open %t with %d items", o, d)
 			}
 			return nil
 		})
 	}
-	become(true, 2)
+	await(true, 2)
 
 	until := time.Now().Add(10 * time.Minute).UnixMilli()
-	wanted := map[toggleEvent]int{}
+	want := map[toggleEvent]int{}
 	for _, one := range []struct{ path, body, event string }{
 		{"/hub/api/v1/location/", `{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, "store_action"},
 		{"/hub/api/v1/location/", `{"location_ref_id":"s2","action":"disable","turn_on_at":%d}`, "store_action"},
@@ -101,15 +110,15 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	} {
 		reference := ask(one.path, fmt.Sprintf(one.body, until))
 		for _, platform := range []string{"web", "app"} {
-			wanted[toggleEvent{one.event, reference, platform, "disable"}] = 1
-			wanted[toggleEvent{one.event, reference, platform, "enable"}] = 1
+			want[toggleEvent{one.event, reference, platform, "disable"}] = 1
+			want[toggleEvent{one.event, reference, platform, "enable"}] = 1
 		}
 	}
-	become(false, 1)
+	await(false, 1)
 	hub.kill()
 
 	require.EqualValues(t, 6,
-		ledger.number(t,
+		db.number(t,
 			`WITH stores AS (UPDATE store_switches SET turn_on_at = turn_on_at - interval '1 hour'
 				WHERE turn_on_at IS NOT NULL RETURNING 1),
 		items AS (UPDATE item_timers SET turn_on_at = turn_on_at - interval '1 hour' RETURNING 1)
@@ -121,21 +130,21 @@ func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	}
 	hub = startHub(t, env, "--roles=api,worker")
 	second := startHub(t, env, "--roles=worker")
-	become(true, 2)
+	await(true, 2)
 	eventually(t, waitTimeout, func() error {
-		if told := toggleEvents(t, sink); len(told) < len(wanted) {
-			return fmt.Errorf("told of %v", told)
+		if events := toggleEvents(t, sink); len(events) < len(want) {
+			return fmt.Errorf("told of %v", events)
 		}
 		return nil
 	})
 	require.Zero(t, second.terminate(t))
 	require.Zero(t, hub.terminate(t), "no hub has anything in hand any more")
-	require.Equal(t, wanted, toggleEvents(t, sink))
-	require.EqualValues(t, len(wanted),
-		ledger.number(t,
+	require.Equal(t, want, toggleEvents(t, sink))
+	require.EqualValues(t, len(want),
+		db.number(t,
 			`SELECT count(*) FROM events WHERE event_type IN ('store_action', 'item_state_toggle',
 				'option_state_toggle')`))
-	require.Zero(t, ledger.number(t,
+	require.Zero(t, db.number(t,
 		`SELECT (SELECT count(*) FROM store_switches WHERE turn_on_at IS NOT NULL OR NOT open) + (SELECT count(*)
 			FROM item_timers)`))
 }

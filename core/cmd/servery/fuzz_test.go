@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decoders are the functions that read what comes from outside as bytes.
+// decoders are the functions that decode bytes from outside.
 var decoders = regexp.MustCompile(`^(Decode|Parse)[A-Z]?`)
 
 func TestEveryDecoderIsFuzzed(t *testing.T) {
-	found, fuzzed := map[string]bool{}, map[string]bool{} // by room and name
+	found, fuzzed := map[string]bool{}, map[string]bool{} // by package and name
 	sources(t, func(room, file string, parsed *ast.File, _ *token.FileSet) {
 		for _, declaration := range parsed.Decls {
 			f, ok := declaration.(*ast.FuncDecl)
@@ -38,7 +38,7 @@ func TestEveryDecoderIsFuzzed(t *testing.T) {
 	}
 }
 
-// readsBytes tells whether a function takes bytes.
+// readsBytes reports whether a function has a parameter of bytes.
 func readsBytes(f *ast.FuncType) bool {
 	for _, parameter := range f.Params.List {
 		if list, ok := parameter.Type.(*ast.ArrayType); ok && list.Len == nil {

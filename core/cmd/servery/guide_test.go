@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/installtest"
 )
 
-// samplesOf are the code blocks of a guide in a language.
+// samplesOf returns the code blocks of a guide in a language.
 func samplesOf(t *testing.T, guide, language string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "adminui/reference/guides", guide+".md"))
@@ -29,8 +29,8 @@ func samplesOf(t *testing.T, guide, language string) string {
 	return all.String()
 }
 
-// The throttles are those of a hub that says nothing of them, and the pauses of
-// the commands are what keeps to them; both go by a clock five times as fast.
+// The hub has the default throttles, and the pauses of the commands respect them. Both use a clock that is five times
+// as fast.
 func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
 	plugins := openDir(t)
@@ -42,7 +42,7 @@ func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 	pos := newAPIClient(t, env)
 	shop := newKey(t, env, pos.business, "channel")
 	for _, guide := range []string{"first-sync", "retries", "menus", "orders", "riders", "actions"} {
-		// A refused request ends the script; waiting asks for what is not there yet.
+		// A rejected request ends the script. The script polls for results.
 		script :=
 			`set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat ` +
 				`"$OUT"; }

@@ -19,7 +19,7 @@ func guideText(t *testing.T, name string) string {
 	return string(text)
 }
 
-// variablesOf returns the flags of a command by their variables.
+// variablesOf returns the flags of a command by environment variable.
 func variablesOf(t *testing.T, command string) map[string]*kong.Flag {
 	t.Helper()
 	parser, err := newParser(&cli{})

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// examples are command lines that the help of each command shows, without the name of the program and the command.
+// examples contains the arguments of example commands, which the help shows.
 var examples = map[string][]string{
 	"serve":           {"--demo", "--database-url postgres://servery:PASSWORD@db.example.com/servery"},
 	"simulator":       {"", "--fault fail:platform=aggregator-a,call=menu,status=500,times=2"},
@@ -60,7 +60,7 @@ var examples = map[string][]string{
 	"plugin logs":          {"tasty"},
 }
 
-// describe adds the examples to the help of the commands, and names the environment variable of each flag with the
+// describe adds the examples to the help of the commands. It also sets the environment variable of each flag with the
 // tag env:"*": SERVERY_ and the name of the flag.
 func describe(k *kong.Kong) error {
 	return kong.Visit(k.Model, func(node kong.Visitable, next kong.Next) error {

@@ -54,7 +54,7 @@ func TestEveryCommandHasOneLineAndExamples(t *testing.T) {
 	require.Empty(t, unused, "examples of no command")
 }
 
-// checkExample parses the example of a command and looks for it in the command's help.
+// checkExample parses the example of a command and checks that the command's help shows it.
 func checkExample(t *testing.T, path, example string) {
 	t.Helper()
 	var commands cli

@@ -130,7 +130,7 @@ func TestListenSaysWhyItCouldNotForward(t *testing.T) {
 		}
 		l := startListen(t, "--forward", row.address, "--forward-timeout", timeout)
 		response, body := exchange(t,
-			signedRequest(t, l.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+			signedRequest(t, l.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"}))
 		require.Equal(t, row.status, response.StatusCode, row.printed)
 		require.Contains(t, body, "could not forward")
 		require.Zero(t, l.end())

@@ -27,8 +27,8 @@ type listenProcess struct {
 
 var listeningLine = regexp.MustCompile(`^Listening on (http://\S+) `)
 
-// startListen runs the command on a port of its own. When the test ends it is
-// stopped and must not have printed a secret.
+// startListen runs the command on a free port. At the end of the test it stops the command, whose output must not
+// contain a secret.
 func startListen(t *testing.T, flags ...string) *listenProcess {
 	t.Helper()
 	l := &listenProcess{stdout: newOutputLog(listeningLine), stderr: newOutputLog(listeningLine)}
@@ -62,22 +62,30 @@ func startListen(t *testing.T, flags ...string) *listenProcess {
 	return l
 }
 
-// signedRequest is a delivery as a hub sends it.
-func signedRequest(t *testing.T, url, secret string, id core.ID, at time.Time, body string) *http.Request {
+// signed is a body with the inputs of its signature.
+type signed struct {
+	secret string
+	id     core.ID
+	at     time.Time
+	body   string
+}
+
+// signedRequest returns a delivery as a hub sends it.
+func signedRequest(t *testing.T, url string, s signed) *http.Request {
 	t.Helper()
-	signature, err := webhook.Sign(secret, id, at, []byte(body))
+	signature, err := webhook.Sign(s.secret, s.id, s.at, []byte(s.body))
 	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(s.body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(webhook.HeaderID, id.String())
-	request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	request.Header.Set(webhook.HeaderID, s.id.String())
+	request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(s.at.Unix(), 10))
 	request.Header.Set(webhook.HeaderSignature, signature)
 	request.Header.Set(webhook.HeaderEventType, string(core.OrderPlaced))
 	return request
 }
 
-// exchange posts without following redirects.
+// exchange sends a request without following redirects.
 func exchange(t *testing.T, request *http.Request) (*http.Response, string) {
 	t.Helper()
 	response, err := http.DefaultTransport.RoundTrip(request)
@@ -88,7 +96,7 @@ func exchange(t *testing.T, request *http.Request) (*http.Response, string) {
 	return response, string(body)
 }
 
-// hubSender is what a hub delivers with, allowed to post to this machine.
+// hubSender returns the sender of a hub that may deliver to local addresses.
 func hubSender(t *testing.T, timeout time.Duration) *webhook.Sender {
 	t.Helper()
 	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
@@ -105,7 +113,7 @@ func hubDelivery(url, secret string) webhook.Delivery {
 	}
 }
 
-// failingWriter is an output that takes the greeting and nothing more.
+// failingWriter accepts the first line and fails after it.
 type failingWriter struct{ output *outputLog }
 
 func (f failingWriter) Write(p []byte) (int, error) {

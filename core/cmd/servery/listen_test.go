@@ -36,7 +36,7 @@ func TestListenRespondsAsConfigured(t *testing.T) {
 	} {
 		l := startListen(t, strings.Fields(row.flags)...)
 		response, _ := exchange(t,
-			signedRequest(t, l.url+"/any/path", webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+			signedRequest(t, l.url+"/any/path", signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"}))
 		require.Equal(t, row.status, response.StatusCode, row.flags)
 		require.Equal(t, row.location, response.Header.Get("Location"))
 		require.Zero(t, l.end())
@@ -48,21 +48,21 @@ func TestListenRespondsAsConfigured(t *testing.T) {
 
 func TestListenCanDropOrHang(t *testing.T) {
 	dropping := startListen(t, "--drop")
-	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, webhook.NewSecret(),
-		core.NewID(time.Now()), time.Now(), "{}"))
+	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, signed{webhook.NewSecret(),
+		core.NewID(time.Now()), time.Now(), "{}"}))
 	require.ErrorIs(t, err, io.EOF)
 	require.Contains(t, dropping.stdout.String(), "connection closed without a response")
 
 	hanging := startListen(t, "--hang")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()),
-		time.Now(), "{}").WithContext(ctx))
+	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, signed{webhook.NewSecret(),
+		core.NewID(time.Now()), time.Now(), "{}"}).WithContext(ctx))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	// One that still waits is let go by Ctrl-C.
+	// Ctrl-C ends a delayed response.
 	waiting, patient := make(chan error, 1),
-		signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}")
+		signedRequest(t, hanging.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"})
 	go func() {
 		response, err := http.DefaultTransport.RoundTrip(patient)
 		if err == nil {
@@ -102,7 +102,7 @@ func TestListenChecksSignatures(t *testing.T) {
 		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: not signed"},
 	} {
 		id := core.NewID(now)
-		request := signedRequest(t, l.url, row.secret, id, row.at, `{"reference":"r"}`)
+		request := signedRequest(t, l.url, signed{row.secret, id, row.at, `{"reference":"r"}`})
 		if row.change != nil {
 			row.change(request)
 		}
@@ -120,7 +120,7 @@ func TestListenTakesSecretsFromTheEnvironment(t *testing.T) {
 	first, second := webhook.NewSecret(), webhook.NewSecret()
 	t.Setenv("SERVERY_LISTEN_SECRET", first+", "+second)
 	l := startListen(t)
-	exchange(t, signedRequest(t, l.url, second, core.NewID(time.Now()), time.Now(), "{}"))
+	exchange(t, signedRequest(t, l.url, signed{second, core.NewID(time.Now()), time.Now(), "{}"}))
 	require.Contains(t, l.stdout.String(), "checked with 2 secrets")
 	require.Contains(t, l.stdout.String(), "verified by secret 2")
 	require.Zero(t, l.end())
@@ -133,10 +133,10 @@ func TestListenTakesSecretsFromTheEnvironment(t *testing.T) {
 
 func TestListenFailsFirstAttempts(t *testing.T) {
 	l := startListen(t, "--fail-first", "2", "--status", "202")
-	for range 2 { // two webhook-ids, each with failures of its own
+	for range 2 { // two webhook-ids, each with its own failures
 		id := core.NewID(time.Now())
 		for i, want := range []int{500, 500, 202, 202} {
-			response, _ := exchange(t, signedRequest(t, l.url, webhook.NewSecret(), id, time.Now(), "{}"))
+			response, _ := exchange(t, signedRequest(t, l.url, signed{webhook.NewSecret(), id, time.Now(), "{}"}))
 			require.Equal(t, want, response.StatusCode, "attempt %d", i+1)
 		}
 		require.Contains(t, l.stdout.String(), id.String()+"  attempt 2, repeated")
@@ -155,9 +155,10 @@ func TestListenPrintsJSON(t *testing.T) {
 	l := startListen(t, "--json", "--body", "--secret", secret, "--fail-first", "1")
 	body := "{\"a\": [1, 2.50],\n \"b\": \"\u009b\"}"
 	for range 2 {
-		exchange(t, signedRequest(t, l.url, secret, id, time.Now(), body))
+		exchange(t, signedRequest(t, l.url, signed{secret, id, time.Now(), body}))
 	}
-	exchange(t, signedRequest(t, l.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "no\x1bJSON\xff"))
+	exchange(t, signedRequest(t, l.url, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(),
+		"no\x1bJSON\xff"}))
 	require.Zero(t, l.end())
 	require.Contains(t, l.stderr.String(), "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 	lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
@@ -196,7 +197,8 @@ func TestListenEndsWhenItCannotPrint(t *testing.T) {
 	go func() {
 		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{failingWriter{greeted}, stderr})
 	}()
-	exchange(t, signedRequest(t, <-greeted.found, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+	exchange(t, signedRequest(t, <-greeted.found, signed{webhook.NewSecret(), core.NewID(time.Now()), time.Now(),
+		"{}"}))
 	require.Equal(t, 1, <-ended)
 	require.Contains(t, stderr.String(), "printing: no space left on device")
 }

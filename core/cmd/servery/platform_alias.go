@@ -104,7 +104,8 @@ type aliasRemove struct {
 // Run removes an alias.
 func (c aliasRemove) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		err := aliases.New(db).RemoveAlias(ctx, c.Business, c.Alias, accessdb.CommandLineChange(c.Business, "platform.unalias"))
+		err := aliases.New(db).RemoveAlias(ctx, c.Business, c.Alias,
+			accessdb.CommandLineChange(c.Business, "platform.unalias"))
 		if err != nil {
 			return err
 		}

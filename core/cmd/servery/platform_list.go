@@ -27,24 +27,24 @@ func (c platformList) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		known, err := aliases.New(db).ListAliases(ctx, c.Business)
+		all, err := aliases.New(db).ListAliases(ctx, c.Business)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return out.show(true, listedPlatforms(list, known), "")
+			return out.show(true, listedPlatforms(list, all), "")
 		}
 		for _, p := range list {
-			printPlatform(out.stdout, p, aliasesOf(p.Name, known))
+			printPlatform(out.stdout, p, aliasesOf(p.Name, all))
 		}
 		return nil
 	})
 }
 
-func printPlatform(to io.Writer, p platforms.Platform, known []core.PlatformAlias) {
+func printPlatform(to io.Writer, p platforms.Platform, all []core.PlatformAlias) {
 	fmt.Fprintf(to, "%-20s served by %s\n", p.Name, p.ServedBy)
-	if len(known) > 0 {
-		fmt.Fprintf(to, "%20s aliases %s\n", "", strings.Join(aliasTexts(known), ", "))
+	if len(all) > 0 {
+		fmt.Fprintf(to, "%20s aliases %s\n", "", strings.Join(aliasTexts(all), ", "))
 	}
 	if p.ServedBy != core.ServedByMerchant {
 		fmt.Fprintf(to, "%20s orders accepted by %s\n", "", p.Accept)
@@ -61,8 +61,8 @@ func printPlatform(to io.Writer, p platforms.Platform, known []core.PlatformAlia
 }
 
 // aliasesOf returns the aliases of one platform.
-func aliasesOf(platform string, known []core.PlatformAlias) (list []core.PlatformAlias) {
-	for _, a := range known {
+func aliasesOf(platform string, all []core.PlatformAlias) (list []core.PlatformAlias) {
+	for _, a := range all {
 		if a.Platform == platform {
 			list = append(list, a)
 		}
@@ -78,13 +78,13 @@ func aliasTexts(aliases []core.PlatformAlias) (list []string) {
 }
 
 // listedPlatforms returns the platforms with the names of the command line.
-func listedPlatforms(list []platforms.Platform, known []core.PlatformAlias) []map[string]any {
+func listedPlatforms(list []platforms.Platform, all []core.PlatformAlias) []map[string]any {
 	out := make([]map[string]any, len(list))
 	for i, p := range list {
 		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses,
 			"secrets": append([]string{}, p.Secrets...), "accept": p.Accept}
-		if also := aliasesOf(p.Name, known); len(also) > 0 {
-			out[i]["aliases"] = also
+		if names := aliasesOf(p.Name, all); len(names) > 0 {
+			out[i]["aliases"] = names
 		}
 		if len(p.Settings) > 0 {
 			out[i]["settings"] = p.Settings

@@ -23,16 +23,16 @@ func (c pluginRun) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	question, err := plugintest.ParseRequest(text)
+	call, err := plugintest.ParseRequest(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	return c.with(func(_ string, running *plugintest.Running) error {
-		answer, err := question.ResultJSON(ctx, running.Client)
+		response, err := call.ResultJSON(ctx, running.Client)
 		if err != nil {
 			return err
 		}
-		return out.show(c.JSON, json.RawMessage(answer), "%s", answer)
+		return out.show(c.JSON, json.RawMessage(response), "%s", response)
 	})
 }
 

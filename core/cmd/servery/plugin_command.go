@@ -69,10 +69,11 @@ func (c pluginCheck) Run(ctx context.Context, out output) error {
 		err = errors.Join(err, binary.VerifyIn(filepath.Dir(file)))
 	}
 	starts := "" // if this system can run it
-	if _, other := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && other == nil &&
+	if _, binaryErr := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && binaryErr == nil &&
 		filepath.Base(file) == sdk.ManifestName {
 		starts = ", and it starts with the same description"
-		err = aggregator.RunFromDirectory(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
+		err = aggregator.RunFromDirectory(ctx, filepath.Dir(file), manifest.ID,
+			func(pluginhost.Plugin) error { return nil })
 	}
 	if err != nil {
 		return err

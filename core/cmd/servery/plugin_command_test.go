@@ -21,12 +21,12 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// pluginKit runs `servery plugin …` and returns what it printed and its status.
+// pluginKit runs `servery plugin …` and returns its output and status.
 func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	var out, complaints bytes.Buffer
-	status = run(t.Context(), append([]string{"plugin"}, args...), output{&out, &complaints})
-	return out.String(), complaints.String(), status
+	var out, errors bytes.Buffer
+	status = run(t.Context(), append([]string{"plugin"}, args...), output{&out, &errors})
+	return out.String(), errors.String(), status
 }
 
 func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
@@ -43,7 +43,7 @@ func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 		return hub.ListedHub{Version: version, State: state}
 	}
 	last := pluginhost.Status{ID: "tasty", Version: "2.1.0", State: pluginhost.Ready}
-	for said, hubs := range map[string][]hub.ListedHub{
+	for stdout, hubs := range map[string][]hub.ListedHub{
 		"tasty                2.1.0      ready\n": {in("2.1.0", pluginhost.Ready), in("2.1.0", pluginhost.Ready)},
 		"tasty                -          differs between hubs\n" +
 			"                     2.0.0      quarantined in 1 of 3 hubs\n" +
@@ -52,11 +52,11 @@ func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		printPlugin(&out, hub.ListedPlugin{Enabled: true, Status: last, Hubs: hubs})
-		require.Equal(t, said, out.String())
+		require.Equal(t, stdout, out.String())
 	}
 }
 
-// buildPlugin is a directory of a plugin of this repository with its manifest, for this test alone.
+// buildPlugin returns a directory with a plugin of this repository and its manifest, for this test alone.
 func buildPlugin(t *testing.T, source, id string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -69,33 +69,33 @@ func TestPluginCommandsCheckTestAndDescribe(t *testing.T) {
 	dir := buildPlugin(t, "plugins/aggregatorb", "aggregator-b")
 	golden := filepath.Join(root, "plugins/aggregatorb/testdata")
 
-	said, complaints, status := pluginKit(t, "check", dir)
-	require.Zero(t, status, complaints)
-	require.Contains(t, said, "aggregator-b 1.0.0: the manifest is complete")
-	said, _, _ = pluginKit(t, "check", filepath.Join(dir, sdk.ManifestName), "--json")
-	require.JSONEq(t, `"aggregator-b"`, field(t, said, "id"))
+	stdout, stderr, status := pluginKit(t, "check", dir)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "aggregator-b 1.0.0: the manifest is complete")
+	stdout, _, _ = pluginKit(t, "check", filepath.Join(dir, sdk.ManifestName), "--json")
+	require.JSONEq(t, `"aggregator-b"`, field(t, stdout, "id"))
 
-	said, complaints, status = pluginKit(t, "test", dir, "--golden", golden)
-	require.Zero(t, status, said+complaints)
-	require.Contains(t, said, "ok    golden answers\n")
-	require.Contains(t, said, "checks passed")
-	said, complaints, status = pluginKit(t, "test", filepath.Join(dir, "aggregator-b"), "--json")
-	require.Zero(t, status, complaints)
-	for line := range strings.Lines(said) {
+	stdout, stderr, status = pluginKit(t, "test", dir, "--golden", golden)
+	require.Zero(t, status, stdout+stderr)
+	require.Contains(t, stdout, "ok    golden answers\n")
+	require.Contains(t, stdout, "checks passed")
+	stdout, stderr, status = pluginKit(t, "test", filepath.Join(dir, "aggregator-b"), "--json")
+	require.Zero(t, status, stderr)
+	for line := range strings.Lines(stdout) {
 		require.NotEmpty(t, field(t, line, "check"))
 	}
 
-	said, complaints, status = pluginKit(t, "run", dir, filepath.Join(golden, "rider-assigned.input.json"))
-	require.Zero(t, status, complaints)
+	stdout, stderr, status = pluginKit(t, "run", dir, filepath.Join(golden, "rider-assigned.input.json"))
+	require.Zero(t, status, stderr)
 	expected, err := os.ReadFile(filepath.Join(golden, "rider-assigned.golden.json"))
 	require.NoError(t, err)
-	require.Equal(t, string(expected), said)
+	require.Equal(t, string(expected), stdout)
 
-	said, _, _ = pluginKit(t, "describe", dir)
-	require.Contains(t, said, "menu_render, menu_result, menu_unlist, order_acknowledge")
-	said, _, _ = pluginKit(t, "describe", dir, "--json")
+	stdout, _, _ = pluginKit(t, "describe", dir)
+	require.Contains(t, stdout, "menu_render, menu_result, menu_unlist, order_acknowledge")
+	stdout, _, _ = pluginKit(t, "describe", dir, "--json")
 	about := &sdk.Description{}
-	require.NoError(t, sdk.FromJSON([]byte(said), about))
+	require.NoError(t, sdk.FromJSON([]byte(stdout), about))
 	require.Equal(t, "aggregator-b", about.GetId())
 }
 
@@ -110,9 +110,9 @@ func TestPluginCommandsRejectADigestMismatch(t *testing.T) {
 	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
 	installtest.Corrupt(t, filepath.Join(dir, "aggregator-c"))
 	for _, command := range []string{"check", "test", "describe"} {
-		_, complaints, status := pluginKit(t, command, dir)
+		_, stderr, status := pluginKit(t, command, dir)
 		require.NotZero(t, status, command)
-		require.Contains(t, complaints, "aggregator-c has the SHA-256 digest", command)
+		require.Contains(t, stderr, "aggregator-c has the SHA-256 digest", command)
 	}
 }
 
@@ -124,23 +124,23 @@ func TestPluginTestFailsOnAManifestMismatch(t *testing.T) {
 	text = bytes.Replace(text, []byte("app_key"), []byte("other_key"), 1)
 	require.NoError(t, os.WriteFile(file, regexp.MustCompile(`memory_mb: \d+`).ReplaceAll(text, []byte("memory_mb: 1")),
 		0o600))
-	said, complaints, status := pluginKit(t, "test", dir)
+	stdout, stderr, status := pluginKit(t, "test", dir)
 	require.NotZero(t, status)
-	require.Contains(t, said,
+	require.Contains(t, stdout,
 		"FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says "+
 			"[other_key shop_token]")
 	require.Regexp(t, `FAIL  memory stays within its limit\n      it used \d+ MB of memory, and its manifest allows 1`,
-		said)
-	require.Contains(t, complaints, "2 of 18 checks failed")
+		stdout)
+	require.Contains(t, stderr, "2 of 18 checks failed")
 }
 
-// A machine with Go and a checkout is enough: nothing is downloaded.
+// A machine with Go and a checkout is sufficient: nothing is downloaded.
 func TestNewPluginPassesItsTestsOutsideTheRepository(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tasty-eats")
-	said, complaints, status := pluginKit(t, "new", "tasty-eats", "--dir", dir)
-	require.Zero(t, status, complaints)
-	require.Contains(t, said, "go test ./...")
+	stdout, stderr, status := pluginKit(t, "new", "tasty-eats", "--dir", dir)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "go test ./...")
 	inModule := func(args ...string) {
 		command := exec.Command("go", args...)
 		command.Dir, command.Env = dir, append(os.Environ(), "GOPROXY=off", "GOWORK=off")
@@ -151,41 +151,40 @@ func TestNewPluginPassesItsTestsOutsideTheRepository(t *testing.T) {
 	inModule("vet", "./...")
 	program := filepath.Join(dir, "build", "tasty-eats")
 	inModule("build", "-o", program, ".")
-	manifest, complaints, status := pluginKit(t, "describe", program, "--manifest")
-	require.Zero(t, status, complaints)
+	manifest, stderr, status := pluginKit(t, "describe", program, "--manifest")
+	require.Zero(t, status, stderr)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "build", sdk.ManifestName), []byte(manifest), 0o600))
-	said, complaints, status = pluginKit(t, "test", filepath.Join(dir, "build"), "--golden",
+	stdout, stderr, status = pluginKit(t, "test", filepath.Join(dir, "build"), "--golden",
 		filepath.Join(dir, "testdata"))
-	require.Zero(t, status, said+complaints)
+	require.Zero(t, status, stdout+stderr)
 
-	_, complaints, status = pluginKit(t, "new", "tasty-eats", "--dir", dir)
+	_, stderr, status = pluginKit(t, "new", "tasty-eats", "--dir", dir)
 	require.NotZero(t, status)
-	require.Contains(t, complaints, "already exists and is not empty")
+	require.Contains(t, stderr, "already exists and is not empty")
 }
 
 func TestNewPluginNameIsValidated(t *testing.T) {
-	_, complaints, status := pluginKit(t, "new", "Tasty Eats", "--dir", t.TempDir())
+	_, stderr, status := pluginKit(t, "new", "Tasty Eats", "--dir", t.TempDir())
 	require.NotZero(t, status)
-	require.Contains(t, complaints, `the name "Tasty Eats" must be lower-case letters, digits and hyphens`)
-	_, complaints, status = pluginKit(t, "new", "tasty", "--dir", t.TempDir(), "--source", t.TempDir())
+	require.Contains(t, stderr, `the name "Tasty Eats" must be lower-case letters, digits and hyphens`)
+	_, stderr, status = pluginKit(t, "new", "tasty", "--dir", t.TempDir(), "--source", t.TempDir())
 	require.NotZero(t, status)
-	require.Contains(t, complaints, "go.mod: no such file")
+	require.Contains(t, stderr, "go.mod: no such file")
 }
 
 func TestNewPluginCanRequireAReleasedHub(t *testing.T) {
 	dir := t.TempDir()
-	said, complaints, status := pluginKit(t, "new", "tasty", "--dir", dir, "--hub-version", "v1.2.3", "--module",
+	stdout, stderr, status := pluginKit(t, "new", "tasty", "--dir", dir, "--hub-version", "v1.2.3", "--module",
 		"example.org/p/tasty", "--json")
-	require.Zero(t, status, complaints)
-	require.Contains(t, field(t, said, "files"), "plugin_test.go")
+	require.Zero(t, status, stderr)
+	require.Contains(t, field(t, stdout, "files"), "plugin_test.go")
 	module, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	require.NoError(t, err)
 	require.Equal(t, "module example.org/p/tasty\n\ngo 1.26\n\nrequire github.com/servery-hub/servery v1.2.3\n",
 		string(module))
 }
 
-// What the three plugins declare fits together, and is what the spec lists under
-// Key-value groups.
+// The key-value groups of the three plugins must be consistent and complete.
 func TestPluginKeyValueGroupsMatchTheSpecification(t *testing.T) {
 	rules := map[pb.ValueRule]menu.ValueRule{
 		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf,
@@ -193,11 +192,11 @@ func TestPluginKeyValueGroupsMatchTheSpecification(t *testing.T) {
 	}
 	var declared []menu.Declaration
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		said, complaints, status := pluginKit(t, "describe",
+		stdout, stderr, status := pluginKit(t, "describe",
 			buildPlugin(t, "plugins/"+strings.ReplaceAll(id, "-", ""), id), "--json")
-		require.Zero(t, status, complaints)
+		require.Zero(t, status, stderr)
 		about := &sdk.Description{}
-		require.NoError(t, sdk.FromJSON([]byte(said), about))
+		require.NoError(t, sdk.FromJSON([]byte(stdout), about))
 		for _, group := range about.GetVocabulary() {
 			require.True(t, group.GetOnItem() && !group.GetOnOption(), group.GetGroup())
 			d := menu.Declaration{Group: group.GetGroup(), On: menu.OnItem, Platform: id}

@@ -47,15 +47,15 @@ func printPlugin(to io.Writer, p hub.ListedPlugin) {
 		state += ", disabled"
 	}
 	fmt.Fprintf(to, "%-20s %-10s %s\n", p.ID, version, state)
-	for _, how := range slices.Sorted(maps.Keys(hubs)) {
+	for _, key := range slices.Sorted(maps.Keys(hubs)) {
 		if len(hubs) > 1 {
-			fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", how, hubs[how], len(p.Hubs))
+			fmt.Fprintf(to, "%20s %s in %d of %d hubs\n", "", key, hubs[key], len(p.Hubs))
 		}
 	}
 	if p.Health != "" {
 		fmt.Fprintf(to, "%20s %s\n", "", p.Health)
 	}
-	// past faults: see its page
+	// past faults are only in the log
 	if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) {
 		fmt.Fprintf(to, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
 	}

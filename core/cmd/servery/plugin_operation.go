@@ -64,13 +64,13 @@ func (c pluginDisable) Run(ctx context.Context, out output) error {
 	return c.enable(ctx, out, false, "disabled")
 }
 
-func (c pluginTarget) enable(ctx context.Context, out output, enabled bool, done string) error {
+func (c pluginTarget) enable(ctx context.Context, out output, enabled bool, text string) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
 		desired, err := plugins.Enable(ctx, c.ID, enabled)
 		if err != nil {
 			return err
 		}
-		return out.show(c.JSON, desired, "plugin %s is %s\n", c.ID, done)
+		return out.show(c.JSON, desired, "plugin %s is %s\n", c.ID, text)
 	})
 }
 
@@ -109,18 +109,18 @@ func (c pluginUpgrade) Run(ctx context.Context, out output) error {
 	return c.install(ctx, out, true, "upgraded, and running hubs switch to it")
 }
 
-func (c pluginSource) install(ctx context.Context, out output, upgrade bool, done string) error {
+func (c pluginSource) install(ctx context.Context, out output, upgrade bool, result string) error {
 	return c.operate(ctx, out, func(plugins hub.PluginDir) error {
 		desired, err := plugins.Install(ctx, c.From, upgrade, c.Unchecked)
 		if err != nil {
 			return err
 		}
 		if !desired.Enabled {
-			done += ", but it stays disabled"
+			result += ", but it stays disabled"
 		}
-		text := fmt.Sprintf("plugin %s %s is %s\n", desired.ID, desired.Installed, done)
-		for _, unfit := range desired.RejectedSettings {
-			text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", unfit)
+		text := fmt.Sprintf("plugin %s %s is %s\n", desired.ID, desired.Installed, result)
+		for _, platform := range desired.RejectedSettings {
+			text += fmt.Sprintf("it rejects the settings of %s: correct them with servery platform set\n", platform)
 		}
 		return out.show(c.JSON, desired, "%s", text)
 	})

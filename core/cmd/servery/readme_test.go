@@ -32,7 +32,7 @@ func readmeSamples(t *testing.T) []readmeSample {
 	return samples
 }
 
-// matches reports whether the output is the one shown, in which … stands for anything.
+// matches reports whether the output is as shown, where … matches anything.
 func (s readmeSample) matches(output string) bool {
 	if s.output == "" {
 		return strings.Contains(output, `"status":"success"`) && !strings.Contains(output, `"status":"error"`)
@@ -41,7 +41,7 @@ func (s readmeSample) matches(output string) bool {
 	return regexp.MustCompile("^" + shown + "$").MatchString(strings.TrimSpace(output))
 }
 
-// The clock of the throttles and of the pauses between commands is five times as fast.
+// The clock of throttles and of pauses between commands is five times as fast.
 func TestREADMESamplesRunAsShown(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
@@ -64,7 +64,7 @@ func TestREADMESamplesRunAsShown(t *testing.T) {
 			require.True(t, sample.matches(output), "%s\n%s", sample.command, output)
 			continue
 		}
-		// A reader looks a moment after the request that a read follows.
+		// A reader looks at the result a moment after the request.
 		require.Eventually(t, func() bool { return sample.matches(run()) }, waitTimeout, 50*time.Millisecond,
 			sample.command)
 	}
@@ -85,7 +85,7 @@ func TestREADMELinksLeadToFiles(t *testing.T) {
 	}
 }
 
-// developerPages describe the code to those who change it.
+// developerPages are the pages for developers.
 var developerPages = []string{"core/README.md", ".github/CONTRIBUTING.md"}
 
 func TestDeveloperREADMEsNameExistingFilesAndTests(t *testing.T) {

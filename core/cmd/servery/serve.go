@@ -55,11 +55,11 @@ func (c serveCommand) Check() error {
 	if c.LogFile == "" {
 		return err
 	}
-	opened, unlogged := openLog(c.LogFile)
-	if unlogged == nil {
-		unlogged = opened.Close()
+	opened, logErr := openLog(c.LogFile)
+	if logErr == nil {
+		logErr = opened.Close()
 	}
-	return errors.Join(err, unlogged)
+	return errors.Join(err, logErr)
 }
 
 // logger writes JSON lines. The demo logs to a file, to keep the terminal readable.

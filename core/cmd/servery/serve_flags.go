@@ -60,7 +60,7 @@ type connectionFlags struct {
 	IdleTimeout              time.Duration `env:"*" default:"90s" help:"Time between two requests."`
 }
 
-// deliveryFlags configure deliveries, jobs and the publishing of menus.
+// deliveryFlags configure deliveries, jobs and publications of menus.
 type deliveryFlags struct {
 	overlapFlag
 	WebhookAllow      []environ.Network `env:"*" help:"Private CIDR ranges that deliveries may reach."`
@@ -71,7 +71,7 @@ type deliveryFlags struct {
 	PublishRenderings int               `env:"*" default:"1" help:"Menus that are rendered at once."`
 }
 
-// limitFlags are the rate limits of calls, by the names that package web has for them.
+// limitFlags are the rate limits of API calls.
 type limitFlags struct {
 	LimitStores       string `env:"*" default:"20/1m" help:"Store requests."`
 	LimitMenu         string `env:"*" default:"1/5s" help:"Menu requests."`
@@ -88,7 +88,7 @@ type limitFlags struct {
 	LimitActions      string `env:"*" default:"100/1m" help:"Feature actions."`
 }
 
-// throttles returns the rules by the name of their limit.
+// throttles returns the rate limits by name.
 func (f limitFlags) throttles() map[web.Limit]string {
 	return map[web.Limit]string{web.LimitStores: f.LimitStores, web.LimitMenu: f.LimitMenu,
 		web.LimitWebhooks: f.LimitWebhooks, web.LimitRetry: f.LimitRetry, web.LimitRead: f.LimitRead,
@@ -104,7 +104,8 @@ func (c serveCommand) options() (o hub.Options, mistakes []error) {
 	o = hub.Options{Listen: c.Listen, Database: c.databaseFlags.config(), PluginDir: c.dir(), BodyMemory: c.BodyMemory,
 		Simulator: string(c.Simulator), Token: c.SimulatorToken, Demo: c.Demo, Config: hub.Config{
 			Version: version(), Roles: c.Roles, MaxBody: c.MaxBody, CORSOrigins: c.CORSOrigins, Retention: c.Retention,
-			IngestPolicy: menu.IngestPolicy{FlushGuard: c.FlushGuard}, DeliveryLease: c.DeliveryLease, JobLease: c.JobLease,
+			IngestPolicy: menu.IngestPolicy{FlushGuard: c.FlushGuard}, DeliveryLease: c.DeliveryLease,
+			JobLease:     c.JobLease,
 			ActionWithin: c.ActionWithin, AckWithin: c.OrderAckWithin, SilentAfter: c.POSSilentAfter,
 			SecretOverlap: c.SecretOverlap, Renderings: c.PublishRenderings,
 			Debounce: publish.Debounce{Quiet: c.PublishQuiet, Max: c.PublishWithin},

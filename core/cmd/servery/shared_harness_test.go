@@ -7,15 +7,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// sharedHub is the hub of all tests that need no more of it than businesses of their
-// own, from the first of them until the process ends.
+// sharedHub is the hub for all tests that use only their own businesses.
 var sharedHub struct {
 	sync.Mutex
 	*hubProcess
 }
 
-// useSharedHub is a hub for tests that neither configure nor stop it, and its
-// environment. The test makes businesses of its own there.
+// useSharedHub returns a hub, with its environment, for tests that neither configure nor stop it. The test must create
+// its own businesses.
 func useSharedHub(t *testing.T) (*hubProcess, environment) {
 	t.Helper()
 	env := onDatabase(hubtest.SharedDatabaseURL(t))
@@ -29,7 +28,7 @@ func useSharedHub(t *testing.T) (*hubProcess, environment) {
 	return sharedHub.hubProcess, env
 }
 
-// endSharedHub ends it.
+// endSharedHub stops the hub.
 func endSharedHub() {
 	if sharedHub.hubProcess != nil {
 		sharedHub.kill()

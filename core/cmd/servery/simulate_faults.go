@@ -83,7 +83,7 @@ func (c faultsOff) Run(ctx context.Context, out output) error {
 	})
 }
 
-// runAndList calls do and shows the active faults after it.
+// runAndList calls do, then shows the active faults.
 func (f faultFlags) runAndList(ctx context.Context, out output,
 	do func(*postgres.DB, sandbox.FaultClient, core.BusinessID) error) error {
 	business, err := sandbox.BusinessOrDemo(f.Business, f.DataDir)

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/sandbox"
 )
 
-// runScenario opens the scenario, runs it and prints the report.
+// runScenario runs a scenario and prints its report.
 func (f simulateFlags) runScenario(ctx context.Context, out output, scenario func(*sandbox.Scenario)) error {
 	if f.Seed == 0 {
 		f.Seed = rand.Uint64() >> 11 // exact in every JSON parser
@@ -25,10 +25,10 @@ func (f simulateFlags) runScenario(ctx context.Context, out output, scenario fun
 			return err
 		}
 		defer s.Close()
-		begun := time.Now()
+		start := time.Now()
 		scenario(s)
-		took := time.Since(begun)
-		arrivals, err := s.Report.AwaitArrivals(ctx, consoleview.New(db), core.BusinessID(s.Business), begun, f.Await)
+		took := time.Since(start)
+		arrivals, err := s.Report.AwaitArrivals(ctx, consoleview.New(db), core.BusinessID(s.Business), start, f.Await)
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	if c.Listen == "" {
-		// the scheme is also a port name
+		// JoinHostPort accepts a scheme as the name of a port
 		c.Listen = net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), address.Scheme))
 	}
 	host, _, _ := net.SplitHostPort(c.Listen)

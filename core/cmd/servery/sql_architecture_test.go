@@ -16,10 +16,10 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// longestSQL is the length up to which a statement may stand in Go. Longer ones are .sql files.
+// longestSQL is the maximum length of a statement in Go. Longer ones are in .sql files.
 const longestSQL = 300
 
-// longSQL lists the files with longer statements. The bench measures them beneath our own code.
+// longSQL lists the files with longer statements, which the bench uses without our code.
 var longSQL = []string{"core/cmd/servery-bench/console.go", "core/cmd/servery-bench/intake.go",
 	"core/cmd/servery-bench/orders.go"}
 
@@ -69,8 +69,7 @@ func joinedText(expression ast.Expr) (text string, isText bool) {
 	return "", false
 }
 
-// Each call of a statement names one that exists and gives it exactly its arguments, and each
-// statement is called.
+// Each call names an existing statement and passes exactly its arguments, and each statement is used.
 func TestSQLFilesMatchTheirCalls(t *testing.T) {
 	const kernel = "core/internal/postgres"
 	loaded, called := map[string]postgres.Queries{}, map[string]bool{}
@@ -99,11 +98,11 @@ func TestSQLFilesMatchTheirCalls(t *testing.T) {
 				return true
 			}
 			if variable, ok := args.(*ast.Ident); ok && variable.Name != "nil" {
-				return true // checked when it is called
+				return true // checked at the call
 			}
-			given, want := argumentNames(args), slices.Sorted(slices.Values(query.Names()))
-			if !slices.Equal(given, want) {
-				t.Errorf("%s: statement %s has the arguments %q, not %q", set.Position(call.Pos()), name, want, given)
+			got, want := argumentNames(args), slices.Sorted(slices.Values(query.Names()))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: statement %s has the arguments %q, not %q", set.Position(call.Pos()), name, want, got)
 			}
 			return true
 		})

@@ -17,13 +17,13 @@ func TestUserCreatePrintsALinkEachTime(t *testing.T) {
 	require.Equal(t, 0, first.status, first.stderr)
 	link := regexp.MustCompile(`https://hub\.example\.com/console/welcome/\?link=[A-Za-z0-9_-]{43}\n`)
 	require.Regexp(t, link, first.stdout)
-	again := servery(t, env, "user", "create", "--email", "sam@example.com", "--json")
-	require.Equal(t, 0, again.status, again.stderr)
-	var made struct{ Email, Role, Link string }
-	require.NoError(t, json.Unmarshal([]byte(again.stdout), &made))
-	require.Equal(t, "sam@example.com", made.Email)
-	require.Equal(t, "admin", made.Role, "without --role an existing user keeps the role")
-	require.NotContains(t, first.stdout, made.Link)
+	second := servery(t, env, "user", "create", "--email", "sam@example.com", "--json")
+	require.Equal(t, 0, second.status, second.stderr)
+	var created struct{ Email, Role, Link string }
+	require.NoError(t, json.Unmarshal([]byte(second.stdout), &created))
+	require.Equal(t, "sam@example.com", created.Email)
+	require.Equal(t, "admin", created.Role, "without --role an existing user keeps the role")
+	require.NotContains(t, first.stdout, created.Link)
 	for _, wrong := range [][]string{{"--email", "sam"},
 		{"--email", "a@example.com", "--base-url", "https://hub.example.com/?a=b"},
 		{"--email", "a@example.com", "--role", "boss"}, {"--email", "a@example.com", "--business", "999"}} {

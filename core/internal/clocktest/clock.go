@@ -1,4 +1,4 @@
-// Package clocktest has a clock that tests move.
+// Package clocktest provides a clock for tests.
 package clocktest
 
 import (
@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Clock stands still until it is moved.
+// Clock is a core.Clock that only Advance moves.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	timers map[chan time.Time]time.Time
 }
 
-// New makes a clock that shows the present day at noon, UTC.
+// New returns a clock that shows noon of the current day, UTC.
 func New() *Clock {
 	return &Clock{now: time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour),
 		timers: map[chan time.Time]time.Time{}}
 }
 
-// Now is what the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// At waits until the clock has been moved to t.
+// At returns a channel that receives when the clock reaches t, and a function that cancels it.
 func (c *Clock) At(t time.Time) (<-chan time.Time, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *Clock) At(t time.Time) (<-chan time.Time, func()) {
 	}
 }
 
-// Advance moves the clock and fires the timers whose time has come.
+// Advance moves the clock and fires the timers that are due.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/hub"
 )
 
-// An application in Angular runs in a browser, which keeps to the CORS protocol: it asks before a request with a key,
-// and hides the response from pages of other origins.
+// An Angular application runs in a browser, which implements the CORS protocol. It sends a preflight request before one
+// with a key, and hides responses from other origins.
 var angularPage = map[string]string{"Accept": "application/json, text/plain, */*"}
 
 // browser is a page of an origin.
@@ -25,19 +25,19 @@ type browser struct {
 func (b browser) fetch(method, path, media, body string) (r reply, allowed bool) {
 	b.t.Helper()
 	headers := map[string]string{"Authorization": b.pos, "Origin": b.origin}
-	asked := []string{"authorization"}
+	requested := []string{"authorization"}
 	if body != "" {
 		headers["Content-Type"] = media
 		if !strings.HasPrefix(media, "text/plain") && media != "application/x-www-form-urlencoded" {
-			asked = append(asked, "content-type")
+			requested = append(requested, "content-type")
 		}
 	}
 	preflight := b.exchange(http.MethodOptions, path, "", map[string]string{"Origin": b.origin,
-		"Access-Control-Request-Method": method, "Access-Control-Request-Headers": strings.Join(asked, ",")})
+		"Access-Control-Request-Method": method, "Access-Control-Request-Headers": strings.Join(requested, ",")})
 	if !b.mayRead(preflight) || preflight.status > 299 || !lists(preflight, "Access-Control-Allow-Methods", method) {
 		return preflight, false
 	}
-	for _, name := range asked {
+	for _, name := range requested {
 		if !lists(preflight, "Access-Control-Allow-Headers", name) {
 			return preflight, false
 		}
@@ -51,13 +51,13 @@ func (b browser) mayRead(r reply) bool {
 	return origin == "*" || origin == b.origin
 }
 
-// lists reports whether a header lists a name, in any letter case.
+// lists reports whether a header contains a name, ignoring case.
 func lists(r reply, header, name string) bool {
 	return slices.ContainsFunc(strings.Split(r.header.Get(header), ","),
 		func(one string) bool { return strings.EqualFold(strings.TrimSpace(one), name) })
 }
 
-// moving.md, What clients send: calls of web pages whose origin the operator lists.
+// moving.md, What clients send: web pages whose origin the operator allows.
 func TestAngularPageCallsTheHub(t *testing.T) {
 	c := newBistro(t, angularPage)
 	page := browser{c, portal}
@@ -86,7 +86,7 @@ func TestAngularPageCallsTheHub(t *testing.T) {
 	require.True(t, lists(r, "Access-Control-Expose-Headers", "Retry-After"))
 }
 
-// moving.md, What clients send: no page of another origin, and none at all by default.
+// moving.md, What clients send: other origins are blocked, and by default all.
 func TestAngularPageOfAnotherOriginIsBlocked(t *testing.T) {
 	require.Empty(t, hub.Defaults().CORSOrigins)
 	c := newClient(t, angularPage)

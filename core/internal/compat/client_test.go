@@ -41,18 +41,18 @@ type client struct {
 	library  map[string]string // headers that its HTTP library adds to every request
 }
 
-// newClient returns a client in the United States. The library holds the headers of its HTTP library.
+// newClient returns a client in the United States. The map library contains the headers of its HTTP library.
 func newClient(t *testing.T, library map[string]string) *client {
 	t.Helper()
 	return newClientOf(t, core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York",
 		Currency: "USD"}, library)
 }
 
-func newClientOf(t *testing.T, of core.Business, library map[string]string) *client {
+func newClientOf(t *testing.T, profile core.Business, library map[string]string) *client {
 	t.Helper()
 	c := &client{runningHub: sharedHub(t), t: t, library: library}
 	accounts := access.Access{Keys: accessdb.New(c.db), Clock: c.db.Clock()}
-	business, err := accounts.CreateBusiness(t.Context(), of, webhook.NewSecret(), nil)
+	business, err := accounts.CreateBusiness(t.Context(), profile, webhook.NewSecret(), nil)
 	require.NoError(t, err)
 	c.business = business.ID
 	for scope, into := range map[core.Scope]*string{core.ScopePOS: &c.pos, core.ScopeChannel: &c.channel} {
@@ -133,7 +133,7 @@ func (c *client) ok(method, path, body string) reply {
 	return r
 }
 
-// refused sends a request that must be rejected as a whole, with a message that holds the text.
+// refused sends a request that must be rejected as a whole, with a message that contains the text.
 func (c *client) refused(method, path, body, message string) {
 	c.t.Helper()
 	r := c.send(method, path, body)
@@ -204,12 +204,12 @@ func failures(callback value) map[string]string {
 }
 
 // warnings returns the messages of a callback or of an object in it.
-func warnings(of value) []string {
+func warnings(business value) []string {
 	list := []string{}
-	if !of.has("warnings") {
+	if !business.has("warnings") {
 		return list
 	}
-	for _, warning := range of.get("warnings").list() {
+	for _, warning := range business.get("warnings").list() {
 		list = append(list, warning.get("path").text()+": "+warning.get("message").text())
 	}
 	return list
@@ -247,7 +247,7 @@ func texts(list []value) []string {
 	return all
 }
 
-// encode writes JSON as most libraries do.
+// encode writes JSON like most libraries.
 func encode(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)

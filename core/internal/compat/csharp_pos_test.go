@@ -8,12 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A point of sale in C# asks before it sends a body, writes decimals with their trailing zeros, and sends every
-// property of its classes, null or not.
+// A C# point of sale expects 100-continue, writes decimals with trailing zeros, and sends every property of its
+// classes, null or not.
 var csharpPOS = map[string]string{"Expect": "100-continue", "Content-Type": "application/json; charset=utf-8"}
 
-// moving.md, What clients send: a header of a webhook that every delivery has anyway is dropped. Another value of it
-// is rejected.
+// moving.md, What clients send: webhook headers that every delivery has are ignored. Another value is rejected.
 func TestCSharpPOSSendsTheUsualHeadersAlong(t *testing.T) {
 	c := newClient(t, csharpPOS)
 	create := func(headers string) string {
@@ -46,7 +45,7 @@ func TestCSharpPOSSendsTheUsualHeadersAlong(t *testing.T) {
 	require.Equal(t, []string{"60014"}, got.header["X-Event-Type-Id"])
 }
 
-// csharpOrder is what the serializer of a C# receiver reads. It fails on a null in what is no nullable type.
+// csharpOrder contains what a C# serializer reads. It fails on a null in a type without null.
 type csharpOrder struct {
 	ID        int64
 	Subtotal  float64

@@ -28,7 +28,7 @@ func newBistro(t *testing.T, library map[string]string) *client {
 	return c
 }
 
-// asJSON are the headers of a library that says only what it sends.
+// asJSON are the headers of a library that sends only a media type.
 var asJSON = map[string]string{"Content-Type": "application/json"}
 
 // TestEveryEventHasEveryKey places orders from nearly empty to full, moves them and their riders, and cancels. The

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An app in Flutter for riders and managers posts text that is JSON, and its HTTP library calls it a form. Its models
-// cast each value to a type without null.
+// A Flutter application for riders and managers sends JSON with the media type of a form. Its models cast each value to
+// a type without null.
 var flutterApp = map[string]string{"User-Agent": "Dart/3.5 (dart:io)", "Accept-Encoding": "gzip",
 	"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
 
@@ -46,7 +46,7 @@ func TestFlutterAppMovesTheRider(t *testing.T) {
 	}
 }
 
-// moving.md, What clients send: a form type with a JSON object is read. What is no JSON object is not.
+// moving.md, What clients send: a form type with a JSON object is read, and anything else is rejected.
 func TestFlutterAppSendsJSONAsAForm(t *testing.T) {
 	c := newClient(t, flutterApp)
 	c.stores("s1")

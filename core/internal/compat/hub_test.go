@@ -1,8 +1,8 @@
-// Package compat holds the requests and the receivers of clients that were written for other hubs of this kind. Each
-// file is one family of clients, with the shapes that its language and HTTP library produce. The guide
-// adminui/reference/guides/moving.md promises what they need; each test names the promise that it shows.
+// Package compat tests clients that were written for other hubs of this kind. Each file is one family of clients, with
+// the requests and receivers of its language and HTTP library. The guide adminui/reference/guides/moving.md promises
+// what they need. Each test names the promise that it checks.
 //
-// All families share one hub, and each test has a business of its own.
+// All families share one hub, and each test creates its own business.
 package compat
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// portal is the origin of the pages that may call the hub.
+// portal is the allowed origin of web pages.
 const portal = "https://portal.example.com"
 
 var plugins = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
@@ -94,7 +94,7 @@ func (h *runningHub) start(t *testing.T, url string) {
 	require.NoError(t, err)
 	h.db.UseSealer(sealer)
 	require.NoError(t, schema.Maintain(ctx, h.db, 30*24*time.Hour))
-	host, metrics, err := hub.OpenPlugins(ctx, dir, h.db, nil, hubtest.Logger())
+	host, metrics, err := hub.OpenPlugins(ctx, hub.PluginsConfig{Dir: dir, Log: hubtest.Logger()}, h.db)
 	require.NoError(t, err)
 	ends = append(ends, host.Close)
 	aggregator.AwaitSettled(ctx, host.Host, time.Minute)
@@ -111,7 +111,7 @@ func (h *runningHub) start(t *testing.T, url string) {
 	h.simulate(t)
 }
 
-// settings are those of a hub without rate limits, which publishes menus at once.
+// settings returns those of a hub without rate limits, which publishes menus at once.
 func settings() hub.Config {
 	config := hub.Defaults()
 	config.Version, config.Roles = "test", []string{hub.RoleAPI, hub.RoleWorker}

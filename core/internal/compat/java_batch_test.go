@@ -12,12 +12,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// A batch job in Java sends whole catalogues by night, compressed and in chunks, and reads only the counts.
+// A nightly Java batch job sends whole catalogues, compressed and in chunks, and reads only the counts.
 var javaBatch = map[string]string{"Accept": "application/json", "Content-Type": "application/json;charset=UTF-8",
 	"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}
 
-// moving.md, What clients send: accompaniments of aggregator B is a positive whole number, as text like every value of
-// a key-value group.
+// moving.md, What clients send: accompaniments of aggregator B is a positive integer, as text like every value of a
+// key-value group.
 func TestJavaBatchSendsAccompaniments(t *testing.T) {
 	c := newClient(t, javaBatch)
 	c.subscribe("inventory_update")
@@ -37,10 +37,10 @@ func TestJavaBatchSendsAccompaniments(t *testing.T) {
 	}
 }
 
-// realData holds request bodies from public data.
+// realData contains request bodies from public data.
 const realData = "../../../../shared/data"
 
-// moving.md, Check the move: all stores and the whole menu, with nothing that fails, and again with nothing new.
+// moving.md, Check the move: all stores and the whole menu without an error, and a second time without a change.
 func TestJavaBatchSendsRealCatalogues(t *testing.T) {
 	if _, err := os.Stat(realData); err != nil {
 		t.Skip("the bodies are not there")
@@ -48,14 +48,14 @@ func TestJavaBatchSendsRealCatalogues(t *testing.T) {
 	sharedHub(t)
 	india := core.Business{Name: "Test Kitchen", Country: "IN", Timezone: "Asia/Kolkata", Currency: "INR"}
 	states := core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/Los_Angeles", Currency: "USD"}
-	for name, of := range map[string]core.Business{"stores-california": states, "menu-fastfood": states,
+	for name, business := range map[string]core.Business{"stores-california": states, "menu-fastfood": states,
 		"menu-drinks": states, "menu-square-sample": states, "menu-indian-foods": india, "menu-max": india} {
 		t.Run(name, func(t *testing.T) {
 			body, err := os.ReadFile(filepath.Join(realData, name+".json"))
 			require.NoError(t, err)
 			var objects map[string][]json.RawMessage
 			require.NoError(t, json.Unmarshal(body, &objects))
-			c := newClientOf(t, of, javaBatch)
+			c := newClientOf(t, business, javaBatch)
 			c.subscribe("store_creation", "inventory_update")
 			path := menuPath + "-1/"
 			if name == "stores-california" {

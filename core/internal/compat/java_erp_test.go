@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An ERP in Java has doubles for all numbers, so whole ones end in .0 and large ones have an exponent. It writes its
-// maps in the order of their hashes, so a child often comes before its parent.
+// A Java ERP has doubles for all numbers, so integers end in .0 and large ones have an exponent. It writes maps in hash
+// order, so a child often precedes its parent.
 var javaERP = map[string]string{"Accept": "application/json, application/*+json",
 	"Content-Type": "application/json; charset=UTF-8"}
 
-// moving.md, What clients send: objects in any order, such as a sub-category before its parent; whole numbers with a
-// zero after the point.
+// moving.md, What clients send: objects in any order, such as a sub-category before its parent; integers with a zero
+// after the point.
 func TestJavaERPSendsChildrenBeforeParents(t *testing.T) {
 	c := newClient(t, javaERP)
 	c.stores("1001")
@@ -40,7 +40,7 @@ func TestJavaERPSendsChildrenBeforeParents(t *testing.T) {
 	require.Equal(t, []string{"burger"}, texts(c.stored("-1", "taxes")[0].get("item_ref_ids").list()))
 }
 
-// moving.md, What clients send: only a cycle or an unknown parent fails, and it fails alone.
+// moving.md, What clients send: only objects in a cycle or with an unknown parent fail.
 func TestJavaERPSendsCyclesAndUnknownParents(t *testing.T) {
 	c := newClient(t, javaERP)
 	c.stores("1001")

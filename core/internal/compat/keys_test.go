@@ -166,7 +166,7 @@ func missing(event string, body any) (problems []string) {
 	return problems
 }
 
-// missingKey follows a path of required keys.
+// missingKey returns the problems at a path of required keys.
 func missingKey(body any, path, want string) []string {
 	before, below, inList := strings.Cut(path, "[].")
 	v := body

@@ -10,12 +10,12 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// A dispatcher in Node assigns riders to the orders of aggregators. It compares totals to the cent, and rejects an
-// order whose taxes it cannot read.
+// A Node dispatcher assigns riders to the orders of aggregators. It compares totals to the cent, and rejects an order
+// whose taxes it cannot read.
 var nodeDispatcher = map[string]string{"Accept": "application/json", "Content-Type": "application/json",
 	"Connection": "close"}
 
-// moving.md, What receivers read: taxes of an aggregator have all their keys, and totals say what is on no item.
+// moving.md, What receivers read: taxes of an aggregator have all their keys, and totals contain what no item has.
 func TestNodeDispatcherReadsAnAggregatorOrder(t *testing.T) {
 	c := newBistro(t, nodeDispatcher)
 	require.NoError(t, sandbox.Setup(t.Context(), c.db, c.business, []string{"aggregator-c"}, c.aggregator))

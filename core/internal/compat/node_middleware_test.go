@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Middleware in Node joins the catalogues of several systems, so its lists name objects that another system has
-// removed. Its server gives it header names in lower case, and it dispatches on them.
+// Node middleware merges the catalogues of several systems, so its lists contain removed objects. Its server converts
+// header names to lower case, and it dispatches on them.
 var nodeMiddleware = map[string]string{"Accept": "application/json, text/plain, */*",
 	"Content-Type": "application/json"}
 
-// moving.md, What clients send: references that do not exist are left out of the list, with a warning.
+// moving.md, What clients send: unknown references are ignored with a warning.
 func TestNodeMiddlewareNamesWhatIsGone(t *testing.T) {
 	c := newClient(t, nodeMiddleware)
 	c.stores("s-1")
@@ -76,9 +76,9 @@ func TestNodeMiddlewareRegistersAllWebhooksAtOnce(t *testing.T) {
 		body["webhooks"] = append(body["webhooks"], map[string]string{"event_type": event, "url": c.receiver.url,
 			"event_type_header": "X-Hook-Event", "event_type_header_value": header})
 	}
-	made := c.ok("POST", webhooksPath+"bulk/", encode(t, body)).get("webhooks").list()
-	require.Len(t, made, 2)
-	require.NotEmpty(t, made[1].get("secret").text())
+	created := c.ok("POST", webhooksPath+"bulk/", encode(t, body)).get("webhooks").list()
+	require.Len(t, created, 2)
+	require.NotEmpty(t, created[1].get("secret").text())
 	c.push(storesPath, `{"stores":[{"ref_id":"s1","name":"S","city":"C","excluded_platforms":[]}]}`)
 	got := c.awaitDelivery("store_creation", func(value) bool { return true })
 	require.Equal(t, "60014", got.header.Get("X-Hook-Event"))

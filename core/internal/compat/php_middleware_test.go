@@ -9,11 +9,11 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 )
 
-// Middleware in PHP maps a catalogue field by field from another system's export, whose values for none it passes on.
+// PHP middleware maps a catalogue field by field from another system's export, and forwards its values for none.
 var phpMiddleware = map[string]string{"Accept": "*/*", "Content-Type": "application/json"}
 
-// TestPHPMiddlewareSendsValuesForNone shows the table of moving.md, What clients send: false, -1, 0 or "" for none,
-// the same language, tax or group twice, and codes of languages that ISO 639-1 does not have.
+// TestPHPMiddlewareSendsValuesForNone covers the table of moving.md, What clients send. It sends false, -1, 0 or "" for
+// none, duplicate languages, taxes and groups, and language codes that are not in ISO 639-1.
 func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 	c := newClient(t, phpMiddleware)
 	c.stores("s1")
@@ -69,7 +69,7 @@ func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
 	require.Empty(t, dal.get("category_ref_ids").list())
 }
 
-// moving.md, Check the move: a request that names the same item twice is still rejected as a whole, with the place.
+// moving.md, Check the move: a request with the same item twice is still rejected as a whole, with the path.
 func TestPHPMiddlewareSendsAnItemTwice(t *testing.T) {
 	c := newClient(t, phpMiddleware)
 	c.refused("POST", menuPath+"-1/", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"dal",`+
@@ -78,8 +78,8 @@ func TestPHPMiddlewareSendsAnItemTwice(t *testing.T) {
 	require.Empty(t, c.stored("-1", "items"))
 }
 
-// moving.md, Names of platforms: a name that is fixed in the code of a client works in requests and events, also in
-// stores that were sent before the alias.
+// moving.md, Names of platforms: a fixed name in the client's code works in requests and events, also for stores sent
+// before the alias.
 func TestPHPMiddlewareNamesPlatformsByItsCode(t *testing.T) {
 	c := newClient(t, phpMiddleware)
 	c.subscribe("store_creation", "inventory_update", "order_placed")

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A shop in PHP has one type for lists and objects, so an empty object becomes []. Slashes are escaped, and numbers
-// that came from a form or a database are text.
+// A PHP shop has one type for lists and objects, so an empty object becomes []. Slashes are escaped, and numbers from
+// forms or databases are text.
 var phpShop = map[string]string{"Accept": "application/json", "Content-Type": "application/json; charset=utf8"}
 
 // moving.md, What clients send: [] for an empty object.
@@ -37,8 +37,8 @@ func TestPHPShopSendsEmptyArraysForObjects(t *testing.T) {
 	c.ok("PUT", fmt.Sprintf("%s%d/status/", ordersPath, order), `{"new_status":"Acknowledged","message":"","extra":[]}`)
 }
 
-// moving.md, What clients send: whole numbers as text in calls for orders and riders. Menus take no numbers as text;
-// the message names the field.
+// moving.md, What clients send: integers as text in calls for orders and riders. Menus reject numbers as text, and the
+// message names the field.
 func TestPHPShopSendsNumbersAsText(t *testing.T) {
 	c := newBistro(t, phpShop)
 	id := c.place(`{"platform":"web","platform_order_id":"W-7","store_ref_id":"s1","delivery_type":"self",` +

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Python ERP sends its catalogue with the json module: separators with blanks, floats as repr writes them, None as
-// null, and every character beyond ASCII escaped. It knows the items of one store at a time.
+// A Python ERP sends its catalogue with the json module: separators with blanks, floats in repr form, None as null, and
+// escaped non-ASCII characters. It knows the items of one store at a time.
 var pythonERP = map[string]string{"User-Agent": "python-requests/2.32", "Accept": "*/*",
 	"Accept-Encoding": "gzip, deflate", "Content-Type": "application/json"}
 
@@ -32,7 +32,7 @@ const pythonItems = `{"items": [{"ref_id": "tea", "title": "Tea", "price": 2.5},
 	"price": 4.0},
 	{"ref_id": "soup", "title": "Soup", "price": 5.25}, {"ref_id": "cake", "title": "Cake", "price": 3.75}]}`
 
-// taxed are the items of each rate.
+// taxed returns the items of each tax rate.
 func (c *client) taxed() map[string][]string {
 	c.t.Helper()
 	rates := map[string][]string{}
@@ -78,8 +78,8 @@ func TestPythonERPTaxesTheItemsOfOneStore(t *testing.T) {
 		warnings(flushed))
 }
 
-// moving.md, What clients send: the same for charges; clear_items takes away. One on the order that loses its items
-// does not become one for every order.
+// moving.md, What clients send: the same for charges; clear_items removes items. A charge without items does not become
+// one for every order.
 func TestPythonERPChargesTheItemsOfOneStore(t *testing.T) {
 	c := newClient(t, pythonERP)
 	c.stores("north", "south")
@@ -113,8 +113,8 @@ func TestPythonERPChargesTheItemsOfOneStore(t *testing.T) {
 	require.Equal(t, []float64{1.5, 1.5}, []float64{charged("tea"), charged("cake")})
 }
 
-// moving.md, What clients send: null for an optional field is not sent; doubles are rounded with a warning; serves: 0
-// is none.
+// moving.md, What clients send: null for an optional field means absent; doubles are rounded with a warning; serves: 0
+// means none.
 func TestPythonERPSendsFloatsAndNulls(t *testing.T) {
 	c := newClient(t, pythonERP)
 	c.subscribe("store_creation", "inventory_update")

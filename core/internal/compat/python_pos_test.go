@@ -11,12 +11,12 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// A point of sale in Python reads the events by subscripts, such as event["order"]["details"]["prep_time"], so that a
-// missing key ends the order with a KeyError.
+// A Python point of sale reads events by subscripts, such as event["order"]["details"]["prep_time"], so a missing key
+// raises a KeyError.
 var pythonPOS = map[string]string{"User-Agent": "python-requests/2.32", "Accept": "*/*",
 	"Content-Type": "application/json"}
 
-// moving.md, What receivers read: the keys beyond the first version, with what the hub knows.
+// moving.md, What receivers read: the keys beyond the first version, with known values.
 func TestPythonPOSReadsEveryDetail(t *testing.T) {
 	c := newBistro(t, pythonPOS)
 	c.push(storesPath, `{"stores": [{"ref_id": "s1", "address": "1 Pier", "geo_latitude": 37.8,`+
@@ -54,7 +54,7 @@ func TestPythonPOSReadsEveryDetail(t *testing.T) {
 	require.Equal(t, "platform", c.placed(taxed).get("order.details.taxes.0.liability_on").text())
 }
 
-// moving.md, What receivers read: prep_time is null until the point of sale reports it. Every status names the state
+// moving.md, What receivers read: prep_time is null until the point of sale reports it. Every status has the state
 // before and after it.
 func TestPythonPOSFollowsAnOrder(t *testing.T) {
 	c := newBistro(t, pythonPOS)
@@ -82,13 +82,14 @@ func TestPythonPOSFollowsAnOrder(t *testing.T) {
 	require.Equal(t, 409, r.status)
 }
 
-// moving.md, Stores without platform lists: a business lists them on all platforms or on none. A switch of a store
-// that is listed nowhere succeeds with a warning.
+// moving.md, Stores without platform lists: a business lists them on all platforms or on none. Toggling an unlisted
+// store succeeds with a warning.
 func TestPythonPOSSendsStoresWithoutPlatformLists(t *testing.T) {
 	c := newClient(t, pythonPOS)
 	c.subscribe("store_creation")
 	send := func(ref string) {
-		require.Empty(t, failures(c.push(storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"S","city":"C"}]}`, ref))))
+		require.Empty(t, failures(c.push(storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"S","city":"C"}]}`,
+			ref))))
 	}
 	disable := func(ref string) reply {
 		return c.ok("POST", "/hub/api/v1/location/",

@@ -17,14 +17,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
-// delivery is an event that a receiver got.
+// delivery is a received event.
 type delivery struct {
 	value
 	header http.Header
 }
 
-// receiver is the endpoint of a client. It holds each body against the schema of its event and against the keys that
-// receivers read.
+// receiver is the endpoint of a client. It checks each body against the schema of its event and against the required
+// keys.
 type receiver struct {
 	t        *testing.T
 	url      string
@@ -62,7 +62,7 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	r.arrived = make(chan struct{})
 }
 
-// deliveries returns the events of a type that came so far, and a channel that is closed at the next one.
+// deliveries returns the received events of a type, and a channel that is closed at the next event.
 func (r *receiver) deliveries(event string) (list []delivery, arrived <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,8 +102,8 @@ func (r *receiver) awaitDelivery(event string, is func(value) bool) delivery {
 	}
 }
 
-// value is a part of a body. Its methods read it as clients do, without a check: a missing key or another type fails
-// the test.
+// value is a part of a body. Its methods read it like clients, without a check: a missing key or another type fails the
+// test.
 type value struct {
 	t    *testing.T
 	path string
@@ -140,7 +140,7 @@ func (v value) get(path string) value {
 	return v
 }
 
-// all returns the values at paths.
+// all returns the values at several paths.
 func (v value) all(paths ...string) []any {
 	v.t.Helper()
 	values := make([]any, len(paths))

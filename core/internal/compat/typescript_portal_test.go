@@ -7,13 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A portal in TypeScript fills its objects with expressions such as `item.text && trim(item.text)`, which leave false
-// where there is no text. Its types say what it reads.
+// A TypeScript portal fills its objects with expressions such as `item.text && trim(item.text)`, which are false
+// without a text. Its types define what it reads.
 var typescriptPortal = map[string]string{"Accept": "*/*", "Accept-Language": "*", "Sec-Fetch-Mode": "cors",
 	"Content-Type": "application/json"}
 
-// moving.md, What clients send: false for none; addresses of images with a bare %; platforms that the business does
-// not have yet.
+// moving.md, What clients send: false for none; image URLs with a bare %; platforms that do not exist yet.
 func TestTypeScriptPortalSendsFalseForNone(t *testing.T) {
 	c := newClient(t, typescriptPortal)
 	c.stores("s1")
@@ -41,8 +40,8 @@ func TestTypeScriptPortalSendsFalseForNone(t *testing.T) {
 		`items[0] (ref_id "i1"): title must be`)
 }
 
-// moving.md: paths without the trailing slash, and Authorization in any letter case. The portal lists the webhooks and
-// switches one off and on, with the keys that its types have.
+// moving.md: paths without the trailing slash, and Authorization in any letter case. The portal lists the webhooks, and
+// disables and enables one, with the keys of its types.
 func TestTypeScriptPortalManagesWebhooks(t *testing.T) {
 	c := newClient(t, typescriptPortal)
 	c.subscribe("order_placed", "inventory_update")
@@ -66,8 +65,8 @@ func TestTypeScriptPortalManagesWebhooks(t *testing.T) {
 	require.Equal(t, []any{404, "error"}, []any{r.status, r.get("status").is})
 }
 
-// The callbacks keep the absences of the specification, which the portal's types mark as optional: id of an object
-// that failed, err_msg of one that did not.
+// Some keys of callbacks are absent by specification, and optional in the portal's types: id of a failed object,
+// err_msg of another.
 func TestTypeScriptPortalReadsTheCallbackOfStores(t *testing.T) {
 	c := newClient(t, typescriptPortal)
 	c.subscribe("store_creation")

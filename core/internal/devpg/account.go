@@ -10,20 +10,20 @@ import (
 	"syscall"
 )
 
-// account is the system user the server runs as. PostgreSQL refuses to run as
-// root, so root switches to another one.
+// account is the system user that the server runs as. PostgreSQL refuses to run as root, so root switches to another
+// user.
 type account struct {
 	name     string
 	uid, gid int
 	switched bool
 }
 
-// ownAccount is the user of this process.
+// ownAccount returns the user of this process.
 func ownAccount() account {
 	return account{name: "uid " + strconv.Itoa(os.Geteuid()), uid: os.Geteuid(), gid: os.Getegid()}
 }
 
-// serviceAccount finds the unprivileged user root runs a new cluster as.
+// serviceAccount returns the unprivileged user for a new cluster of root.
 func serviceAccount() (account, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -41,32 +41,31 @@ func serviceAccount() (account, error) {
 		errors.New("PostgreSQL cannot run as root without a system user postgres: run as an ordinary user")
 }
 
-// ownerAccount is the account of an existing cluster: it stays with the user
-// that made it, whoever starts it later.
+// ownerAccount returns the user that owns an existing cluster.
 func ownerAccount(cluster string) (account, error) {
 	info, err := os.Stat(cluster)
 	if err != nil {
 		return account{}, fmt.Errorf("cluster owner: %w", err)
 	}
 	uid, gid := ownerOf(info)
-	own := ownAccount()
+	current := ownAccount()
 	switch {
 	case uid == 0:
 		return account{},
 			fmt.Errorf("cluster %s belongs to root, but PostgreSQL cannot "+
 				"run as root: run chown -R postgres %s", cluster, cluster)
-	case uid == own.uid:
-		return own, nil
-	case own.uid != 0:
+	case uid == current.uid:
+		return current, nil
+	case current.uid != 0:
 		return account{},
 			fmt.Errorf("cluster %s belongs to uid %d, not to %d: "+
-				"run as that user, or set another data directory", cluster, uid, own.uid)
+				"run as that user, or set another data directory", cluster, uid, current.uid)
 	}
 	return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: gid, switched: true}, nil
 }
 
-// attributes detach a process from our terminal and session, so that a Ctrl-C
-// meant for us does not reach it, and give it the account's rights and no more.
+// attributes returns the account's credentials for a process. The process gets its own session, so that a Ctrl-C in our
+// terminal does not reach it.
 func (a account) attributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if a.switched {
@@ -77,8 +76,8 @@ func (a account) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// canReach reports whether the account may pass through dir and all its
-// parents. It looks at the mode bits only; access lists are not consulted.
+// canReach reports whether the account may traverse dir and all its parents. It checks only the mode bits, not access
+// control lists.
 func (a account) canReach(dir string) bool {
 	if !a.switched {
 		return true
@@ -107,7 +106,7 @@ func (a account) canTraverse(info os.FileInfo) bool {
 	return info.Mode()&0o001 != 0
 }
 
-// chown hands a file or directory that root made to the account.
+// chown gives the account a file or directory that root created.
 func (a account) chown(path string) error {
 	if !a.switched {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// minMajor is the oldest major version the application supports.
+// minMajor is the oldest supported major version.
 const minMajor = 14
 
 // binaries is a directory with the programs of one PostgreSQL version.
@@ -24,14 +24,14 @@ type binaries struct {
 func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
 func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
 
-// search says where to look for binaries.
+// search lists the places to look for binaries.
 type search struct {
-	path  string   // as $PATH
+	path  string   // in the form of $PATH
 	globs []string // directories of binaries
 }
 
-// defaultBinaryDirs are the directories packages and installers use and leave out of
-// the PATH: Debian, Red Hat, Homebrew, source builds, Postgres.app.
+// defaultBinaryDirs returns the directories that packages use and do not add to the PATH: Debian, Red Hat, Homebrew,
+// source builds, Postgres.app.
 func defaultBinaryDirs() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
@@ -43,13 +43,12 @@ func defaultBinaryDirs() []string {
 	}
 }
 
-// find lists the usable binaries: those in the PATH in its order, as whoever
-// set it wants, then the others with the newest first. Binaries the account
-// cannot reach are left out.
-func (s search) find(ctx context.Context, who account, extra ...string) []binaries {
+// find returns the usable binaries: first those in the PATH, in its order, then the others, newest first. It omits
+// binaries that the account cannot reach.
+func (s search) find(ctx context.Context, owner account, extra ...string) []binaries {
 	var found []binaries
 	add := func(dir string) {
-		if b, ok := inspect(ctx, dir); ok && who.canReach(b.dir) && !slices.Contains(found, b) {
+		if b, ok := inspect(ctx, dir); ok && owner.canReach(b.dir) && !slices.Contains(found, b) {
 			found = append(found, b)
 		}
 	}
@@ -69,8 +68,8 @@ func (s search) find(ctx context.Context, who account, extra ...string) []binari
 	return found
 }
 
-// inspect looks for postgres in dir and for initdb beside it. A link is
-// followed first: only the real directory has all programs.
+// inspect looks for postgres and initdb in dir. It follows a link first, because only the real directory has all
+// programs.
 func inspect(ctx context.Context, dir string) (binaries, bool) {
 	program, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
 	if err != nil {
@@ -92,7 +91,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// majorOf asks the server program for its version.
+// majorOf returns the major version of a server program.
 func majorOf(ctx context.Context, postgres string) (int, bool) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -117,8 +116,8 @@ func leadingNumber(text string) (int, bool) {
 	return n, err == nil
 }
 
-// selectBinaries picks the first binaries that can run a cluster of the major version,
-// or a new cluster when major is 0.
+// selectBinaries returns the first binaries that can run a cluster of the major version. With major 0, it returns those
+// for a new cluster.
 func selectBinaries(found []binaries, major int) (binaries, bool) {
 	for _, b := range found {
 		if b.major == major || major == 0 && b.major >= minMajor {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeBinaries makes programs that only know their version.
+// fakeBinaries creates programs that only print their version.
 func fakeBinaries(t *testing.T, dir string, major int) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -75,23 +75,23 @@ func TestClusterOfAnotherVersionIsExplained(t *testing.T) {
 func TestInstallersAreTriedInTurn(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	at := layout{data: dir, base: dir, owner: ownAccount()}
+	files := layout{data: dir, base: dir, owner: ownAccount()}
 	cfg := fastConfig(dir)
 	cfg.Install = true
 	broken := installer{name: "broken", install: func(context.Context, *slog.Logger, layout, int) error {
 		return errors.New("no network")
 	}}
 	cfg.machine = &machine{installers: []installer{broken}}
-	_, err := ensureBinaries(t.Context(), cfg, at)
+	_, err := ensureBinaries(t.Context(), cfg, files)
 	require.ErrorContains(t, err, "broken: no network")
 	assert.ErrorContains(t, err, "SERVERY_DATABASE_URL")
 
 	cfg.machine.installers = append(cfg.machine.installers,
-		installer{name: "works", install: func(_ context.Context, _ *slog.Logger, at layout, _ int) error {
-			fakeBinaries(t, filepath.Join(at.binaries(), "17", "bin"), 17)
+		installer{name: "works", install: func(_ context.Context, _ *slog.Logger, files layout, _ int) error {
+			fakeBinaries(t, filepath.Join(files.binaries(), "17", "bin"), 17)
 			return nil
 		}})
-	b, err := ensureBinaries(t.Context(), cfg, at)
+	b, err := ensureBinaries(t.Context(), cfg, files)
 	require.NoError(t, err)
 	assert.Equal(t, 17, b.major)
 }

@@ -6,56 +6,54 @@ import (
 	"os/exec"
 )
 
-// child is the server process while its parent is this process.
+// child is the server process, if this process started it.
 type child struct {
 	pid      int
-	logBegin int64         // where its part of the log begins
-	exited   chan struct{} // closed once it is reaped
-	status   error         // how it ended; read it after exited is closed
+	logBegin int64         // offset of its first line in the log
+	exited   chan struct{} // closed when it is reaped
+	status   error         // the exit status; read it after exited is closed
 }
 
-// launch starts the server process, detached from us: it outlives a Ctrl-C and
-// our death, and is stopped by the last user's Close. What a dead server left
-// behind is cleared away; the caller has seen that none runs.
-func launch(at layout, bins binaries) (*child, error) {
-	dir := at.socketDir()
-	if err := makeSocketDir(dir, at.owner); err != nil {
+// launch starts the server as a detached process: it survives a Ctrl-C and our death, and the last Close stops it. It
+// first removes leftovers of a dead server. The caller must have checked that no server runs.
+func launch(files layout, bins binaries) (*child, error) {
+	dir := files.socketDir()
+	if err := makeSocketDir(dir, files.owner); err != nil {
 		return nil, err
 	}
 	if err := clearSocket(dir); err != nil {
 		return nil, err
 	}
-	if err := clearPidfile(at.cluster(), at.owner); err != nil {
+	if err := clearPidfile(files.cluster(), files.owner); err != nil {
 		return nil, err
 	}
-	log, begin, err := openServerLog(at.logPath())
+	log, begin, err := openServerLog(files.logPath())
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 
-	// What makes the server private goes on the command line, where neither a
-	// setting nor ALTER SYSTEM overrides it. "-D cluster" comes first: serves
-	// recognises the process by it.
-	cmd := exec.Command(bins.postgres(), "-D", at.cluster(),
+	// The options that make the server private are arguments, so that no setting and no ALTER SYSTEM overrides them.
+	// isServer expects "-D cluster" first.
+	cmd := exec.Command(bins.postgres(), "-D", files.cluster(),
 		"-k", dir, "-p", "5432", "-c", "listen_addresses=")
 	cmd.Dir = "/"
 	cmd.Env = environment()
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = at.owner.attributes()
+	cmd.SysProcAttr = files.owner.attributes()
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start PostgreSQL as %s: %w", at.owner.name, err)
+		return nil, fmt.Errorf("start PostgreSQL as %s: %w", files.owner.name, err)
 	}
 	c := &child{pid: cmd.Process.Pid, logBegin: begin, exited: make(chan struct{})}
 	go func() {
-		// Unreaped, a dead server would look alive by its pid.
+		// An unreaped process would look alive by its pid.
 		c.status = cmd.Wait()
 		close(c.exited)
 	}()
 	return c, nil
 }
 
-// exitError tells why the server died; call it after exited is closed.
+// exitError explains why the server exited. Call it after exited is closed.
 func (c *child) exitError(logPath string) error {
 	status := "exit status 0"
 	if c.status != nil {
@@ -65,7 +63,7 @@ func (c *child) exitError(logPath string) error {
 		status, logPath, logTail(logPath, c.logBegin))
 }
 
-// awaitReaped waits until the dead process is reaped.
+// awaitReaped waits until the process is reaped.
 func (c *child) awaitReaped(ctx context.Context) {
 	select {
 	case <-c.exited:

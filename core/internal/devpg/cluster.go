@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// clusterMajor returns the major version a cluster was made by, 0 for none.
+// clusterMajor returns the major version that created a cluster, or 0.
 func clusterMajor(cluster string) int {
 	raw, err := os.ReadFile(filepath.Join(cluster, "PG_VERSION"))
 	if err != nil {
@@ -21,52 +21,56 @@ func clusterMajor(cluster string) int {
 	return major
 }
 
-// clusterExists reports whether there is a whole cluster. initdb works in a
-// directory of another name, so a cluster that lacks its control file was not
-// made by this package or was damaged.
+// clusterExists reports whether there is a complete cluster. createCluster renames a finished directory, so a cluster
+// without its control file is damaged or foreign.
 func clusterExists(cluster string) bool {
 	_, err := os.Stat(filepath.Join(cluster, "global", "pg_control"))
 	return err == nil && clusterMajor(cluster) != 0
 }
 
-// createCluster runs initdb in a directory beside the cluster and renames it
-// when everything is done: what a killed initdb leaves is never taken for a
-// cluster. It does nothing when the cluster exists.
-func createCluster(ctx context.Context, log *slog.Logger, at layout, bins binaries, cfg Config) error {
-	if clusterExists(at.cluster()) {
+// createCluster runs initdb in a temporary directory and renames it at the end, so that an interrupted initdb leaves no
+// cluster. It does nothing if the cluster exists.
+func createCluster(ctx context.Context, log *slog.Logger, files layout, bins binaries, cfg Config) error {
+	if clusterExists(files.cluster()) {
 		return nil
 	}
-	if err := at.prepare(); err != nil {
+	if err := files.prepare(); err != nil {
 		return err
 	}
-	if err := moveAside(log, at.cluster()); err != nil {
+	if err := moveAside(log, files.cluster()); err != nil {
 		return err
 	}
-	removeLeftovers(log, at.cluster())
+	removeLeftovers(log, files.cluster())
 
-	dir, err := os.MkdirTemp(at.base, filepath.Base(at.cluster())+".init-*")
+	dir, err := os.MkdirTemp(files.base, filepath.Base(files.cluster())+".init-*")
 	if err != nil {
 		return fmt.Errorf("create cluster: %w", err)
 	}
-	log.Info("creating the database cluster", "dir", at.cluster(), "postgresql", bins.major)
-	if err := initCluster(ctx, at.owner, bins, dir, cfg); err != nil {
+	log.Info("creating the database cluster", "dir", files.cluster(), "postgresql", bins.major)
+	if err := initCluster(ctx, files.owner, bins, dir, cfg); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := os.Rename(dir, at.cluster()); err != nil {
+	if err := os.Rename(dir, files.cluster()); err != nil {
 		return fmt.Errorf("create cluster: %w", err)
 	}
-	return syncDir(at.base)
+	return syncDir(files.base)
 }
 
-// initCluster makes a cluster in an empty directory.
+// initCluster creates a cluster in an empty directory.
 func initCluster(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
-	sync := fsyncEnabled(cfg.Settings)
 	if err := owner.chown(dir); err != nil {
 		return err
 	}
-	out, err := initdb(ctx, owner, bins, dir, "C.UTF-8", sync)
+	args := []string{
+		"-D", dir, "-U", superuser, "--auth=reject", "--encoding=UTF8", "--lc-messages=C", "--data-checksums",
+		"--no-instructions",
+	}
+	if !fsyncEnabled(cfg.Settings) {
+		args = append(args, "--no-sync")
+	}
+	out, err := run(ctx, owner, bins.initdb(), append(args, "--locale=C.UTF-8")...)
 	if err != nil && strings.Contains(out, "invalid locale") {
-		_, err = initdb(ctx, owner, bins, dir, "C", sync)
+		_, err = run(ctx, owner, bins.initdb(), append(args, "--locale=C")...)
 	}
 	if err != nil {
 		return fmt.Errorf("create cluster: %w", err)
@@ -85,19 +89,7 @@ func initCluster(ctx context.Context, owner account, bins binaries, dir string, 
 	return createRoles(ctx, owner, bins, dir, cfg)
 }
 
-func initdb(ctx context.Context, owner account, bins binaries, dir, locale string, sync bool) (string, error) {
-	args := []string{
-		"-D", dir, "-U", superuser, "--auth=reject", "--encoding=UTF8",
-		"--locale=" + locale, "--lc-messages=C", "--data-checksums", "--no-instructions",
-	}
-	if !sync {
-		args = append(args, "--no-sync")
-	}
-	return run(ctx, owner, bins.initdb(), args...)
-}
-
-// moveAside moves away what stands at the cluster's name but is none. It is not
-// deleted, as it may be all that is left of somebody's data.
+// moveAside renames an incomplete cluster. It deletes nothing, because the directory may hold the only copy of data.
 func moveAside(log *slog.Logger, cluster string) error {
 	entries, err := os.ReadDir(cluster)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,11 +108,11 @@ func moveAside(log *slog.Logger, cluster string) error {
 	return nil
 }
 
-// removeLeftovers deletes what killed runs of initdb left. Such a run may have lost only
-// its parent and still be writing, hence a failure is no more than untidy.
+// removeLeftovers deletes the directories of interrupted initdb runs. It only logs failures, because such a run may
+// still be writing.
 func removeLeftovers(log *slog.Logger, cluster string) {
-	left, _ := filepath.Glob(cluster + ".init-*")
-	for _, dir := range left {
+	leftovers, _ := filepath.Glob(cluster + ".init-*")
+	for _, dir := range leftovers {
 		if err := os.RemoveAll(dir); err != nil {
 			log.Warn("removing an unfinished initdb failed", "error", err)
 		}

@@ -25,8 +25,7 @@ const (
 	childQuery = "DEVPG_TEST_CHILD_QUERY"
 )
 
-// TestMain also plays the other process of TestJoinsServerOfKilledProcess: it
-// starts the server and waits to be killed.
+// TestMain is also the second process of TestJoinsServerOfKilledProcess: it starts the server and waits to be killed.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// fastConfig is a configuration without durability: no test pulls the plug.
+// fastConfig is a configuration without durability.
 func fastConfig(dir string) Config {
 	return Config{
 		DataDir:  dir,
@@ -58,8 +57,8 @@ func fastConfig(dir string) Config {
 	}
 }
 
-// dataDir makes a directory that the server's user can reach (t.TempDir is
-// closed to others) and at the end sees to it that no server is left in it.
+// dataDir creates a directory that the server's user can reach, which t.TempDir is not. At the end of the test it
+// checks that no server uses it.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "devpg-test-")
@@ -81,8 +80,7 @@ func dataDir(t *testing.T) string {
 	return dir
 }
 
-// serversBelow finds the servers of clusters below dir, known to a pid file or
-// not.
+// serversBelow returns the pids of servers with clusters below dir, with or without a pid file.
 func serversBelow(dir string) []int {
 	var pids []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -14,10 +14,10 @@ import (
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 )
 
-// mavenCentral is where the library's binaries are published.
+// mavenCentral is the repository of the library's binaries.
 const mavenCentral = "https://repo1.maven.org/maven2"
 
-// newestDownload is the major version taken when any will do.
+// newestDownload is the major version for a new cluster.
 const newestDownload = 18
 
 func downloadVersion(major int) (embeddedpostgres.PostgresVersion, bool) {
@@ -36,10 +36,9 @@ func downloadVersion(major int) (embeddedpostgres.PostgresVersion, bool) {
 	return "", false
 }
 
-// download fetches binaries from Maven Central into the place of the cluster,
-// where the server's user can reach them. The library cannot be interrupted:
-// when ctx ends, a download under way goes on until it fails or succeeds.
-func download(ctx context.Context, log *slog.Logger, at layout, major int) error {
+// download fetches binaries from Maven Central into the cluster's directory, where the server's user can reach them.
+// The library ignores ctx: a running download continues after ctx ends.
+func download(ctx context.Context, log *slog.Logger, files layout, major int) error {
 	if major == 0 {
 		major = newestDownload
 	}
@@ -47,10 +46,10 @@ func download(ctx context.Context, log *slog.Logger, at layout, major int) error
 	if !ok {
 		return fmt.Errorf("no binaries of PostgreSQL %d to download", major)
 	}
-	if err := at.prepare(); err != nil {
+	if err := files.prepare(); err != nil {
 		return err
 	}
-	target := filepath.Join(at.binaries(), strconv.Itoa(major))
+	target := filepath.Join(files.binaries(), strconv.Itoa(major))
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return fmt.Errorf("creating the directory for binaries: %w", err)
 	}
@@ -65,9 +64,8 @@ func download(ctx context.Context, log *slog.Logger, at layout, major int) error
 	}
 }
 
-// fetch makes the library unpack the binaries and nothing else. It has no call
-// for that, it always goes on to make a cluster; so it is given a directory
-// for the cluster that cannot be one, and fails right after unpacking.
+// fetch makes the library unpack the binaries without creating a cluster. The library has no function for that. The
+// data directory is therefore invalid, so that it fails after unpacking.
 func fetch(repository, target string, version embeddedpostgres.PostgresVersion) error {
 	blocker := filepath.Join(target, "no-cluster")
 	if err := os.WriteFile(blocker, nil, 0o600); err != nil {
@@ -76,7 +74,7 @@ func fetch(repository, target string, version embeddedpostgres.PostgresVersion) 
 	cause := embeddedpostgres.NewDatabase(embeddedpostgres.DefaultConfig().
 		Version(version).
 		BinaryRepositoryURL(repository).
-		Port(0). // it insists on a free TCP port although none is used
+		Port(0). // it requires a free TCP port, but uses none
 		BinariesPath(target).
 		CachePath(filepath.Join(target, "archive")).
 		RuntimePath(filepath.Join(target, "runtime")).
@@ -92,8 +90,7 @@ func fetch(repository, target string, version embeddedpostgres.PostgresVersion) 
 	return makeReadable(target)
 }
 
-// makeReadable lets every user read the binaries, whatever the umask was: root
-// does not run them itself.
+// makeReadable lets every user read the binaries regardless of the umask, because root does not run them itself.
 func makeReadable(root string) error {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Type()&fs.ModeSymlink != 0 {

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// repository serves an archive as Maven Central does: a tar.xz inside a jar.
-// Each of its programs leaves a trace when it is run.
+// repository serves an archive like Maven Central: a tar.xz in a jar. Its programs create a file when they run.
 func repository(t *testing.T, trace string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,45 +13,43 @@ import (
 	"time"
 )
 
-// ensureBinaries returns binaries for the cluster at the place, which it installs
-// when there are none and that is allowed.
-func ensureBinaries(ctx context.Context, cfg Config, at layout) (binaries, error) {
-	major := clusterMajor(at.cluster())
-	extra := filepath.Join(at.binaries(), "*", "bin")
-	found := cfg.machine.search.find(ctx, at.owner, extra)
+// ensureBinaries returns binaries for the cluster. If there are none and Config.Install is set, it installs them.
+func ensureBinaries(ctx context.Context, cfg Config, files layout) (binaries, error) {
+	major := clusterMajor(files.cluster())
+	extra := filepath.Join(files.binaries(), "*", "bin")
+	found := cfg.machine.search.find(ctx, files.owner, extra)
 	if b, ok := selectBinaries(found, major); ok {
 		return b, nil
 	}
-	if err := ctx.Err(); err != nil { // what is there may not have been found for that
+	if err := ctx.Err(); err != nil { // the search may be incomplete
 		return binaries{}, fmt.Errorf("looking for PostgreSQL: %w", err)
 	}
 	if !cfg.Install {
-		return binaries{}, missingError(at, major, found, nil)
+		return binaries{}, missingError(files, major, found, nil)
 	}
 	ctx, cancel := withDefaultTimeout(ctx, installWait)
 	defer cancel()
 	var failures []error
 	for _, in := range cfg.machine.installers {
 		cfg.Log.Info("installing PostgreSQL", "by", in.name)
-		if err := in.install(ctx, cfg.Log, at, major); err != nil {
+		if err := in.install(ctx, cfg.Log, files, major); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", in.name, err))
 		}
-		// Looked for even after a failure: a package may be there although
-		// the last step of its installation went wrong.
-		found = cfg.machine.search.find(ctx, at.owner, extra)
+		// Search even after an error: the package may be installed although its last step failed.
+		found = cfg.machine.search.find(ctx, files.owner, extra)
 		if b, ok := selectBinaries(found, major); ok {
 			return b, nil
 		}
 	}
-	return binaries{}, missingError(at, major, found, errors.Join(failures...))
+	return binaries{}, missingError(files, major, found, errors.Join(failures...))
 }
 
-// missingError is the one error for absent binaries: what lacks and how to mend it.
-func missingError(at layout, major int, found []binaries, cause error) error {
+// missingError explains that no binaries were found, and how to install them.
+func missingError(files layout, major int, found []binaries, cause error) error {
 	what := fmt.Sprintf("PostgreSQL %d or newer (postgres and initdb) is missing, %s", minMajor, describe(found))
 	which := fmt.Sprintf("PostgreSQL %d+", minMajor)
 	if major != 0 {
-		what = fmt.Sprintf("the cluster %s was made by PostgreSQL %d, which is missing (%s)", at.cluster(), major,
+		what = fmt.Sprintf("the cluster %s was made by PostgreSQL %d, which is missing (%s)", files.cluster(), major,
 			describe(found))
 		which = fmt.Sprintf("PostgreSQL %d (or move the cluster away to begin with an empty one)", major)
 	}
@@ -64,10 +62,8 @@ func missingError(at layout, major int, found []binaries, cause error) error {
 	return err
 }
 
-// aptScript installs the distribution's server. Without the file written
-// first, the package would create and start a cluster of its own that nobody
-// asked for. A failing update is left to the installation to complain about:
-// one broken source of many must not be in the way.
+// aptScript installs the distribution's server. Without createcluster.conf, the package would create and start its own
+// cluster. A failed update is ignored: one broken source must not prevent the installation.
 const aptScript = `set -e
 export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
 conf=/etc/postgresql-common/createcluster.conf
@@ -80,11 +76,10 @@ apt-get -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold \
 	install -y --no-install-recommends postgresql
 `
 
-// aptNeeds are the variables of ours that apt-get reads beside those of every child.
+// aptNeeds are the environment variables that apt-get needs in addition to those of every child process.
 var aptNeeds = []string{"HOME", "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "APT_CONFIG"}
 
-// aptInstall installs PostgreSQL on Debian and its descendants, as root or by
-// a sudo that asks nothing.
+// aptInstall installs PostgreSQL on Debian and its derivatives, as root or with a sudo that needs no password.
 func aptInstall(ctx context.Context, log *slog.Logger, _ layout, major int) error {
 	if major != 0 {
 		return fmt.Errorf("the distribution has another version than %d", major)
@@ -104,7 +99,7 @@ func aptInstall(ctx context.Context, log *slog.Logger, _ layout, major int) erro
 	log.Info("running apt-get install postgresql")
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = environment(aptNeeds...)
-	// dpkg must not be killed between two files: ask it to end, and wait.
+	// Killing dpkg could leave packages half installed: interrupt it, and wait.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	out, err := cmd.CombinedOutput()

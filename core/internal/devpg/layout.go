@@ -8,21 +8,20 @@ import (
 	"path/filepath"
 )
 
-// layout is where the files of one private server lie.
+// layout is the location of the files of one private server.
 type layout struct {
 	data  string  // the data directory, absolute and without symlinks
-	base  string  // holds the cluster and downloaded binaries
-	owner account // the user the server runs as
+	base  string  // contains the cluster and downloaded binaries
+	owner account // the user that the server runs as
 }
 
 func (p layout) cluster() string  { return filepath.Join(p.base, "postgres") }
 func (p layout) binaries() string { return filepath.Join(p.base, "postgres-binaries") }
 func (p layout) logPath() string  { return filepath.Join(p.data, "postgres.log") }
 
-// locate decides where the cluster lies and whose it is. An existing cluster
-// decides it; a new one goes into the data directory unless the server's user
-// cannot get there (root's checkout below /root), then below fallbackRoot
-// under a name made from the data directory, so that the next command finds it.
+// locate returns the layout for a data directory. An existing cluster determines it. A new cluster goes into the data
+// directory. If the server's user cannot reach that, it goes below fallbackRoot, under a name derived from the data
+// directory.
 func locate(data, fallbackRoot string) (layout, error) {
 	local := layout{data: data, base: data}
 	remote := layout{data: data, base: filepath.Join(fallbackRoot, "servery-"+shortHash(data))}
@@ -59,8 +58,7 @@ func locate(data, fallbackRoot string) (layout, error) {
 	return remote, nil
 }
 
-// prepare creates the directory of a cluster that lies outside of the data
-// directory, whatever the umask.
+// prepare creates the directory of a cluster outside the data directory, regardless of the umask.
 func (p layout) prepare() error {
 	if p.base == p.data {
 		return nil
@@ -74,7 +72,7 @@ func (p layout) prepare() error {
 	return nil
 }
 
-// shortHash names a data directory where its path would be too long.
+// shortHash returns a short name for a data directory, because the length of socket paths is limited.
 func shortHash(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(sum[:6])

@@ -43,27 +43,27 @@ func TestJoinUnderAnotherTempDir(t *testing.T) {
 }
 
 func TestSocketPathStaysShort(t *testing.T) {
-	at := layout{data: "/x", owner: account{uid: 4294967294}}
+	files := layout{data: "/x", owner: account{uid: 4294967294}}
 	t.Setenv("TMPDIR", "/"+strings.Repeat("long/", 30))
-	assert.True(t, strings.HasPrefix(at.socketDir(), "/tmp/servery-"))
+	assert.True(t, strings.HasPrefix(files.socketDir(), "/tmp/servery-"))
 	t.Setenv("TMPDIR", "relative")
-	assert.True(t, strings.HasPrefix(at.socketDir(), "/tmp/servery-"))
+	assert.True(t, strings.HasPrefix(files.socketDir(), "/tmp/servery-"))
 }
 
 func TestForeignSocketDirIsRejected(t *testing.T) {
 	t.Parallel()
-	dir, own := dataDir(t), ownAccount()
+	dir, user := dataDir(t), ownAccount()
 	link := filepath.Join(dir, "link")
 	require.NoError(t, os.Symlink(dir, link))
-	assert.ErrorContains(t, makeSocketDir(link, own), "symbolic link")
+	assert.ErrorContains(t, makeSocketDir(link, user), "symbolic link")
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.ErrorContains(t, makeSocketDir(file, own), "not a directory")
-	assert.ErrorContains(t, checkSocketDir(dir, account{uid: own.uid + 1}), "belongs to uid")
+	assert.ErrorContains(t, makeSocketDir(file, user), "not a directory")
+	assert.ErrorContains(t, checkSocketDir(dir, account{uid: user.uid + 1}), "belongs to uid")
 
 	wide := filepath.Join(dir, "wide")
 	require.NoError(t, os.Mkdir(wide, 0o777))
-	require.NoError(t, makeSocketDir(wide, own))
+	require.NoError(t, makeSocketDir(wide, user))
 	info, err := os.Stat(wide)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())

@@ -11,15 +11,14 @@ import (
 
 const lockInterval = 25 * time.Millisecond
 
-// fileLock is an flock on a file. The kernel frees it when the process dies,
-// however it dies, which is why no pid is written anywhere.
+// fileLock is an flock on a file. The kernel releases it when the process dies.
 type fileLock struct {
 	path string
 	file *os.File
 }
 
-// acquire takes the lock, shared or exclusive, and waits for it until ctx
-// ends. waiting, when given, is called once when the lock is not free at once.
+// acquire takes the lock, shared or exclusive, and waits until ctx ends. If it must wait and waiting is not nil, it
+// calls waiting once.
 func acquire(ctx context.Context, path string, how int, waiting func()) (*fileLock, error) {
 	tick := time.NewTicker(lockInterval)
 	defer tick.Stop()
@@ -40,8 +39,8 @@ func acquire(ctx context.Context, path string, how int, waiting func()) (*fileLo
 	}
 }
 
-// openAndTry returns the held lock, or nil when somebody else holds it or the
-// file was replaced while it was being locked.
+// openAndTry returns the acquired lock. It returns nil if another process holds the lock or the file was replaced
+// meanwhile.
 func openAndTry(path string, how int) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, os.ErrPermission) {
@@ -63,8 +62,7 @@ func openAndTry(path string, how int) (*fileLock, error) {
 	return lock, nil
 }
 
-// try takes or converts the lock without waiting. A conversion that fails may
-// lose the lock held before.
+// try takes or converts the lock without waiting. A failed conversion may lose the previous lock.
 func (l *fileLock) try(how int) (bool, error) {
 	for {
 		err := syscall.Flock(int(l.file.Fd()), how|syscall.LOCK_NB)
@@ -79,20 +77,18 @@ func (l *fileLock) try(how int) (bool, error) {
 	}
 }
 
-// isCurrent reports whether the locked file is still the one at its path; a lock
-// on a deleted file guards nothing.
+// isCurrent reports whether the locked file is still at its path. A lock on a deleted file protects nothing.
 func (l *fileLock) isCurrent() bool {
 	mine, err := l.file.Stat()
 	if err != nil {
 		return false
 	}
-	there, err := os.Lstat(l.path)
-	return err == nil && os.SameFile(mine, there)
+	current, err := os.Lstat(l.path)
+	return err == nil && os.SameFile(mine, current)
 }
 
-// release unlocks before it closes: a child that was forked but has not yet
-// executed still shares the open file and would keep the lock for a moment.
-// Releasing twice is harmless.
+// release unlocks before it closes, because a forked child that has not yet executed shares the file and would keep the
+// lock. A second call does nothing.
 func (l *fileLock) release() {
 	if l.file == nil {
 		return

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// machine is what the package takes from the computer it runs on.
+// machine is what this package uses of the computer.
 type machine struct {
 	search       search
-	fallbackRoot string      // for clusters the server's user could not reach
-	installers   []installer // tried in turn
-	// patience is how long a living server may have no socket. It makes one
-	// at once when it starts, before any recovery.
+	fallbackRoot string      // for clusters that the server's user could not reach otherwise
+	installers   []installer // in the order in which they are used
+	// socketTimeout is how long a running server may have no socket. A starting server creates it at once, before any
+	// recovery.
 	socketTimeout time.Duration
 }
 
-// installer is one way to get PostgreSQL onto the machine. major is the wanted
-// major version, 0 for any.
+// installer installs PostgreSQL. A major version of 0 means any.
 type installer struct {
 	name    string
 	install func(ctx context.Context, log *slog.Logger, at layout, major int) error

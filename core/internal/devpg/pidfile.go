@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// pidfile is what a lock file of PostgreSQL says; the zero value stands for a
-// missing or unreadable one.
+// pidfile is a lock file of PostgreSQL. The zero value means that it is missing or unreadable.
 type pidfile struct {
 	pid       int
 	socketDir string
@@ -36,29 +35,27 @@ func parsePidfile(path string) pidfile {
 	if err != nil {
 		return pidfile{}
 	}
-	if pid < 0 { // a single-user backend writes its pid negated
+	if pid < 0 { // a single-user backend writes a negative pid
 		pid = -pid
 	}
 	file := pidfile{pid: pid, lines: lines}
-	// The fifth line appears only once the server listens.
+	// The fifth line is written when the server listens.
 	if len(lines) > 4 {
 		file.socketDir = strings.TrimSpace(lines[4])
 	}
 	return file
 }
 
-// clearPidfile keeps a stale postmaster.pid from stopping the next start.
-// PostgreSQL itself ignores one whose process is gone, but not one whose pid
-// meanwhile belongs to another process. The file is not simply deleted: it
-// also names the shared memory by which PostgreSQL notices backends that
-// outlived their postmaster. With our own pid, the parent of the coming
-// server, PostgreSQL skips the look at the process and keeps that at the memory.
+// clearPidfile prevents a stale postmaster.pid from blocking the next start. PostgreSQL ignores the file if its process
+// is gone, but not if the pid now belongs to another process. The file must stay, because it also names the shared
+// memory, which shows orphaned backends. With our pid, which is the parent of the new server, PostgreSQL checks only
+// this memory.
 func clearPidfile(cluster string, owner account) error {
 	path := filepath.Join(cluster, "postmaster.pid")
 	file := parsePidfile(path)
 	switch {
 	case file.pid == 0:
-		// Empty or garbled, as a full disk leaves it: it names no memory.
+		// Empty or garbled, as after a full disk: it names no shared memory.
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove unreadable postmaster.pid: %w", err)
 		}
@@ -70,8 +67,8 @@ func clearPidfile(cluster string, owner account) error {
 	return replaceFile(path, []byte(strings.Join(lines, "\n")), owner)
 }
 
-// replaceFile puts a file of the account in place in one step. It never writes
-// through an existing name, which the account could have made a link.
+// replaceFile replaces a file of the account atomically. It never writes to an existing path, which could be a symbolic
+// link.
 func replaceFile(path string, content []byte, owner account) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
 	if err != nil {

@@ -17,14 +17,14 @@ const (
 	maxMessage      = 1 << 20
 )
 
-// probeResult is what a server says to a startup packet.
+// probeResult is how a server responds to a startup packet.
 type probeResult int
 
 const (
-	probeAbsent  probeResult = iota // nobody listens
-	probeSilent                     // somebody listens but does not answer (yet)
+	probeAbsent  probeResult = iota // no server listens
+	probeSilent                     // a server listens but does not respond yet
 	probeBusy                       // starting up, recovering or shutting down
-	probeRefused                    // it runs, but does not want us
+	probeRefused                    // it runs, but rejects the connection
 	probeReady
 )
 
@@ -33,8 +33,8 @@ type serverError struct{ code, message string }
 
 func (e *serverError) Error() string { return e.message + " (SQLSTATE " + e.code + ")" }
 
-// probe asks the server at the socket for a session, and gives up when the server asks
-// for the password: it is up. The error goes with answerRefused, which waiting does not change.
+// probe requests a session from the server at the socket. It stops when the server requests the password, because the
+// server is then ready. An error comes with probeRefused, which waiting does not change.
 func probe(ctx context.Context, socket string) (probeResult, error) {
 	s, err := dial(ctx, socket)
 	if err != nil {
@@ -44,8 +44,7 @@ func probe(ctx context.Context, socket string) (probeResult, error) {
 	refusal, err := s.startup()
 	switch {
 	case err != nil:
-		// A server that goes away in the middle is as good as one not there
-		// yet: the caller looks again.
+		// The connection broke: the caller probes again.
 		return probeSilent, nil
 	case refusal == nil:
 		return probeReady, nil
@@ -53,14 +52,13 @@ func probe(ctx context.Context, socket string) (probeResult, error) {
 	switch refusal.code {
 	case "57P03", "57P01", "57P02": // cannot connect now, shutdown, crash
 		return probeBusy, nil
-	case "53300": // too many connections: others are being served
+	case "53300": // too many connections: it serves others
 		return probeReady, nil
 	}
 	return probeRefused, fmt.Errorf("private PostgreSQL at %s rejects the role %s: %w", socket, roleName, refusal)
 }
 
-// session is as much of the PostgreSQL protocol as is needed to see that a
-// server is up: no driver decides here, and none reports a recovering server
+// session implements as much of the PostgreSQL protocol as the probe needs. A driver would report a recovering server
 // as a failure.
 type session struct {
 	conn net.Conn
@@ -81,7 +79,7 @@ func dial(ctx context.Context, socket string) (*session, error) {
 	return &session{conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
-// startup begins a session; refusal is what the server has against it.
+// startup sends the startup packet. It returns the error of the server as refusal.
 func (s *session) startup() (refusal *serverError, err error) {
 	params := strings.Join([]string{
 		"user", roleName, "database", roleName, "application_name", "servery-probe", "", "",
@@ -94,7 +92,7 @@ func (s *session) startup() (refusal *serverError, err error) {
 	return s.firstResponse()
 }
 
-// firstResponse reads until the server asks for the password, or refuses.
+// firstResponse reads until the server requests the password or sends an error.
 func (s *session) firstResponse() (*serverError, error) {
 	for {
 		kind, body, err := s.receive()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeServer answers every startup packet with the same bytes.
+// fakeServer responds to every startup packet with the same bytes.
 func fakeServer(t *testing.T, reply string) string {
 	t.Helper()
 	socket := filepath.Join(dataDir(t), "s")

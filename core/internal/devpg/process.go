@@ -13,15 +13,14 @@ import (
 	"time"
 )
 
-// processExists reports whether any process has the pid.
+// processExists reports whether a process has the pid.
 func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// isServer reports whether the process is a PostgreSQL server on the cluster. A
-// pid alone proves nothing, it may have been given to another process; and a
-// dead server whose parent does not reap it counts as gone.
+// isServer reports whether the process is a PostgreSQL server on the cluster. The pid alone is not enough, because it
+// may belong to another process. A dead process that is not reaped counts as gone.
 func isServer(pid int, cluster string) bool {
 	if pid <= 0 || !processExists(pid) {
 		return false
@@ -39,12 +38,11 @@ func isServer(pid int, cluster string) bool {
 	return err == nil && strings.Contains(string(out), "postgres -D "+cluster+" ")
 }
 
-// environment is what a child process is given: nothing of ours but the search path,
-// the time zone and the directory for temporary files, and what else is named.
-func environment(also ...string) []string {
-	// English messages, because some are looked for; and macOS wants a locale.
+// environment returns the environment of a child process: PATH, TZ, TMPDIR and the named variables.
+func environment(names ...string) []string {
+	// Some messages are parsed, so they must be in English; and macOS needs a locale.
 	env := []string{"LC_ALL=C"}
-	for _, name := range append([]string{"PATH", "TZ", "TMPDIR"}, also...) {
+	for _, name := range append([]string{"PATH", "TZ", "TMPDIR"}, names...) {
 		if value, set := os.LookupEnv(name); set {
 			env = append(env, name+"="+value)
 		}
@@ -52,19 +50,18 @@ func environment(also ...string) []string {
 	return env
 }
 
-// run runs a command as the account and returns its output with the error. The
-// command and its children are killed when ctx ends.
-func run(ctx context.Context, who account, name string, args ...string) (string, error) {
-	return runWithInput(ctx, who, "", name, args...)
+// run runs a command as the account and returns its output. It kills the command and its children when ctx ends.
+func run(ctx context.Context, owner account, name string, args ...string) (string, error) {
+	return runWithInput(ctx, owner, "", name, args...)
 }
 
-// runWithInput is run with a text for the standard input of the command.
-func runWithInput(ctx context.Context, who account, input, name string, args ...string) (string, error) {
+// runWithInput is run with standard input.
+func runWithInput(ctx context.Context, owner account, input, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = "/" // our own may be closed to the account
+	cmd.Dir = "/" // the account may not be able to enter ours
 	cmd.Env = environment()
 	cmd.Stdin = strings.NewReader(input)
-	cmd.SysProcAttr = who.attributes()
+	cmd.SysProcAttr = owner.attributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
@@ -73,12 +70,12 @@ func runWithInput(ctx context.Context, who account, input, name string, args ...
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return text, fmt.Errorf("%s as %s: %w\n%s", filepath.Base(name), who.name, err, lastLines(text))
+		return text, fmt.Errorf("%s as %s: %w\n%s", filepath.Base(name), owner.name, err, lastLines(text))
 	}
 	return text, nil
 }
 
-// signal sends sig to a server of the cluster; one that is gone is no error.
+// signal sends sig to a server of the cluster. It returns nil if the server is gone.
 func signal(pid int, cluster string, sig syscall.Signal) error {
 	if !isServer(pid, cluster) {
 		return nil
@@ -89,8 +86,7 @@ func signal(pid int, cluster string, sig syscall.Signal) error {
 	return nil
 }
 
-// awaitExit waits until the process no longer serves the cluster and reports
-// whether that happened before ctx ended.
+// awaitExit waits until the process is no longer a server of the cluster. It returns false if ctx ends first.
 func awaitExit(ctx context.Context, pid int, cluster string) bool {
 	tick := time.NewTicker(stateInterval)
 	defer tick.Stop()

@@ -27,18 +27,17 @@ func TestStartRecoversFromKilledServer(t *testing.T) {
 	second := start(t, fastConfig(dir))
 	assert.NotEqual(t, dead, pidOf(second))
 	assert.Equal(t, "kept", query(t, second, "SELECT convert_from(lo_get(4711), 'UTF8')"))
-	// The first use counts on, as the address is the same.
+	// The first connection still works, because the socket path is the same.
 	require.NoError(t, second.Close(t.Context()))
 	assert.Equal(t, "1", query(t, first, "SELECT 1::text"))
 }
 
-// unrelatedProcess runs a process as the server's user: PostgreSQL takes only pids it
-// may signal for living servers.
-func unrelatedProcess(t *testing.T, who account) int {
+// unrelatedProcess runs a process as the server's user, because PostgreSQL checks pids by sending a signal.
+func unrelatedProcess(t *testing.T, owner account) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "300")
 	cmd.Dir = "/"
-	cmd.SysProcAttr = who.attributes()
+	cmd.SysProcAttr = owner.attributes()
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -66,13 +65,13 @@ func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 	require.True(t, processExists(other))
 
-	again := start(t, fastConfig(s.layout.data))
-	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	second := start(t, fastConfig(s.layout.data))
+	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
 	assert.True(t, processExists(other), "the other process is left alone")
 }
 
-// A backend in the middle of a query does not notice the death of its server
-// at once; a second server beside it would ruin the data.
+// A backend in the middle of a query does not notice at once that its server died. A second server on the data would
+// destroy it.
 func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, fastConfig(dataDir(t)))
@@ -89,8 +88,8 @@ func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	}, 10*time.Second, 50*time.Millisecond)
 	kill(t, s)
 
-	again := start(t, fastConfig(s.layout.data))
-	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	second := start(t, fastConfig(s.layout.data))
+	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
 	log, err := os.ReadFile(s.layout.logPath())
 	require.NoError(t, err)
 	assert.Contains(t, string(log), "pre-existing shared memory block")
@@ -102,8 +101,8 @@ func TestStartSurvivesAnEmptyPidfile(t *testing.T) {
 	s := start(t, fastConfig(dataDir(t)))
 	kill(t, s)
 	require.NoError(t, os.WriteFile(filepath.Join(s.layout.cluster(), "postmaster.pid"), nil, 0o600))
-	again := start(t, fastConfig(s.layout.data))
-	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	second := start(t, fastConfig(s.layout.data))
+	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
 }
 
 func TestIncompleteInitdbIsRepeated(t *testing.T) {
@@ -139,7 +138,7 @@ func TestServerOfDeletedDataDirIsReplaced(t *testing.T) {
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"), "an old use must not stop the new server")
 }
 
-// removeUsed removes what a running server may still write to.
+// removeUsed removes a directory that a running server may still write to.
 func removeUsed(t *testing.T, path string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return os.RemoveAll(path) == nil }, 10*time.Second, 10*time.Millisecond)
@@ -171,10 +170,10 @@ func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 	require.ErrorContains(t, err, "lost its socket")
 	assert.True(t, isServer(pid, s.layout.cluster()))
 
-	s.users.release() // as if that process had been killed
-	again := start(t, cfg)
-	assert.NotEqual(t, pid, pidOf(again))
-	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	s.users.release() // as if the process was killed
+	second := start(t, cfg)
+	assert.NotEqual(t, pid, pidOf(second))
+	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
 	s.mu.Lock()
 	s.users = nil
 	s.mu.Unlock()
@@ -202,7 +201,7 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = Start(ctx, fastConfig(dataDir(t)))
 	require.ErrorIs(t, err, context.DeadlineExceeded, "whatever it was doing, looking for the programs too")
-	left, err := filepath.Glob(filepath.Join(cfg.DataDir, "postgres*init*"))
+	leftovers, err := filepath.Glob(filepath.Join(cfg.DataDir, "postgres*init*"))
 	require.NoError(t, err)
-	assert.Empty(t, left)
+	assert.Empty(t, leftovers)
 }

@@ -16,31 +16,29 @@ import (
 )
 
 const (
-	// superuser is made by initdb and has no password, so that nobody can sign in as it:
-	// it acts in createRoles alone, before the server first listens.
+	// superuser is created by initdb without a password, so no user can sign in as it. Only createRoles uses it, before
+	// the server first listens.
 	superuser = "postgres"
-	// roleName is the hub's role and the database alike, so that every tool
-	// that defaults the one from the other finds it. It is no superuser.
+	// roleName is the name of the hub's role and of its database, so that tools find one by the other. The role is not
+	// a superuser.
 	roleName = "servery"
-	// tenantRole is what the hub becomes to read the rows of one business.
+	// tenantRole is the role that the hub takes to read the rows of one business.
 	tenantRole = "servery_tenant"
-	// testRole is a superuser that only clusters of tests and measurements have.
+	// testRole is a superuser that exists only in clusters for tests and benchmarks.
 	testRole = "servery_admin"
-	// passwordFile is in the cluster, and like all of it readable by its owner alone.
+	// passwordFile is in the cluster, readable only by its owner.
 	passwordFile = "servery.password"
-	// scramRounds are few: a password of 256 random bits is not guessed, and each
-	// connection repeats them.
+	// scramRounds is low, because a random password of 256 bits cannot be guessed and each connection computes the
+	// rounds.
 	scramRounds = 1
 )
 
-// hbaConf is pg_hba.conf. It has no line for TCP: nobody comes in that way, even if
-// somebody sets listen_addresses.
+// hbaConf is pg_hba.conf. It allows no TCP connection, even if listen_addresses is set.
 const hbaConf = "# Every role gives a password; the one of servery is in " + passwordFile + ".\n" +
 	"local all all scram-sha-256\nlocal replication all scram-sha-256\n"
 
-// createRoles makes the hub's role, its password and its database in a cluster that
-// has never been served. A backend without a server does it: no socket and no
-// password of a superuser is ever there to be used.
+// createRoles creates the hub's role, its password and its database in a new cluster. It uses a single-user backend, so
+// that the superuser never needs a socket or a password.
 func createRoles(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
 	password := rand.Text() + rand.Text()
 	if err := replaceFile(filepath.Join(dir, passwordFile), []byte(password+"\n"), owner); err != nil {
@@ -58,11 +56,11 @@ func createRoles(ctx context.Context, owner account, bins binaries, dir string, 
 	}
 	if cfg.Testing {
 		statements = append(statements, "CREATE ROLE "+testRole+" SUPERUSER LOGIN PASSWORD '"+secret+"'")
-		if bins.major >= 15 { // measurements begin with a checkpoint
+		if bins.major >= 15 { // benchmarks start with a checkpoint
 			statements = append(statements, "GRANT pg_checkpoint TO "+roleName)
 		}
 	}
-	// exit_on_error: without it, the backend goes on to the next line.
+	// Without exit_on_error, the backend continues after an error.
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on", "-c", "log_min_error_statement=panic"}
 	if !fsyncEnabled(cfg.Settings) {
 		args = append(args, "-c", "fsync=off")
@@ -74,7 +72,7 @@ func createRoles(ctx context.Context, owner account, bins binaries, dir string, 
 	return nil
 }
 
-// scramSecret is what PostgreSQL stores of a password, which it so never sees itself.
+// scramSecret returns the SCRAM verifier of a password, so that PostgreSQL never sees the password.
 func scramSecret(password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails (crypto/rand)

@@ -17,7 +17,7 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// plainConfig is fast without what tests alone have.
+// plainConfig is fastConfig without the options for tests.
 func plainConfig(dir string) Config {
 	cfg := fastConfig(dir)
 	cfg.Testing = false
@@ -105,13 +105,13 @@ func TestChildProcessesInheritNoEnvironment(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	s := start(t, plainConfig(dataDir(t)))
-	given, err := os.ReadFile("/proc/" + strconv.Itoa(pidOf(s)) + "/environ")
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pidOf(s)) + "/environ")
 	if os.IsNotExist(err) {
 		t.Skip("this system has no /proc")
 	}
 	require.NoError(t, err)
 	var names []string
-	for variable := range strings.SplitSeq(strings.TrimRight(string(given), "\x00"), "\x00") {
+	for variable := range strings.SplitSeq(strings.TrimRight(string(environ), "\x00"), "\x00") {
 		name, _, _ := strings.Cut(variable, "=")
 		names = append(names, name)
 	}
@@ -121,7 +121,7 @@ func TestChildProcessesInheritNoEnvironment(t *testing.T) {
 	assert.NotContains(t, environment(), "https_proxy=http://proxy")
 }
 
-// As an ordinary user a server runs under that user itself; here root plays one.
+// Root runs the server as an ordinary user, which then starts its own.
 func TestOrdinaryUserStartsTwice(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -145,7 +145,7 @@ func TestOrdinaryUserStartsTwice(t *testing.T) {
 	}
 }
 
-// answerOnce is the process of TestOrdinaryUserStartsTwice.
+// answerOnce is the second process of TestOrdinaryUserStartsTwice.
 func answerOnce(dir, text string) error {
 	s, err := Start(context.Background(), plainConfig(dir))
 	if err != nil {

@@ -1,7 +1,5 @@
-// Package devpg runs a private PostgreSQL for one data directory: the database
-// of a checkout or a test that was given no database URL. The server listens
-// on a unix socket only, is shared by every process that uses the same data
-// directory, and is stopped by the last of them.
+// Package devpg runs a private PostgreSQL for one data directory, for a checkout or a test without a database URL. The
+// server listens only on a Unix socket. All processes with the same data directory share it, and the last one stops it.
 package devpg
 
 import (
@@ -24,27 +22,25 @@ const (
 	closeWait   = 30 * time.Second
 )
 
-// Config says where the private server keeps its files and what it may do.
+// Config configures the private server.
 type Config struct {
-	// DataDir is the directory that identifies the server: the cluster lives
-	// in DataDir/postgres. It is made absolute and created when missing.
+	// DataDir identifies the server. The cluster is in DataDir/postgres. Start creates the directory if it is missing.
 	DataDir string
-	// Settings are extra postgresql.conf settings, over the defaults of this
-	// package. They are ignored when a running server is joined.
+	// Settings are added to the default postgresql.conf settings of this package. Joining a running server ignores
+	// them.
 	Settings map[string]string
-	// Testing is for tests and measurements: the cluster is made with a superuser
-	// who can sign in; see AdminDSN.
+	// Testing adds a superuser who can sign in (AdminDSN) to a new cluster.
 	Testing bool
-	// Install allows to install or download PostgreSQL when it is missing.
+	// Install allows installing or downloading PostgreSQL if it is missing.
 	Install bool
-	// Log receives what is worth knowing; nil discards it.
+	// Log may be nil.
 	Log *slog.Logger
 
-	// machine replaces what the machine offers, for tests.
+	// machine replaces thisMachine in tests.
 	machine *machine
 }
 
-// Server is one use of a private PostgreSQL. It is safe for concurrent use.
+// Server is a reference to a private PostgreSQL. It is safe for concurrent use.
 type Server struct {
 	log           *slog.Logger
 	layout        layout
@@ -54,16 +50,14 @@ type Server struct {
 	socketTimeout time.Duration
 
 	mu    sync.Mutex
-	users *fileLock // nil once closed
-	child *child    // set when this use started the process
+	users *fileLock // nil after Close
+	child *child    // set if this reference started the process
 }
 
-// Start joins the running private server of the data directory or starts it.
-// It returns when the server answers. It fails when PostgreSQL 14 or newer is missing (and may not be
-// installed), when the cluster belongs to another user or another major
-// version, when the server dies while starting (the error holds its last log
-// lines), or when ctx ends. Without a deadline in ctx it gives up after 60
-// seconds, not counting an installation.
+// Start joins or starts the private server of the data directory. It returns when the server accepts connections. It
+// fails if PostgreSQL 14 or newer is missing and must not be installed. It also fails if the cluster belongs to another
+// user or major version, if the server exits while starting, or if ctx ends. Without a deadline in ctx, the timeout is
+// 60 s, in addition to an installation.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -81,17 +75,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	defer gate.release()
 
-	at, err := locate(data, cfg.machine.fallbackRoot)
+	files, err := locate(data, cfg.machine.fallbackRoot)
 	if err != nil {
 		return nil, err
 	}
-	// Nobody holds this lock exclusively without holding the gate, so it is
-	// free to share at once.
+	// Only a process with the start lock holds this lock exclusively, so it is free.
 	users, err := acquire(ctx, usersLockPath(data), syscall.LOCK_SH, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: cfg.Log, layout: at, users: users, socketTimeout: cfg.machine.socketTimeout}
+	s := &Server{log: cfg.Log, layout: files, users: users, socketTimeout: cfg.machine.socketTimeout}
 	err = s.bringUp(ctx, cfg)
 	if err == nil {
 		s.password, err = s.layout.readPassword()
@@ -102,8 +95,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Exists tells whether the data directory has a private server, running or not.
-// It makes nothing; where it cannot tell, Start will say why.
+// Exists reports whether the data directory has a private server, running or not. It creates nothing. If it cannot
+// check, it returns true, and Start returns the error.
 func Exists(dir string) bool {
 	data, err := filepath.Abs(dir)
 	if err != nil {
@@ -112,17 +105,17 @@ func Exists(dir string) bool {
 	if data, err = filepath.EvalSymlinks(data); err != nil {
 		return false
 	}
-	at, err := locate(data, thisMachine().fallbackRoot)
+	files, err := locate(data, thisMachine().fallbackRoot)
 	if err == nil {
-		_, err = os.Stat(at.cluster())
+		_, err = os.Stat(files.cluster())
 	}
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Socket returns the full path of the unix socket the server listens on.
+// Socket returns the full path of the Unix socket of the server.
 func (s *Server) Socket() string { return s.socket }
 
-// Cluster returns the directory of the cluster, which holds the password of the hub's role.
+// Cluster returns the directory of the cluster, which contains the password of the hub's role.
 func (s *Server) Cluster() string { return s.layout.cluster() }
 
 // User returns the name of the hub's role.
@@ -131,11 +124,11 @@ func (s *Server) User() string { return roleName }
 // Database returns the name of the database.
 func (s *Server) Database() string { return roleName }
 
-// DSN returns the address in the form bun's pgdriver takes for unix sockets.
-// TLS is switched off, as PostgreSQL does not speak it over a unix socket.
+// DSN returns the URL of the database, in the form of bun's pgdriver for Unix sockets. It disables TLS, which
+// PostgreSQL does not support on Unix sockets.
 func (s *Server) DSN() string { return s.dsn(roleName) }
 
-// AdminDSN is DSN for the superuser that the clusters of tests have.
+// AdminDSN returns the URL for the superuser of a cluster for tests.
 func (s *Server) AdminDSN() string { return s.dsn(testRole) }
 
 func (s *Server) dsn(role string) string {
@@ -146,10 +139,9 @@ func (s *Server) dsn(role string) string {
 	return u.String()
 }
 
-// Close ends this use of the server; the last use stops it by a fast shutdown
-// and, when that takes too long, by an immediate one. It fails when the server
-// still runs as ctx ends; without a deadline in ctx it gives up after 30
-// seconds. Calls after the first do nothing.
+// Close releases the server. The last reference stops it with a fast shutdown and, if that takes too long, with an
+// immediate one. Close fails if the server still runs when ctx ends. Without a deadline in ctx, the timeout is 30 s.
+// Further calls do nothing.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +156,7 @@ func (s *Server) Close(ctx context.Context) error {
 	defer cancel()
 	gate, err := acquire(ctx, startLockPath(s.layout.data), syscall.LOCK_EX, nil)
 	if errors.Is(err, fs.ErrNotExist) {
-		// The data directory was deleted: nobody can join this server again.
+		// The data directory was deleted: no process can join this server now.
 		return s.stop(ctx, s.pid)
 	}
 	if err != nil {
@@ -174,16 +166,15 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.leave(ctx, users)
 }
 
-// leave gives up the shared lock and stops the server when nobody else holds
-// it. The caller holds the gate, so no new user can slip in.
+// leave releases the shared lock and stops the server if no other process holds the lock. The caller holds the start
+// lock, so no process can join meanwhile.
 func (s *Server) leave(ctx context.Context, users *fileLock) error {
 	defer users.release()
 	last, err := users.try(syscall.LOCK_EX)
 	if err != nil {
 		return fmt.Errorf("look for other users of private PostgreSQL: %w", err)
 	}
-	// A lock file that was deleted meanwhile says nothing about the users of
-	// the server that may run there now.
+	// A deleted lock file says nothing about a server that may run there now.
 	if !last || !users.isCurrent() {
 		return nil
 	}
@@ -194,8 +185,8 @@ func (s *Server) leave(ctx context.Context, users *fileLock) error {
 	return s.stop(ctx, pid)
 }
 
-// undoStart undoes a Start that failed. It has its own time, because the context
-// of Start has often ended by then; the caller holds the gate.
+// undoStart releases what a failed Start has acquired. It uses its own timeout, because the context of Start may have
+// ended. The caller holds the start lock.
 func (s *Server) undoStart() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
@@ -204,8 +195,7 @@ func (s *Server) undoStart() error {
 	return s.leave(ctx, users)
 }
 
-// acquireStartLock takes the lock that lets one process at a time look whether the
-// server runs and start or stop it.
+// acquireStartLock takes the lock that serialises starting and stopping the server.
 func acquireStartLock(ctx context.Context, cfg Config, data string) (*fileLock, error) {
 	wait := startWait
 	if cfg.Install {
@@ -221,8 +211,7 @@ func acquireStartLock(ctx context.Context, cfg Config, data string) (*fileLock, 
 func startLockPath(data string) string { return filepath.Join(data, "postgres.start.lock") }
 func usersLockPath(data string) string { return filepath.Join(data, "postgres.users.lock") }
 
-// resolveDataDir creates the data directory and returns the one spelling of
-// its path that every process agrees on.
+// resolveDataDir creates the data directory and returns its canonical path, which is the same in every process.
 func resolveDataDir(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("the private PostgreSQL needs a data directory")
@@ -241,7 +230,7 @@ func resolveDataDir(dir string) (string, error) {
 	return abs, nil
 }
 
-// withDefaultTimeout gives a context without a deadline one, so that every wait ends.
+// withDefaultTimeout adds a timeout to a context without a deadline.
 func withDefaultTimeout(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)

@@ -16,8 +16,7 @@ const (
 	tailBytes  = 8 << 10
 )
 
-// openServerLog opens the log of the server for appending and returns the
-// place where this start begins. A log that grew too long starts anew.
+// openServerLog opens the log of the server for appending and returns its size. It truncates a log above maxLogSize.
 func openServerLog(path string) (*os.File, int64, error) {
 	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND | syscall.O_NOFOLLOW
 	info, err := os.Lstat(path)
@@ -39,7 +38,7 @@ func openServerLog(path string) (*os.File, int64, error) {
 	return file, begin, nil
 }
 
-// logTail returns the last lines written to the log since begin.
+// logTail returns the last lines that were written after the offset begin.
 func logTail(path string, begin int64) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// settingsFile is included by postgresql.conf and written anew at each start.
+// settingsFile is included by postgresql.conf and rewritten at each start.
 const settingsFile = "servery.conf"
 
-// defaultSettings suit a development machine: more memory than PostgreSQL's
-// own defaults, few checkpoints, and full durability.
+// defaultSettings suit a development machine: more memory than PostgreSQL's defaults, few checkpoints, full durability.
 func defaultSettings() map[string]string {
 	return map[string]string{
 		"autovacuum":                   "on",
@@ -29,7 +28,7 @@ func defaultSettings() map[string]string {
 	}
 }
 
-// writeSettings writes the defaults and over them the extra settings.
+// writeSettings writes the defaults, overridden by the extra settings.
 func writeSettings(cluster string, owner account, extra map[string]string) error {
 	all := defaultSettings()
 	maps.Copy(all, extra)

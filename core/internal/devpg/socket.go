@@ -11,12 +11,12 @@ import (
 
 const (
 	socketName = ".s.PGSQL.5432"
-	// maxSocketPath is what macOS allows, the stricter of the two systems.
+	// maxSocketPath is the limit of macOS, which is lower than that of Linux.
 	maxSocketPath = 103
 )
 
-// socketDir names the directory of the socket. It is short, because the path
-// of a unix socket may hold about a hundred bytes and checkouts lie deep.
+// socketDir returns the directory of the socket. Its path is short, because a Unix socket path is limited to about 100
+// bytes.
 func (p layout) socketDir() string {
 	name := "servery-" + strconv.Itoa(p.owner.uid) + "-" + shortHash(p.data)
 	dir := filepath.Join(os.TempDir(), name)
@@ -26,8 +26,8 @@ func (p layout) socketDir() string {
 	return dir
 }
 
-// makeSocketDir creates the directory that is the only wall around the server:
-// private to its user. One that somebody else put there is refused.
+// makeSocketDir creates the directory of the socket, which only the server's user can enter. It rejects an existing
+// directory of another user.
 func makeSocketDir(dir string, owner account) error {
 	err := os.Mkdir(dir, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -45,8 +45,8 @@ func makeSocketDir(dir string, owner account) error {
 	return nil
 }
 
-// checkSocketDir fails unless dir is a real directory of the server's user.
-// Root's own is accepted too: it is one that was not handed over yet.
+// checkSocketDir fails unless dir is a real directory of the server's user. It accepts a directory of root, which is
+// not yet handed over.
 func checkSocketDir(dir string, owner account) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -65,9 +65,8 @@ func checkSocketDir(dir string, owner account) error {
 	return nil
 }
 
-// clearSocket removes what a dead server left at the socket's path: its lock
-// file may name a pid that now belongs to an innocent process, and PostgreSQL
-// would take that for a living server. The caller has seen that none answers.
+// clearSocket removes the socket files of a dead server. Their lock file may contain the pid of another process, which
+// PostgreSQL would take for a server. The caller must have checked that no server responds.
 func clearSocket(dir string) error {
 	for _, name := range []string{socketName, socketName + ".lock"} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,16 +12,14 @@ import (
 
 const (
 	stateInterval = 25 * time.Millisecond
-	// shmRetryInterval is the pause before another try while backends of a killed
-	// server are still ending.
+	// shmRetryInterval is the pause between starts while backends of a killed server end.
 	shmRetryInterval = 200 * time.Millisecond
-	// foreignDelay is how long another server must answer at our socket
-	// before it is believed: pid files change while one starts or stops.
+	// foreignDelay is how long another server must respond at our socket before it counts as foreign. Pid files change
+	// while a server starts or stops.
 	foreignDelay = time.Second
 )
 
-// bringUp joins the running server or starts it. The caller holds the gate
-// and a share of the users' lock.
+// bringUp joins the running server or starts it. The caller holds the start lock and a shared users lock.
 func (s *Server) bringUp(ctx context.Context, cfg Config) error {
 	joined, err := s.join(ctx)
 	if err != nil || joined {
@@ -31,7 +29,7 @@ func (s *Server) bringUp(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	// An installation may have brought the user "postgres".
+	// The installation may have created the user postgres.
 	if s.layout, err = locate(s.layout.data, cfg.machine.fallbackRoot); err != nil {
 		return err
 	}
@@ -46,8 +44,7 @@ func (s *Server) bringUp(ctx context.Context, cfg Config) error {
 	return s.startProcess(ctx, bins)
 }
 
-// join waits for a server that runs, starts or stops, and reports whether one
-// is up in the end.
+// join waits for a server that is running, starting or stopping. It reports whether one is ready.
 func (s *Server) join(ctx context.Context) (bool, error) {
 	ctx, cancel := withDefaultTimeout(ctx, startWait)
 	defer cancel()
@@ -59,7 +56,7 @@ func (s *Server) join(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// startProcess starts the server and waits until it answers.
+// startProcess starts the server and waits until it is ready.
 func (s *Server) startProcess(ctx context.Context, bins binaries) error {
 	tick := time.NewTicker(shmRetryInterval)
 	defer tick.Stop()
@@ -76,7 +73,7 @@ func (s *Server) startProcess(ctx context.Context, bins binaries) error {
 				"cluster", s.layout.cluster(), "socket", s.socket)
 			return nil
 		}
-		// Backends of a killed server may need a moment to notice its death.
+		// Backends of a killed server may not have noticed its death yet.
 		if !strings.Contains(err.Error(), "pre-existing shared memory block") {
 			return err
 		}
@@ -88,13 +85,13 @@ func (s *Server) startProcess(ctx context.Context, bins binaries) error {
 	}
 }
 
-// observation is what await remembers from look to look.
+// observation is the state of await between checks.
 type observation struct {
-	unreachable, foreign time.Time // since when
+	unreachable, foreign time.Time // start times
 }
 
-// await looks at the server until it is up or known not to run. With a child
-// it waits for that one to be up, or fails with the reason of its death.
+// await checks the server until it is ready or known not to run. With a child, it waits until the child is ready, or
+// returns the reason of its exit.
 func (s *Server) await(ctx context.Context, c *child) (up bool, err error) {
 	tick := time.NewTicker(stateInterval)
 	defer tick.Stop()
@@ -104,11 +101,11 @@ func (s *Server) await(ctx context.Context, c *child) (up bool, err error) {
 	}
 	var w observation
 	for {
-		seen, err := s.checkState(ctx, &w)
-		if err != nil || seen == stateUp {
+		state, err := s.checkState(ctx, &w)
+		if err != nil || state == stateUp {
 			return err == nil, err
 		}
-		if seen == stateDown && c == nil {
+		if state == stateDown && c == nil {
 			return false, nil
 		}
 		select {
@@ -129,9 +126,8 @@ const (
 	stateUp
 )
 
-// checkState finds out what the server is doing. Whether it runs is decided by its
-// answer at the socket; the pid files only tell whose answer that is, and
-// whether a server that does not answer is alive.
+// checkState returns the state of the server. The response at the socket decides whether it runs. The pid files only
+// show which server responded, and whether a silent one is alive.
 func (s *Server) checkState(ctx context.Context, w *observation) (state, error) {
 	file := readPidfile(s.layout.cluster())
 	dir := s.layout.socketDir()
@@ -140,8 +136,8 @@ func (s *Server) checkState(ctx context.Context, w *observation) (state, error) 
 		dir = file.socketDir
 	}
 	socket := filepath.Join(dir, socketName)
-	said, refused := probe(ctx, socket)
-	if said == probeAbsent {
+	result, rejection := probe(ctx, socket)
+	if result == probeAbsent {
 		w.foreign = time.Time{}
 		if !isServer(file.pid, s.layout.cluster()) {
 			return stateDown, nil
@@ -153,9 +149,9 @@ func (s *Server) checkState(ctx context.Context, w *observation) (state, error) 
 		return stateChanging, s.handleForeign(ctx, w, pid, socket)
 	}
 	w.foreign = time.Time{}
-	switch said {
+	switch result {
 	case probeRefused:
-		return stateDown, refused
+		return stateDown, rejection
 	case probeReady:
 		if err := checkSocketDir(dir, s.layout.owner); err != nil {
 			return stateDown, err
@@ -166,9 +162,8 @@ func (s *Server) checkState(ctx context.Context, w *observation) (state, error) 
 	return stateChanging, nil
 }
 
-// handleUnreachable deals with a living server whose socket is gone, as after a
-// cleaning of the temporary directory. When nobody else uses it, it is stopped
-// to be started again; otherwise others would lose their connections.
+// handleUnreachable handles a running server without a socket, as after a cleanup of the temporary directory. It stops
+// the server if no other process uses it, so that it is restarted.
 func (s *Server) handleUnreachable(ctx context.Context, w *observation, pid int) error {
 	if w.unreachable.IsZero() {
 		w.unreachable = time.Now()
@@ -177,13 +172,14 @@ func (s *Server) handleUnreachable(ctx context.Context, w *observation, pid int)
 		return nil
 	}
 	w.unreachable = time.Time{}
-	alone, err := s.users.try(syscall.LOCK_EX)
+	exclusive, err := s.users.try(syscall.LOCK_EX)
 	if err != nil {
 		return fmt.Errorf("look for other users of private PostgreSQL: %w", err)
 	}
-	if !alone {
+	if !exclusive {
 		return fmt.Errorf(
-			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart", pid, s.layout.data)
+			"private PostgreSQL (pid %d) lost its socket: stop the processes that use %s, then restart",
+			pid, s.layout.data)
 	}
 	s.log.Warn("restarting PostgreSQL without socket", "pid", pid)
 	if err := s.stop(ctx, pid); err != nil {
@@ -193,8 +189,8 @@ func (s *Server) handleUnreachable(ctx context.Context, w *observation, pid int)
 	return err
 }
 
-// handleForeign deals with an answer at our socket by a server the cluster does not
-// know: the data directory was deleted while its server ran on.
+// handleForeign handles a server at our socket that does not belong to the cluster. The data directory was deleted
+// while its server was running.
 func (s *Server) handleForeign(ctx context.Context, w *observation, pid int, socket string) error {
 	if w.foreign.IsZero() {
 		w.foreign = time.Now()

@@ -10,15 +10,13 @@ import (
 )
 
 const (
-	// immediateWait is kept back for an immediate shutdown: PostgreSQL itself
-	// kills backends that ignore one after five seconds.
+	// immediateWait is reserved for an immediate shutdown: PostgreSQL kills backends that ignore one after 5 s.
 	immediateWait = 6 * time.Second
 	evictWait     = 10 * time.Second
 )
 
-// stop shuts the server down: fast first, which disconnects everybody and
-// writes a checkpoint, then immediate, which leaves recovery to the next
-// start. The last third of the time, at most six seconds, is for the latter.
+// stop shuts the server down: first fast, which disconnects clients and writes a checkpoint, then immediately, which
+// requires recovery at the next start. The last third of the time, at most 6 s, is for the immediate shutdown.
 func (s *Server) stop(ctx context.Context, pid int) error {
 	cluster := s.layout.cluster()
 	if !isServer(pid, cluster) {
@@ -36,7 +34,7 @@ func (s *Server) stop(ctx context.Context, pid int) error {
 	}
 	if !awaitExit(fast, pid, cluster) {
 		if ctx.Err() != nil {
-			// It finishes by itself; an immediate shutdown would gain nothing.
+			// The shutdown continues, so an immediate one has no benefit.
 			return fmt.Errorf("private PostgreSQL (pid %d) is still shutting down: %w", pid, ctx.Err())
 		}
 		s.log.Warn("stopping PostgreSQL with SIGQUIT", "pid", pid)
@@ -50,14 +48,14 @@ func (s *Server) stop(ctx context.Context, pid int) error {
 	if s.child != nil {
 		s.child.awaitReaped(ctx)
 	}
-	// Only an empty directory goes; the next start makes it again.
+	// This removes only an empty directory, which the next start creates again.
 	_ = os.Remove(filepath.Dir(s.socket))
 	s.log.Info("private PostgreSQL stopped", "pid", pid)
 	return nil
 }
 
-// evict ends a server whose cluster was deleted under it. It has nothing left
-// to save, and its socket is in the way of the one for the new cluster.
+// evict kills a server whose cluster was deleted. It has nothing to save, and it occupies the socket of the new
+// cluster.
 func evict(ctx context.Context, pid int, cluster string) error {
 	for _, sig := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGKILL} {
 		if err := signal(pid, cluster, sig); err != nil {

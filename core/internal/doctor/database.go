@@ -41,9 +41,9 @@ var connectionFixes = []struct{ said, do string }{
 
 // ConnectionRemedy returns what to do about an error of connecting.
 func ConnectionRemedy(err error) string {
-	for _, one := range connectionFixes {
-		if strings.Contains(err.Error(), one.said) {
-			return one.do
+	for _, remedy := range connectionFixes {
+		if strings.Contains(err.Error(), remedy.said) {
+			return remedy.do
 		}
 	}
 	return "check SERVERY_DATABASE_URL, and that no firewall blocks the server"
@@ -68,7 +68,7 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		condition.Size>>20), "")
 	for _, row := range []struct {
 		wrong     bool
-		how       Verdict
+		how       Outcome
 		found, do string
 	}{
 		{condition.Version < minVersion, Fail, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
@@ -83,7 +83,8 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 		{condition.SynchronousCommit == "off", Fail,
 			"synchronous_commit is off: accepted requests may be lost in a crash",
 			"set synchronous_commit = on, also of the role and the database"},
-		{condition.FreeConnections < minSpareConns, Warn, fmt.Sprintf("only %d of max_connections are free", condition.FreeConnections),
+		{condition.FreeConnections < minSpareConns, Warn, fmt.Sprintf("only %d of max_connections are free",
+			condition.FreeConnections),
 			fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
 		{condition.TimeZone != "UTC", Fail,
 			"sessions have the time zone " + condition.TimeZone + " instead of UTC",
@@ -98,12 +99,12 @@ func (d *Doctor) Database(ctx context.Context, db *postgres.DB) bool {
 			d.Add("database", row.how, row.found, row.do)
 		}
 	}
-	if off := db.ClockOffset(); off.Abs() > maxClockSkew {
+	if skew := db.ClockOffset(); skew.Abs() > maxClockSkew {
 		d.Add("clock", Warn, fmt.Sprintf(
 			"this machine and the database are %v apart, and hubs use the clock of the database",
-			off.Round(time.Millisecond)), "synchronise both clocks with NTP")
+			skew.Round(time.Millisecond)), "synchronise both clocks with NTP")
 	} else {
-		d.Add("clock", OK, fmt.Sprintf("%v from the clock of the database", off.Round(time.Millisecond)), "")
+		d.Add("clock", OK, fmt.Sprintf("%v from the clock of the database", skew.Round(time.Millisecond)), "")
 	}
 	return d.schema(ctx, db, condition)
 }
@@ -146,10 +147,10 @@ func (d *Doctor) schema(ctx context.Context, db *postgres.DB, condition schema.D
 
 // RowSecurity checks row-level security.
 func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
-	switch there, err := db.RLSEnabled(ctx); {
+	switch enabled, err := db.RLSEnabled(ctx); {
 	case err != nil:
 		d.Add("row-level security", Fail, err.Error(), "see the log of PostgreSQL")
-	case !there:
+	case !enabled:
 		d.Add("row-level security", Warn, rowSecurityOff, rowSecurityRemedy)
 	default:
 		d.Add("row-level security", OK,
@@ -159,8 +160,11 @@ func (d *Doctor) RowSecurity(ctx context.Context, db *postgres.DB) {
 
 // The message without row-level security, and its remedy.
 const (
-	rowSecurityOff    = "the hub may not take the role servery_tenant: that queries name their business is all that keeps businesses apart"
-	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then start the hubs anew. The tables must be in the schema public: one named as the hub's role is not seen by another"
+	rowSecurityOff = "the hub may not take the role servery_tenant: that queries name their business is all " +
+		"that keeps businesses apart"
+	rowSecurityRemedy = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, " +
+		"and GRANT servery_tenant TO the role of the hub; as the hub: SELECT enable_rls(); then start the hubs anew. " +
+		"The tables must be in the schema public: one named as the hub's role is not seen by another"
 )
 
 // Secrets checks that the secrets in the database can be opened.

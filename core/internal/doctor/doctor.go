@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Verdict is the result of a check.
-type Verdict string
+// Outcome says whether a check passed.
+type Outcome string
 
-// The verdicts.
+// The values of Outcome.
 const (
-	OK   Verdict = "ok"
-	Warn Verdict = "warn"
-	Fail Verdict = "fail"
+	OK   Outcome = "ok"
+	Warn Outcome = "warn"
+	Fail Outcome = "fail"
 )
 
 // Result describes the result of one check.
 type Result struct {
 	Check   string  `json:"check"`
-	Verdict Verdict `json:"verdict"`
+	Outcome Outcome `json:"verdict"`
 	Found   string  `json:"found"`
 	Remedy  string  `json:"do,omitzero"` // the remedy
 }
@@ -35,14 +35,14 @@ type Doctor struct {
 }
 
 // Add adds a result.
-func (d *Doctor) Add(check string, v Verdict, found, do string) {
+func (d *Doctor) Add(check string, v Outcome, found, do string) {
 	d.Results = append(d.Results, Result{check, v, found, do})
 }
 
 // Print prints the results for people.
 func (d *Doctor) Print(out io.Writer) {
 	for _, one := range d.Results {
-		fmt.Fprintf(out, "%-4s  %-20s  %s\n", one.Verdict, one.Check, one.Found)
+		fmt.Fprintf(out, "%-4s  %-20s  %s\n", one.Outcome, one.Check, one.Found)
 		if one.Remedy != "" {
 			fmt.Fprintf(out, "%28s> %s\n", "", one.Remedy)
 		}
@@ -51,7 +51,7 @@ func (d *Doctor) Print(out io.Writer) {
 
 // Failed reports whether a check failed.
 func (d *Doctor) Failed() bool {
-	return slices.ContainsFunc(d.Results, func(r Result) bool { return r.Verdict == Fail })
+	return slices.ContainsFunc(d.Results, func(r Result) bool { return r.Outcome == Fail })
 }
 
 // Configuration reports the mistakes in the configuration, one a line.

@@ -33,18 +33,18 @@ func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.P
 	ctx, cancel := context.WithTimeout(ctx, endpointTimeout)
 	defer cancel()
 	guard, problems := webhook.NewGuard(allow), make([]string, len(servers))
-	var looking sync.WaitGroup
-	places := make(chan struct{}, endpointConcurrency)
+	var checks sync.WaitGroup
+	slots := make(chan struct{}, endpointConcurrency)
 	for i, server := range servers {
-		looking.Add(1)
-		places <- struct{}{}
+		checks.Add(1)
+		slots <- struct{}{}
 		go func() {
-			defer looking.Done()
+			defer checks.Done()
 			problems[i] = guard.CheckConnection(ctx, server)
-			<-places
+			<-slots
 		}()
 	}
-	looking.Wait()
+	checks.Wait()
 	reached := 0
 	for i, problem := range problems {
 		if problem == "" {

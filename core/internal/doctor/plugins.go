@@ -86,12 +86,12 @@ func (d *Doctor) Plugins(ctx context.Context, db *postgres.DB, dirs PluginDirs) 
 // isolation reports what plugins could access.
 func (d *Doctor) isolation(host *pluginhost.Host, data string) {
 	const check = "plugin isolation"
-	switch why := host.Isolation(); {
-	case why != "":
+	switch reason := host.Isolation(); {
+	case reason != "":
 		d.Add(check, Warn,
 			fmt.Sprintf(
 				"plugins run without isolation: they could read %s and the database password, and use the network (%s)",
-				filepath.Join(data, "secret.key"), why),
+				filepath.Join(data, "secret.key"), reason),
 			"allow user namespaces, or run only trusted plugins, with the key in SERVERY_SECRET_KEY")
 	case os.Geteuid() == 0:
 		d.Add(check, Warn, "plugins see neither "+data+
@@ -104,17 +104,17 @@ func (d *Doctor) isolation(host *pluginhost.Host, data string) {
 
 // settings checks the settings of platforms with the plugin that serves them.
 func (d *Doctor) settings(ctx context.Context, db *postgres.DB, plugin pluginhost.Plugin) {
-	bound, err := calls.NewPlugins(db).InUse(ctx, plugin.ID())
+	platforms, err := calls.NewPlugins(db).InUse(ctx, plugin.ID())
 	var found []string
 	if err == nil {
-		found, err = aggregator.SettingsErrors(ctx, plugin, bound)
+		found, err = aggregator.SettingsErrors(ctx, plugin, platforms)
 	}
 	if err != nil {
 		d.Add("plugin "+plugin.ID(), Fail, "checking the settings of platforms failed: "+err.Error(),
 			"see `servery plugin logs "+plugin.ID()+"`")
 	}
-	for _, unfit := range found {
-		d.Add("plugin "+plugin.ID(), Fail, "it rejects the settings of "+unfit,
+	for _, platform := range found {
+		d.Add("plugin "+plugin.ID(), Fail, "it rejects the settings of "+platform,
 			"correct them with `servery platform set`")
 	}
 }

@@ -39,7 +39,7 @@ func Invalid(parser *kong.Kong, args []string) (mistakes []error) {
 func Unknown(parser *kong.Kong, environ []string) (mistakes []error) {
 	var known []string
 	_ = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
-		if flag, is := node.(*kong.Flag); is {
+		if flag, ok := node.(*kong.Flag); ok {
 			known = append(known, flag.Tag.Envs...)
 		}
 		return next(nil)
@@ -64,14 +64,14 @@ func distance(a, b string) int {
 		row[j] = j
 	}
 	for i := range len(a) {
-		corner := row[0]
+		diagonal := row[0]
 		row[0]++
 		for j := range len(b) {
-			changed := corner
+			changed := diagonal
 			if a[i] != b[j] {
 				changed++
 			}
-			corner = row[j+1]
+			diagonal = row[j+1]
 			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
 		}
 	}
@@ -86,11 +86,11 @@ func parseError(flag *kong.Flag, text string) error {
 	if flag.Enum == "" {
 		return nil
 	}
-	chosen := []string{fmt.Sprint(value.Interface())}
-	if list, several := value.Interface().([]string); several {
-		chosen = list
+	values := []string{fmt.Sprint(value.Interface())}
+	if list, ok := value.Interface().([]string); ok {
+		values = list
 	}
-	for _, one := range chosen {
+	for _, one := range values {
 		if !slices.Contains(flag.EnumSlice(), one) {
 			return fmt.Errorf("must be one of: %s, not %q", strings.Join(flag.EnumSlice(), ", "), one)
 		}

@@ -14,7 +14,7 @@ type URL string
 // UnmarshalText checks the URL.
 func (u *URL) UnmarshalText(text []byte) error {
 	if *u = URL(text); len(text) > 0 && !IsURL(string(text)) {
-		return errors.New("must be a URL such as https://example.com") // which may hold a password
+		return errors.New("must be a URL such as https://example.com") // the value may contain a password
 	}
 	return nil
 }

@@ -1,5 +1,4 @@
-// Package eventtest holds bodies that the hub sends in tests against the schemas
-// of the catalogue.
+// Package eventtest checks webhook bodies in tests against the schemas of the event catalogue.
 package eventtest
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook/catalogue"
 )
 
-// schemas are the compiled schemas by event type, their formats asserted.
+// schemas returns the compiled schemas by event type. They also assert formats.
 var schemas = sync.OnceValues(func() (map[core.EventType]*jsonschema.Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -36,7 +35,7 @@ var schemas = sync.OnceValues(func() (map[core.EventType]*jsonschema.Schema, err
 	return compiled, nil
 })
 
-// Validate tells what is wrong with a body of an event type, nil for nothing.
+// Validate returns an error if a body does not match the schema of its event type.
 func Validate(event core.EventType, body []byte) error {
 	all, err := schemas()
 	if err != nil {
@@ -53,8 +52,7 @@ func Validate(event core.EventType, body []byte) error {
 	return schema.Validate(value)
 }
 
-// Check fails the test when a body is not valid by the schema of its event type.
-// It may be called by any goroutine.
+// Check fails the test if a body does not match the schema of its event type. It is safe for concurrent use.
 func Check(t testing.TB, event core.EventType, body []byte) {
 	t.Helper()
 	if err := Validate(event, body); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// newAcceptance is a fleet whose plugin tells of orders, with the orders of platform
-// a accepted as it says.
+// newAcceptance returns a client with a plugin that reads orders, whose orders on platform a are accepted by the given
+// party.
 func newAcceptance(t *testing.T, accept relay.Accept) *relayClient {
 	t.Helper()
 	f := newRelayClient(t, nil)
@@ -40,10 +40,10 @@ func (f *relayClient) move(id int64, body string) apiResponse {
 	return f.ok("PUT", oneOrder(id)+"status/", body)
 }
 
-// timestampPattern is when something changed, in what is told of it.
+// timestampPattern matches the time of a change in a relayed payload.
 var timestampPattern = regexp.MustCompile(`,"at":\d+`)
 
-// relayedCalls are the next calls to the aggregator: what they are about and what they say.
+// relayedCalls returns the next calls to the aggregator: kind and payload.
 func (f *relayClient) relayedCalls(from, n int) (calls []string) {
 	f.t.Helper()
 	f.awaitAggregatorRequest(from + n)
@@ -86,7 +86,8 @@ func TestPOSAcceptanceIsSentToThePlatform(t *testing.T) {
 func TestOrderIsAcceptedOnceByHubOrPOS(t *testing.T) {
 	f := newAcceptance(t, relay.AcceptHub)
 	first := f.order("a", "A-1", "")
-	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.relayedCalls(0, 1), "as soon as it is stored")
+	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.relayedCalls(0, 1),
+		"as soon as it is stored")
 	f.accept(relay.AcceptPOS)
 	second := f.order("a", "A-2", "")
 	f.accept(relay.AcceptHub)
@@ -94,7 +95,8 @@ func TestOrderIsAcceptedOnceByHubOrPOS(t *testing.T) {
 	require.Equal(t, []string{`/order_status/A-1 {"status":"Acknowledged","prep_minutes":20}`}, f.relayedCalls(1, 1),
 		"the hub has accepted it")
 	f.move(second, `{"new_status":"Acknowledged"}`)
-	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.relayedCalls(2, 1), "nobody has accepted it yet")
+	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.relayedCalls(2, 1),
+		"nobody has accepted it yet")
 }
 
 func TestChangedPreparationTimeIsASeparateStatusUpdate(t *testing.T) {

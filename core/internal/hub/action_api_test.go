@@ -34,7 +34,7 @@ func (f *relayClient) awaitAction(reference any, state string) (read apiResponse
 	return read
 }
 
-// newCallbackKey makes a callback key for a platform.
+// newCallbackKey creates a callback key for a platform.
 func (f *relayClient) newCallbackKey(platform string) string {
 	f.t.Helper()
 	key, err := relay.Callers{Keys: platforms.NewCallers(f.hub.db), Clock: f.clock}.CreateKey(context.Background(),
@@ -94,16 +94,16 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 	f := newRelayClient(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
 	id := f.order("a", "880142173", "")
 	key := "Bearer " + f.newCallbackKey("a")
-	for n, answer := range []string{`{"request":%q,"phone":"+14155550199"}`,
+	for n, response := range []string{`{"request":%q,"phone":"+14155550199"}`,
 		`{"orderId":"880142173","phone":"+14155550199"}`} {
 		asked := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
 		require.Equal(t, 200, asked.status, asked.text)
 		require.Equal(t, "it is being looked up", f.awaitAction(asked.body["reference"], "pending").message())
 		if n == 0 {
-			answer = fmt.Sprintf(answer, asked.body["reference"])
+			response = fmt.Sprintf(response, asked.body["reference"])
 		}
 		for range 2 {
-			heard := f.callBack("a", "action", key, answer)
+			heard := f.callBack("a", "action", key, response)
 			require.Equal(t, 200, heard.status, heard.text)
 		}
 		require.Equal(t, map[string]any{"reference": asked.body["reference"], "order_id": float64(id),
@@ -114,7 +114,8 @@ func TestCustomerContactIsReportedOnce(t *testing.T) {
 	}
 	require.Len(t, f.events.Arrivals(), 2)
 	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "belongs to no action")
-	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.newCallbackKey("b"), `{"orderId":"880142173","phone":"1"}`), 404,
+	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.newCallbackKey("b"),
+		`{"orderId":"880142173","phone":"1"}`), 404,
 		"belongs to no action")
 }
 

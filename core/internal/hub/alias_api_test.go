@@ -20,7 +20,7 @@ func (d *menuClient) alias(alias, platform string) {
 		access.Change{Business: d.tenant.ID, Actor: "test", Action: "platform.alias"}))
 }
 
-// subscribeTo subscribes to events and returns a function that waits for the n-th of a type.
+// subscribeTo subscribes to events. The returned function waits for the n-th event of a type.
 func (f *relayClient) subscribeTo(events ...string) func(event string, n int) map[string]any {
 	f.t.Helper()
 	sink := hubtest.NewEventSink(f.t, nil)
@@ -75,7 +75,8 @@ func TestOrdersAndEventsNamePlatformsByAlias(t *testing.T) {
 	require.Equal(t, 200, asked.status, asked.text)
 	require.Equal(t, "zomato", f.awaitAction(asked.body["reference"], "done").body["platform"])
 	require.Equal(t, "zomato", f.awaitRiderEvent(2)["platform"])
-	requireEnvelope(t, f.postAction("mars", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id)),
+	requireEnvelope(t, f.postAction("mars",
+		fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id)),
 		404, `there is no platform "mars"`)
 
 	key := "Bearer " + f.newCallbackKey("a")
@@ -85,13 +86,14 @@ func TestOrdersAndEventsNamePlatformsByAlias(t *testing.T) {
 	require.Equal(t, 401, f.callBack("b", "ping", key, "{}").status)
 }
 
-func TestChannelKeyBringsOrdersUnderAnAlias(t *testing.T) {
+func TestChannelKeyPlacesOrdersUnderAnAlias(t *testing.T) {
 	s := newOrderClient(t, nil)
 	s.alias("shop", "web")
 	s.alias("phone", "app")
 	s.channel = hubtest.ChannelKey(t, s.hub.db, s.tenant.ID, "web")
 	under := func(name string) apiResponse {
-		return s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("W-1", ""), `"web"`, `"`+name+`"`, 1))
+		return s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("W-1", ""), `"web"`, `"`+name+`"`,
+			1))
 	}
 	require.Equal(t, 200, under("shop").status)
 	require.Contains(t, under("web").message(), "already exists")
@@ -120,7 +122,8 @@ func TestStoresAndMenusReadBackByAlias(t *testing.T) {
 		[]any{item["tags"], item["included_platforms"], item["platform_pricing"]})
 	for _, name := range []string{"shop", "web"} {
 		shown := d.ok("GET", channelStoresRoute+"s1/menu/?platform="+name, "").body
-		require.Equal(t, []any{name, 8.0}, []any{shown["platform"], shown["items"].([]any)[0].(map[string]any)["price"]})
+		require.Equal(t, []any{name, 8.0},
+			[]any{shown["platform"], shown["items"].([]any)[0].(map[string]any)["price"]})
 		require.Len(t, d.ok("GET", channelStoresRoute+"?platform="+name, "").body["stores"], 1)
 		then := d.ok("GET", menuRoute+"s1/items/dal/at/?platform="+name, "").body
 		require.Equal(t, []any{name, true, []any{"shop"}}, []any{then["platform"], then["shown"],
@@ -143,10 +146,12 @@ func TestSwitchesNamePlatformsByAlias(t *testing.T) {
 	require.Equal(t, "zomato", closed[0].(map[string]any)["platform"])
 	standing := f.ok("GET", "/hub/api/v1/switches/"+accepted["reference"].(string)+"/", "").body
 	require.Contains(t, fmt.Sprint(standing["outcomes"]), "zomato")
-	requireEnvelope(t, f.send("POST", locationRoute, `{"location_ref_id":"s1","platforms":["a","mars"],"action":"enable"}`),
+	requireEnvelope(t, f.send("POST", locationRoute,
+		`{"location_ref_id":"s1","platforms":["a","mars"],"action":"enable"}`),
 		404, `platforms[1] "mars": there is no such platform`)
 
-	f.ok("POST", itemsRoute, `{"location_ref_id":"s1","item_ref_ids":["dal"],"option_ref_ids":["hot"],"action":"disable"}`)
+	f.ok("POST", itemsRoute,
+		`{"location_ref_id":"s1","item_ref_ids":["dal"],"option_ref_ids":["hot"],"action":"disable"}`)
 	for _, event := range []string{"item_state_toggle", "option_state_toggle"} {
 		var told []any
 		for n := range 5 {
@@ -156,7 +161,7 @@ func TestSwitchesNamePlatformsByAlias(t *testing.T) {
 	}
 }
 
-func TestSwitchOfAnUnlistedStoreIsWarnedAbout(t *testing.T) {
+func TestSwitchOfAnUnlistedStoreReturnsAWarning(t *testing.T) {
 	d := newMenuClient(t, unlimited)
 	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"N","city":"C"}]}`)
 	d.awaitCallback(2)

@@ -32,7 +32,7 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// openAPIDescription is the OpenAPI document, by which every answer is judged.
+// openAPIDescription is the OpenAPI document. Every response is checked against it.
 var openAPIDescription = sync.OnceValues(func() (routers.Router, error) {
 	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
 	if err != nil {
@@ -42,29 +42,28 @@ var openAPIDescription = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(document)
 })
 
-// declaredByPlugins stands for what plugins add to the vocabulary of menus.
+// declaredByPlugins is the menu vocabulary of a hub without plugins.
 var declaredByPlugins = []menu.Declaration{{Group: "NutritionalInfo", On: menu.OnItem, Platform: "aggregator-a",
 	Keys: []menu.Key{{Name: "fat_mg"}, {Name: "protein_mg"}, {Name: "calorie_kcal"}, {Name: "fiber_mg"}}}}
 
-// api is a hub in this process, with a clock that stands still.
+// api is a hub in this process with a fake clock.
 type api struct {
 	hub   *Hub
 	clock *steadyClock
 }
 
-// steadyClock is moved past the end of leases only when none is held: work whose
-// answer was seen and whose record was not yet written would be done again.
+// steadyClock moves past the end of a lease only when none is held. A test may see a result before its work is
+// recorded, and an expired lease would repeat the work.
 type steadyClock struct {
 	*clocktest.Clock
 	leases *sql.DB
-	moved  atomic.Int64 // since no lease was held, in nanoseconds
+	moved  atomic.Int64 // time moved while a lease was held, in nanoseconds
 }
 
-// pastLeases is a move that every lease outlives.
+// pastLeases is longer than every lease.
 const pastLeases = 10 * time.Second
 
-// Advance waits for what is under way, though not for long: what hangs, or was put aside until its lease ends, waits
-// for the clock.
+// Advance waits briefly for running work. Work that hangs, or waits for the end of its lease, needs the clock to move.
 func (c *steadyClock) Advance(d time.Duration) {
 	if c.moved.Add(int64(d)) > int64(pastLeases) {
 		held := true
@@ -82,7 +81,7 @@ func (c *steadyClock) Advance(d time.Duration) {
 	c.Clock.Advance(d)
 }
 
-// newAPI makes a hub without plugins. Jobs and deliveries run once start is called.
+// newAPI creates a hub without plugins. Call start to run jobs and deliveries.
 func newAPI(t *testing.T, change func(*Config)) *api {
 	t.Helper()
 	vocabulary, err := menu.NewVocabulary(declaredByPlugins...)
@@ -95,7 +94,7 @@ func newAPI(t *testing.T, change func(*Config)) *api {
 	})
 }
 
-// newPluginAPI makes a hub with the plugins of a directory.
+// newPluginAPI creates a hub with the plugins of a directory.
 func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
 	t.Helper()
 	shipped := Defaults()
@@ -106,7 +105,8 @@ func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
 	}
 	change(&config)
 	db, clock := newDatabase(t)
-	host, metrics, err := OpenPlugins(t.Context(), dir, db, config.Tracer, hubtest.Logger())
+	host, metrics, err := OpenPlugins(t.Context(),
+		PluginsConfig{Dir: dir, Tracer: config.Tracer, Log: hubtest.Logger()}, db)
 	require.NoError(t, err)
 	t.Cleanup(host.Close)
 	aggregator.AwaitSettled(t.Context(), host.Host, time.Minute) // a busy machine starts them slowly
@@ -158,7 +158,7 @@ type request struct {
 	headers                     map[string]string
 }
 
-// apiResponse is its answer.
+// apiResponse is a response of the API.
 type apiResponse struct {
 	status int
 	header http.Header
@@ -168,7 +168,7 @@ type apiResponse struct {
 
 func (r apiResponse) message() string { message, _ := r.body["message"].(string); return message }
 
-// do sends a request and holds the answer against the OpenAPI document.
+// do sends a request and checks the response against the OpenAPI document.
 func (a *api) do(t *testing.T, c request) apiResponse {
 	t.Helper()
 	sent := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
@@ -195,8 +195,8 @@ func (a *api) do(t *testing.T, c request) apiResponse {
 	return r
 }
 
-// checkAgainstOpenAPI checks an answer; what the document does not describe
-// may only be answered with 404 or 405, but for preflight requests.
+// checkAgainstOpenAPI checks a response. A request that the document does not describe must return 404 or 405, unless
+// it is a preflight request.
 func checkAgainstOpenAPI(t *testing.T, c request, response *http.Response, text []byte) {
 	t.Helper()
 	router, err := openAPIDescription()
@@ -208,7 +208,7 @@ func checkAgainstOpenAPI(t *testing.T, c request, response *http.Response, text 
 	request := httptest.NewRequest(c.method, path+"?"+query, bytes.NewReader(nil))
 	route, parameters, err := router.FindRoute(request)
 	if err != nil && c.method == http.MethodOptions && response.StatusCode == http.StatusNoContent {
-		return // a preflight request of a browser
+		return // a preflight request
 	}
 	if err != nil {
 		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, response.StatusCode,
@@ -226,8 +226,8 @@ func checkAgainstOpenAPI(t *testing.T, c request, response *http.Response, text 
 		response.StatusCode, text)
 }
 
-// waitAdvancing waits for a condition with the clock moving by a
-// millisecond a look: what stands in a line is now and then put off by ten.
+// waitAdvancing waits for a condition and moves the clock by a millisecond after each check, because ordered work may
+// be postponed by 10 ms.
 func (a *api) waitAdvancing(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	hubtest.WaitUntil(t, what, func() bool {
@@ -236,7 +236,7 @@ func (a *api) waitAdvancing(t *testing.T, what string, condition func() bool) {
 	})
 }
 
-// requireEnvelope checks the form of every refusal.
+// requireEnvelope checks the form of an error response.
 func requireEnvelope(t *testing.T, r apiResponse, status int, message string) {
 	t.Helper()
 	require.Equal(t, status, r.status, r.text)

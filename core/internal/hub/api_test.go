@@ -202,7 +202,7 @@ func TestThrottlesApplyAtExactLimits(t *testing.T) {
 			require.Equal(t, 200, send(tenant).status)
 		})
 	}
-	t.Run("a refused body counts", func(t *testing.T) {
+	t.Run("a rejected body counts", func(t *testing.T) {
 		a := newAPI(t, nil)
 		tenant := hubtest.Business(t, a.hub.db)
 		r := a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization, body: `{`})

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// newRejectingClient is a diner whose endpoint refuses everything until it is told otherwise.
+// newRejectingClient returns a menuClient whose endpoint rejects everything until accepts is set.
 func newRejectingClient(t *testing.T) (d *menuClient, accepts *atomic.Bool) {
 	t.Helper()
 	a := newAPI(t, unlimited)
@@ -101,9 +101,9 @@ func TestBulkResendThroughTheAPI(t *testing.T) {
 	require.Equal(t, 0.0, d.ok("POST", retry+"?dry_run=true", `{"filter":{}}`).body["count"], "none has failed")
 
 	accepts.Store(true)
-	done := func(answer apiResponse) func() bool {
+	done := func(response apiResponse) func() bool {
 		return func() bool {
-			return d.ok("GET", "/external/api/v1/jobs/"+answer.body["reference"].(string)+"/",
+			return d.ok("GET", "/external/api/v1/jobs/"+response.body["reference"].(string)+"/",
 				"").body["state"] == "done"
 		}
 	}

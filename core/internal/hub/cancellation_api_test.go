@@ -38,7 +38,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 		s.awaitAggregatorCalls(platform, its, simulator.CallDecision, 1)
 	}
 
-	// Before its order.
+	// The cancellation arrives before its order.
 	basket, err := s.orderableMenu().NewBasket(selfDelivery, 1, 7)
 	require.NoError(t, err)
 	sent := cancel("aggregator-b", "B-"+basket.Number)
@@ -50,7 +50,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 		hubtest.Lookup(all[events], "order.details.id"), all[events+1]["order_id"], all[events+1]["prev_state"],
 		all[events+1]["new_state"]}, "the POS is told of both, in their order")
 
-	// After its end.
+	// The order has already ended.
 	id, its := s.placeOrder("aggregator-c", 8, selfDelivery)
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
 	sent = cancel("aggregator-c", its)

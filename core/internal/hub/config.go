@@ -45,7 +45,7 @@ type Config struct {
 	SilentAfter   time.Duration // how long a POS may be silent; 0: forever
 	Identity      Identity
 	SecretOverlap time.Duration // how long the previous signing secret of a webhook also signs
-	Renderings    int           // concurrent renderings of menus
+	Renderings    int           // maximum of concurrent renderings of menus
 	Debounce      publish.Debounce
 	Tracer        *core.Tracer // nil: none
 	Host          *aggregator.Host
@@ -79,8 +79,8 @@ func Defaults() Config {
 	}
 }
 
-// Throttles parses the rules of throttles, such as 20/1m. It returns an error for each invalid one, which names its
-// environment variable.
+// Throttles parses rate limits such as 20/1m. It returns an error for each invalid one, which names its environment
+// variable.
 func Throttles(texts map[web.Limit]string) (rules map[web.Limit]limit.Rule, mistakes []error) {
 	rules = map[web.Limit]limit.Rule{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -96,7 +96,7 @@ func Throttles(texts map[web.Limit]string) (rules map[web.Limit]limit.Rule, mist
 	return rules, mistakes
 }
 
-// maxLease bounds how long the work of a dead hub waits.
+// maxLease bounds how long the work of a dead hub waits for another hub.
 const maxLease = 10 * time.Minute
 
 // Validate returns the mistakes in the configuration. They name the environment variables of `servery serve`.

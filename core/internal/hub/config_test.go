@@ -21,8 +21,11 @@ func TestConnectionsAreChecked(t *testing.T) {
 		"SERVERY_MAX_CONNECTIONS_PER_ADDRESS: must be":         func(c *Connections) { c.Limits.PerAddress = 0 },
 		"SERVERY_HEADER_TIMEOUT: must be":                      func(c *Connections) { c.HeaderTimeout = 0 },
 		"SERVERY_STALL_TIMEOUT: must be":                       func(c *Connections) { c.Limits.Stall = 2 * time.Hour },
-		"SERVERY_IDLE_TIMEOUT: must be":                        func(c *Connections) { c.IdleTimeout = time.Millisecond },
-		"SERVERY_MIN_RATE: must be":                            func(c *Connections) { c.Limits.MinRate = 0 },
+		"SERVERY_IDLE_TIMEOUT: must be": func(
+			c *Connections) {
+			c.IdleTimeout = time.Millisecond
+		},
+		"SERVERY_MIN_RATE: must be": func(c *Connections) { c.Limits.MinRate = 0 },
 	} {
 		spoiled := fine
 		spoil(&spoiled)

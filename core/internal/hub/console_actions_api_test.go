@@ -25,7 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// withReason is a form with a reason.
+// withReason adds a reason to the fields of a form.
 func withReason(fields url.Values) url.Values {
 	if fields == nil {
 		fields = url.Values{}
@@ -35,7 +35,7 @@ func withReason(fields url.Values) url.Values {
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
 
-// hiddenFields is the hidden fields of a page's forms.
+// hiddenFields returns the hidden fields of a page's forms.
 func hiddenFields(page apiResponse) url.Values {
 	fields := url.Values{}
 	for _, found := range hiddenField.FindAllStringSubmatch(page.text, -1) {
@@ -44,8 +44,7 @@ func hiddenFields(page apiResponse) url.Values {
 	return fields
 }
 
-// auditActions are what the audit trail tells of, the latest first, but for what the
-// test itself has made.
+// auditActions returns the actions in the audit trail, newest first, without those of the test setup.
 func (a *api) auditActions(t *testing.T, business core.BusinessID) (list []string) {
 	t.Helper()
 	entries, err := consoleview.New(a.hub.db).Audit(context.Background(), business, console.EntryFilter{Limit: 50})

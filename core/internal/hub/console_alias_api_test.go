@@ -43,7 +43,8 @@ func TestConsoleManagesAliasesOfPlatforms(t *testing.T) {
 
 	require.Equal(t, http.StatusSeeOther, post("", " shop ", "sent", "true").status)
 	require.Equal(t, http.StatusSeeOther, post("", "site", "sent", "false").status)
-	require.Equal(t, []core.PlatformAlias{{Alias: "shop", Platform: "web", InEvents: true}, {Alias: "site", Platform: "web"}},
+	require.Equal(t, []core.PlatformAlias{{Alias: "shop", Platform: "web", InEvents: true}, {Alias: "site",
+		Platform: "web"}},
 		known())
 	wrong := post("", "default", "sent", "true")
 	require.Equal(t, http.StatusBadRequest, wrong.status)

@@ -31,7 +31,7 @@ import (
 
 const consolePassword = "correct horse battery"
 
-// consoleHub is a hub with a console over a real database.
+// consoleHub returns a hub with a console and a real database.
 func consoleHub(t *testing.T) *api {
 	t.Helper()
 	a := newAPI(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) })
@@ -39,13 +39,13 @@ func consoleHub(t *testing.T) *api {
 	return a
 }
 
-// browser is a signed-in visitor: it keeps the session and the form token.
+// browser sends requests with the session and the form token of a user.
 type browser struct {
 	*api
 	session string
 }
 
-// user makes a user and signs in by the one-time link.
+// user creates a user and signs in with the one-time link.
 func (a *api) user(t *testing.T, email string, role access.Role, businesses ...core.BusinessID) *browser {
 	t.Helper()
 	_, link, err := accessdb.NewAccounts(a.hub.db).CreateUser(context.Background(),
@@ -86,7 +86,7 @@ func (b *browser) get(t *testing.T, path string) apiResponse {
 	return b.send(t, httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-// form is a request as a browser sends one from a page of ours.
+// form sends a form like a browser on a page of the console.
 func (b *browser) form(path string, fields url.Values) *http.Request {
 	if fields == nil {
 		fields = url.Values{}
@@ -121,13 +121,13 @@ func TestConsoleSignIn(t *testing.T) {
 	require.Equal(t, shell.SignInPath+"?next="+url.QueryEscape(shell.Root+"b/1/jobs/?state=failed"),
 		r.header.Get("Location"))
 
-	t.Run("a wrong password and an unknown address look the same", func(t *testing.T) {
+	t.Run("a wrong password and an unknown email look the same", func(t *testing.T) {
 		wrong := stranger.post(t, shell.SignInPath, url.Values{"email": {"sam@example.com"}, "password": {"wrong"}})
 		unknown := stranger.post(t, shell.SignInPath, url.Values{"email": {"kim@example.com"}, "password": {"wrong"}})
 		require.Equal(t, http.StatusUnauthorized, wrong.status)
 		require.Equal(t, strings.ReplaceAll(wrong.text, "sam@", "kim@"), unknown.text)
 	})
-	t.Run("the session that a browser brings along is not the one it gets", func(t *testing.T) {
+	t.Run("signing in replaces the session", func(t *testing.T) {
 		fixed := &browser{api: a, session: "chosen-by-an-attacker"}
 		r := fixed.post(t, shell.SignInPath, url.Values{"email": {"Sam@Example.com"}, "password": {consolePassword}})
 		require.Equal(t, http.StatusSeeOther, r.status)
@@ -140,7 +140,7 @@ func TestConsoleSignIn(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, again.get(t, shell.Root).status, "the replaced session is worth nothing")
 		require.NotEmpty(t, sessionOf(fresh))
 	})
-	t.Run("one is led back only into the console", func(t *testing.T) {
+	t.Run("redirects stay within the console", func(t *testing.T) {
 		for next, want := range map[string]string{"/console/b/1/": "/console/b/1/",
 			"https://evil.example/console/": shell.Root, "//evil.example/console/": shell.Root,
 			"/\\evil.example": shell.Root, "/docs": shell.Root} {
@@ -149,7 +149,7 @@ func TestConsoleSignIn(t *testing.T) {
 			require.Equal(t, want, r.header.Get("Location"), next)
 		}
 	})
-	t.Run("attempts are throttled by account, also with the right password", func(t *testing.T) {
+	t.Run("attempts are throttled by account, also valid ones", func(t *testing.T) {
 		for range 10 {
 			stranger.post(t, shell.SignInPath, url.Values{"email": {"kim@example.com"}, "password": {"wrong"}})
 		}
@@ -159,7 +159,7 @@ func TestConsoleSignIn(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized,
 			stranger.post(t, shell.SignInPath, url.Values{"email": {"kim@example.com"}, "password": {"x"}}).status)
 	})
-	t.Run("a session ends when it is idle, and in any case", func(t *testing.T) {
+	t.Run("a session has an idle and an absolute timeout", func(t *testing.T) {
 		for range 9 {
 			a.clock.Advance(7 * time.Hour)
 			require.Equal(t, http.StatusOK, sam.get(t, shell.Root).status)
@@ -199,10 +199,13 @@ func TestEveryConsolePageRequiresAuthorization(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, support.post(t, path(theirs.ID), nil).status)
 			require.Equal(t, http.StatusForbidden, viewer.post(t, path(mine.ID), nil).status)
 			for name, change := range map[string]func(*http.Request){
-				"from another site":          func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
-				"from a sister site":         func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
-				"without any origin":         func(r *http.Request) { r.Header.Del("Sec-Fetch-Site") },
-				"of an old browser, foreign": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site"); r.Header.Set("Origin", "https://evil.example") },
+				"from another site":  func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+				"from a sister site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+				"without any origin": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site") },
+				"of an old browser, foreign": func(r *http.Request) {
+					r.Header.Del("Sec-Fetch-Site")
+					r.Header.Set("Origin", "https://evil.example")
+				},
 			} {
 				request := support.form(path(mine.ID), nil)
 				change(request)

@@ -15,12 +15,11 @@ import (
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
-// TestSignInLimitUsesTheForwardedClientIP: nobody behind the same
-// proxy is kept out by a stranger, nor by people who sign in as they should.
+// Clients behind one proxy must not exhaust the sign-in limit of each other.
 func TestSignInLimitUsesTheForwardedClientIP(t *testing.T) {
 	a := newAPI(t, func(c *Config) {
 		c.Roles = append(c.Roles, RoleConsole)
-		// App.Test comes from 0.0.0.0
+		// App.Test has the address 0.0.0.0
 		c.Identity.Proxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32"), netip.MustParsePrefix("10.0.0.0/8")}
 	})
 	a.hub.mountPages("http://example.com", 0)

@@ -24,7 +24,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// consoleRoutes are the routes of the console with a method, the doors left out.
+// consoleRoutes returns the console's routes with a method, without the public ones.
 func (a *api) consoleRoutes(method string) (paths []string) {
 	for _, r := range a.hub.server.App.GetRoutes(true) {
 		if r.Method == method && strings.HasPrefix(r.Path, shell.Root) && r.Path != shell.SignInPath &&
@@ -64,7 +64,7 @@ func TestConsolePagesForbidFraming(t *testing.T) {
 		path := strings.NewReplacer(":business", fmt.Sprint(mine.ID), ":id", "1", ":reference",
 			core.NewID(a.clock.Now()).String(), ":platform", "web").Replace(route)
 		page := sam.get(t, path)
-		if page.status == http.StatusSeeOther { // the address of a form
+		if page.status == http.StatusSeeOther { // the URL of a form
 			continue
 		}
 		require.Contains(t, page.header.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
@@ -73,7 +73,7 @@ func TestConsolePagesForbidFraming(t *testing.T) {
 	}
 }
 
-// businessPages is one thing of each kind that a business has, by the path of its page.
+// businessPages creates one object of each kind in a business, and returns the paths of their pages.
 func (a *api) businessPages(t *testing.T, tenant hubtest.Tenant) []string {
 	t.Helper()
 	ctx, db := context.Background(), a.hub.db

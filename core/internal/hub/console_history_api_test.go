@@ -19,11 +19,11 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// historyClient is a diner with a console, in which the price of an item was changed.
+// historyClient is a menuClient with a console and a changed price.
 type historyClient struct {
 	*menuClient
 	sam       *browser
-	revisions []menu.Revision // the newest first
+	revisions []menu.Revision // newest first
 }
 
 func newHistoryClient(t *testing.T) *historyClient {
@@ -39,7 +39,7 @@ func newHistoryClient(t *testing.T) *historyClient {
 // change sends a menu and waits until it is stored.
 func (r *historyClient) change(location, body string) {
 	r.t.Helper()
-	r.clock.Advance(time.Minute) // revisions go by their moments
+	r.clock.Advance(time.Minute) // revisions are sorted by time
 	r.awaitJob(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
 	var err error
 	r.revisions, err = menus.New(r.hub.db).Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
@@ -54,12 +54,12 @@ func (r *historyClient) awaitJob(reference string) {
 	})
 }
 
-// page is a page of history as text, without its tags.
+// page returns a history page as text, without tags.
 func (r *historyClient) page(path string) string {
 	r.t.Helper()
-	answer := r.sam.get(r.t, shell.BusinessLink(r.tenant.ID, "history/"+path))
-	require.Equal(r.t, http.StatusOK, answer.status, answer.text)
-	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(answer.text, " ")
+	response := r.sam.get(r.t, shell.BusinessLink(r.tenant.ID, "history/"+path))
+	require.Equal(r.t, http.StatusOK, response.status, response.text)
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(response.text, " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
@@ -131,9 +131,9 @@ func TestConsoleShowsAnItemsPastState(t *testing.T) {
 	require.Contains(t, then("&at=2026-01-01T00:00"), "The item did not exist at that time.")
 	for query, says := range map[string]string{"item=dal&store=s9&platform=web": "no location",
 		"item=dal&store=s1&platform=mars": "no platform", "item=dal&store=s1&platform=web&at=noon": "must look like"} {
-		answer := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/item/?"+query))
-		require.Equal(t, http.StatusNotFound, answer.status)
-		require.Contains(t, html.UnescapeString(answer.text), says)
+		response := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/item/?"+query))
+		require.Equal(t, http.StatusNotFound, response.status)
+		require.Contains(t, html.UnescapeString(response.text), says)
 	}
 }
 
@@ -161,7 +161,8 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	job, query, _ := cutQuery(done.header.Get("Location"))
 	require.Equal(t, url.Values{"done": {"back"}}.Encode(), query)
 	r.awaitJob(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
-	require.Equal(t, 10.0, hubtest.Lookup(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
+	require.Equal(t, 10.0, hubtest.Lookup(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body,
+		"item.price"))
 
 	require.Contains(t, r.auditActions(t, r.tenant.ID), "menu.rollback")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "audit/?action=menu.rollback")).text, "objects 2")

@@ -14,10 +14,11 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// newConsoleRelayClient is a fleet with a console.
-func newConsoleRelayClient(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) (*relayClient, *browser) {
+// newConsoleRelayClient returns a relayClient and a browser.
+func newConsoleRelayClient(t *testing.T,
+	response func(n int, w http.ResponseWriter, r *http.Request)) (*relayClient, *browser) {
 	t.Helper()
-	f := newRelayClientWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, answer)
+	f := newRelayClientWith(t, func(c *Config) { c.Roles = append(c.Roles, RoleConsole) }, response)
 	f.hub.mountPages("http://example.com", 0)
 	return f, f.user(t, "sam@example.com", access.Admin)
 }
@@ -51,7 +52,8 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 	f.waitAdvancing(t, "the place on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text, "12.9716, 77.5946; the platform has this location")
 	})
-	asked := f.postAction("b", fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
+	asked := f.postAction("b", fmt.Sprintf(
+		`{"order_id":%d,"action":"rider_body_temp","temp":98.4,"wearing_mask":true}`, id))
 	require.Equal(t, 400, asked.status, "the platform has no actions")
 	f.ok("PUT", fmt.Sprintf("%s%d/status/", ordersRoute, id),
 		`{"new_status":"Acknowledged","message":"seen <b>","extra":{"prep_time_mins":20}}`)

@@ -31,14 +31,15 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		answer apiResponse
 		status int
 		id     string
-		shown  []string // where it is searched for
+		shown  []string // the search page
 	}{
 		{f.sendAsChannel("POST", channelOrdersRoute, unknown), 404, "W-UNKNOWN",
 			[]string{"NOWHERE-7", "there is no store with this ref_id"}},
 		{f.callBack("b", "order", key, `{"orderId":"B-77","dish":"dal","store":"GHOST-1"}`), 404, "B-77",
 			[]string{"GHOST-1", "no store has it on the platform b"}},
 		{f.sendAsChannel("POST", channelOrdersRoute,
-			`{"platform":"webx","platform_order_id":"X-1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":1}]}`), 404, "X-1", []string{"webx"}},
+			`{"platform":"webx","platform_order_id":"X-1","store_ref_id":"s1",`+
+				`"items":[{"ref_id":"dal","quantity":1}]}`), 404, "X-1", []string{"webx"}},
 		{f.sendAsChannel("POST", channelOrdersRoute,
 			`{"platform":"web","platform_order_id":"W-HALF","store_ref_id":"s1","items":[{]}`), 400, "W-HALF",
 			[]string{"not valid JSON"}},

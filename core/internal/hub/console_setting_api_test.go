@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// settingsClient is a hub with plugin A, a console, and a supporter of a business.
+// settingsClient is a hub with plugin A and a console, and a support user of a business.
 type settingsClient struct {
 	*api
 	kim    *browser
@@ -42,7 +42,7 @@ func (s settingsClient) page(platform string) string {
 	return shell.BusinessLink(s.tenant.ID, "settings/platform/?name="+url.QueryEscape(platform))
 }
 
-// version is that which the form of a platform carries.
+// version returns the version field of a platform's form.
 func (s settingsClient) version(t *testing.T, platform string) string {
 	t.Helper()
 	found := regexp.MustCompile(`name="version" value="([0-9a-f]{32})"`).FindStringSubmatch(s.kim.get(t,
@@ -153,7 +153,7 @@ func TestPlatformPageNamesSettingsItsPluginRejects(t *testing.T) {
 		"Plugin aggregator-a rejects the current settings: settings.brand ")
 }
 
-// hostOf is a host that plugin A may reach.
+// hostOf returns a host that the manifest of plugin A allows.
 func hostOf(t *testing.T, s settingsClient) string {
 	t.Helper()
 	list, err := pluginRegistry{s.hub.db, s.hub.config.Host}.ListPlugins(t.Context(), nil)

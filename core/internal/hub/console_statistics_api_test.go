@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestConsoleFiguresAddUpOverReplicas(t *testing.T) {
+func TestConsoleStatisticsAddUpOverReplicas(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	tenant, records, ctx := hubtest.Business(t, db), consoleview.New(db), context.Background()
 	sub := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
@@ -32,7 +32,8 @@ func TestConsoleFiguresAddUpOverReplicas(t *testing.T) {
 	require.NoError(t, records.AddSums(ctx, one.Take()))
 	e, err := records.Endpoint(ctx, tenant.ID, sub.ID)
 	require.NoError(t, err)
-	require.Equal(t, console.Count{Succeeded: 1, Failed: 2, TotalTime: 3 * time.Second, Slowest: time.Second}, e.LastDay)
+	require.Equal(t, console.Count{Succeeded: 1, Failed: 2, TotalTime: 3 * time.Second, Slowest: time.Second},
+		e.LastDay)
 	require.True(t, e.Health.FailingSince.Equal(now.Add(-20*time.Minute)),
 		"the first refusal since it was accepted, whichever replica saw it")
 	troubled, err := records.UnhealthyEndpoints(ctx, []core.BusinessID{tenant.ID}, 9)

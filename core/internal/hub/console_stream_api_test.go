@@ -37,7 +37,7 @@ func TestLiveStreamEndsWithItsUsersSession(t *testing.T) {
 	require.Contains(t, line, "welcome")
 
 	require.Equal(t, http.StatusSeeOther, sam.post(t, shell.SignOutPath, nil).status)
-	beats := 0 // a stream that goes on sends one every few seconds
+	beats := 0 // an open stream sends one every few seconds
 	for ; err == nil && beats < 20; beats++ {
 		_, err = stream.ReadString('\n')
 	}

@@ -24,7 +24,7 @@ func TestOneTimeLinkSetsThePasswordOnce(t *testing.T) {
 		access.User{Email: "sam@example.com", Role: access.Support}, "cli", "")
 	require.NoError(t, err)
 	b := &browser{api: a}
-	for range 2 { // looking, as mail programs do, does not use it up
+	for range 2 { // a GET request, as of mail scanners, does not use it up
 		r := b.get(t, shell.WelcomePath+"?link="+link)
 		require.Equal(t, http.StatusOK, r.status)
 		require.Equal(t, "same-origin", r.header.Get("Referrer-Policy"),

@@ -29,7 +29,7 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
 		return strings.Contains(shown, "12.9716, 77.5946; rejected by the platform: the aggregator responded with "+
 			"400") &&
-			strings.Count(shown, "Rider location to b") == 2 // above, and in the line of time
+			strings.Count(shown, "Rider location to b") == 2 // at the top, and in the timeline
 	})
 	require.Contains(t, shown, "Failed, and not retried: the aggregator responded with 400 Bad Request")
 	require.NotContains(t, shown, "the platform has this location")

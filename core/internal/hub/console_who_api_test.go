@@ -19,14 +19,14 @@ import (
 
 func TestWebhookChangesByAPIAreAudited(t *testing.T) {
 	f, sam := newConsoleRelayClient(t, nil)
-	f.clock.Advance(time.Millisecond) // what was done before comes after it in the list
+	f.clock.Advance(time.Millisecond) // earlier entries are lower in the list
 	before := len(f.auditActions(t, f.tenant.ID))
 	made := f.ok("POST", webhooksRoute,
 		`{"event_type":"store_action","url":"https://pos.example.com/a","headers":{"X-Token":"hush-hush"}}`)
 	f.ok("POST", webhooksRoute,
 		`{"event_type":"store_action","url":"https://pos.example.com/a","headers":{"X-Token":"hush-hush"}}`)
 	id := fmt.Sprintf("%.0f", made.body["webhook_id"])
-	f.clock.Advance(time.Millisecond) // entries go by their moments
+	f.clock.Advance(time.Millisecond) // entries are sorted by time
 	f.ok("PUT", webhooksRoute+id+"/", `{"headers":{"X-Token":"hush again"}}`)
 	f.clock.Advance(time.Millisecond)
 	f.ok("PUT", webhooksRoute+id+"/", `{"url":"https://pos.example.com/b","active":false}`)

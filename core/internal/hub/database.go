@@ -22,9 +22,9 @@ import (
 type DatabaseConfig struct {
 	URL          string // "": a private PostgreSQL runs in the data directory
 	DataDir      string
-	SecretKey    string   // that seals secrets; "": that of the data directory
-	PreviousKeys []string // that secrets may still be sealed with
-	Connections  int      // at most; 0: the default
+	SecretKey    string   // seals secrets; "": the key of the data directory
+	PreviousKeys []string // may still have sealed secrets
+	Connections  int      // maximum; 0: the default
 	Create       bool     // create a private PostgreSQL and a key where there are none
 }
 

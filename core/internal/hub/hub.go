@@ -49,27 +49,27 @@ type Hub struct {
 	db               *postgres.DB
 	log              *slog.Logger
 	server           *web.Server
-	connections      *inbound.Limiter // of the connections to the server
+	connections      *inbound.Limiter // limits the connections to the server
 	guard            *webhook.Guard
 	sender           *webhook.Sender
 	engine           *webhook.Engine
 	runner           *job.Runner
-	waits            *job.Waiter // of requests for their jobs
+	waits            *job.Waiter // requests that wait for their jobs
 	intake           *orders.Intake
 	riders           *orders.Riders
 	relay            *relay.Engine
 	aggregatorSender *webhook.Sender // to aggregators
 
-	timer      toggle.Timer // of what is to be enabled again
+	timer      toggle.Timer // re-enables items and stores
 	publisher  *publish.Engine
 	menuSender *webhook.Sender // of menus
 
-	tally      console.AttemptCounter // of delivery attempts, for the console
+	tally      console.AttemptCounter // delivery attempts, for the console
 	monitor    *monitor
-	keyUses    access.KeyUsage  // of keys, for the console
+	keyUses    access.KeyUsage  // for the console
 	console    *adminui.Console // nil without the role
-	wakeRunner func()           // wakes the runner, if there is one
-	sandbox    *sandbox.Runner  // of the console
+	wakeRunner func()           // no-op without a runner
+	sandbox    *sandbox.Runner  // for the console
 }
 
 // New builds a hub. The database must be migrated and have its sealer.
@@ -96,7 +96,7 @@ func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
 	return h
 }
 
-// buildWorker creates the engines of a worker.
+// buildWorker creates the engines of the role worker.
 func (h *Hub) buildWorker(m *metrics) {
 	config, db, clock := h.config, h.db, h.db.Clock()
 	h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
@@ -200,28 +200,28 @@ func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string
 	return err
 }
 
-// At a stop, new requests are first refused for refuseTime, so that a load balancer notices. Running requests then
-// have drainTime to end. Requests that still wait for the database after stopTime are abandoned, because the process
-// supervisor kills the process soon after.
+// At shutdown, new requests are rejected for drainDelay, so that a load balancer notices. Running requests then have
+// drainTimeout to end. After stopTimeout, requests that still wait for the database are aborted, because the process
+// supervisor soon kills the process.
 const (
 	drainDelay   = 250 * time.Millisecond
 	drainTimeout = 10 * time.Second
 	stopTimeout  = 25 * time.Second
 )
 
-// Run serves on the listener until the context ends, then stops gracefully: it accepts no new requests and no new
+// Run serves on the listener until the context ends, then stops gracefully. It rejects new requests, starts no new
 // work, and finishes what is running.
 func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	if err := h.db.SyncClock(ctx); err != nil {
 		return err
 	}
-	_, again := h.maintain(ctx)
-	if there, err := h.db.RLSEnabled(ctx); err == nil && !there {
+	_, maintainIn := h.maintain(ctx)
+	if enabled, err := h.db.RLSEnabled(ctx); err == nil && !enabled {
 		h.log.Warn("row-level security is off", "remedy", "run servery doctor")
 	}
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	parts := h.startParts(work, again)
+	parts := h.startParts(work, maintainIn)
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(h.connections.Listener(listener)) }()
 	var err error
@@ -257,7 +257,7 @@ func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// startParts starts everything that runs beside the server, until the context ends. The caller waits for the group.
+// startParts starts the background work of the hub, which runs until the context ends. The caller waits for the group.
 func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.WaitGroup {
 	parts := &sync.WaitGroup{}
 	start := func(part func(context.Context)) { parts.Go(func() { part(work) }) }

@@ -11,10 +11,10 @@ import (
 
 // Identity configures how people reach the console and sign in.
 type Identity struct {
-	BaseURL  string         // of the console; "": as each request names it
-	Proxies  []netip.Prefix // whose X-Forwarded-For is trusted
-	Provider oidc.Config    // without an issuer there is none
-	Domains  []string       // of email addresses whose users need not exist before
+	BaseURL  string         // of the console; "": the host of each request
+	Proxies  []netip.Prefix // that X-Forwarded-For is accepted from
+	Provider oidc.Config    // the zero value: no provider
+	Domains  []string       // email domains whose users are created at sign-in
 }
 
 // validate returns the mistakes.

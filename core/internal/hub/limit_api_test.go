@@ -16,11 +16,11 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// TestOpenAPIStatesTheDefaultThrottles: those that it has where the operator says nothing.
+// The document must state the default throttles.
 func TestOpenAPIStatesTheDefaultThrottles(t *testing.T) {
 	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
 	require.NoError(t, err)
-	limits, told := Defaults().Limits, map[web.Limit]bool{web.LimitOrders: true} // which is off
+	limits, told := Defaults().Limits, map[web.Limit]bool{web.LimitOrders: true} // off by default
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
 			if said, throttled := operation.Extensions["x-rate-limit"].(map[string]any); throttled {
@@ -35,8 +35,7 @@ func TestOpenAPIStatesTheDefaultThrottles(t *testing.T) {
 	require.Len(t, told, len(limits))
 }
 
-// TestOperationsHaveSeparateThrottles: switching stores keeps no report about
-// an order out, and the other way round.
+// Toggling stores must not use up the limit of order reports, and the reverse.
 func TestOperationsHaveSeparateThrottles(t *testing.T) {
 	s := newOrderClient(t, func(c *Config) {
 		for _, name := range []web.Limit{web.LimitSwitches, web.LimitOrderUpdates, web.LimitOperations} {
@@ -57,9 +56,9 @@ func TestOperationsHaveSeparateThrottles(t *testing.T) {
 	} {
 		for n := range 3 {
 			c := calls[n%len(calls)]
-			answer := s.send(c.method, c.path, c.body)
-			require.Equal(t, "2", answer.header.Get("RateLimit-Limit"), c.path)
-			require.Equal(t, n == 2, answer.status == 429, "%s: %s", c.path, answer.text)
+			response := s.send(c.method, c.path, c.body)
+			require.Equal(t, "2", response.header.Get("RateLimit-Limit"), c.path)
+			require.Equal(t, n == 2, response.status == 429, "%s: %s", c.path, response.text)
 		}
 		for _, c := range calls {
 			requireEnvelope(t, s.send(c.method, c.path, c.body), 429, "too many")
@@ -70,7 +69,9 @@ func TestOperationsHaveSeparateThrottles(t *testing.T) {
 }
 
 func TestAggregatorCallbacksAreThrottledByPlatform(t *testing.T) {
-	f := newRelayClientWith(t, func(c *Config) { c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute} },
+	f := newRelayClientWith(t, func(c *Config) {
+		c.Limits[web.LimitCallbacks] = limit.Rule{Count: 2, Per: time.Minute}
+	},
 		nil)
 	for _, platform := range []string{"a", "b"} {
 		key := f.newCallbackKey(platform)

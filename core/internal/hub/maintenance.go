@@ -12,8 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-// reportUnreadable checks once for stored secrets that no key can open, and logs them. Only what needs these secrets
-// fails.
+// reportUnreadable checks once for stored secrets that no key can open, and logs them.
 func (h *Hub) reportUnreadable(ctx context.Context) {
 	sealed, err := schema.CountSealed(ctx, h.db)
 	if err != nil && ctx.Err() == nil {
@@ -29,7 +28,7 @@ func (h *Hub) reportUnreadable(ctx context.Context) {
 
 // maintain creates and drops partitions. It returns the retention and the time until the next run, which is shorter
 // after an error. An error does not stop the hub.
-func (h *Hub) maintain(ctx context.Context) (retention, again time.Duration) {
+func (h *Hub) maintain(ctx context.Context) (retention, next time.Duration) {
 	retention, err := schema.Retention(ctx, h.db, h.config.Retention)
 	if err == nil {
 		err = schema.Maintain(ctx, h.db, retention)
@@ -47,10 +46,10 @@ func (h *Hub) maintain(ctx context.Context) (retention, again time.Duration) {
 	return retention, time.Hour
 }
 
-// housekeep synchronises the clock, wakes the queue and, after then, maintains the partitions, until the context
-// ends.
-func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
-	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(then)
+// housekeep synchronises the clock, wakes the queue and maintains the partitions, until the context ends. The first
+// maintenance is after the time then.
+func (h *Hub) housekeep(ctx context.Context, first time.Duration) {
+	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(first)
 	defer clock.Stop()
 	defer partitions.Stop()
 	for {
@@ -61,8 +60,8 @@ func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
 		case <-clock.C:
 			err = errors.Join(h.db.SyncClock(ctx), outbox.Sweep(ctx, h.db))
 		case <-partitions.C:
-			retention, again := h.maintain(ctx)
-			partitions.Reset(again)
+			retention, next := h.maintain(ctx)
+			partitions.Reset(next)
 			if retention > 0 {
 				err = orders.New(h.db).DropOld(ctx, retention)
 			}
@@ -74,20 +73,20 @@ func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
 	}
 }
 
-// How often counts are stored, and expired ones deleted.
+// The intervals of storing attempt counts, and of deleting expired ones.
 const (
 	tallyInterval  = 2 * time.Second
 	expiryInterval = 10 * time.Minute
 )
 
-// storeAttemptCounts stores the counts until the context ends, and then once more.
+// storeAttemptCounts stores the counts until the context ends, and then a last time.
 func (h *Hub) storeAttemptCounts(ctx context.Context) {
 	records := consoleview.New(h.db)
-	forgot := time.Now()
+	expired := time.Now()
 	h.storePeriodically(ctx, "attempt counts", tallyInterval, func(ctx context.Context) error {
 		err := records.AddSums(ctx, h.tally.Take())
-		if time.Since(forgot) >= expiryInterval {
-			forgot = time.Now()
+		if time.Since(expired) >= expiryInterval {
+			expired = time.Now()
 			err = errors.Join(err, records.DeleteExpiredCounts(ctx))
 		}
 		return err
@@ -97,7 +96,7 @@ func (h *Hub) storeAttemptCounts(ctx context.Context) {
 // recordsInterval is how often the use of keys, and unrouted events, are stored.
 const recordsInterval = time.Minute
 
-// storeConsoleRecords stores the records for the console until the context ends, and then once more.
+// storeConsoleRecords stores the records for the console until the context ends, and then a last time.
 func (h *Hub) storeConsoleRecords(ctx context.Context) {
 	h.storePeriodically(ctx, "console notes", recordsInterval, h.storeConsoleRecordsOnce)
 }
@@ -106,22 +105,23 @@ func (h *Hub) storeConsoleRecordsOnce(ctx context.Context) error {
 	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.keyUses.Take()), outbox.StoreUnrouted(ctx, h.db))
 }
 
-// storePeriodically calls store at an interval until the context ends, and then once more with a limit of 5 s.
-func (h *Hub) storePeriodically(ctx context.Context, what string, every time.Duration, store func(context.Context) error) {
-	tick := time.NewTicker(every)
+// storePeriodically calls store at an interval until the context ends, and then a last time with a timeout of 5 s.
+func (h *Hub) storePeriodically(ctx context.Context, records string, interval time.Duration,
+	store func(context.Context) error) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			final, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := store(last); err != nil {
-				h.log.Warn("storing records failed at shutdown", "records", what, "error", err)
+			if err := store(final); err != nil {
+				h.log.Warn("storing records failed at shutdown", "records", records, "error", err)
 			}
 			return
 		case <-tick.C:
 			if err := store(ctx); err != nil && ctx.Err() == nil {
-				h.log.Warn("storing records failed", "records", what, "error", err)
+				h.log.Warn("storing records failed", "records", records, "error", err)
 			}
 		}
 	}

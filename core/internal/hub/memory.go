@@ -18,7 +18,7 @@ import (
 
 // Bounds of the memory budget for bodies, in bytes.
 const (
-	// minMemory is the least budget.
+	// minMemory is the smallest budget.
 	minMemory     = 64 << 20
 	defaultMemory = 512 << 20 // if the process has no known limit
 	pluginShare   = 5         // a fifth of a control group's memory is for plugins
@@ -27,61 +27,61 @@ const (
 
 // bodyMemory returns the configured budget for bodies, or else half of the memory that the process may use. It also
 // sets the Go runtime's memory limit from the control group, which the runtime does not read.
-func bodyMemory(asked int64) int64 {
-	if asked > 0 {
-		return asked
+func bodyMemory(configured int64) int64 {
+	if configured > 0 {
+		return configured
 	}
-	most := debug.SetMemoryLimit(-1) // GOMEMLIMIT
-	if most == math.MaxInt64 {
+	available := debug.SetMemoryLimit(-1) // GOMEMLIMIT
+	if available == math.MaxInt64 {
 		group := groupMemory(os.ReadFile)
 		if group == 0 {
 			return defaultMemory
 		}
-		most = group - group/pluginShare
-		debug.SetMemoryLimit(most)
+		available = group - group/pluginShare
+		debug.SetMemoryLimit(available)
 	}
-	return max(most/bodyShare, minMemory)
+	return max(available/bodyShare, minMemory)
 }
 
 // groupMemory returns the memory limit of the process's control group or its ancestors (cgroups v2), or 0 if there is
 // none.
 func groupMemory(read func(string) ([]byte, error)) int64 {
-	own, err := read("/proc/self/cgroup")
+	groups, err := read("/proc/self/cgroup")
 	if err != nil {
 		return 0
 	}
 	var group string
-	for line := range strings.Lines(string(own)) {
+	for line := range strings.Lines(string(groups)) {
 		if name, found := strings.CutPrefix(line, "0::"); found {
 			group = path.Clean("/" + strings.TrimSpace(name))
 		}
 	}
-	least := int64(0)
+	lowest := int64(0)
 	for ; group != ""; group = path.Dir(group) {
 		text, err := read(path.Join("/sys/fs/cgroup", group, "memory.max"))
 		if err == nil {
 			n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-			if err == nil && (least == 0 || n < least) {
-				least = n
+			if err == nil && (lowest == 0 || n < lowest) {
+				lowest = n
 			}
 		}
 		if group == "/" {
 			break
 		}
 	}
-	return least
+	return lowest
 }
 
 // jobMemory makes jobs use the budget for bodies (job.Memory).
 type jobMemory struct{ *limit.Memory }
 
-// NewReservation creates the share of one job.
+// NewReservation reserves memory for one job.
 func (m jobMemory) NewReservation() job.Reservation {
 	return &jobShare{m.Memory.NewReservation(limit.Large)}
 }
 
-// jobShare is the memory of one job. A job that needs more than the whole budget was accepted nevertheless: it gets
-// all of it, and runs alone.
+// jobShare is the memory of one job. A job that needs more than the budget reserves all of it and runs alone, because
+// it was already accepted.
 type jobShare struct{ limit.Reservation }
 
 // Body reserves the memory of a body.
@@ -94,7 +94,7 @@ func (s *jobShare) Decode(ctx context.Context, body []byte) error {
 	return s.GrowDecoded(ctx, s.ClampDecoded(web.JobCost.Of(body)))
 }
 
-// memoryCollector exports metrics of the budget for bodies.
+// memoryCollector exports metrics of the memory for bodies.
 type memoryCollector struct{ memory *limit.Memory }
 
 var (

@@ -13,7 +13,7 @@ import (
 
 const menuRoute = "/external/api/v1/inventory/locations/"
 
-// menuClient is a business at a running hub, with a store s1 and a sink for its events.
+// menuClient is a business with a store s1 and a webhook endpoint.
 type menuClient struct {
 	*api
 	t      *testing.T

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMenuAppliesWhatItKnows(t *testing.T) {
+func TestMenuAppliesKnownObjects(t *testing.T) {
 	d := newMenuClient(t, unlimited)
 	accepted := d.ok("POST", menuRoute+"s1/", `{
 		"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":7},"item_ref_ids":["dal","ghost"]}],

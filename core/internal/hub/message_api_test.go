@@ -22,7 +22,7 @@ func TestErrorsNameTheObjectAndTheSentValue(t *testing.T) {
 	for _, c := range []struct {
 		answer        apiResponse
 		status        int
-		message, path string // "": none
+		message, path string // "": no message
 	}{
 		{f.send("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowleged"}`), 400,
 			fmt.Sprintf(`order %d: new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched,`+

@@ -25,7 +25,7 @@ func fileText(t *testing.T, name string) string {
 	return string(text)
 }
 
-// metricLabels are the names of all metrics that hubs show, and the labels of each.
+// metricLabels returns the names of all metrics with their labels.
 func metricLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	db := hubtest.Database(t, nil)
@@ -103,7 +103,7 @@ func TestAlertsAndDashboardUseExistingMetrics(t *testing.T) {
 		}
 		for _, match := range figureMatched.FindAllStringSubmatch(expression, -1) {
 			for _, label := range matchedLabel.FindAllStringSubmatch(match[2], -1) {
-				if label[1] != "instance" { // of Prometheus
+				if label[1] != "instance" { // metrics of Prometheus itself
 					require.Contains(t, known[match[1]], label[1], expression)
 				}
 			}

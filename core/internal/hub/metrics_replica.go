@@ -6,7 +6,7 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// replicaCollector exports metrics of this replica's pending batches and event streams, read on each scrape.
+// replicaCollector exports metrics of this replica's batch queues and event streams, read on each scrape.
 type replicaCollector struct{ hub *Hub }
 
 var (
@@ -26,10 +26,10 @@ func (replicaCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (l replicaCollector) Collect(ch chan<- prometheus.Metric) {
-	statuses, places := l.hub.riders.Waiting()
-	for line, waiting := range map[string]int{"orders": l.hub.intake.Waiting(), "rider_statuses": statuses,
-		"rider_locations": places} {
-		ch <- prometheus.MustNewConstMetric(batchQueueDepth, prometheus.GaugeValue, float64(waiting), line)
+	statuses, locations := l.hub.riders.Waiting()
+	for batch, waiting := range map[string]int{"orders": l.hub.intake.Waiting(), "rider_statuses": statuses,
+		"rider_locations": locations} {
+		ch <- prometheus.MustNewConstMetric(batchQueueDepth, prometheus.GaugeValue, float64(waiting), batch)
 	}
 	if l.hub.console != nil {
 		ch <- prometheus.MustNewConstMetric(consoleStreams, prometheus.GaugeValue, float64(l.hub.console.Streams()))

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/installtest"
 )
 
-// Alerts take the share of the answers that failed: there are more probes than requests.
+// Alerts use the share of failed responses. Probes outnumber other requests.
 func TestRequestMetricsExcludeProbes(t *testing.T) {
 	a := newAPI(t, nil)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/openapi.json"} {

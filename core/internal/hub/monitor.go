@@ -34,7 +34,8 @@ func newMonitor(config Config, db *postgres.DB, registry prometheus.Registerer, 
 	w := &monitor{
 		actions: orders.NewActions(db), actionWithin: config.ActionWithin,
 		orders: orders.New(db), ackWithin: config.AckWithin,
-		presence: presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db), Hours: storeHours,
+		presence: presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db),
+			Hours:        storeHours,
 			SilenceLimit: config.SilentAfter, Clock: db.Clock()},
 		escalated: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_orders_escalated_total",
 			Help: "Orders that waited too long for their acknowledgement, found by this process."}),
@@ -47,13 +48,13 @@ func newMonitor(config Config, db *postgres.DB, registry prometheus.Registerer, 
 }
 
 // storeHours evaluates stored opening hours (presence.Hours).
-func storeHours(timings []byte, local time.Time) (open bool, ago time.Duration, err error) {
+func storeHours(timings []byte, local time.Time) (open bool, since time.Duration, err error) {
 	var hours []store.Timing
 	if len(timings) > 0 {
 		err = json.Unmarshal(timings, &hours)
 	}
-	open, ago = store.OpenAt(hours, local)
-	return open, ago, err
+	open, since = store.OpenAt(hours, local)
+	return open, since, err
 }
 
 // The intervals of the checks, and of storing heartbeats.
@@ -62,28 +63,28 @@ const (
 	heartbeatInterval = time.Minute
 )
 
-// run checks until the context ends, and then stores heartbeats once more. If looks is false, it only stores
+// run checks until the context ends, and then stores heartbeats a last time. If checks is false, it only stores
 // heartbeats.
-func (w *monitor) run(ctx context.Context, looks bool) {
-	look, hear := time.NewTicker(checkInterval), time.NewTicker(heartbeatInterval)
-	defer look.Stop()
-	defer hear.Stop()
+func (w *monitor) run(ctx context.Context, checks bool) {
+	check, heartbeat := time.NewTicker(checkInterval), time.NewTicker(heartbeatInterval)
+	defer check.Stop()
+	defer heartbeat.Stop()
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			final, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := w.presence.Flush(last); err != nil {
+			if err := w.presence.Flush(final); err != nil {
 				w.log.Warn("storing store heartbeats failed at shutdown", "error", err)
 			}
 			return
-		case <-look.C:
-			if looks {
+		case <-check.C:
+			if checks {
 				err = errors.Join(w.checkOrders(ctx), w.orders.ApplyPendingCancellations(ctx), w.checkActions(ctx))
 			}
-		case <-hear.C:
-			if err = w.presence.Flush(ctx); err == nil && looks {
+		case <-heartbeat.C:
+			if err = w.presence.Flush(ctx); err == nil && checks {
 				err = w.checkStores(ctx)
 			}
 		}

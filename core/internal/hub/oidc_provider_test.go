@@ -18,14 +18,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// provider is a small OpenID Connect provider: discovery, keys, authorization
-// code with PKCE, tokens signed with RS256.
+// provider is a minimal OpenID Connect provider: discovery, keys, authorization code with PKCE, tokens signed with
+// RS256.
 type provider struct {
 	*httptest.Server
 	key           *rsa.PrivateKey
 	mu            sync.Mutex
-	codes         map[string]url.Values // what was asked for, by the code that was given for it
-	claims        map[string]any        // of whoever signs in; they go before the right ones
+	codes         map[string]url.Values // authorization requests, by their code
+	claims        map[string]any        // claims of the user, which override the valid ones
 	tokenRequests []url.Values          // for tokens
 }
 
@@ -61,7 +61,7 @@ func (p *provider) write(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// authorize signs the person in at once and sends them back with a code.
+// authorize signs the user in at once and redirects with a code.
 func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != providerClient || q.Get("response_type") != "code" ||
@@ -77,7 +77,7 @@ func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
 		http.StatusFound)
 }
 
-// token gives an identity for a code, once, to the client that shows the verifier.
+// token exchanges a code once, for the client with its verifier.
 func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	p.mu.Lock()

@@ -22,10 +22,10 @@ const (
 	channelStoresRoute = "/channel/api/v1/stores/"
 )
 
-// orderClient is a diner with a menu, a channel's key and subscriptions to orders.
+// orderClient is a menuClient with a channel key and webhooks for orders.
 type orderClient struct {
 	*menuClient
-	channel string // the header's value
+	channel string // value of the Authorization header
 	orders  *hubtest.Sink
 }
 
@@ -40,7 +40,7 @@ func newOrderClient(t *testing.T, change func(*Config)) *orderClient {
 	return newOrderClientAt(d)
 }
 
-// newOrderClientAt makes a shop of a diner without throttles.
+// newOrderClientAt returns an orderClient of an existing menuClient.
 func newOrderClientAt(d *menuClient) *orderClient {
 	d.t.Helper()
 	t := d.t
@@ -57,7 +57,7 @@ func newOrderClientAt(d *menuClient) *orderClient {
 	return s
 }
 
-// sendAsChannel sends a request with the channel's key.
+// sendAsChannel sends a request with the channel key.
 func (s *orderClient) sendAsChannel(method, path, body string) apiResponse {
 	s.t.Helper()
 	return s.do(s.t, request{method: method, path: path, authorization: s.channel, body: body})
@@ -68,7 +68,7 @@ func orderOf(id, fields string) string {
 		`"quantity":2,"options":[{"ref_id":"hot"}]}]%s}`, id, fields)
 }
 
-// awaitOrderEvents waits for the first n events about orders.
+// awaitOrderEvents waits for the first n events of orders.
 func (s *orderClient) awaitOrderEvents(n int) (events []map[string]any) {
 	s.t.Helper()
 	s.waitAdvancing(s.t, "events of orders", func() bool { return len(s.orders.Arrivals()) >= n })
@@ -114,7 +114,8 @@ func TestOrderLifecycleThroughTheAPI(t *testing.T) {
 	require.Len(t, events, 3)
 	require.Equal(t, []any{id, "Placed", "Food Ready", "s1", "m", "web", "W-1"},
 		[]any{events[1]["order_id"], events[1]["prev_state"], events[1]["new_state"],
-			events[1]["store_id"], events[1]["message"], hubtest.Lookup(events[1], "additional_info.external_channel.name"),
+			events[1]["store_id"], events[1]["message"], hubtest.Lookup(events[1],
+				"additional_info.external_channel.name"),
 			hubtest.Lookup(events[1], "additional_info.external_channel.order_id")})
 	require.Equal(t, "Completed", events[2]["new_state"])
 
@@ -126,7 +127,8 @@ func TestOrderLifecycleThroughTheAPI(t *testing.T) {
 		require.Equal(t, []any{"Placed", "key:shop"},
 			[]any{hubtest.Lookup(history[0], "state"), hubtest.Lookup(history[0], "actor")})
 		require.Equal(t, []any{"Food Ready", "m", "key:pos"},
-			[]any{hubtest.Lookup(history[1], "state"), hubtest.Lookup(history[1], "message"), hubtest.Lookup(history[1], "actor")})
+			[]any{hubtest.Lookup(history[1], "state"), hubtest.Lookup(history[1], "message"),
+				hubtest.Lookup(history[1], "actor")})
 		require.Empty(t, read.body["flags"])
 	}
 }
@@ -177,7 +179,8 @@ func TestOrderAgainstStoreRulesIsFlagged(t *testing.T) {
 func TestOrderUsesThePlatformPrice(t *testing.T) {
 	s := newOrderClient(t, nil)
 	for platform, want := range map[string]float64{"web": 9.5, "app": 10} {
-		taken := s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), `"web"`, `"`+platform+`"`, 1))
+		taken := s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), `"web"`,
+			`"`+platform+`"`, 1))
 		read := s.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, int64(taken.body["order_id"].(float64))), "")
 		require.Equal(t, want, hubtest.Lookup(hubtest.Lookup(read.body, "order.items").([]any)[0], "price"))
 	}
@@ -186,13 +189,17 @@ func TestOrderUsesThePlatformPrice(t *testing.T) {
 func TestInvalidOrdersAreRejected(t *testing.T) {
 	s := newOrderClient(t, nil)
 	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, `{}`), 400, "platform is required")
-	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "web", "mars", 1)), 404,
+	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "web", "mars",
+		1)), 404,
 		`platform "mars": there is no platform with this name`)
-	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "s1", "s9", 1)), 404,
+	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "s1", "s9", 1)),
+		404,
 		`store_ref_id "s9": there is no store with this ref_id`)
-	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "dal", "x", 1)), 400,
+	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "dal", "x", 1)),
+		400,
 		`items[0] (ref_id "x"): price is required: the store's menu has no such item`)
-	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, orderOf("1", `,"x":"`+strings.Repeat("x", 1<<20)+`"`)), 413,
+	requireEnvelope(t, s.sendAsChannel("POST", channelOrdersRoute, orderOf("1", `,"x":"`+strings.Repeat("x",
+		1<<20)+`"`)), 413,
 		"larger than 1048576 bytes")
 	requireEnvelope(t, s.send("POST", channelOrdersRoute, orderOf("1", "")), 403, "requires channel")
 	requireEnvelope(t, s.sendAsChannel("GET", ordersRoute, ""), 403, "requires pos")
@@ -228,7 +235,7 @@ func TestOrdersAreListedNewestFirstAndFiltered(t *testing.T) {
 	for n := range 5 {
 		taken := s.sendAsChannel("POST", channelOrdersRoute, orderOf(fmt.Sprint(n), ""))
 		ids = append([]any{taken.body["order_id"]}, ids...)
-		if n != 2 { // two at the same instant
+		if n != 2 { // two at the same time
 			s.clock.Advance(time.Second)
 		}
 	}

@@ -39,7 +39,7 @@ func TestOrderIsFoundByItsPOSReference(t *testing.T) {
 		[]any{hubtest.Lookup(found[0], "order_id"), hubtest.Lookup(found[0], "reference_id")})
 	require.Empty(t, s.ok("GET", ordersRoute+"?order_ref_id=P-2", "").body["orders"])
 
-	s.ok("PUT", oneOrder(second), `{"reference_id":"P-1"}`) // the latest of several is found
+	s.ok("PUT", oneOrder(second), `{"reference_id":"P-1"}`) // the latest of several
 	require.Equal(t, 200, s.send("POST", itemsOOSRoute, `{"order_ref_id":"P-1","items_oos":[{"ref_id":"dal"}]}`).status)
 	require.Len(t, s.ok("GET", oneOrder(second), "").body["items_oos"], 1)
 
@@ -52,7 +52,8 @@ func TestOrderIsFoundByItsPOSReference(t *testing.T) {
 	requireEnvelope(t, s.sendAsChannel("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "requires pos")
 }
 
-// subscribeToStockReports subscribes to the answers to reports and waits for the first n.
+// subscribeToStockReports subscribes to the results of out-of-stock reports. The returned function waits for the first
+// n.
 func (s *orderClient) subscribeToStockReports() func(n int) []map[string]any {
 	sink := hubtest.NewEventSink(s.t, nil)
 	s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_items_oos_processed","url":%q}`, sink.URL))
@@ -77,11 +78,11 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 		body :=
 			fmt.Sprintf(`{"order_upipr_id":%d,"order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":null,`+
 				`"ref_id":%q}],"note":1}`, id, []string{"hot", "dal"}[n])
-		answer := s.send(method, itemsOOSRoute, body)
-		require.Equal(t, 200, answer.status, answer.text)
-		require.Equal(t, answer.body, s.send(method, itemsOOSRoute, body).body, "the same again is the same report")
-		require.Equal(t, answer.body["reference"], answer.body["reference_id"])
-		references = append(references, answer.body["reference"])
+		response := s.send(method, itemsOOSRoute, body)
+		require.Equal(t, 200, response.status, response.text)
+		require.Equal(t, response.body, s.send(method, itemsOOSRoute, body).body, "the same again is the same report")
+		require.Equal(t, response.body["reference"], response.body["reference_id"])
+		references = append(references, response.body["reference"])
 		event := events(n + 1)[n]
 		require.Equal(t, []any{true, references[n], "web", float64(id), "P-1", "W-1"},
 			[]any{event["success"], event["reference_id"], event["platform"],
@@ -98,7 +99,8 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 		require.Equal(t, []any{references[0], "done", false, "hot", "key:pos"},
 			[]any{hubtest.Lookup(reports[0], "reference_id"), hubtest.Lookup(reports[0], "state"),
 				hubtest.Lookup(reports[0], "allow_edit"),
-				hubtest.Lookup(hubtest.Lookup(reports[0], "items_oos").([]any)[0], "ref_id"), hubtest.Lookup(reports[0], "actor")})
+				hubtest.Lookup(hubtest.Lookup(reports[0], "items_oos").([]any)[0], "ref_id"), hubtest.Lookup(
+					reports[0], "actor")})
 	}
 	report := func(body string) apiResponse { return s.send("POST", itemsOOSRoute, body) }
 	requireEnvelope(t, report(`{"order_upipr_id":99,"items_oos":[{"ref_id":"dal"}]}`), 404,
@@ -122,11 +124,11 @@ func TestPOSUpdatesReachThePlatformInOrder(t *testing.T) {
 	f.agent.orders = true
 	events := f.subscribeToStockReports()
 	report := func(id int64) any {
-		answer := f.send("POST", itemsOOSRoute,
+		response := f.send("POST", itemsOOSRoute,
 			fmt.Sprintf(`{"order_upipr_id":"%d","allow_edit":true,"items_oos":[{"ref_id":"dal"},{"ref_id":"hot"}]}`,
 				id))
-		require.Equal(t, 200, answer.status, answer.text)
-		return answer.body["reference"]
+		require.Equal(t, 200, response.status, response.text)
+		return response.body["reference"]
 	}
 	f.agent.mu.Lock()
 	f.agent.orders = true
@@ -156,7 +158,7 @@ func TestPOSUpdatesReachThePlatformInOrder(t *testing.T) {
 		[]any{hubtest.Lookup(read, "state"), hubtest.Lookup(read, "message")})
 }
 
-// metricValue reads a figure without labels from the metrics.
+// metricValue returns the value of a metric without labels.
 func (s *orderClient) metricValue(name string) string {
 	for line := range strings.Lines(s.do(s.t, request{method: "GET", path: "/metrics"}).text) {
 		if value, found := strings.CutPrefix(line, name+" "); found {
@@ -169,7 +171,7 @@ func (s *orderClient) metricValue(name string) string {
 func TestUnacknowledgedOrderIsEscalatedOnce(t *testing.T) {
 	s := newOrderClient(t, func(c *Config) { c.AckWithin = 5 * time.Minute })
 	look := func() {
-		var looking sync.WaitGroup // as several replicas do
+		var looking sync.WaitGroup // as on several replicas
 		for range 3 {
 			looking.Go(func() { require.NoError(t, s.hub.monitor.checkOrders(context.Background())) })
 		}
@@ -236,7 +238,7 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 		}
 		return silent
 	}
-	// and recorded: it is heard of after the answer, and is made again when its lease runs out before
+	// and recorded: the result arrives after the response, and an expired lease would repeat the call
 	delivered := func(event string, n int) {
 		s.waitAdvancing(t, "the delivery to be recorded", func() bool {
 			return len(s.ok("GET", "/external/api/v1/deliveries/?state=delivered&event_type="+event,
@@ -257,7 +259,7 @@ func TestPOSHeartbeatComesFromDeliveriesAndCalls(t *testing.T) {
 	require.Equal(t, "1", s.metricValue("servery_pos_silent"))
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
 	require.Empty(t, look(), "a call about an order of the store")
-	delivered("order_status_update", 1) // before the hour: it is heard of too
+	delivered("order_status_update", 1) // and before the hour has passed
 	s.sendAsChannel("GET", channelStoresRoute, "")
 	s.clock.Advance(time.Hour)
 	require.Equal(t, []string{"s1", "s2"},

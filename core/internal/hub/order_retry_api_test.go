@@ -16,11 +16,11 @@ import (
 
 const retryRoute = "/external/api/v1/webhooks/retry/"
 
-// retryClient is a diner whose endpoint for orders answers as it is told.
+// retryClient is a menuClient whose endpoint for orders returns a configurable status.
 type retryClient struct {
 	*menuClient
 	channel string
-	status  atomic.Int64 // of every answer; 0 holds the request until the hub gives it up
+	status  atomic.Int64 // of every response; 0 hangs until the hub times out
 	orders  *hubtest.Sink
 	hook    int64 // the webhook for orders
 }
@@ -50,7 +50,7 @@ func newRetryClient(t *testing.T, change func(*Config)) *retryClient {
 	return c
 }
 
-// place brings orders and waits until each has had its first attempt.
+// place places orders and waits for the first attempt of each.
 func (c *retryClient) place(ids ...string) {
 	c.t.Helper()
 	before := len(c.orders.Arrivals())
@@ -65,7 +65,7 @@ func (c *retryClient) place(ids ...string) {
 		func() bool { return len(c.pendingDeliveries(1)) >= len(ids) || c.status.Load() < 300 })
 }
 
-// pendingDeliveries lists the deliveries of orders that wait after so many attempts.
+// pendingDeliveries returns the deliveries of orders that are pending after so many attempts.
 func (c *retryClient) pendingDeliveries(attempts float64) (list []any) {
 	for _, d := range c.ok("GET", deliveriesRoute+"?event_type=order_placed&state=pending",
 		"").body["deliveries"].([]any) {
@@ -82,8 +82,7 @@ func (c *retryClient) retry(from, to time.Time) apiResponse {
 		fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, from.UnixMilli(), to.UnixMilli()))
 }
 
-// awaitOutcome waits for the callback of a retry at the sink, and returns how many
-// were sent again and how many failed again.
+// awaitOutcome waits for the callback of an order retry. It returns the numbers of resent and of failed deliveries.
 func (c *retryClient) awaitOutcome(sink *hubtest.Sink, r apiResponse) (retried, failed float64) {
 	c.t.Helper()
 	require.Equal(c.t, 200, r.status, r.text)
@@ -91,7 +90,7 @@ func (c *retryClient) awaitOutcome(sink *hubtest.Sink, r apiResponse) (retried, 
 	require.Equal(c.t, reference, r.body["reference_id"])
 	var body map[string]any
 	hubtest.WaitUntil(c.t, "the callback", func() bool {
-		c.clock.Advance(time.Millisecond) // the job looks for answers from time to time
+		c.clock.Advance(time.Millisecond) // the job polls the deliveries
 		for _, arrival := range sink.Arrivals() {
 			if arrival.Header.Get("X-Event-Type") == "webhook_retry" {
 				require.NoError(c.t, json.Unmarshal(arrival.Body, &body))
@@ -100,7 +99,7 @@ func (c *retryClient) awaitOutcome(sink *hubtest.Sink, r apiResponse) (retried, 
 				}
 			}
 		}
-		c.clock.Advance(20 * time.Millisecond) // slowly: what waits for its own retry is not to become due
+		c.clock.Advance(20 * time.Millisecond) // slowly, so that automatic retries do not become due
 		return false
 	})
 	job := c.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body
@@ -121,7 +120,7 @@ func TestOrderRetrySendsUndeliveredOrders(t *testing.T) {
 	outcomes := c.subscribeToOutcomes()
 	start := c.clock.Now()
 	c.place("1", "2", "3")
-	c.clock.Advance(10 * time.Second) // the automatic retry is a minute away
+	c.clock.Advance(10 * time.Second) // the automatic retry is due in a minute
 	c.status.Store(200)
 	c.place("4")
 

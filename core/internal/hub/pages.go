@@ -18,8 +18,8 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// mountPages serves the pages: the reference and, for a demo, the webhook receiver. The parameter base is the hub's
-// URL, for the commands on the pages.
+// mountPages serves the reference and, for a demo, the webhook receiver. The parameter base is the hub's URL in the
+// examples.
 func (h *Hub) mountPages(base string, demo core.BusinessID) {
 	links := []ui.Link{{Href: reference.Path, Label: "Docs"}}
 	if h.console != nil {

@@ -17,12 +17,12 @@ import (
 // PlatformSetup is the outcome of SetPlatform.
 type PlatformSetup struct {
 	ServedBy string
-	Previous string   // what served the platform before; ServedBy if the platform is new
+	Previous string   // what served the platform before, or ServedBy for a new platform
 	Missing  []string // what the plugin still requires
 }
 
-// SetPlatform creates or changes a platform of a business: its plugin ("" is the present one, or that of the same
-// name), how the plugin reaches it, and the platform's ids of stores.
+// SetPlatform creates or changes a platform of a business: its plugin, the settings of the plugin, and the platform's
+// ids of stores. An empty plugin means the current one, or that of the same name.
 func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, plugin string,
 	change aggregator.PlatformChange, stores map[string]string) (s PlatformSetup, err error) {
 	if s.ServedBy, s.Previous, err = d.servedBy(ctx, business, change.Platform, plugin); err != nil {
@@ -47,7 +47,7 @@ func (d PluginDir) SetPlatform(ctx context.Context, business core.BusinessID, pl
 		}, stores)
 }
 
-// servedBy returns the new and the former plugin of the platform, which are equal for a new platform.
+// servedBy returns the new and the previous plugin of the platform, which are equal for a new platform.
 func (d PluginDir) servedBy(ctx context.Context, business core.BusinessID, name, plugin string) (served, former string,
 	err error) {
 	if name == "" || len(name) > 255 {

@@ -20,8 +20,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// PluginDir operates the plugins in a directory and those that the hubs of a database run. It reaches running hubs
-// through the database.
+// PluginDir operates the plugins in a directory and in the hubs of a database. It reaches running hubs through the
+// database.
 type PluginDir struct {
 	Dir string
 	DB  *postgres.DB
@@ -107,20 +107,20 @@ func (d PluginDir) List(ctx context.Context) ([]ListedPlugin, error) {
 	}
 	list := make([]ListedPlugin, 0, len(plugins))
 	for _, p := range plugins {
-		one := ListedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Installed: d.version(p.ID),
+		listed := ListedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled, Installed: d.version(p.ID),
 			Hubs: []ListedHub{}}
 		if p.Status != "" {
-			if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
+			if err := json.Unmarshal([]byte(p.Status), &listed.Status); err != nil {
 				return nil, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
 			}
-			one.ReportedAt = &p.ReportedAt
+			listed.ReportedAt = &p.ReportedAt
 		}
 		for _, h := range hubs {
 			if h.Plugin == p.ID {
-				one.Hubs = append(one.Hubs, ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.At})
+				listed.Hubs = append(listed.Hubs, ListedHub{h.Hub, h.Version, pluginhost.State(h.State), h.At})
 			}
 		}
-		list = append(list, one)
+		list = append(list, listed)
 	}
 	return list, nil
 }
@@ -146,9 +146,8 @@ func (d PluginDir) Enable(ctx context.Context, id string, enabled bool) (Desired
 	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, id, enabled)
 }
 
-// Install verifies the plugin in a directory, starts it once as a hub would unless it is unchecked, copies it, and
-// notifies the hubs. If the version does not start, the installed one stays. An upgrade leaves a disabled plugin
-// disabled.
+// Install verifies, test-starts and copies a plugin from a directory, and notifies the hubs. Unchecked skips the test
+// start. If the version does not start, the installed one stays. An upgrade leaves a disabled plugin disabled.
 func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked bool) (DesiredPlugin, error) {
 	manifest, err := sdk.ReadManifest(filepath.Join(from, sdk.ManifestName))
 	if err != nil {
@@ -176,15 +175,15 @@ func (d PluginDir) Install(ctx context.Context, from string, upgrade, unchecked 
 	return desired, calls.NewPlugins(d.DB).SetEnabled(ctx, manifest.ID, desired.Enabled)
 }
 
-// testStart starts the version to install, and returns the platforms whose settings it rejects. These settings can be fixed
-// only after the installation.
-func (d PluginDir) testStart(ctx context.Context, from, id string) (unfit []string, err error) {
-	bound, err := calls.NewPlugins(d.DB).InUse(ctx, id)
+// testStart starts the version to install, and returns the platforms whose settings it rejects. These settings can be
+// corrected only after the installation.
+func (d PluginDir) testStart(ctx context.Context, from, id string) (rejected []string, err error) {
+	platforms, err := calls.NewPlugins(d.DB).InUse(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return unfit, aggregator.RunFromDirectory(ctx, from, id, func(plugin pluginhost.Plugin) error {
-		unfit, err = aggregator.SettingsErrors(ctx, plugin, bound)
+	return rejected, aggregator.RunFromDirectory(ctx, from, id, func(plugin pluginhost.Plugin) error {
+		rejected, err = aggregator.SettingsErrors(ctx, plugin, platforms)
 		return err
 	})
 }

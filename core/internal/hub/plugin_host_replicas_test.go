@@ -24,13 +24,13 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func TestReplicaWithoutAPluginLeavesItsWork(t *testing.T) {
+func TestReplicaWithoutAPluginSkipsItsWork(t *testing.T) {
 	dir := t.TempDir()
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	d := newMenuClientAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	with := d.hub.config.Host
-	without, _, err := OpenPlugins(t.Context(), t.TempDir(), d.hub.db, nil, hubtest.Logger())
+	without, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: t.TempDir(), Log: hubtest.Logger()}, d.hub.db)
 	require.NoError(t, err)
 	defer without.Close()
 	call := relay.Call{Business: d.tenant.ID, Platform: "tasty", Plugin: "aggregator-a", Kind: relay.Action,
@@ -82,7 +82,7 @@ func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
 	n.settle()
 	before := len(n.aggregators.requests())
 	with := n.hub.config.Host
-	without, _, err := OpenPlugins(t.Context(), t.TempDir(), n.hub.db, nil, hubtest.Logger())
+	without, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: t.TempDir(), Log: hubtest.Logger()}, n.hub.db)
 	require.NoError(t, err)
 	defer without.Close()
 	require.NoError(t, with.Refresh(t.Context(), true))
@@ -105,10 +105,10 @@ func TestReplicaWithThePluginPublishesTheMenu(t *testing.T) {
 	n.settle()
 }
 
-// noPublications is an observer of a replica that has no plugin.
+// noPublications fails the test for a publication on a replica without plugins.
 type noPublications struct{ t *testing.T }
 
-// Published is told of no result: what is left to another replica is none.
+// Published must not be called, because another replica publishes.
 func (n noPublications) Published(r publish.Result, _ time.Duration) {
 	n.t.Errorf("a replica without the plugin recorded %s", r.State)
 }
@@ -149,8 +149,8 @@ func TestRendererIDChangesOnlyWithThePlugin(t *testing.T) {
 	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	db, clock := newDatabase(t)
 	start := func() aggregator.Plugin {
-		clock.Advance(2 * time.Minute) // the hub before is not waited for any more
-		host, _, err := OpenPlugins(t.Context(), dir, db, nil, hubtest.Logger())
+		clock.Advance(2 * time.Minute) // the test does not wait for the previous hub
+		host, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, db)
 		require.NoError(t, err)
 		defer host.Close()
 		hubtest.WaitUntil(t, "the plugin is ready", func() bool { return host.Status()[0].State == pluginhost.Ready })

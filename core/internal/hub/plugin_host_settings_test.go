@@ -33,7 +33,7 @@ func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
 	require.Equal(t, core.Unavailable, read("action"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	require.Empty(t, host.Status()[0].Faults, "the version is looked at once")
-	next, _, err := OpenPlugins(t.Context(), dir, d.hub.db, nil, hubtest.Logger())
+	next, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, d.hub.db)
 	require.NoError(t, err)
 	defer next.Close()
 	hubtest.WaitUntil(t, "the plugin is ready", func() bool { return next.Plugin("aggregator-a").Serves() })

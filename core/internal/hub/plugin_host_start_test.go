@@ -22,7 +22,7 @@ func TestHubStartWaitsOnlyForUnknownPlugins(t *testing.T) {
 	require.NoError(t, first.config.Host.Refresh(t.Context(), false))
 	next := func() *aggregator.Host {
 		t.Helper()
-		host, _, err := OpenPlugins(t.Context(), dir, first.db, nil, hubtest.Logger())
+		host, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, first.db)
 		require.NoError(t, err)
 		t.Cleanup(host.Close)
 		_, err = host.Actions(t.Context(), "aggregator-b")

@@ -37,7 +37,7 @@ func findings(callback map[string]any, item int) any {
 	return callback["items"].([]any)[item].(map[string]any)["platform_findings"]
 }
 
-// visibleItems lists the ref_ids of the items on a platform, and the menu's entity tag.
+// visibleItems returns the ref_ids of the items on a platform, and the menu's entity tag.
 func (d *menuClient) visibleItems(platform string) (refs []string, tag string) {
 	d.t.Helper()
 	r := d.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
@@ -48,8 +48,10 @@ func (d *menuClient) visibleItems(platform string) (refs []string, tag string) {
 }
 
 const (
-	nutritious = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"},{"key":"calorie_kcal","value":"1"}]}`
-	lacking    = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"}]}`
+	nutritious = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},` +
+		`{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"},{"key":"calorie_kcal","value":"1"}]}`
+	lacking = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},` +
+		`{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"}]}`
 )
 
 func soupMenu(soup string) string {
@@ -91,7 +93,7 @@ func TestPlatformFindingsBlockOnlyThatPlatform(t *testing.T) {
 	require.Equal(t, []string{"soup", "tea"}, tasty)
 	require.NotEqual(t, before, after)
 
-	// A plugin that is down: the menu is taken in, and what was found before counts.
+	// The plugin is down: the menu is accepted, and the earlier findings stay.
 	d.hub.config.Host.Stop("aggregator-a")
 	d.ok("POST", menuRoute+"-1/", soupMenu(lacking))
 	callback = d.awaitCallback(4)
@@ -141,7 +143,7 @@ func TestDatabaseStateStopsAndStartsPlugins(t *testing.T) {
 		hubtest.WaitUntil(t, wanted.state, is(wanted.state))
 	}
 	require.NoError(t, host.Refresh(t.Context(), false))
-	next, _, err := OpenPlugins(t.Context(), t.TempDir(), first.db, nil, hubtest.Logger())
+	next, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: t.TempDir(), Log: hubtest.Logger()}, first.db)
 	require.NoError(t, err)
 	defer next.Close()
 	_, err = next.Actions(t.Context(), "aggregator-b")
@@ -156,7 +158,7 @@ func TestRemovedPluginIsNotStarted(t *testing.T) {
 	require.NoError(t, records.Remove(t.Context(), "aggregator-b"))
 	require.NoError(t, host.Refresh(t.Context(), false))
 	hubtest.WaitUntil(t, "it is stopped", func() bool { return host.Status()[0].State == pluginhost.Stopped })
-	next, _, err := OpenPlugins(t.Context(), dir, first.db, nil, hubtest.Logger())
+	next, _, err := OpenPlugins(t.Context(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, first.db)
 	require.NoError(t, err)
 	defer next.Close()
 	require.Empty(t, next.Status())
@@ -202,14 +204,14 @@ func TestPlatformSecretsAreEncryptedPerBusiness(t *testing.T) {
 	require.Contains(t, string(entries[0].Detail), `"token": "set"`, "the audit trail says what it had")
 }
 
-// BenchmarkInspection checks 2,000 items on three platforms, as a menu job does.
+// BenchmarkInspection checks 2,000 items on three platforms, like a menu job.
 func BenchmarkInspection(b *testing.B) {
 	dir := b.TempDir()
 	for _, name := range []string{"a", "b", "c"} {
 		installtest.Plugin(b, dir, "aggregator-"+name, "../../../plugins/aggregator"+name)
 	}
 	db := hubtest.Database(b, nil)
-	host, _, err := OpenPlugins(context.Background(), dir, db, nil, hubtest.Logger())
+	host, _, err := OpenPlugins(context.Background(), PluginsConfig{Dir: dir, Log: hubtest.Logger()}, db)
 	require.NoError(b, err)
 	defer host.Close()
 	tenant := hubtest.Business(b, db)

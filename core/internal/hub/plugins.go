@@ -42,13 +42,20 @@ func (m *PluginMetrics) PluginEntered(plugin string, state pluginhost.State) {
 	m.states.WithLabelValues(plugin, string(state)).Inc()
 }
 
-// OpenPlugins starts the plugins in a directory. They cannot see the hidden directories.
-func OpenPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.Tracer, log *slog.Logger,
-	hidden ...string) (*aggregator.Host, *PluginMetrics, error) {
+// PluginsConfig selects the plugins of a hub.
+type PluginsConfig struct {
+	Dir    string
+	Hidden []string // directories that plugins cannot see
+	Tracer *core.Tracer
+	Log    *slog.Logger
+}
+
+// OpenPlugins starts the plugins in a directory.
+func OpenPlugins(ctx context.Context, c PluginsConfig, db *postgres.DB) (*aggregator.Host, *PluginMetrics, error) {
 	metrics, stored := newPluginMetrics(), calls.NewPlugins(db)
 	host, err := aggregator.Open(ctx, aggregator.Config{
-		Dir: dir, Hidden: hidden, Registry: stored, Reports: stored, Platforms: platforms.New(db), Observer: metrics,
-		Clock: db.Clock(), Tracer: tracer, Log: log,
+		Dir: c.Dir, Hidden: c.Hidden, Registry: stored, Reports: stored, Platforms: platforms.New(db),
+		Observer: metrics, Clock: db.Clock(), Tracer: c.Tracer, Log: c.Log,
 	})
 	return host, metrics, err
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// menuSendTimeout bounds the sending of a menu. It is longer than for other calls, because menus are large and aggregators
-// take longer to respond.
+// menuSendTimeout bounds the sending of a menu. Menus are large and aggregators respond slowly to them.
 const menuSendTimeout = 20 * time.Second
 
 // buildPublisher creates the engine that publishes menus.

@@ -36,7 +36,8 @@ func TestChangedMenuIsPublishedToEveryAggregatorOnce(t *testing.T) {
 	list := n.settle()
 	require.Len(t, list, 3)
 	for _, one := range list {
-		require.Equal(t, []any{"published", reference}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one, "reference")})
+		require.Equal(t, []any{"published", reference}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one,
+			"reference")})
 	}
 
 	n.sendMenu("-1", `{"items":[{"ref_id":"soup","price":9,"ref_title":"only for the dashboard"}]}`)
@@ -100,7 +101,7 @@ func TestTimingChangeIsPublishedToEveryAggregator(t *testing.T) {
 		return n.ok("GET", "/external/api/v1/jobs/"+again+"/", "").body["state"] == "done"
 	})
 	n.settle()
-	for range 24 { // whether the category is on sale now is no content
+	for range 24 { // the current state of a timed category is not part of the menu
 		n.clock.Advance(time.Hour)
 	}
 	n.settle()
@@ -121,7 +122,8 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
 	require.Len(t, n.aggregators.requests(), before+6, "the first attempt and five more")
 	problem := n.awaitEvents(told + 1)["p-a"]["errors"].([]any)[0]
-	require.Equal(t, []any{"not_published", "menu"}, []any{hubtest.Lookup(problem, "code"), hubtest.Lookup(problem, "entity")})
+	require.Equal(t, []any{"not_published", "menu"}, []any{hubtest.Lookup(problem, "code"), hubtest.Lookup(problem,
+		"entity")})
 	require.Contains(t, hubtest.Lookup(problem, "message"), "503")
 	require.Equal(t, "failed", hubtest.Lookup(n.settle()[0], "status"))
 
@@ -136,7 +138,9 @@ func TestFailedPublicationIsRetriedThenReported(t *testing.T) {
 		refused["errors"])
 	require.Len(t, n.aggregators.requests(), before+7, "what is refused for good is not repeated")
 
-	n.aggregators.respondWith(func(int, receivedRequest) (int, string) { return 401, `{"accepted":false,"message":"who are you"}` })
+	n.aggregators.respondWith(func(int, receivedRequest) (int, string) {
+		return 401, `{"accepted":false,"message":"who are you"}`
+	})
 	n.sendMenu("s1", `{"items":[{"ref_id":"soup","price":8}]}`)
 	require.Equal(t, "the aggregator responded with 401: who are you",
 		hubtest.Lookup(n.awaitEvents(told + 3)["p-a"]["errors"].([]any)[0], "message"))
@@ -169,7 +173,8 @@ func TestMenuWithoutAnAddressFailsAtOnce(t *testing.T) {
 	require.Equal(t, `nothing can be sent to platform "p-a": the platform has no URL for the endpoint `+
 		`"partner_api" of its plugin`, problem["message"])
 	one := n.settle()[0]
-	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one, "message")})
+	require.Equal(t, []any{"failed", problem["message"]}, []any{hubtest.Lookup(one, "status"), hubtest.Lookup(one,
+		"message")})
 	require.Len(t, n.callbacks.Arrivals(), told, "it is reported once")
 	require.Contains(t, lose(func(a *relay.Access) {
 		a.BaseURLs["partner_api"] = n.aggregators.URL
@@ -196,13 +201,13 @@ func TestRejectedItemsAreOmittedFromThePublishedMenu(t *testing.T) {
 	require.NotContains(t, last(), `"soup"`)
 	require.Contains(t, last(), `"tea"`)
 
-	// The settings become stricter: stored items are checked anew.
+	// Stored items are checked against the stricter settings.
 	n.addPlatform(n.tenant, "p-a", "aggregator-a", "s3cret-a", `{"nutrition":"required"}`)
 	n.advanceUntil("tea is left out too", func() bool { return !strings.Contains(last(), `"tea"`) })
 	event = n.awaitEvents(told + 2)["p-a"]
 	require.Len(t, event["errors"], 5)
 
-	// The plugin goes, and with it its rules.
+	// Without the plugin, its rules do not apply.
 	n.addPlatform(n.tenant, "p-a", core.ServedByMerchant, "", "")
 	n.advanceUntil("its findings are gone", func() bool { refs, _ := n.visibleItems("p-a"); return len(refs) == 2 })
 	require.Equal(t, "skipped", hubtest.Lookup(n.settle()[0], "status"))
@@ -233,10 +238,10 @@ func TestItemsAreCheckedOncePluginReturns(t *testing.T) {
 	refs, _ := n.visibleItems("p-a")
 	require.Len(t, refs, 2, "nobody could be asked")
 	n.hub.config.Host.Start("aggregator-a")
-	// The clock also bounds a start: it stands still until the plugin runs.
+	// The timeout of a plugin start uses the same clock.
 	hubtest.WaitUntil(t, "the plugin runs", n.hub.config.Host.Plugin("aggregator-a").Serves)
 	hubtest.WaitUntil(t, "the rules are applied", func() bool {
-		n.clock.Advance(time.Second) // a plugin that is down is asked again every five
+		n.clock.Advance(time.Second) // a call to a plugin that is down is retried every five seconds
 		refs, _ := n.visibleItems("p-a")
 		return len(refs) == 1
 	})
@@ -301,7 +306,7 @@ func TestPlatformSettingsStayWithinTheirBusiness(t *testing.T) {
 		return whose["mine"] >= 4 && whose["theirs"] >= 3
 	})
 	for _, one := range n.aggregators.requests() {
-		if one.secret == "s3cret-a" { // before it was changed
+		if one.secret == "s3cret-a" { // before the change
 			continue
 		}
 		require.Contains(t, one.body, map[string]string{"mine": `"brand-mine"`, "theirs": `"brand-theirs"`}[one.secret])

@@ -43,9 +43,9 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 	}
 	taken := func(number string, minor int) {
 		t.Helper()
-		answer := order(number, minor)
-		require.Equal(t, 200, answer.status, answer.text)
-		read := n.ok("GET", fmt.Sprintf("%s%.0f/", ordersRoute, answer.body["order_id"]), "").text
+		response := order(number, minor)
+		require.Equal(t, 200, response.status, response.text)
+		read := n.ok("GET", fmt.Sprintf("%s%.0f/", ordersRoute, response.body["order_id"]), "").text
 		require.Contains(t, read, `"payable_amount":1800`)
 		require.NotContains(t, read, `"code":"differs"`)
 	}
@@ -58,7 +58,7 @@ func TestAggregatorAmountsUseTheCurrencysMinorUnit(t *testing.T) {
 	require.ErrorContains(t, refused,
 		`platform "p-c": settings.minor_digits is 2, and JPY has 0 digits after the point`)
 
-	// Settings that were set before count as they were written.
+	// Earlier settings keep their format.
 	n.addPlatform(n.tenant, "p-c", "aggregator-c", "app", `{"minor_digits":2}`)
 	require.NoError(t, platforms.Set(t.Context(), n.tenant.ID, core.Platform{Name: "p-c", ServedBy: "aggregator-c"},
 		func(a *relay.Access) error {
@@ -82,7 +82,8 @@ func TestPublicationReportsWhatTheFormatOmits(t *testing.T) {
 	codes := func(platform string) (list []string) {
 		require.Equal(t, "success", events[platform]["status"])
 		for _, problem := range events[platform]["errors"].([]any) {
-			list = append(list, fmt.Sprintf("%s %s %s", hubtest.Lookup(problem, "entity"), hubtest.Lookup(problem, "ref_id"),
+			list = append(list, fmt.Sprintf("%s %s %s", hubtest.Lookup(problem, "entity"), hubtest.Lookup(problem,
+				"ref_id"),
 				hubtest.Lookup(problem, "code")))
 		}
 		return list

@@ -23,12 +23,12 @@ import (
 
 const publicationsRoute = "/external/api/v1/publications/"
 
-// fakeAggregators is what aggregators were sent, by path; answer decides what they say.
+// fakeAggregators records the requests to aggregators. The responses come from respond.
 type fakeAggregators struct {
-	URL    string
-	mu     sync.Mutex
-	got    []receivedRequest
-	answer func(n int, r receivedRequest) (int, string)
+	URL     string
+	mu      sync.Mutex
+	got     []receivedRequest
+	respond func(n int, r receivedRequest) (int, string)
 }
 
 type receivedRequest struct {
@@ -44,7 +44,7 @@ func newFakeAggregators(t *testing.T) *fakeAggregators {
 	return b
 }
 
-// ServeHTTP remembers a request and answers as every aggregator understands.
+// ServeHTTP records a request and responds in the form of all aggregators.
 func (b *fakeAggregators) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	one := receivedRequest{r.Method + " " + r.URL.Path,
@@ -52,11 +52,11 @@ func (b *fakeAggregators) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			r.Header.Get("X-App-Key"), string(body), r.Header.Get("traceparent")}
 	b.mu.Lock()
 	b.got = append(b.got, one)
-	n, answer := len(b.got), b.answer
+	n, response := len(b.got), b.respond
 	b.mu.Unlock()
 	status, text := 200, `{"accepted":true,"code":0}`
-	if answer != nil {
-		status, text = answer(n, one)
+	if response != nil {
+		status, text = response(n, one)
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text)
@@ -68,10 +68,10 @@ func (b *fakeAggregators) requests() []receivedRequest {
 	return append([]receivedRequest(nil), b.got...)
 }
 
-func (b *fakeAggregators) respondWith(answer func(n int, r receivedRequest) (int, string)) {
+func (b *fakeAggregators) respondWith(response func(n int, r receivedRequest) (int, string)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.answer = answer
+	b.respond = response
 }
 
 // publishClient is a business whose store s1 is listed on platforms of plugins.
@@ -93,7 +93,8 @@ func newTracedPublishClient(t *testing.T, tracer *core.Tracer, plugins ...string
 	for _, letter := range plugins {
 		installtest.Plugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
 	}
-	n := &publishClient{menuClient: newMenuClientAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = tracer })),
+	n := &publishClient{menuClient: newMenuClientAt(t, newPluginAPI(t, dir,
+		func(c *Config) { unlimited(c); c.Tracer = tracer })),
 		aggregators: newFakeAggregators(t), seenCallbacks: 1}
 	for _, letter := range plugins {
 		n.addPlatform(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
@@ -103,7 +104,7 @@ func newTracedPublishClient(t *testing.T, tracer *core.Tracer, plugins ...string
 	return n
 }
 
-// addPlatform sets a platform up.
+// addPlatform creates a platform.
 func (n *publishClient) addPlatform(tenant hubtest.Tenant, name, plugin, secret, settings string) {
 	n.t.Helper()
 	require.NoError(n.t, platforms.New(n.hub.db).Set(context.Background(), tenant.ID,
@@ -125,7 +126,7 @@ func (n *publishClient) sendMenu(location, body string) string {
 	return reference
 }
 
-// advanceUntil waits for a condition while time passes.
+// advanceUntil moves the clock until a condition is met.
 func (n *publishClient) advanceUntil(what string, condition func() bool) {
 	n.t.Helper()
 	hubtest.WaitUntil(n.t, what, func() bool {
@@ -134,7 +135,7 @@ func (n *publishClient) advanceUntil(what string, condition func() bool) {
 	})
 }
 
-// awaitEvents waits for so many events and returns the last ones by platform.
+// awaitEvents waits for a number of events and returns the last one of each platform.
 func (n *publishClient) awaitEvents(count int) map[string]map[string]any {
 	n.t.Helper()
 	n.advanceUntil(fmt.Sprint(count, " events"), func() bool { return len(n.callbacks.Arrivals()) >= count })
@@ -147,7 +148,7 @@ func (n *publishClient) awaitEvents(count int) map[string]map[string]any {
 	return last
 }
 
-// settle lets time pass until nothing is on the way any more, nor news of it.
+// settle moves the clock until no publication and no event is pending.
 func (n *publishClient) settle() []any {
 	n.t.Helper()
 	var list []any

@@ -44,45 +44,45 @@ func (r pluginRegistry) ListPlugins(ctx context.Context, businesses []core.Busin
 	}
 	list := make([]console.Plugin, 0, len(stored))
 	for _, p := range stored {
-		one, err := reportedPlugin(p)
+		plugin, err := reportedPlugin(p)
 		if err != nil {
 			return nil, err
 		}
 		if manifest, err := sdk.ReadManifest(filepath.Join(r.host.Dir(), p.ID, sdk.ManifestName)); err == nil {
-			one.Installed = manifest.Version
+			plugin.Installed = manifest.Version
 		}
-		one.Serves, one.Findings = served[p.ID], findings[p.ID]
+		plugin.Serves, plugin.Findings = served[p.ID], findings[p.ID]
 		for _, hub := range hubs {
 			if hub.Plugin == p.ID {
-				one.Hubs = append(one.Hubs, hub)
+				plugin.Hubs = append(plugin.Hubs, hub)
 			}
 		}
-		list = append(list, one)
+		list = append(list, plugin)
 	}
 	return list, nil
 }
 
 // reportedPlugin converts the reported status of a plugin.
 func reportedPlugin(p aggregator.Plugin) (console.Plugin, error) {
-	one := console.Plugin{ID: p.ID, Enabled: p.Enabled}
+	plugin := console.Plugin{ID: p.ID, Enabled: p.Enabled}
 	if p.Status != "" {
 		var status aggregator.StatusReport
 		if err := json.Unmarshal([]byte(p.Status), &status); err != nil {
-			return one, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
+			return plugin, fmt.Errorf("reading the status of plugin %s: %w", p.ID, err)
 		}
-		one.Version, one.Digest, one.State, one.Since, one.Starts = status.Version, status.Digest, string(status.State),
-			status.Since, status.Starts
-		one.Log, one.ReportedAt, one.Health = status.Log, p.ReportedAt, status.Health
+		plugin.Version, plugin.Digest, plugin.State = status.Version, status.Digest, string(status.State)
+		plugin.Since, plugin.Starts = status.Since, status.Starts
+		plugin.Log, plugin.ReportedAt, plugin.Health = status.Log, p.ReportedAt, status.Health
 		for _, fault := range status.Faults {
-			one.Faults = append(one.Faults, console.PluginFault(fault))
+			plugin.Faults = append(plugin.Faults, console.PluginFault(fault))
 		}
 	}
 	about := &sdk.Description{}
 	if err := proto.Unmarshal(p.Description, about); err != nil {
-		return one, fmt.Errorf("reading the stored description of plugin %s: %w", p.ID, err)
+		return plugin, fmt.Errorf("reading the stored description of plugin %s: %w", p.ID, err)
 	}
-	one.About = pluginAbout(about)
-	return one, nil
+	plugin.About = pluginAbout(about)
+	return plugin, nil
 }
 
 func pluginAbout(about *sdk.Description) console.PluginAbout {

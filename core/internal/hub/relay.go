@@ -27,18 +27,19 @@ type Plugins interface {
 // maxPluginResponse bounds the part of a response that plugins receive, in bytes.
 const maxPluginResponse = 64 << 10
 
-// minCallLease is the least lease of a call to an aggregator. Planning, the exchange and the interpretation take
+// minCallLease is the minimum lease of a call to an aggregator. Planning, the exchange and the interpretation take
 // longer than a delivery.
 const minCallLease = 20 * time.Second
 
 // buildRelay creates the engine that calls aggregators.
 func (h *Hub) buildRelay(config Config, observer relay.Observer) {
 	clock := h.db.Clock()
-	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse}, h.guard,
+	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: maxPluginResponse},
+		h.guard,
 		clock)
 	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, minCallLease)}, relay.Dependencies{
-		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms, Sender: outbound{h.aggregatorSender},
-		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
+		Queue: newCallStore(h.db), Plugins: config.Plugins, Platforms: config.Platforms,
+		Sender: outbound{h.aggregatorSender}, Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
 	})
 	outbox.UseRelay(h.db, h.relay.Wake)
 }

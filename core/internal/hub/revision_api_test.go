@@ -28,7 +28,7 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 		d.clock.Advance(time.Minute)
 		return accepted
 	}
-	d.clock.Advance(time.Minute) // revisions go by their moments
+	d.clock.Advance(time.Minute) // revisions are sorted by time
 	change("s1", lunch)
 	before := d.clock.Now().Add(-time.Second)
 	dearer := change("s1", `{"items":[{"ref_id":"dal","price":11,"title":"Dear Dal"}]}`)
@@ -36,7 +36,8 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	page := d.ok("GET", revisionsRoute+"?limit=1", "")
 	latest := page.body["revisions"].([]any)[0]
 	require.Equal(t, []any{"menu", "s1", "key:pos", dearer.body["reference"]},
-		[]any{hubtest.Lookup(latest, "kind"), hubtest.Lookup(latest, "location_ref_id"), hubtest.Lookup(latest, "actor"),
+		[]any{hubtest.Lookup(latest, "kind"), hubtest.Lookup(latest, "location_ref_id"), hubtest.Lookup(latest,
+			"actor"),
 			hubtest.Lookup(latest, "reference")})
 	next := d.ok("GET", revisionsRoute+"?limit=1&after="+hubtest.Lookup(page.body, "meta.next").(string),
 		"").body["revisions"].([]any)[0]
@@ -49,11 +50,13 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	require.Len(t, differences, 2)
 	require.Equal(t, []any{"items", "dal", "Dal", "Dear Dal"},
 		[]any{hubtest.Lookup(differences[0], "entity"), hubtest.Lookup(differences[0], "ref_id"),
-			hubtest.Lookup(differences[0], "before.record.title"), hubtest.Lookup(differences[0], "after.record.title")})
+			hubtest.Lookup(differences[0], "before.record.title"), hubtest.Lookup(differences[0],
+				"after.record.title")})
 	require.Equal(t, []any{"s1", 10.0, 11.0},
 		[]any{hubtest.Lookup(differences[1], "location_ref_id"), hubtest.Lookup(differences[1], "before.price"),
 			hubtest.Lookup(differences[1], "after.price")})
-	require.Len(t, d.ok("GET", revisionsRoute+hubtest.Lookup(latest, "id").(string)+"/?offset=1", "").body["differences"],
+	require.Len(t, d.ok("GET", revisionsRoute+hubtest.Lookup(latest, "id").(string)+"/?offset=1",
+		"").body["differences"],
 		1)
 
 	item := func(query string) apiResponse {
@@ -69,14 +72,15 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	accepted := d.ok("POST", revisionsRoute+hubtest.Lookup(next, "id").(string)+"/rollback/", "")
 	done(accepted)
 	var callback map[string]any
-	hubtest.WaitUntil(t, "the callback", func() bool { // others may come again, their leases having run out meanwhile
+	hubtest.WaitUntil(t, "the callback", func() bool { // others may be repeated, because their leases have expired
 		return slices.ContainsFunc(d.sink.Arrivals(), func(arrival hubtest.Arrival) bool {
 			callback = nil
 			require.NoError(t, json.Unmarshal(arrival.Body, &callback))
 			return callback["reference"] == accepted.body["reference"]
 		})
 	})
-	require.Equal(t, []any{"-1", 1.0}, []any{callback["location_ref_id"], hubtest.Lookup(callback, "stats.items.updated")})
+	require.Equal(t, []any{"-1", 1.0}, []any{callback["location_ref_id"], hubtest.Lookup(callback,
+		"stats.items.updated")})
 	require.Equal(t, 10.0, hubtest.Lookup(item("").body, "item.price"))
 	undone := d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0]
 	require.Equal(t, []any{"rollback", hubtest.Lookup(next, "id")},
@@ -92,7 +96,7 @@ func TestCategoryTimingsAreRolledBackThroughTheAPI(t *testing.T) {
 	lunchTime := func(start string) map[string]any {
 		return map[string]any{"title": "Lunch", "category_ref_ids": []any{"mains"}, "day_slots": week(start)}
 	}
-	for _, start := range []string{"11:00:00", "12:00:00", "12:00:00"} { // the last changes nothing
+	for _, start := range []string{"11:00:00", "12:00:00", "12:00:00"} { // the last one changes nothing
 		s.clock.Advance(time.Minute)
 		s.sendGroups(fmt.Sprintf(`[{"title":"Lunch","category_ref_ids":["mains"],"day_slots":[{"day":"monday",`+
 			`"slots":[{"start_time":%q,"end_time":"15:00:00"}]}]}]`, start))

@@ -25,7 +25,8 @@ func TestRiderLifecycleThroughTheAPI(t *testing.T) {
 	requireEnvelope(t, f.postRiderStatus(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`), 400,
 		"send UNASSIGNED first")
 	require.Equal(t, 200, f.postRiderStatus(id, "UNASSIGNED", `{}`).status)
-	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", `{"rider_name":"Ravi","rider_phone_number":"5550199"}`).status)
+	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED",
+		`{"rider_name":"Ravi","rider_phone_number":"5550199"}`).status)
 	for _, status := range []string{"AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED", "DELIVERED"} {
 		require.Equal(t, 200, f.postRiderStatus(id, status, "null").status)
 	}
@@ -75,10 +76,12 @@ func TestInvalidRiderUpdatesAreRejected(t *testing.T) {
 	}
 	requireEnvelope(t, f.postRiderStatus(99, "ASSIGNED", "{}"), 404, "order_id 99: there is no order with this id")
 	require.Equal(t, []any{map[string]any{"path": "order_id", "code": "unknown",
-		"message": "order_id 99: there is no order with this id"}}, f.postRiderStatus(99, "ASSIGNED", "{}").body["errors"])
+		"message": "order_id 99: there is no order with this id"}},
+		f.postRiderStatus(99, "ASSIGNED", "{}").body["errors"])
 	gone := f.order("b", "B-2", `,"delivery_type":"self"`)
 	f.ok("PUT", oneOrder(gone)+"status/", `{"new_status":"Cancelled"}`)
-	requireEnvelope(t, f.postRiderStatus(gone, "ASSIGNED", riderData), 409, fmt.Sprintf("order %d: the order is Cancelled", gone))
+	requireEnvelope(t, f.postRiderStatus(gone, "ASSIGNED", riderData), 409,
+		fmt.Sprintf("order %d: the order is Cancelled", gone))
 	for _, kind := range []string{"pickup", "dine_in"} {
 		id := f.order("web", kind, `,"order_type":"`+kind+`","delivery_type":"self"`)
 		requireEnvelope(t, f.postRiderStatus(id, "ASSIGNED", riderData), 400,
@@ -135,7 +138,8 @@ func TestUnsupportedRiderStatusIsStoredAndPublished(t *testing.T) {
 		person, _ := hubtest.Lookup(told, "delivery_info.delivery_person_details.name").(string)
 		require.Equal(t, c.status == "ASSIGNED", person == "Asha", "nobody is told as the rider who was not found")
 		hubtest.WaitUntil(t, "what became of the relay", func() bool {
-			step := hubtest.Lookup(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
+			read := f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body
+			step := hubtest.Lookup(read, "rider.history").([]any)[0]
 			message, _ := hubtest.Lookup(step, "relay.message").(string)
 			state, _ := hubtest.Lookup(step, "relay.state").(string)
 			return state == c.relay && strings.Contains(message, c.message)
@@ -194,13 +198,13 @@ func TestCallFailsAfterRepeatedPluginErrors(t *testing.T) {
 	id := f.order("a", "880142173", `,"delivery_type":"self"`)
 	reference := f.postAction("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
 	require.Equal(t, 200, f.postRiderStatus(id, "ASSIGNED", riderData).status)
-	f.awaitAggregatorRequest(1) // the order's other calls go on
+	f.awaitAggregatorRequest(1) // other calls of the order continue
 	hubtest.WaitUntil(t, "the schedule to end", func() bool {
 		f.clock.Advance(time.Second)
 		return len(f.events.Arrivals()) == 2
 	})
 	told := f.awaitRiderEvent(2)
-	if told["status"] == nil { // that of the rider
+	if told["status"] == nil { // the call of the rider status
 		told = f.awaitRiderEvent(1)
 	}
 	require.Equal(t, []any{"failed", "planning the call failed: plugin aggregator-a: failed: a mistake"},

@@ -24,13 +24,13 @@ const (
 	riderLocationRoute = "/ext/api/v1/generic/pos/rider-location/"
 )
 
-// fakePlugins is a plugin written by hand: it plans a POST of the payload for every
-// call, and knows one aggregator's words.
+// fakePlugins is a handwritten plugin. It plans a POST of the payload for every call, and interprets the responses of
+// one aggregator.
 type fakePlugins struct {
 	mu     sync.Mutex
 	down   bool
-	faulty relay.Kind // at which it fails
-	orders bool       // whether it tells of orders
+	faulty relay.Kind // kind of calls that fail
+	orders bool       // whether it reads orders
 }
 
 func (a *fakePlugins) setDown(down bool) {
@@ -65,7 +65,8 @@ func (a *fakePlugins) Plan(_ context.Context, c relay.Call, settings []byte) (re
 	}}, nil
 }
 
-func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte, response relay.Response) (relay.Outcome, error) {
+func (*fakePlugins) Interpret(_ context.Context, c relay.Call, _ []byte,
+	response relay.Response) (relay.Outcome, error) {
 	if c.Kind != relay.Action || !strings.Contains(string(c.Payload), action.CustomerData) || response.Status != 202 {
 		return relay.Outcome{}, nil
 	}
@@ -91,7 +92,7 @@ func (*fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Mess
 		OrderID string `json:"orderId"`
 		Dish    string `json:"dish"`
 		Store   string `json:"store"`
-		Channel string `json:"platform"` // that it claims to be
+		Channel string `json:"platform"` // the platform that the request names
 		Request string `json:"request"`
 		Phone   string `json:"phone"`
 	}
@@ -120,7 +121,7 @@ func (*fakePlugins) Read(_ context.Context, in relay.InboundRequest) (relay.Mess
 	return relay.Message{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", in.Plugin, in.Kind)
 }
 
-// fixedPlatforms says that every platform is at one address.
+// fixedPlatforms gives every platform the same URL.
 type fixedPlatforms struct{ address string }
 
 func (r fixedPlatforms) Access(_ context.Context, business core.BusinessID, platform string) (relay.Access, error) {
@@ -128,7 +129,7 @@ func (r fixedPlatforms) Access(_ context.Context, business core.BusinessID, plat
 		Secrets: map[string]string{"token": fmt.Sprint("t-", business)}}, nil
 }
 
-// relayClient is a shop with platforms a and b, served by plugins, and their aggregator.
+// relayClient is an orderClient with platforms a and b, served by plugins, and their aggregator.
 type relayClient struct {
 	*orderClient
 	agent      *fakePlugins
@@ -136,15 +137,16 @@ type relayClient struct {
 	events     *hubtest.Sink
 }
 
-func newRelayClient(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
+func newRelayClient(t *testing.T, response func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
 	t.Helper()
-	return newRelayClientWith(t, nil, answer)
+	return newRelayClientWith(t, nil, response)
 }
 
 func newRelayClientWith(t *testing.T, change func(*Config),
-	answer func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
+	response func(n int, w http.ResponseWriter, r *http.Request)) *relayClient {
 	t.Helper()
-	f := &relayClient{agent: &fakePlugins{}, aggregator: hubtest.NewSink(t, answer), events: hubtest.NewEventSink(t, nil)}
+	f := &relayClient{agent: &fakePlugins{}, aggregator: hubtest.NewSink(t, response), events: hubtest.NewEventSink(t,
+		nil)}
 	f.orderClient = newOrderClient(t, func(c *Config) {
 		c.Plugins, c.Platforms = f.agent, fixedPlatforms{strings.TrimSuffix(f.aggregator.URL, "/hook")}
 		if change != nil {
@@ -160,7 +162,7 @@ func newRelayClientWith(t *testing.T, change func(*Config),
 	return f
 }
 
-// addPlatform gives the business a platform.
+// addPlatform creates a platform of the business.
 func (f *relayClient) addPlatform(name, plugin string) {
 	f.t.Helper()
 	require.NoError(f.t, platforms.New(f.hub.db).Set(context.Background(), f.tenant.ID,
@@ -169,7 +171,8 @@ func (f *relayClient) addPlatform(name, plugin string) {
 
 func (f *relayClient) order(platform, id, more string) int64 {
 	f.t.Helper()
-	taken := f.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`, 1))
+	taken := f.sendAsChannel("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`,
+		1))
 	require.Equal(f.t, 200, taken.status, taken.text)
 	return int64(taken.body["order_id"].(float64))
 }
@@ -182,7 +185,7 @@ func (f *relayClient) postRiderStatus(id int64, status, rider string) apiRespons
 
 const riderData = `{"rider_name":"Asha","rider_phone_number":"5550100"}`
 
-// awaitAggregatorRequest waits for the n-th request at the aggregator.
+// awaitAggregatorRequest waits for the n-th request to the aggregator.
 func (f *relayClient) awaitAggregatorRequest(n int) hubtest.Arrival {
 	f.t.Helper()
 	f.waitAdvancing(f.t, "a request at the aggregator", func() bool { return len(f.aggregator.Arrivals()) >= n })

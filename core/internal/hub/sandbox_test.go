@@ -19,8 +19,7 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// TestSandboxRunsOneScenarioAtATime: in test mode alone, to their end
-// or to the hub's.
+// A business in test mode runs one scenario at a time, to its end or to the shutdown of the hub.
 func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 	s := newSimulatorClient(t)
 	p := sandbox.NewRunner(s.hub.db, sandbox.Options{DataDir: t.TempDir(), BaseURL: s.hubURL})
@@ -58,7 +57,8 @@ func TestSandboxRunsOneScenarioAtATime(t *testing.T) {
 		return played.Deliveries.Delivered == 20
 	})
 	require.Equal(t, []int{20, 0, 20},
-		[]int{played.Deliveries.NewOrders, played.Deliveries.KnownOrders, played.Deliveries.Failed + played.Deliveries.Waiting},
+		[]int{played.Deliveries.NewOrders, played.Deliveries.KnownOrders, played.Deliveries.Failed +
+			played.Deliveries.Waiting},
 		"another receiver refuses them")
 	require.LessOrEqual(t, played.Deliveries.P50, played.Deliveries.P99)
 	require.Positive(t, played.Deliveries.P50)
@@ -137,7 +137,7 @@ func TestSandboxFaultsAreSwitchedOnAndOff(t *testing.T) {
 	require.Len(t, entries, 2, "one for each switch that was made")
 }
 
-func TestTheConsoleOffersEveryFault(t *testing.T) {
+func TestConsoleOffersEveryFault(t *testing.T) {
 	offered := func(of, wrong string) []string {
 		_, err := simulator.ParseFault(wrong)
 		_, list, _ := strings.Cut(err.Error(), of+" must be one of: ")

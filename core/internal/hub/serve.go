@@ -26,7 +26,7 @@ type Options struct {
 	Database   DatabaseConfig
 	PluginDir  string
 	BodyMemory int64  // 0: half of the memory of the process
-	Simulator  string // URL for the demo
+	Simulator  string // URL of the simulator for the demo
 	Token      string // of the simulator, for the console's sandbox
 	Demo       bool
 }
@@ -90,19 +90,19 @@ func Serve(ctx context.Context, o Options, ready func(Welcome), log *slog.Logger
 		return err
 	}
 	defer o.Host.Close()
-	base := localURL(listener.Addr().String())
-	o.Sandbox = sandbox.Options{BaseURL: base, DataDir: o.Database.DataDir, Token: o.Token}
+	url := localURL(listener.Addr().String())
+	o.Sandbox = sandbox.Options{BaseURL: url, DataDir: o.Database.DataDir, Token: o.Token}
 	h := New(o.Config, db.DB, log)
 	var demo sandbox.Demo
 	if o.Demo {
-		w, err := o.openDemo(ctx, h, base)
+		w, err := o.openDemo(ctx, h, url)
 		if err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
 		demo, welcome = w.Demo, func() { ready(w) }
 		defer simulate(ctx, demo)()
 	}
-	h.mountPages(cmp.Or(o.Identity.BaseURL, base), demo.Business)
+	h.mountPages(cmp.Or(o.Identity.BaseURL, url), demo.Business)
 	log.Info("serving", "address", listener.Addr().String(), "roles", o.Roles, "version", o.Version)
 	return h.Run(ctx, listener)
 }
@@ -131,7 +131,8 @@ func (o *Options) openDatabase(ctx context.Context, log *slog.Logger) (*Database
 
 // openPlugins starts the plugins.
 func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logger) error {
-	host, metrics, err := OpenPlugins(ctx, o.PluginDir, db.DB, o.Tracer, log, db.SecretDirs(o.Database.DataDir)...)
+	host, metrics, err := OpenPlugins(ctx, PluginsConfig{Dir: o.PluginDir, Hidden: db.SecretDirs(o.Database.DataDir),
+		Tracer: o.Tracer, Log: log}, db.DB)
 	if err != nil {
 		return err
 	}
@@ -144,24 +145,24 @@ func (o *Options) openPlugins(ctx context.Context, db *Database, log *slog.Logge
 }
 
 // openDemo prepares the demo business.
-func (o *Options) openDemo(ctx context.Context, h *Hub, base string) (w Welcome, err error) {
+func (o *Options) openDemo(ctx context.Context, h *Hub, url string) (w Welcome, err error) {
 	plugins, err := PluginDir{o.PluginDir, h.db}.Running(ctx)
 	if err != nil {
 		return w, err
 	}
-	if w.Demo, err = sandbox.OpenDemo(ctx, sandbox.DemoConfig{DB: h.db, DataDir: o.Database.DataDir, BaseURL: base,
+	if w.Demo, err = sandbox.OpenDemo(ctx, sandbox.DemoConfig{DB: h.db, DataDir: o.Database.DataDir, BaseURL: url,
 		Simulator: o.Simulator, Plugins: plugins, Subscriptions: h.Subscriptions(), Log: h.log}); err != nil {
 		return w, err
 	}
-	w.URL = base
+	w.URL = url
 	if slices.Contains(o.Roles, RoleConsole) {
-		w.ConsoleLink, err = sandbox.DemoLink(ctx, h.db, base)
+		w.ConsoleLink, err = sandbox.DemoLink(ctx, h.db, url)
 	}
 	return w, err
 }
 
-// simulate runs the demo's aggregators until the returned function is called, so that they respond while the hub
-// finishes its work.
+// simulate runs the demo's aggregators until the returned function is called. They still respond while the hub shuts
+// down.
 func simulate(ctx context.Context, demo sandbox.Demo) (stop func()) {
 	simulating, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
@@ -187,11 +188,11 @@ func bind(ctx context.Context, address string) (*net.TCPListener, error) {
 }
 
 // localURL returns the local URL of a listener.
-func localURL(listens string) string {
-	at, err := netip.ParseAddrPort(listens)
-	if err == nil && at.Addr().IsUnspecified() {
-		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
-		listens = at.String()
+func localURL(address string) string {
+	addr, err := netip.ParseAddrPort(address)
+	if err == nil && addr.Addr().IsUnspecified() {
+		addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addr.Port())
+		address = addr.String()
 	}
-	return "http://" + listens
+	return "http://" + address
 }

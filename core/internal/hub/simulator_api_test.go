@@ -20,15 +20,14 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulatorClient is a shop that is a customer of the simulated aggregators: the hub's own
-// plugins, the hub and the simulator each behind an address.
+// simulatorClient is an orderClient with the simulated aggregators. It uses the hub's own plugins.
 type simulatorClient struct {
 	*orderClient
 	sim          *simulator.Simulator
 	space        string
-	hubURL       string        // address of the hub
+	hubURL       string        // of the hub
 	simulatorURL string        // of the simulator
-	events       *hubtest.Sink // of riders and actions
+	events       *hubtest.Sink // events of riders and actions
 }
 
 func newSimulatorClient(t *testing.T) *simulatorClient {
@@ -60,7 +59,8 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 		<-ended
 		<-ended
 	})
-	s := &simulatorClient{orderClient: newOrderClientAt(newMenuClientAt(t, a)), sim: sim, hubURL: "http://" + hubAt.Addr().String(), simulatorURL: address,
+	s := &simulatorClient{orderClient: newOrderClientAt(newMenuClientAt(t, a)), sim: sim,
+		hubURL: "http://" + hubAt.Addr().String(), simulatorURL: address,
 		events: hubtest.NewEventSink(t, nil)}
 	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
 	for _, event := range []string{"rider_status_update", "feature_action"} {
@@ -70,14 +70,14 @@ func newSimulatorClient(t *testing.T) *simulatorClient {
 	return s
 }
 
-// orderableMenu is what customers of a platform can order.
+// orderableMenu returns what customers of a platform can order.
 func (s *simulatorClient) orderableMenu() simulator.Menu {
 	return simulator.Menu{Store: "s1", Items: []simulator.Item{{Ref: "dal", Title: "Dal", Price: "9.5",
-		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
+		OptionGroups: []simulator.OptionGroup{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot",
+			Price: "0.5"}}}}}}}
 }
 
-// placeOrder places the n-th order of a platform, and returns what it is to the hub
-// and to the aggregator.
+// placeOrder places the n-th order of a platform. It returns the ids at the hub and at the aggregator.
 func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
 	s.t.Helper()
 	basket, err := s.orderableMenu().NewBasket(wish, 1, n)
@@ -88,7 +88,7 @@ func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.Orde
 	return sent.HubOrder, sent.ID
 }
 
-// awaitAggregatorCalls waits until the aggregator has heard so much of an order of a call.
+// awaitAggregatorCalls waits until the aggregator has received a number of calls about an order.
 func (s *simulatorClient) awaitAggregatorCalls(platform, order string, call simulator.Call, n int) []string {
 	s.t.Helper()
 	var whats []string
@@ -104,7 +104,7 @@ func (s *simulatorClient) awaitAggregatorCalls(platform, order string, call simu
 	return whats
 }
 
-// aggregatorOrder is what the aggregator knows of an order by its own id of it, if anything.
+// aggregatorOrder returns an order at the aggregator, by the aggregator's id, if it exists.
 func (s *simulatorClient) aggregatorOrder(platform, its string) (known simulator.Order) {
 	s.t.Helper()
 	r := hubtest.Call(s.t, "GET", s.simulatorURL+"/admin/"+s.space+"/"+platform+"/orders/"+its, "", nil)
@@ -112,7 +112,7 @@ func (s *simulatorClient) aggregatorOrder(platform, its string) (known simulator
 	return known
 }
 
-// setFault puts a fault in force.
+// setFault activates a fault.
 func (s *simulatorClient) setFault(f simulator.Fault) {
 	s.t.Helper()
 	require.Equal(s.t, 200, hubtest.Call(s.t, "POST", s.simulatorURL+"/admin/faults", "", f).Status)
@@ -123,9 +123,11 @@ var selfDelivery = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: si
 func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	s := newSimulatorClient(t)
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner})
+		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery,
+			DeliveredBy: simulator.ByPartner})
 		placed := s.awaitOrderEvents(n + 1)[n]
-		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
+		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery,
+			DeliveredBy: simulator.ByPartner}, 1, n)
 		require.NoError(t, err)
 		details := hubtest.Lookup(placed, "order.details").(map[string]any)
 		channel := details["ext_platforms"].([]any)[0]
@@ -139,7 +141,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 			[]any{hubtest.Lookup(item, "merchant_id"), hubtest.Lookup(item, "price"), hubtest.Lookup(item, "quantity")})
 		require.Len(t, hubtest.Lookup(item, "options_to_add"), len(basket.Lines[0].Options))
 	}
-	// A duplicate is one order.
+	// A duplicate creates no second order.
 	s.setFault(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
 	s.placeOrder("aggregator-b", 7, selfDelivery)
 	s.placeOrder("aggregator-b", 8, selfDelivery)
@@ -166,7 +168,8 @@ func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
 	id, its := s.placeOrder("aggregator-b", 1, selfDelivery)
 	move := func(status string) {
 		t.Helper()
-		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, riderData))
+		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status,
+			riderData))
 	}
 	for _, status := range []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY"} {
 		move(status)
@@ -235,7 +238,8 @@ func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
 	s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
 	event := events(4)[3]
 	require.Equal(t, []any{false, "", ""},
-		[]any{event["success"], hubtest.Lookup(event, "data.customer_masked_number"), hubtest.Lookup(event, "data.pin")})
+		[]any{event["success"], hubtest.Lookup(event, "data.customer_masked_number"), hubtest.Lookup(event,
+			"data.pin")})
 	require.Equal(t, "told to refuse", hubtest.Lookup(event, "data.message"))
 }
 
@@ -250,8 +254,10 @@ func TestEveryAggregatorFaultIsRetriedUntilDelivered(t *testing.T) {
 			id, its := s.placeOrder("aggregator-b", n, selfDelivery)
 			fault.Call, fault.Times = simulator.CallRiderStatus, 1
 			s.setFault(fault)
-			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
-			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, riderData))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id,
+				riderData))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id,
+				riderData))
 			require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha"},
 				s.awaitAggregatorCalls("aggregator-b", its, simulator.CallRiderStatus, 2))
 		})

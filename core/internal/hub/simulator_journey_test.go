@@ -13,9 +13,8 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// TestMenuOrderAndRiderFlowEndToEnd: a menu comes in, is published to aggregators A, B and C,
-// an order comes from B in its own format, its rider goes from assigned to
-// delivered, and A tells a customer's contact.
+// TestMenuOrderAndRiderFlowEndToEnd publishes a menu to aggregators A, B and C and places an order at B. It moves the
+// rider of the order, and A reports a customer's contact.
 func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 	s := newSimulatorClient(t)
 	published := hubtest.NewEventSink(t, nil)
@@ -75,11 +74,11 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 	})
 }
 
-// awaitOnSale waits until each platform's aggregator has so many dishes of the store.
+// awaitOnSale waits until each aggregator has a number of items of the store.
 func (s *simulatorClient) awaitOnSale(platforms []string, dishes map[string]int) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, "the menus at the aggregators", func() bool {
-		s.clock.Advance(100 * time.Millisecond) // changes are gathered for seconds
+		s.clock.Advance(100 * time.Millisecond) // changes are collected for seconds
 		return !slices.ContainsFunc(platforms, func(platform string) bool {
 			stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
 			require.NoError(s.t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/web"
 )
 
-// serveStarting responds to requests at the listener that the hub is starting. It stops when done is called, or at
-// the first Accept of the returned listener, which also calls ready.
+// serveStarting responds to requests at the listener while the hub is starting. It stops when done is called, or at the
+// first Accept of the returned listener, which also calls ready.
 func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
 	server := &http.Server{Handler: web.Starting(), ReadHeaderTimeout: time.Second}
 	ended := make(chan struct{})
@@ -37,10 +37,10 @@ func serveStarting(listener *net.TCPListener, ready func()) (_ net.Listener, don
 // unownedListener is a listener whose Close does not close the underlying listener.
 type unownedListener struct{ *net.TCPListener }
 
-// Close ends Accept.
+// Close interrupts Accept.
 func (l unownedListener) Close() error { return l.SetDeadline(time.Now()) }
 
-// startupListener is a listener that runs begin on each Accept.
+// startupListener is a listener that calls onAccept before each Accept.
 type startupListener struct {
 	*net.TCPListener
 	onAccept func()

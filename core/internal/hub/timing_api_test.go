@@ -15,8 +15,7 @@ import (
 
 const timingsRoute = "/external/api/v1/inventory/categories/timing-groups/"
 
-// timingClient is a diner with the lunch menu at its store, and a sink for what becomes
-// of timings.
+// timingClient is a menuClient with the lunch menu, and an endpoint for outcomes of timings.
 type timingClient struct {
 	*menuClient
 	outcomes *hubtest.Sink
@@ -31,11 +30,12 @@ func newTimingClient(t *testing.T) *timingClient {
 	return s
 }
 
-// sendGroups sends groups and waits for their outcome.
+// sendGroups sends timing groups and waits for their outcome.
 func (s *timingClient) sendGroups(groups string) (outcome map[string]any) {
 	s.t.Helper()
 	accepted := s.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`)
-	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool { // one may come twice, since the clock is moved on
+	// The outcome may be repeated, because the clock moves past the lease.
+	hubtest.WaitUntil(s.t, "an outcome of timings", func() bool {
 		arrivals := s.outcomes.Arrivals()
 		for i := range arrivals {
 			outcome = nil
@@ -49,7 +49,7 @@ func (s *timingClient) sendGroups(groups string) (outcome map[string]any) {
 	return outcome
 }
 
-// menu reads what customers see, unless it is as before.
+// menu reads the effective menu, with an entity tag.
 func (s *timingClient) menu(tag string) apiResponse {
 	s.t.Helper()
 	return s.do(s.t, request{method: "GET", path: channelStoresRoute + "s1/menu/?platform=web",
@@ -104,7 +104,8 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	s.clock.Advance(3 * time.Hour)
 	require.Equal(t, false, now(s.menu(during.header.Get("ETag"))))
 
-	require.Equal(t, true, hubtest.Lookup(s.sendGroups(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0],
+	require.Equal(t, true, hubtest.Lookup(
+		s.sendGroups(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0],
 		"success"))
 	require.Empty(t, s.ok("GET", timingsRoute, "").body["timing_groups"])
 	require.Nil(t, now(s.menu("")))

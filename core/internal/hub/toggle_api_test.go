@@ -23,8 +23,8 @@ const (
 
 var simulatedAggregators = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
 
-// toggleClient is a stage whose POS hears of switches; each event is held against
-// its schema.
+// toggleClient is a simulatorClient whose POS receives the outcomes of toggles. Each event is checked against its
+// schema.
 type toggleClient struct {
 	*simulatorClient
 	callbacks *hubtest.Sink
@@ -40,7 +40,7 @@ func newToggleClient(t *testing.T) *toggleClient {
 	return s
 }
 
-// advanceUntil waits for a condition while time passes.
+// advanceUntil moves the clock until a condition is met.
 func (s *toggleClient) advanceUntil(what string, condition func() bool) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, what, func() bool {
@@ -49,7 +49,7 @@ func (s *toggleClient) advanceUntil(what string, condition func() bool) {
 	})
 }
 
-// settle lets time pass until no menu is on the way any more.
+// settle moves the clock until no publication is pending.
 func (s *toggleClient) settle() {
 	s.t.Helper()
 	s.advanceUntil("nothing on the way", func() bool {
@@ -58,7 +58,7 @@ func (s *toggleClient) settle() {
 	})
 }
 
-// postToggle makes a request and returns its reference.
+// postToggle sends a toggle request and returns its reference.
 func (s *toggleClient) postToggle(route, body string) string {
 	s.t.Helper()
 	return s.ok("POST", route, body).body["reference"].(string)
@@ -92,7 +92,7 @@ func (s *toggleClient) countEvents(event string) (n int) {
 	return n
 }
 
-// aggregatorStore is what an aggregator knows of s1.
+// aggregatorStore returns the state of s1 at an aggregator.
 func (s *toggleClient) aggregatorStore(platform string) simulator.Store {
 	s.t.Helper()
 	stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
@@ -101,7 +101,7 @@ func (s *toggleClient) aggregatorStore(platform string) simulator.Store {
 	return stores[0]
 }
 
-// itemsOnSale lists what customers of an aggregator can order at s1.
+// itemsOnSale returns what customers of an aggregator can order at s1.
 func (s *toggleClient) itemsOnSale(platform string) []string {
 	s.t.Helper()
 	shelf, _, err := s.sim.Menu(s.t.Context(), s.space, platform, "s1")
@@ -116,30 +116,32 @@ func (s *toggleClient) itemsOnSale(platform string) []string {
 	return dishes
 }
 
-// visibleMenu is what customers of a platform see in the hub.
+// visibleMenu returns what customers of a platform see in the hub.
 func (s *toggleClient) visibleMenu(platform string) (dishes []string, takesOrders bool, tag string) {
 	s.t.Helper()
-	answer := s.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
+	response := s.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
 	dishes = []string{}
-	for _, item := range answer.body["items"].([]any) {
+	for _, item := range response.body["items"].([]any) {
 		dishes = append(dishes, hubtest.Lookup(item, "ref_id").(string))
 	}
 	slices.Sort(dishes)
-	return dishes, answer.body["ordering_enabled"].(bool), answer.header.Get("ETag")
+	return dishes, response.body["ordering_enabled"].(bool), response.header.Get("ETag")
 }
 
 func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	s := newToggleClient(t)
 	_, _, before := s.visibleMenu("web")
-	for range 2 { // what is so already is told all the same
+	for range 2 { // an unchanged state is reported too
 		reference := s.postToggle(locationRoute,
-			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable","turn_on_at":null,"extra":1}`)
+			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable",`+
+				`"turn_on_at":null,"extra":1}`)
 		for platform, told := range s.awaitOutcomes("store_action", reference, 2) {
 			require.Equal(t, []any{"disable", "s1", true, "api"},
 				[]any{told["action"], told["location_ref_id"], told["status"], told["action_src"]}, platform)
 		}
 	}
-	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open, s.aggregatorStore("aggregator-b").Open})
+	require.Equal(t, []bool{false, true}, []bool{s.aggregatorStore("aggregator-a").Open,
+		s.aggregatorStore("aggregator-b").Open})
 	_, takes, after := s.visibleMenu("web")
 	require.False(t, takes)
 	require.NotEqual(t, before, after)
@@ -151,7 +153,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	}
 	placed := s.sendAsChannel("POST", "/channel/api/v1/orders/", orderOf("W-1", ""))
 	require.Equal(t, 200, placed.status)
-	require.Contains(t, fmt.Sprint(hubtest.Lookup(s.awaitOrderEvents(1)[0], "order.details.flags")), "ordering_disabled")
+	require.Contains(t, fmt.Sprint(hubtest.Lookup(s.awaitOrderEvents(1)[0], "order.details.flags")),
+		"ordering_disabled")
 
 	menus := s.aggregatorStore("aggregator-a").Menus
 	reference := s.postToggle(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
@@ -164,7 +167,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404,
 		`reference "nothing": there is no availability change with this reference`)
 	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1},
-		simulator.Store{Open: s.aggregatorStore("aggregator-a").Open, Menus: s.aggregatorStore("aggregator-a").Menus}, "a menu does not open it")
+		simulator.Store{Open: s.aggregatorStore("aggregator-a").Open,
+			Menus: s.aggregatorStore("aggregator-a").Menus}, "a menu does not open it")
 
 	s.awaitOutcomes("store_action", s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"enable"}`), 5)
 	_, takes, _ = s.visibleMenu("web")
@@ -174,7 +178,8 @@ func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
 	s := newToggleClient(t)
 	s.setFault(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
-	told := s.awaitOutcomes("store_action", s.postToggle(locationRoute, `{"location_ref_id":"s1","action":"disable"}`), 5)
+	told := s.awaitOutcomes("store_action", s.postToggle(locationRoute,
+		`{"location_ref_id":"s1","action":"disable"}`), 5)
 	for _, platform := range simulatedAggregators {
 		require.Equal(t, []any{false, "told to refuse"}, []any{told[platform]["status"], told[platform]["message"]},
 			platform)
@@ -189,9 +194,9 @@ func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
 func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 	s := newToggleClient(t)
 	menus := s.aggregatorStore("aggregator-c").Menus
-	// twice does no harm
+	// a repetition changes nothing
 	for n, action := range []string{"disable", "enable", "disable", "disable", "enable", "enable"} {
-		if n == 4 { // the menu that comes is without it
+		if n == 4 { // a new menu omits it
 			s.settle()
 			require.Greater(t, s.aggregatorStore("aggregator-c").Menus, menus)
 		}
@@ -207,7 +212,8 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 				[]any{hubtest.Lookup(items[0], "id").(float64) > 0, hubtest.Lookup(items[1], "id")}, platform)
 			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error",
 				"there is no item with this ref_id"}, []any{told["action"], hubtest.Lookup(store, "location.ref_id"),
-				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1], "ref_id"),
+				hubtest.Lookup(items[0], "ref_id"), hubtest.Lookup(items[0], "status"), hubtest.Lookup(items[1],
+					"ref_id"),
 				hubtest.Lookup(items[1], "status"),
 				hubtest.Lookup(items[1], "message")}, platform)
 		}
@@ -240,9 +246,7 @@ func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
 		"item_ref_ids or option_ref_ids must have at least one")
 }
 
-// TestRacingSwitchesAndMenusReachTheLatestState: whatever comes
-// in whatever order, with faults on the way, in the end each aggregator sells what
-// the hub says.
+// Toggles and menus arrive in random order, and calls fail. In the end, each aggregator must have the state of the hub.
 func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
 	s := newToggleClient(t)
 	s.ok("POST", menuRoute+"s1/",
@@ -284,7 +288,8 @@ func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
 func TestTimedClosureReopensOnce(t *testing.T) {
 	s := newToggleClient(t)
 	until := s.clock.Now().Add(10 * time.Minute).UnixMilli()
-	store := s.postToggle(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, until))
+	store := s.postToggle(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`,
+		until))
 	items := s.postToggle(itemsRoute,
 		fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`, until))
 	replaced := s.postToggle(locationRoute,

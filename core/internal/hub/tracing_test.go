@@ -18,7 +18,7 @@ const (
 	callersSpan  = "00-" + callersTrace + "-b7ad6b7169203331-01"
 )
 
-// spans are those that came to their end.
+// spans collects ended spans.
 type spans struct {
 	*tracetest.InMemoryExporter
 	t *testing.T
@@ -30,7 +30,7 @@ func (s spans) tracer() *core.Tracer {
 	return core.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(s)).Tracer("test"))
 }
 
-// awaitSpan waits for a span of the caller's trace, and of attributes in pairs.
+// awaitSpan waits for a span of the caller's trace with the given attributes, in pairs.
 func (s spans) awaitSpan(name string, pairs ...string) (found *tracetest.SpanStub) {
 	s.t.Helper()
 	hubtest.WaitUntil(s.t, "the span "+name, func() bool {
@@ -48,7 +48,7 @@ func (s spans) awaitSpan(name string, pairs ...string) (found *tracetest.SpanStu
 	return found
 }
 
-// requireNone makes sure that none of the texts is in any span.
+// requireNone checks that no span contains one of the texts.
 func (s spans) requireNone(secrets ...string) {
 	s.t.Helper()
 	for _, span := range s.GetSpans() {
@@ -59,7 +59,7 @@ func (s spans) requireNone(secrets ...string) {
 	}
 }
 
-// attributes are what a span says, as text.
+// attributes formats the attributes of a span.
 func attributes(span *tracetest.SpanStub) map[string]string {
 	found := map[string]string{}
 	for _, a := range span.Attributes {
@@ -68,7 +68,7 @@ func attributes(span *tracetest.SpanStub) map[string]string {
 	return found
 }
 
-// sendTraced sends a request with a trace of the caller's.
+// sendTraced sends a request with a trace of the caller.
 func (d *menuClient) sendTraced(method, path, body string) apiResponse {
 	d.t.Helper()
 	r := d.do(d.t, request{method: method, path: path, authorization: d.tenant.Authorization, body: body,
@@ -98,10 +98,11 @@ func TestTraceSpansMenuRequestToDelivery(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, delivery.SpanContext.SpanID()), arrived,
 		"the receiver goes on below the delivery")
 	require.Equal(t, callersTrace, d.finishedDelivery("inventory_update")["trace_id"])
-	require.NotEqual(t, callersTrace, d.finishedDelivery("store_creation")["trace_id"], "another request is another trace")
+	require.NotEqual(t, callersTrace, d.finishedDelivery("store_creation")["trace_id"],
+		"another request is another trace")
 }
 
-// finishedDelivery reads the delivery of an event type, once it has come to its end.
+// finishedDelivery waits for the delivery of an event type to finish, and returns it.
 func (d *menuClient) finishedDelivery(eventType string) (read map[string]any) {
 	d.t.Helper()
 	hubtest.WaitUntil(d.t, "the delivery to be recorded", func() bool {
@@ -121,7 +122,8 @@ func TestCallerTraceIsForwardedWithoutATracer(t *testing.T) {
 	require.Empty(t, d.sink.Arrivals()[0].Header.Get("traceparent"))
 	require.NotContains(t, d.finishedDelivery("store_creation"), "trace_id")
 
-	d.sendTraced("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
+	d.sendTraced("POST", "/external/api/v1/inventory/locations/-1/",
+		`{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
 	d.awaitCallback(2)
 	shop := hubtest.ChannelKey(t, d.hub.db, d.tenant.ID, "")
 	placed := d.do(t, request{method: "POST", path: "/channel/api/v1/orders/", authorization: shop,
@@ -162,7 +164,8 @@ func TestStandardVariablesEnableTracing(t *testing.T) {
 			"OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL"},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": "true"}, false, ""},
-		{map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER: must be otlp or none, not "zipkin"`},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false,
+			`OTEL_TRACES_EXPORTER: must be otlp or none, not "zipkin"`},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false,
 			`OTEL_EXPORTER_OTLP_PROTOCOL: must be http/protobuf, not "grpc"`},
 	} {
@@ -205,7 +208,8 @@ func TestTraceSpansMenuRequestToAggregator(t *testing.T) {
 	before := len(n.aggregators.requests())
 	n.advanceUntil("the menu", func() bool { return len(n.aggregators.requests()) > before })
 	published := spans.awaitSpan("publish aggregator-a")
-	require.Equal(t, spans.awaitSpan("POST "+menuRoute+":location_ref_id/").SpanContext.SpanID(), published.Parent.SpanID())
+	require.Equal(t, spans.awaitSpan("POST "+menuRoute+":location_ref_id/").SpanContext.SpanID(),
+		published.Parent.SpanID())
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, published.SpanContext.SpanID()),
 		n.aggregators.requests()[before].trace)
 	require.Equal(t, published.SpanContext.SpanID(), spans.awaitSpan("deliver hub_menu_publish").Parent.SpanID(),
@@ -220,7 +224,8 @@ func TestTraceSpansRiderUpdateToAggregator(t *testing.T) {
 	spans := newSpans(t)
 	f := newRelayClientWith(t, func(c *Config) { c.Tracer = spans.tracer() }, nil)
 	id := f.order("b", "B-1", `,"delivery_type":"self"`)
-	f.sendTraced("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, riderData))
+	f.sendTraced("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id,
+		riderData))
 	arrived := f.awaitAggregatorRequest(1).Header.Get("traceparent")
 	relayed := spans.awaitSpan("relay rider_status")
 	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, relayed.SpanContext.SpanID()), arrived)

@@ -57,7 +57,7 @@ func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
 	n.awaitEvents(told + 1)
 	require.Contains(t, last()["PUT /v2/outlets/s1/menu"], "soup", "it is listed again")
 
-	// A refusal is told, and tried again with the next change.
+	// A rejection is reported, and retried with the next change.
 	n.aggregators.respondWith(func(int, receivedRequest) (int, string) { return 422, `{"message":"not today"}` })
 	reference = list(`"p-a","p-b","p-c"`)
 	event := n.awaitEvents(told + 2)["p-a"]
@@ -72,7 +72,7 @@ func TestUnlistedStoreIsUnlistedAtItsAggregator(t *testing.T) {
 	})
 }
 
-// changeStore changes the store s1, and tells what the platform was sent then.
+// changeStore changes the store s1, and returns the requests to its platform.
 func (n *publishClient) changeStore(change string) (paths []string) {
 	n.t.Helper()
 	before := len(n.aggregators.requests())
@@ -86,7 +86,7 @@ func (n *publishClient) changeStore(change string) (paths []string) {
 	return paths
 }
 
-// platformIDChange is a change after which the platform p-a knows the store by another id.
+// platformIDChange returns a store update with another id at the platform p-a.
 func platformIDChange(id string) string {
 	return fmt.Sprintf(`"platform_data":[{"name":"p-a","platform_store_id":%q}]`, id)
 }
@@ -102,7 +102,7 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 	require.Equal(t, []string{"PUT /v2/outlets/R-35/menu"}, sent(`"included_platforms":["p-a"],`+known("R-35")),
 		"where it was taken off it is not on sale")
 
-	// What cannot be closed keeps nobody from the new one, and is told.
+	// A former store that cannot be closed is reported, and does not prevent publishing the new one.
 	told := len(n.callbacks.Arrivals())
 	n.aggregators.respondWith(func(_ int, r receivedRequest) (int, string) {
 		if strings.HasSuffix(r.path, "/listing") {
@@ -114,7 +114,8 @@ func TestChangedPlatformStoreIDUnlistsTheFormerID(t *testing.T) {
 	event := n.awaitEvents(told + 1)["p-a"]
 	require.Equal(t, "success", event["status"])
 	require.Equal(t, []any{"store", "s1", "former_id"},
-		[]any{hubtest.Lookup(event["errors"].([]any)[0], "entity"), hubtest.Lookup(event["errors"].([]any)[0], "ref_id"),
+		[]any{hubtest.Lookup(event["errors"].([]any)[0], "entity"), hubtest.Lookup(event["errors"].([]any)[0],
+			"ref_id"),
 			hubtest.Lookup(event["errors"].([]any)[0], "code")})
 	require.Contains(t, hubtest.Lookup(event["errors"].([]any)[0], "message"), `under the previous id "R-35"`)
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
@@ -157,7 +158,8 @@ func TestNeverPublishedStoreIsNotUnlisted(t *testing.T) {
 	n.awaitCallback(n.seenCallbacks)
 	n.settle()
 	told := len(n.callbacks.Arrivals())
-	_, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s2", []string{"p-a"}, core.NewID(n.clock.Now()))
+	_, err := publications.New(n.hub.db).Request(t.Context(), n.tenant.ID, "s2", []string{"p-a"},
+		core.NewID(n.clock.Now()))
 	require.NoError(t, err)
 	require.Equal(t, "error", n.awaitEvents(told + 1)["p-a"]["status"])
 	for _, one := range n.aggregators.requests() {

@@ -20,10 +20,10 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// maxUnread is how many bytes are read, and dropped, of the body of a sender who is not known.
+// maxUnread is the same as in package web.
 const maxUnread = 64 << 10
 
-// sendPartial sends the headers of a request and of its body so much, and reads the answer.
+// sendPartial sends the headers of a request and a part of its body, and returns the response.
 func sendPartial(t *testing.T, address, path, headers, body string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -54,7 +54,7 @@ func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 	d.hub.mountPages("http://example.com", 0)
 	address := serveOn(t, d.api)
 	long := fmt.Sprintf("Content-Length: %d", maxUnread+1)
-	start := strings.Repeat(" ", body.Prefetched) // the server reads so much before it looks at a request
+	start := strings.Repeat(" ", body.Prefetched) // fasthttp reads that much before any handler
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", maxUnread+1, strings.Repeat(" ", maxUnread+1))
 	for _, c := range []struct {
 		path, headers, body string
@@ -85,7 +85,8 @@ func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
 
 func TestReplicaWithoutAPIReadsNoLargeBody(t *testing.T) {
 	a := newAPI(t, func(c *Config) { c.Roles = []string{RoleWorker} })
-	status, text := sendPartial(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
+	status, text := sendPartial(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ",
+		body.Prefetched))
 	require.Equal(t, 405, status, text)
 }
 

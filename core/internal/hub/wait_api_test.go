@@ -34,7 +34,8 @@ func TestWaitReturnsTheResultOfTheJob(t *testing.T) {
 
 	menu := d.ok("POST", menuRoute+"-1?wait=1", `{"items":[{"ref_id":"pie","price":3}]}`)
 	require.Equal(t, "ended", menu.body["wait_outcome"])
-	require.Equal(t, 1.0, hubtest.Lookup(menu.body["result"].(map[string]any)["stats"].(map[string]any)["items"], "errors"))
+	require.Equal(t, 1.0, hubtest.Lookup(menu.body["result"].(map[string]any)["stats"].(map[string]any)["items"],
+		"errors"))
 	preview := d.ok("POST", menuRoute+"-1/?dry_run=true&wait=15", `{"items":[{"ref_id":"tea","title":"T","price":3}]}`)
 	require.Equal(t, []any{"ended", "done"}, []any{preview.body["wait_outcome"], preview.body["state"]})
 	revision := hubtest.Lookup(d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)
@@ -74,7 +75,8 @@ func TestWaitParameterIsChecked(t *testing.T) {
 	require.Equal(t, 200, other.status, "other calls ignore it")
 }
 
-// waitFor sends requests that wait, and returns their responses once the hub holds them.
+// waitFor sends requests that wait for their jobs, and returns their responses later. It returns when the hub has all
+// requests.
 func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) []chan apiResponse {
 	t.Helper()
 	responses := make([]chan apiResponse, n)
@@ -91,7 +93,7 @@ func (a *api) waitFor(t *testing.T, tenant hubtest.Tenant, n int, body string) [
 }
 
 func TestWaitEndsInTimeAndHoldsNoMemory(t *testing.T) {
-	a := newAPI(t, unlimited) // nothing runs jobs
+	a := newAPI(t, unlimited) // no worker runs jobs
 	tenant := hubtest.Business(t, a.hub.db)
 	responses := a.waitFor(t, tenant, 2, `{"stores":[{"ref_id":"s1","name":"N","city":"C"}],`+
 		`"ignored":"`+strings.Repeat("x", 1<<20)+`"}`)

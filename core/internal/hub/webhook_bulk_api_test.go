@@ -55,7 +55,8 @@ func TestWebhooksAreCreatedInBulk(t *testing.T) {
 	again := send(body)
 	require.Equal(t, "0 webhooks created, 3 updated", again.message())
 	for i := range list {
-		require.Equal(t, hubtest.Lookup(list[i], "webhook_id"), hubtest.Lookup(again.body["webhooks"].([]any)[i], "webhook_id"))
+		require.Equal(t, hubtest.Lookup(list[i], "webhook_id"), hubtest.Lookup(again.body["webhooks"].([]any)[i],
+			"webhook_id"))
 	}
 	require.NotContains(t, again.text, "whsec_")
 	read := a.do(t, request{method: "GET", path: webhooksRoute, authorization: tenant.Authorization})
@@ -97,13 +98,15 @@ func TestBulkWebhookErrorsCreateNothing(t *testing.T) {
 	}
 	for body, message := range map[string]string{
 		`{}`: "webhooks is required", `{"webhooks":[]}`: "at least one", `{"webhooks":{}}`: "must be an array",
-		`{"webhooks":[` + strings.Repeat(good+",", webhook.MaxBulk) + good + `]}`: "must have at most 50 elements, not 51",
+		`{"webhooks":[` + strings.Repeat(good+",",
+			webhook.MaxBulk) + good + `]}`: "must have at most 50 elements, not 51",
 	} {
 		requireEnvelope(t, a.do(t, request{method: "POST", path: bulkRoute, authorization: tenant.Authorization,
 			body: body}), 400, message)
 	}
 	read := a.do(t, request{method: "GET", path: webhooksRoute, authorization: tenant.Authorization})
-	require.Equal(t, float64(webhook.MaxActive), hubtest.Lookup(read.body["meta"], "total_count"), "nothing was created")
+	require.Equal(t, float64(webhook.MaxActive), hubtest.Lookup(read.body["meta"], "total_count"),
+		"nothing was created")
 }
 
 func TestWebhookSendsTheEventInANamedHeader(t *testing.T) {

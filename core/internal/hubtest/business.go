@@ -17,18 +17,18 @@ import (
 // Tenant is a business with a key.
 type Tenant struct {
 	ID             core.BusinessID
-	Authorization  string // the header's value
+	Authorization  string // value of the Authorization header
 	KeyID          int64
 	CallbackSecret string
 }
 
-// Business makes a business in the United States with a key of scope pos.
+// Business creates a business in the United States with a key of scope pos.
 func Business(t testing.TB, db *postgres.DB) Tenant {
 	t.Helper()
 	return BusinessIn(t, db, "USD")
 }
 
-// BusinessIn makes one that counts in another currency.
+// BusinessIn is Business with another currency.
 func BusinessIn(t testing.TB, db *postgres.DB, currency string) Tenant {
 	t.Helper()
 	ctx := context.Background()
@@ -45,7 +45,7 @@ func BusinessIn(t testing.TB, db *postgres.DB, currency string) Tenant {
 	return tenant
 }
 
-// Subscribe makes a subscription.
+// Subscribe creates a webhook subscription.
 func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType, url string,
 	units webhook.Units) webhook.Subscription {
 	t.Helper()
@@ -63,8 +63,8 @@ func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event co
 	return subs[0]
 }
 
-// ChannelKey makes a key of scope channel, for one platform or with "" for any,
-// and returns the header's value.
+// ChannelKey creates a key of scope channel and returns the value of the Authorization header. The key is valid for one
+// platform; "" means all.
 func ChannelKey(t testing.TB, db *postgres.DB, business core.BusinessID, platform string) string {
 	t.Helper()
 	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}

@@ -20,7 +20,7 @@ type Reply struct {
 	Body   []byte
 }
 
-// Object is the body, a JSON object.
+// Object decodes the body, which must be a JSON object.
 func (r Reply) Object(t *testing.T) map[string]any {
 	t.Helper()
 	var object map[string]any
@@ -28,7 +28,7 @@ func (r Reply) Object(t *testing.T) map[string]any {
 	return object
 }
 
-// Call sends a request; body is nil, JSON text, or a value that becomes JSON.
+// Call sends a request. The body is nil, JSON text, or a value that is encoded as JSON.
 func Call(t *testing.T, method, url, authorization string, body any) Reply {
 	t.Helper()
 	var content io.Reader
@@ -52,18 +52,18 @@ func Call(t *testing.T, method, url, authorization string, body any) Reply {
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	data, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return Reply{response.StatusCode, response.Header, answer}
+	return Reply{response.StatusCode, response.Header, data}
 }
 
-// WaitUntil waits for a condition.
+// WaitUntil polls a condition, for up to 30 s.
 func WaitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
 }
 
-// Lookup follows a path of names through JSON objects.
+// Lookup returns the value at a path of keys, such as order.details, or nil.
 func Lookup(value any, path string) any {
 	for _, name := range strings.Split(path, ".") {
 		object, ok := value.(map[string]any)
@@ -75,7 +75,7 @@ func Lookup(value any, path string) any {
 	return value
 }
 
-// GzipRepeated returns a gzip of a text that is repeated up to a size, between two others.
+// GzipRepeated returns the gzip of before, of text repeated up to size bytes, and of after.
 func GzipRepeated(t *testing.T, before, text, after string, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer

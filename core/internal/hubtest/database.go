@@ -1,5 +1,4 @@
-// Package hubtest gives tests and the bench what only they need: a fresh database on
-// a real PostgreSQL, businesses and endpoints.
+// Package hubtest helps tests and the bench: fresh databases on a real PostgreSQL, businesses, keys and endpoints.
 package hubtest
 
 import (
@@ -30,21 +29,21 @@ import (
 // SecretKey seals the secrets of test databases.
 const SecretKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
-// retention is how long test databases keep what has been.
+// retention of events in test databases.
 const retention = 30 * 24 * time.Hour
 
-// cluster is the PostgreSQL that all test processes share. Where the runner of
-// the tests started one, they join that; else the first of them starts it.
+// cluster is the PostgreSQL that all test processes share. The first process starts it, unless the test runner has done
+// so.
 type cluster struct {
 	server         *devpg.Server
-	admin          *postgres.DB // makes and drops databases
+	admin          *postgres.DB // creates and drops databases
 	address        url.URL      // of the hub's role
-	template       string       // a database with the present schema
-	sharedDatabase string       // a database that tests of different businesses share, "" before the first
+	template       string       // a database with the current schema
+	sharedDatabase string       // a database for tests that each use their own businesses; "" before the first
 }
 
-// sharedCluster is what this process uses of it, nil before the first test that needs
-// a database: each process joins it once, and the last to leave stops it.
+// sharedCluster is nil before the first test that needs a database. Each process joins it once, and the last one to
+// leave stops it.
 var sharedCluster *cluster
 
 var joinCluster = sync.OnceValues(func() (*cluster, error) {
@@ -71,12 +70,11 @@ var joinCluster = sync.OnceValues(func() (*cluster, error) {
 	return sharedCluster, err
 })
 
-// Main runs the tests of a package and leaves the shared PostgreSQL, after it has
-// ended what the tests shared besides.
+// Main runs the tests of a package, then calls the functions in ends and leaves the shared PostgreSQL.
 func Main(m *testing.M, ends ...func()) {
 	limitParallel()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(300) // as serve does
+		debug.SetGCPercent(300) // as in hub.Serve
 	}
 	status := m.Run()
 	for _, end := range ends {
@@ -96,8 +94,8 @@ func Main(m *testing.M, ends ...func()) {
 	os.Exit(status)
 }
 
-// DatabaseURL makes a database with the present schema, for this test alone. From
-// then on the test runs beside others: it must not say t.Parallel itself.
+// DatabaseURL creates a database with the current schema for this test alone. It makes the test parallel, so the test
+// must not call t.Parallel.
 func DatabaseURL(t testing.TB) string {
 	t.Helper()
 	runParallel(t)
@@ -114,8 +112,8 @@ func DatabaseURL(t testing.TB) string {
 
 var createMu sync.Mutex
 
-// SharedDatabaseURL is a database with the present schema for all tests of the process
-// that each have businesses of their own. They run beside others.
+// SharedDatabaseURL returns a database with the current schema that all tests of the process share. Each test must
+// create its own businesses. It makes the test parallel.
 func SharedDatabaseURL(t testing.TB) string {
 	t.Helper()
 	runParallel(t)
@@ -139,24 +137,24 @@ func (c *cluster) makeDatabase(t testing.TB) (name string) {
 }
 
 func (c *cluster) urlOf(name string) string {
-	own := c.address
-	own.Host = name
-	return own.String()
+	address := c.address
+	address.Host = name
+	return address.String()
 }
 
-// AdminURL is the address of a test's database for a superuser.
+// AdminURL returns the URL of a test database for a superuser.
 func AdminURL(t testing.TB, address string) string {
 	t.Helper()
-	own, err := url.Parse(address)
+	database, err := url.Parse(address)
 	require.NoError(t, err)
 	admin, err := url.Parse(sharedCluster.server.AdminDSN())
 	require.NoError(t, err)
-	own.User = admin.User
-	return own.String()
+	database.User = admin.User
+	return database.String()
 }
 
-// makeTemplate names a database with the present schema and the partitions of
-// today and the coming days, made by whoever comes first.
+// makeTemplate returns the name of a template database with the current schema and partitions. The first process
+// creates it.
 func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	hash := sha256.New()
 	if err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -175,10 +173,10 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
 	return name, schema.WithTemplate(ctx, c.admin, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)),
 		func(building string) error {
-			own := c.address
-			own.Host = building
+			address := c.address
+			address.Host = building
 			db, err := postgres.Open(ctx,
-				postgres.Config{URL: own.String(), Application: "servery-test", Connections: 2, Clock: clock,
+				postgres.Config{URL: address.String(), Application: "servery-test", Connections: 2, Clock: clock,
 					Log: Logger()})
 			if err != nil {
 				return err
@@ -191,8 +189,7 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 		})
 }
 
-// Open opens a database with the given clock, ready for use; nil is the
-// database's own clock.
+// Open opens a database and creates its partitions. A nil clock means the clock of the database.
 func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	db := Connect(t, url, clock)
@@ -200,7 +197,7 @@ func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	return db
 }
 
-// Connect opens a database as it is.
+// Connect opens a database without changing it.
 func Connect(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -214,13 +211,13 @@ func Connect(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	return db
 }
 
-// Database is a fresh database, opened with the given clock.
+// Database creates a fresh database and opens it with the given clock.
 func Database(t testing.TB, clock core.Clock) *postgres.DB {
 	t.Helper()
 	return Open(t, DatabaseURL(t), clock)
 }
 
-// Logger prints what goes wrong and nothing else.
+// Logger returns a logger that prints errors only.
 func Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }

@@ -7,39 +7,38 @@ import (
 	"testing"
 )
 
-// defaultParallel is how many tests of a package run beside each other where -parallel does
-// not say. They wait more than they work, and a hub of each has up to 16 connections.
+// defaultParallel is how many tests of a package run in parallel without -parallel. Each test mostly waits, and its hub
+// has up to 16 connections.
 const defaultParallel = "4"
 
-// claimed are the tests, by name, of which it is decided whether they run beside others.
+// claimed holds the names of tests that are already serial or parallel.
 var claimed sync.Map
 
-// Serial keeps a test from running beside others: it changes what all tests of the
-// process share, such as its environment. It comes before anything else here.
+// Serial keeps a test from running in parallel, because it changes state of the process, such as its environment. Call
+// it before every other function of this package.
 func Serial(t testing.TB) { claim(t) }
 
-// runParallel lets a test run beside others from now on, subtests excepted: they run
-// in the order of their test.
+// runParallel makes a test run in parallel with others. Subtests stay sequential.
 func runParallel(t testing.TB) {
-	if one, is := t.(*testing.T); is && !strings.Contains(t.Name(), "/") && claim(t) {
-		one.Parallel()
+	if test, ok := t.(*testing.T); ok && !strings.Contains(t.Name(), "/") && claim(t) {
+		test.Parallel()
 	}
 }
 
 func claim(t testing.TB) (first bool) {
-	if _, known := claimed.LoadOrStore(t.Name(), true); known {
+	if _, claimedBefore := claimed.LoadOrStore(t.Name(), true); claimedBefore {
 		return false
 	}
 	t.Cleanup(func() { claimed.Delete(t.Name()) })
 	return true
 }
 
-// limitParallel bounds how many tests run beside each other.
+// limitParallel sets the number of parallel tests, unless -parallel sets it.
 func limitParallel() {
 	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "test.parallel" })
+	if !set {
 		_ = flag.Set("test.parallel", defaultParallel)
 	}
 }

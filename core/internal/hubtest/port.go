@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Ports that tests give to programs lie below those that systems give to
-// connections, so that nobody else comes by them before they are used.
+// The ports are below the ephemeral range, so that the system does not assign them to connections.
 const (
 	firstPort    = 20000
 	lastPort     = 31999
@@ -18,8 +17,7 @@ const (
 
 var portCalls atomic.Int64
 
-// Port is the first of eight ports in a row that nothing listens at. No two calls
-// of a process give the same.
+// Port returns the first of eight consecutive free ports. No two calls in a process return the same one.
 func Port(t testing.TB) int {
 	t.Helper()
 	const places = (lastPort + 1 - firstPort) / portsPerCall

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ChildrenOf finds the processes that a process has begun.
+// ChildrenOf returns the child processes of a process.
 func ChildrenOf(parent int) []int {
 	var pids []int
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -24,29 +24,28 @@ func ChildrenOf(parent int) []int {
 	return pids
 }
 
-// ProcessesIn finds the processes that work in dir or below, or name it in their
-// command line: their command lines, by their ids.
+// ProcessesIn returns the command lines, by pid, of processes that run in dir or name it in their command line.
 func ProcessesIn(dir string) map[int]string {
 	found := map[int]string{}
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range processes {
-		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-		at, _ := os.Readlink(filepath.Join(process, "cwd"))
-		if strings.Contains(string(named), dir) || strings.HasPrefix(at, dir) {
+		commandLine, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		workDir, _ := os.Readlink(filepath.Join(process, "cwd"))
+		if strings.Contains(string(commandLine), dir) || strings.HasPrefix(workDir, dir) {
 			pid, _ := strconv.Atoi(filepath.Base(process))
-			found[pid] = strings.ReplaceAll(string(named), "\x00", " ")
+			found[pid] = strings.ReplaceAll(string(commandLine), "\x00", " ")
 		}
 	}
 	return found
 }
 
-// KillWithChildren ends a process and those that it has begun, all at once.
+// KillWithChildren kills a process and its children.
 func KillWithChildren(t testing.TB, pid int) {
 	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // from here on it has no more children
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // a stopped process starts no more children
 		t.Fatal(err)
 	}
-	for _, one := range append(ChildrenOf(pid), pid) {
-		_ = syscall.Kill(one, syscall.SIGKILL)
+	for _, child := range append(ChildrenOf(pid), pid) {
+		_ = syscall.Kill(child, syscall.SIGKILL)
 	}
 }

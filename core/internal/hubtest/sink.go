@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
-// Arrival is a request that a Sink got.
+// Arrival is a request that a Sink received.
 type Arrival struct {
 	At     time.Time
 	Path   string
@@ -20,27 +20,25 @@ type Arrival struct {
 	Body   []byte
 }
 
-// Sink is an endpoint that remembers what it gets.
+// Sink is an HTTP endpoint that stores the requests that it receives.
 type Sink struct {
 	URL      string
 	mu       sync.Mutex
 	arrivals []Arrival
 	respond  func(n int, w http.ResponseWriter, r *http.Request)
-	check    func(event string, body []byte) // nil of an endpoint that takes anything
+	check    func(event string, body []byte) // nil: no check
 }
 
-// NewSink starts an endpoint. answer is called with the number of the request,
-// from 1; nil answers 200.
-func NewSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
+// NewSink starts an endpoint. The parameter respond gets the number of the request, counting from 1; nil returns 200.
+func NewSink(t testing.TB, respond func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
 	t.Helper()
-	return (&Sink{respond: answer}).start(t)
+	return (&Sink{respond: respond}).start(t)
 }
 
-// NewEventSink starts an endpoint as NewSink does, and holds every body against
-// the schema of its event type.
-func NewEventSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
+// NewEventSink starts an endpoint like NewSink, and checks every body against the schema of its event type.
+func NewEventSink(t testing.TB, respond func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
 	t.Helper()
-	return (&Sink{respond: answer,
+	return (&Sink{respond: respond,
 		check: func(event string, body []byte) { eventtest.Check(t, core.EventType(event), body) }}).start(t)
 }
 
@@ -51,7 +49,7 @@ func (s *Sink) start(t testing.TB) *Sink {
 	return s
 }
 
-// ServeHTTP remembers a request and answers it.
+// ServeHTTP stores a request and responds.
 func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if s.check != nil && err == nil {
@@ -66,7 +64,7 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Arrivals is what came so far.
+// Arrivals returns the requests so far.
 func (s *Sink) Arrivals() []Arrival {
 	s.mu.Lock()
 	defer s.mu.Unlock()

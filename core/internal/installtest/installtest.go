@@ -20,12 +20,12 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// buildDir is the directory of all that is built for the tests of this process.
-// It carries our pid, so that a later run removes what we leave.
+// buildDir returns the directory of everything that is built for this process. Its name contains the pid, so that a
+// later process can remove leftovers.
 var buildDir = sync.OnceValues(func() (string, error) {
 	const prefix = "servery-e2e-"
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	for _, dir := range left {
+	leftovers, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range leftovers {
 		pid, err := strconv.Atoi(strings.Split(strings.TrimPrefix(filepath.Base(dir), prefix), "-")[0])
 		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			_ = os.RemoveAll(dir)
@@ -44,15 +44,13 @@ func Program(source, name string) (program string, err error) {
 	return program, buildtest.Program(program, source)
 }
 
-// builtPlugins compiles the plugins of this repository with their manifests,
-// each once for all tests of this process.
+// builtPlugins caches the directories of compiled plugins with their manifests.
 var builtPlugins sync.Map // func() (string, error), by id
 
-// builtPlugin is the directory of a plugin of this repository with its manifest.
-// Nothing in it may be changed.
+// builtPlugin returns the directory of a compiled plugin with its manifest. Its files must not change.
 func builtPlugin(t testing.TB, id, source string) string {
 	t.Helper()
-	once, _ := builtPlugins.LoadOrStore(id, sync.OnceValues(func() (string, error) {
+	build, _ := builtPlugins.LoadOrStore(id, sync.OnceValues(func() (string, error) {
 		program, err := Program(source, id)
 		if err != nil {
 			return "", err
@@ -76,25 +74,24 @@ func builtPlugin(t testing.TB, id, source string) string {
 		dir := filepath.Dir(program)
 		return dir, os.WriteFile(filepath.Join(dir, sdk.ManifestName), manifest, 0o600)
 	}))
-	dir, err := once.(func() (string, error))()
+	dir, err := build.(func() (string, error))()
 	require.NoError(t, err)
 	return dir
 }
 
-// Plugin puts a plugin of this repository and its manifest into a
-// directory of plugins. The program is one file for all tests: only Spoil may
-// change it.
+// Plugin installs a plugin of this repository in a directory of plugins. All tests share the program file, which only
+// Corrupt may change.
 func Plugin(t testing.TB, dir, id, source string) {
 	t.Helper()
-	built, own := builtPlugin(t, id, source), filepath.Join(dir, id)
-	require.NoError(t, os.MkdirAll(own, 0o755))
-	require.NoError(t, os.Link(filepath.Join(built, id), filepath.Join(own, id)))
+	built, installed := builtPlugin(t, id, source), filepath.Join(dir, id)
+	require.NoError(t, os.MkdirAll(installed, 0o755))
+	require.NoError(t, os.Link(filepath.Join(built, id), filepath.Join(installed, id)))
 	manifest, err := os.ReadFile(filepath.Join(built, sdk.ManifestName))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(own, sdk.ManifestName), manifest, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(installed, sdk.ManifestName), manifest, 0o600))
 }
 
-// Corrupt changes a program that Plugin put there, for this test alone.
+// Corrupt changes the installed program of Plugin, for this test alone.
 func Corrupt(t *testing.T, program string) {
 	t.Helper()
 	text, err := os.ReadFile(program)
@@ -103,7 +100,7 @@ func Corrupt(t *testing.T, program string) {
 	require.NoError(t, os.WriteFile(program, append(text, "changed"...), 0o755))
 }
 
-// RemoveAll removes what was built.
+// RemoveAll removes everything that was built.
 func RemoveAll() {
 	if dir, err := buildDir(); err == nil {
 		_ = os.RemoveAll(dir)

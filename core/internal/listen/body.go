@@ -18,16 +18,16 @@ const shownBody = 64 << 10
 // indented formats a body for the terminal, up to shownBody. JSON has one member per line, anything else stays
 // as it is.
 func indented(body []byte) string {
-	text, whole := indentedJSON(body)
+	text, complete := indentedJSON(body)
 	if text == "" {
-		text, whole = string(body[:min(len(body), shownBody)]), len(body) <= shownBody
+		text, complete = string(body[:min(len(body), shownBody)]), len(body) <= shownBody
 	}
 	text = strings.TrimRight(text, "\n")
 	if len(text) > shownBody {
-		text, whole = text[:shownBody], false
+		text, complete = text[:shownBody], false
 	}
 	text = "    " + strings.ReplaceAll(printable(text), "\n", "\n    ") + "\n"
-	if !whole {
+	if !complete {
 		text += fmt.Sprintf("    … (clipped: the body has %s)\n", ui.Size(len(body)))
 	}
 	return text
@@ -35,7 +35,7 @@ func indented(body []byte) string {
 
 // indentedJSON indents JSON up to the limit, however large the body or deep its nesting. It returns "" if the text is
 // not JSON.
-func indentedJSON(body []byte) (text string, whole bool) {
+func indentedJSON(body []byte) (text string, complete bool) {
 	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), lenient...)
 	var out bytes.Buffer

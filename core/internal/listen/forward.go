@@ -44,7 +44,7 @@ func (f *forwarder) post(ctx context.Context, d delivery) response {
 	if slices.Contains(d.header.Values("Via"), f.via) {
 		return failedForward(http.StatusLoopDetected, "--forward leads back to this receiver")
 	}
-	began := time.Now()
+	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url, bytes.NewReader(d.body))
@@ -61,17 +61,17 @@ func (f *forwarder) post(ctx context.Context, d delivery) response {
 		return failedForward(http.StatusBadGateway,
 			fmt.Sprintf("the URL of --forward returned %d, which is not a final status", upstream.StatusCode))
 	}
-	answer := response{status: upstream.StatusCode, header: http.Header{}}
+	resp := response{status: upstream.StatusCode, header: http.Header{}}
 	for _, name := range []string{"Content-Type", "Content-Encoding", "Location", "Retry-After"} {
 		if values := upstream.Header.Values(name); len(values) > 0 {
-			answer.header[name] = values
+			resp.header[name] = values
 		}
 	}
-	if answer.body, err = io.ReadAll(io.LimitReader(upstream.Body, maxForwardedResponse)); err != nil {
+	if resp.body, err = io.ReadAll(io.LimitReader(upstream.Body, maxForwardedResponse)); err != nil {
 		return f.failed(err)
 	}
-	answer.remark = fmt.Sprintf("forwarded, %d ms", time.Since(began).Milliseconds())
-	return answer
+	resp.remark = fmt.Sprintf("forwarded, %d ms", time.Since(start).Milliseconds())
+	return resp
 }
 
 // copyHeaders copies all headers except those that apply to a single connection (RFC 9110, section 7.6.1).
@@ -101,7 +101,7 @@ func (f *forwarder) copyHeaders(to, from http.Header) {
 func (f *forwarder) failed(err error) response {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // without the address
+		err = wrapped.Err // without the URL
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -115,8 +115,8 @@ func (f *forwarder) failed(err error) response {
 }
 
 func failedForward(status int, reason string) response {
-	answer := ownResponse(status)
-	answer.body, answer.remark = []byte(`{"status":"error","message":"servery listen could not forward the delivery"}`+
+	resp := ownResponse(status)
+	resp.body, resp.remark = []byte(`{"status":"error","message":"servery listen could not forward the delivery"}`+
 		"\n"), reason
-	return answer
+	return resp
 }

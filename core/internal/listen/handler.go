@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Bounds of what is read and remembered.
+// Limits of bodies and of stored webhook-ids.
 const (
 	maxBody       = 64 << 20
 	smallBody     = 1 << 20 // larger ones are read a few at a time
@@ -38,18 +38,18 @@ type tally struct{ deliveries, verified, unverified int }
 
 // delivery is one received attempt.
 type delivery struct {
-	at      time.Time
-	header  http.Header
-	event   string
-	id      string
-	attempt int // of this webhook-id, counting from 1; 0 without one
-	body    []byte
-	size    int
-	verdict verdict
+	at        time.Time
+	header    http.Header
+	event     string
+	id        string
+	attempt   int // of this webhook-id, counting from 1; 0 without one
+	body      []byte
+	size      int
+	signature signatureCheck
 }
 
-// verdict is the result of the signature check.
-type verdict struct {
+// signatureCheck is the result of checking a signature.
+type signatureCheck struct {
 	checked bool
 	secret  int   // the index of the matching one
 	err     error // why it is not verified
@@ -74,13 +74,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "servery listen takes deliveries, which are posted", http.StatusMethodNotAllowed)
 		return
 	}
-	if answer, ok := h.receive(w, r); ok {
-		answer.send(w, r, h.config.Delay)
+	if response, ok := h.receive(w, r); ok {
+		response.send(w, r, h.config.Delay)
 	}
 }
 
 // receive reads an attempt, shows it and selects its response. It releases the body when it returns.
-func (h *handler) receive(w http.ResponseWriter, r *http.Request) (answer response, ok bool) {
+func (h *handler) receive(w http.ResponseWriter, r *http.Request) (resp response, ok bool) {
 	d := delivery{
 		at: time.Now(), header: r.Header, event: r.Header.Get(webhook.HeaderEventType),
 		id: r.Header.Get(webhook.HeaderID),
@@ -90,19 +90,20 @@ func (h *handler) receive(w http.ResponseWriter, r *http.Request) (answer respon
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) {
 		h.printer.note("a delivery broke off after %d bytes", len(body))
-		return answer, false
+		return resp, false
 	}
 	d.body, d.size = body, len(body)
 	if tooLarge != nil {
 		d.size, d.body = max(d.size, int(r.ContentLength)), nil
-		d.verdict.err = errors.New("the body is larger than 64 MiB")
-	} else if d.verdict.checked = len(h.config.Secrets) > 0; d.verdict.checked {
-		d.verdict.secret, d.verdict.err = webhook.Verify(h.config.Secrets, webhook.SignatureOf(r.Header), body, d.at)
+		d.signature.err = errors.New("the body is larger than 64 MiB")
+	} else if d.signature.checked = len(h.config.Secrets) > 0; d.signature.checked {
+		d.signature.secret, d.signature.err = webhook.Verify(h.config.Secrets, webhook.SignatureOf(r.Header), body,
+			d.at)
 	}
 	h.count(&d)
-	answer = h.respond(r, d, tooLarge != nil)
-	h.printer.show(d, answer, h.config.Delay)
-	return answer, true
+	resp = h.respond(r, d, tooLarge != nil)
+	h.printer.show(d, resp, h.config.Delay)
+	return resp, true
 }
 
 // read reads the body. Up to 64 small ones are read concurrently, and the rest of large ones 4 at a time. The caller
@@ -137,9 +138,9 @@ func (h *handler) count(d *delivery) {
 	defer h.mu.Unlock()
 	h.tally.deliveries++
 	switch {
-	case d.verdict.err != nil:
+	case d.signature.err != nil:
 		h.tally.unverified++
-	case d.verdict.checked:
+	case d.signature.checked:
 		h.tally.verified++
 	}
 	if d.id != "" {

@@ -29,13 +29,13 @@ type Line struct {
 
 // jsonLine returns the delivery as JSON that is safe for a terminal. Unprintable characters occur only in strings, so
 // escaping them does not change the meaning.
-func jsonLine(d delivery, answer response, withBody bool) []byte {
+func jsonLine(d delivery, resp response, withBody bool) []byte {
 	line := Line{
 		ReceivedAt: d.at.UTC(), EventType: d.event, WebhookID: d.id, Attempt: d.attempt, Repeated: d.attempt > 1,
 		Size:      d.size,
-		Signature: "not checked", Status: answer.status, Silence: answer.silence, Remark: answer.remark,
+		Signature: "not checked", Status: resp.status, Silence: resp.silence, Remark: resp.remark,
 	}
-	switch v := d.verdict; {
+	switch v := d.signature; {
 	case v.err != nil:
 		line.Signature, line.Reason = "refused", v.err.Error()
 	case v.checked:

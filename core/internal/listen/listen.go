@@ -37,8 +37,8 @@ func Serve(ctx context.Context, socket net.Listener, config Config) error {
 	s.printURL(socket.Addr().String(), len(config.Secrets))
 	h := newHandler(config, s)
 	defer h.close()
-	requests, giveUp := context.WithCancel(ctx)
-	defer giveUp()
+	requests, cancelRequests := context.WithCancel(ctx)
+	defer cancelRequests()
 	server := &http.Server{
 		Handler: h, BaseContext: func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -52,7 +52,7 @@ func Serve(ctx context.Context, socket net.Listener, config Config) error {
 	case err = <-ended:
 	case err = <-s.broken:
 	}
-	giveUp()
+	cancelRequests()
 	finishing, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if server.Shutdown(finishing) != nil {

@@ -25,7 +25,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	s, printed := testPrinter(false, true)
 	h := newHandler(Config{}, s)
 	require.EqualValues(t, 64<<20, h.maxBody)
-	h.maxBody = 3 << 20 // as a limit it acts the same
+	h.maxBody = 3 << 20 // the same as an explicit limit
 	post := func(body io.Reader) int {
 		printed.Reset()
 		recorder := httptest.NewRecorder()
@@ -74,9 +74,9 @@ func TestResponseIsDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := testPrinter(false, false)
 		h := newHandler(Config{Delay: 2 * time.Second}, s)
-		began, recorder := time.Now(), httptest.NewRecorder()
+		start, recorder := time.Now(), httptest.NewRecorder()
 		h.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
-		require.Equal(t, 2*time.Second, time.Since(began))
+		require.Equal(t, 2*time.Second, time.Since(start))
 		require.Equal(t, http.StatusOK, recorder.Code)
 	})
 }
@@ -91,7 +91,7 @@ func TestCountedWebhookIDsAreBounded(t *testing.T) {
 	require.False(t, counts.evicted)
 	counts.attempt("0")
 	counts.attempt("2")
-	counts.attempt("3") // 1 makes room: it is longest ago
+	counts.attempt("3") // evicts 1, the least recent
 	require.True(t, counts.evicted)
 	require.Equal(t, 4, counts.attempt("0"))
 	require.Equal(t, 1, counts.attempt("1"))

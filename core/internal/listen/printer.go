@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// printer prints each delivery atomically. In the JSON form, standard output contains only JSON lines, and
-// everything else goes to standard error.
+// printer prints each delivery atomically. In the JSON form, standard output contains only JSON lines, and everything
+// else goes to standard error.
 type printer struct {
 	out, err   io.Writer
 	json, body bool
@@ -28,7 +28,8 @@ func (s *printer) printURL(address string, secrets int) {
 	if secrets > 0 {
 		signatures = "Signatures are checked with " + pluralize(secrets, "secret") + "."
 	}
-	fmt.Fprintf(s.messages(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address, signatures)
+	fmt.Fprintf(s.messages(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address,
+		signatures)
 }
 
 // messages returns the writer for everything but deliveries.
@@ -70,9 +71,9 @@ func (s *printer) print(w io.Writer, text []byte) {
 const clockTime = "15:04:05.000"
 
 // show prints a delivery and its response.
-func (s *printer) show(d delivery, answer response, delay time.Duration) {
+func (s *printer) show(d delivery, resp response, delay time.Duration) {
 	if s.json {
-		s.print(s.out, jsonLine(d, answer, s.body))
+		s.print(s.out, jsonLine(d, resp, s.body))
 		return
 	}
 	event, attempt := d.event, ""
@@ -89,7 +90,7 @@ func (s *printer) show(d delivery, answer response, delay time.Duration) {
 	}
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%s  %-20s  %s  %s  %s  %s", d.at.Local().Format(clockTime), shorten(event), attempt,
-		ui.Size(d.size), d.verdict, answer)
+		ui.Size(d.size), d.signature, resp)
 	if delay > 0 {
 		fmt.Fprintf(&text, " after %s", delay)
 	}
@@ -100,8 +101,8 @@ func (s *printer) show(d delivery, answer response, delay time.Duration) {
 	s.print(s.out, text.Bytes())
 }
 
-// String describes the verdict for people.
-func (v verdict) String() string {
+// String describes the result for people.
+func (v signatureCheck) String() string {
 	switch {
 	case v.err != nil:
 		return "NOT VERIFIED: " + v.err.Error()

@@ -30,17 +30,17 @@ func (h *handler) respond(r *http.Request, d delivery, tooLarge bool) response {
 	case tooLarge:
 		return ownResponse(http.StatusRequestEntityTooLarge)
 	case d.attempt > 0 && d.attempt <= f.FailFirst:
-		answer := ownResponse(valueOr(f.FailStatus, http.StatusInternalServerError))
-		answer.remark = fmt.Sprintf("failure %d of %d", d.attempt, f.FailFirst)
-		return answer
+		resp := ownResponse(valueOr(f.FailStatus, http.StatusInternalServerError))
+		resp.remark = fmt.Sprintf("failure %d of %d", d.attempt, f.FailFirst)
+		return resp
 	case f.Hang:
 		return response{silence: hanging}
 	case f.Drop:
 		return response{silence: dropping}
 	case f.Redirect != "":
-		answer := ownResponse(http.StatusFound)
-		answer.header.Set("Location", f.Redirect)
-		return answer
+		resp := ownResponse(http.StatusFound)
+		resp.header.Set("Location", f.Redirect)
+		return resp
 	case h.forwarder != nil:
 		return h.forwarder.post(r.Context(), d)
 	default:

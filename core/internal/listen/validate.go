@@ -42,15 +42,15 @@ func (c Config) Validate() error {
 // conflicts returns the flags that exclude each other.
 func (c Config) conflicts() (mistakes []error) {
 	var chosen []string
-	for _, answer := range []struct {
+	for _, choice := range []struct {
 		flag  string
 		given bool
 	}{
 		{"--status", c.Status != nil}, {"--hang", c.Hang}, {"--drop", c.Drop},
 		{"--redirect", c.Redirect != ""}, {"--forward", c.Forward != ""},
 	} {
-		if answer.given {
-			chosen = append(chosen, answer.flag)
+		if choice.given {
+			chosen = append(chosen, choice.flag)
 		}
 	}
 	if len(chosen) > 1 {

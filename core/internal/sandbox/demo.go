@@ -79,45 +79,45 @@ func DemoLink(ctx context.Context, db *postgres.DB, base string) (string, error)
 }
 
 // demoBusiness returns the business of the stored credentials, or creates one.
-func demoBusiness(ctx context.Context, config DemoConfig) (kept Credentials, err error) {
+func demoBusiness(ctx context.Context, config DemoConfig) (stored Credentials, err error) {
 	accounts := access.Access{Keys: accessdb.New(config.DB), Clock: config.DB.Clock()}
 	file := filepath.Join(config.DataDir, demoFile)
 	content, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return kept, err
+		return stored, err
 	}
-	if err == nil && json.Unmarshal(content, &kept) == nil {
-		caller, err := accounts.Authenticate(ctx, "apikey "+kept.Username+":"+kept.APIKey)
-		if err == nil && caller.Business == kept.Business {
-			return kept, nil
+	if err == nil && json.Unmarshal(content, &stored) == nil {
+		caller, err := accounts.Authenticate(ctx, "apikey "+stored.Username+":"+stored.APIKey)
+		if err == nil && caller.Business == stored.Business {
+			return stored, nil
 		}
 	}
 	business, err := accounts.CreateBusiness(ctx,
 		core.Business{Name: "Demo Kitchen", Country: "US", Timezone: "America/Los_Angeles", Currency: "USD"},
 		webhook.NewSecret(), config.Plugins)
 	if err != nil {
-		return kept, err
+		return stored, err
 	}
 	key, secret, err := accounts.CreateKey(ctx,
 		access.Key{Business: business.ID, Username: demoUsername, Scope: core.ScopePOS})
 	if err != nil {
-		return kept, err
+		return stored, err
 	}
-	kept = Credentials{Business: business.ID, Username: key.Username, APIKey: secret}
-	if content, err = json.MarshalIndent(kept, "", "  "); err != nil {
-		return kept, err
+	stored = Credentials{Business: business.ID, Username: key.Username, APIKey: secret}
+	if content, err = json.MarshalIndent(stored, "", "  "); err != nil {
+		return stored, err
 	}
 	if err := os.MkdirAll(config.DataDir, 0o755); err != nil {
-		return kept, err
+		return stored, err
 	}
 	_ = os.Remove(file) // credentials of another database
-	return kept, atomicfile.Create(file, append(content, '\n'))
+	return stored, atomicfile.Create(file, append(content, '\n'))
 }
 
 // BusinessOrDemo returns the given business, or else that of the demo in a data directory.
-func BusinessOrDemo(named int64, dir string) (core.BusinessID, error) {
-	if named != 0 {
-		return core.BusinessID(named), nil
+func BusinessOrDemo(id int64, dir string) (core.BusinessID, error) {
+	if id != 0 {
+		return core.BusinessID(id), nil
 	}
 	var demo Credentials
 	text, err := os.ReadFile(filepath.Join(dir, demoFile))
@@ -158,13 +158,13 @@ func demoWebhooks(ctx context.Context, config DemoConfig, business core.Business
 
 // demoSimulator prepares simulated aggregators at the configured URL, or else at a free port.
 func demoSimulator(ctx context.Context, config DemoConfig) (address string, run func(context.Context), err error) {
-	wanted, err := url.Parse(config.Simulator)
+	preferred, err := url.Parse(config.Simulator)
 	if err != nil {
 		return "", nil, fmt.Errorf("SERVERY_SIMULATOR: %w", err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", wanted.Host)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", preferred.Host)
 	if err != nil {
-		config.Log.Info("simulator uses another port", "wanted", wanted.Host, "error", err)
+		config.Log.Info("simulator uses another port", "wanted", preferred.Host, "error", err)
 		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
 			return "", nil, err
 		}

@@ -22,15 +22,15 @@ import (
 
 // simulatedPlatforms returns the platforms at a simulator, with the simulator's URL.
 func simulatedPlatforms(business core.BusinessID, all []platforms.Platform) map[string]string {
-	played := map[string]string{}
+	simulated := map[string]string{}
 	for _, p := range all {
 		for _, address := range p.Addresses {
-			if base, here := strings.CutSuffix(address, platformPath(business, p.Name)); here {
-				played[p.Name] = base
+			if base, url := strings.CutSuffix(address, platformPath(business, p.Name)); url {
+				simulated[p.Name] = base
 			}
 		}
 	}
-	return played
+	return simulated
 }
 
 // FaultClient manages the faults of one business at its simulators. Its calls take at most simulatorTimeout.
@@ -53,25 +53,27 @@ func (d FaultClient) simulated(ctx context.Context, business core.BusinessID) (m
 	if err != nil {
 		return nil, err
 	}
-	played := simulatedPlatforms(business, all)
-	if len(played) == 0 {
+	simulated := simulatedPlatforms(business, all)
+	if len(simulated) == 0 {
 		return nil, ErrNotSimulated
 	}
-	return played, nil
+	return simulated, nil
 }
 
 // ErrNotSimulated is the error for a business without simulated aggregators.
-var ErrNotSimulated = core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
+var ErrNotSimulated = core.Errorf(core.Conflict,
+	"the business is not in test mode: none of its aggregators is simulated")
 
 // List returns the active faults that apply to the business.
 func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list []simulator.Fault, err error) {
-	played, err := d.simulated(ctx, business)
+	simulated, err := d.simulated(ctx, business)
 	if err != nil {
 		return nil, err
 	}
-	for _, base := range simulatorURLs(played) {
+	for _, base := range simulatorURLs(simulated) {
 		var faults []simulator.Fault
-		if err := d.call(ctx, http.MethodGet, base, faultsPath(business), nil, &faults); err != nil {
+		if err := d.call(ctx, base, request{method: http.MethodGet, url: faultsPath(business),
+			into: &faults}); err != nil {
 			return nil, err
 		}
 		for _, f := range faults {
@@ -85,13 +87,13 @@ func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list [
 
 // Check returns Invalid or Conflict for a fault that is not valid.
 func (d FaultClient) Check(ctx context.Context, business core.BusinessID, f simulator.Fault) error {
-	played, err := d.simulated(ctx, business)
+	simulated, err := d.simulated(ctx, business)
 	if err != nil {
 		return err
 	}
-	if f.Platform != "" && played[f.Platform] == "" {
+	if f.Platform != "" && simulated[f.Platform] == "" {
 		return core.Errorf(core.Invalid, "platform %q is not simulated, only: %s", f.Platform,
-			strings.Join(slices.Sorted(maps.Keys(played)), ", "))
+			strings.Join(slices.Sorted(maps.Keys(simulated)), ", "))
 	}
 	if err := f.Check(); err != nil {
 		return core.Errorf(core.Invalid, "%s", err)
@@ -101,16 +103,16 @@ func (d FaultClient) Check(ctx context.Context, business core.BusinessID, f simu
 
 // Set enables a checked fault.
 func (d FaultClient) Set(ctx context.Context, business core.BusinessID, f simulator.Fault) error {
-	played, err := d.simulated(ctx, business)
+	simulated, err := d.simulated(ctx, business)
 	if err != nil {
 		return err
 	}
-	if base := played[f.Platform]; base != "" {
-		played = map[string]string{f.Platform: base}
+	if base := simulated[f.Platform]; base != "" {
+		simulated = map[string]string{f.Platform: base}
 	}
 	f.Space = strconv.FormatInt(int64(business), 10)
-	for _, base := range simulatorURLs(played) {
-		if err := d.call(ctx, http.MethodPost, base, "/admin/faults", f, nil); err != nil {
+	for _, base := range simulatorURLs(simulated) {
+		if err := d.call(ctx, base, request{method: http.MethodPost, url: "/admin/faults", body: f}); err != nil {
 			return err
 		}
 	}
@@ -119,36 +121,37 @@ func (d FaultClient) Set(ctx context.Context, business core.BusinessID, f simula
 
 // Clear removes all faults of the business.
 func (d FaultClient) Clear(ctx context.Context, business core.BusinessID) error {
-	played, err := d.simulated(ctx, business)
+	simulated, err := d.simulated(ctx, business)
 	if err != nil {
 		return err
 	}
-	for _, base := range simulatorURLs(played) {
-		if err := d.call(ctx, http.MethodDelete, base, faultsPath(business), nil, nil); err != nil {
+	for _, base := range simulatorURLs(simulated) {
+		if err := d.call(ctx, base, request{method: http.MethodDelete, url: faultsPath(business)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func simulatorURLs(played map[string]string) []string {
-	return slices.Compact(slices.Sorted(maps.Values(played)))
+func simulatorURLs(simulated map[string]string) []string {
+	return slices.Compact(slices.Sorted(maps.Values(simulated)))
 }
 
 func faultsPath(business core.BusinessID) string {
 	return "/admin/faults?" + url.Values{"space": {strconv.FormatInt(int64(business), 10)}}.Encode()
 }
 
-// call calls a simulator. It returns Invalid for a rejected request, and Unavailable if there is no response.
-func (d FaultClient) call(ctx context.Context, method, base, path string, body, into any) error {
+// call sends a request to the simulator at base. The URL of the request is relative to base. It returns Invalid for a
+// rejected request, and Unavailable if there is no response.
+func (d FaultClient) call(ctx context.Context, base string, r request) error {
 	var content []byte
 	var err error
-	if body != nil {
-		if content, err = json.Marshal(body); err != nil {
+	if r.body != nil {
+		if content, err = json.Marshal(r.body); err != nil {
 			return err
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(ctx, r.method, base+r.url, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
@@ -161,17 +164,17 @@ func (d FaultClient) call(ctx context.Context, method, base, path string, body, 
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	var said struct {
+	var reply struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(text, &said) // a list has no message
+	_ = json.Unmarshal(text, &reply) // a list has no message
 	switch {
-	case err == nil && response.StatusCode == http.StatusOK && into == nil:
+	case err == nil && response.StatusCode == http.StatusOK && r.into == nil:
 		return nil
 	case err == nil && response.StatusCode == http.StatusOK:
-		err = json.Unmarshal(text, into)
+		err = json.Unmarshal(text, r.into)
 	case response.StatusCode == http.StatusBadRequest:
-		return core.Errorf(core.Invalid, "%s", said.Message)
+		return core.Errorf(core.Invalid, "%s", reply.Message)
 	case response.StatusCode == http.StatusUnauthorized:
 		return core.Errorf(core.Unavailable, "the simulator at %s requires its token: set SERVERY_SIMULATOR_TOKEN",
 			base)

@@ -16,20 +16,20 @@ func (s *Scenario) readMenus(ctx context.Context) error {
 			url.Values{"platform": {platform}}.Encode(), &m); err != nil {
 			return err
 		}
-		shelf := orderableMenu(m)
-		shelf.City = s.store.City
+		orderable := orderableMenu(m)
+		orderable.City = s.store.City
 		if s.store.Latitude != nil && s.store.Longitude != nil {
-			shelf.Point = &simulator.Point{Latitude: *s.store.Latitude, Longitude: *s.store.Longitude}
+			orderable.Point = &simulator.Point{Latitude: *s.store.Latitude, Longitude: *s.store.Longitude}
 		}
 		for _, data := range s.store.PlatformData {
 			if data.Name == platform {
-				shelf.Code = data.PlatformStoreID
+				orderable.Code = data.PlatformStoreID
 			}
 		}
-		if _, err := shelf.NewBasket(simulator.OrderSpec{}, s.Seed, 0); err != nil {
+		if _, err := orderable.NewBasket(simulator.OrderSpec{}, s.Seed, 0); err != nil {
 			return err // before any order is placed
 		}
-		s.menus[platform] = shelf
+		s.menus[platform] = orderable
 	}
 	return nil
 }
@@ -47,18 +47,18 @@ func orderableMenu(m menu.EffectiveMenu) simulator.Menu {
 	for _, g := range m.OptionGroups {
 		choices[g.RefID] = simulator.OptionGroup{Min: g.MinSelectable, Max: g.MaxSelectable, Options: options[g.RefID]}
 	}
-	shelf := simulator.Menu{Store: m.StoreRefID}
+	orderable := simulator.Menu{Store: m.StoreRefID}
 	for _, item := range m.Items {
-		dish := simulator.Item{Ref: item.RefID, Title: item.Title, Price: item.Price.String(),
+		sold := simulator.Item{Ref: item.RefID, Title: item.Title, Price: item.Price.String(),
 			OutOfStock: item.CurrentStock == 0}
 		for _, ref := range item.OptionGroupRefIDs {
 			if choice, seen := choices[ref]; seen {
-				dish.OptionGroups = append(dish.OptionGroups, choice)
+				sold.OptionGroups = append(sold.OptionGroups, choice)
 			}
 		}
-		shelf.Items = append(shelf.Items, dish)
+		orderable.Items = append(orderable.Items, sold)
 	}
-	return shelf
+	return orderable
 }
 
 // normalForm returns an order in the form of the channel API (contract, Orders and channels).

@@ -136,11 +136,12 @@ func (r *Report) acceptedIDs() []int64 {
 // AwaitArrivals waits until no order_placed delivery of the orders is pending, or until the patience or the context
 // ends, and returns the counts.
 func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, business core.BusinessID,
-	begun time.Time, patience time.Duration) (a console.ScenarioDeliveries, err error) {
-	ending := time.Now().Add(patience)
+	start time.Time, timeout time.Duration) (a console.ScenarioDeliveries, err error) {
+	deadline := time.Now().Add(timeout)
 	for {
-		a, err = records.ScenarioDeliveries(context.WithoutCancel(ctx), business, r.acceptedIDs(), begun.Add(-clockTolerance))
-		if err != nil || a.Waiting == 0 || time.Now().After(ending) || !pause(ctx, pollInterval) {
+		a, err = records.ScenarioDeliveries(context.WithoutCancel(ctx), business, r.acceptedIDs(),
+			start.Add(-clockTolerance))
+		if err != nil || a.Waiting == 0 || time.Now().After(deadline) || !pause(ctx, pollInterval) {
 			return a, err
 		}
 	}
@@ -202,7 +203,8 @@ func (s *Scenario) Print(out io.Writer, asJSON bool, took time.Duration, a conso
 	}
 	if a.KnownOrders > 0 {
 		fmt.Fprintf(out,
-			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n", a.KnownOrders)
+			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n",
+			a.KnownOrders)
 	}
 	return nil
 }

@@ -62,8 +62,8 @@ func (p *Runner) SimulatedPlatforms(ctx context.Context, business core.BusinessI
 	return slices.Sorted(maps.Keys(simulatedPlatforms(business, all))), err
 }
 
-// StartScenario starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario is
-// running. It returns Invalid if the store takes no orders.
+// StartScenario starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario
+// is running. It returns Invalid if the store takes no orders.
 func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s console.Scenario,
 	change access.Change) error {
 	if err := s.Check(); err != nil {
@@ -80,7 +80,7 @@ func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s 
 	if err != nil {
 		return err
 	}
-	scene, err := p.open(ctx, business, g)
+	scenario, err := p.open(ctx, business, g)
 	if err == nil {
 		change.Object, change.After = "store/"+s.Store,
 			map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform,
@@ -96,7 +96,7 @@ func (p *Runner) StartScenario(ctx context.Context, business core.BusinessID, s 
 		defer p.running.Done()
 		ctx, cancel := context.WithTimeout(playing, runTimeout)
 		defer cancel()
-		p.end(g, scene.run(ctx, s))
+		p.end(g, scenario.run(ctx, s))
 	}()
 	return nil
 }
@@ -136,31 +136,31 @@ func (p *Runner) open(ctx context.Context, business core.BusinessID, g *run) (*S
 	if g.Platform != "" {
 		options.Platforms = []string{g.Platform}
 	}
-	scene, err := Open(ctx, options, access.Access{Keys: accessdb.New(p.db), Clock: p.db.Clock()}, p.db)
+	scenario, err := Open(ctx, options, access.Access{Keys: accessdb.New(p.db), Clock: p.db.Clock()}, p.db)
 	if err != nil {
 		return nil, core.Errorf(core.Invalid, "%s", strings.TrimPrefix(err.Error(), "--"))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	g.report = scene.Report
-	return scene, nil
+	g.report = scenario.Report
+	return scenario, nil
 }
 
-// run runs a scenario as `servery simulate` does.
+// run runs a scenario like `servery simulate`.
 func (s *Scenario) run(ctx context.Context, scenario console.Scenario) error {
 	defer s.client.CloseIdleConnections()
-	wish := simulator.OrderSpec{}
+	spec := simulator.OrderSpec{}
 	if scenario.Kind == "rider" {
-		wish = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}
+		spec = simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}
 	}
-	taken := s.Place(ctx, wish, scenario.Count, scenario.Rate)
+	accepted := s.Place(ctx, spec, scenario.Count, scenario.Rate)
 	switch scenario.Kind {
 	case "rider":
-		s.MoveRiders(ctx, taken, scenario.Locations, scenario.Step)
+		s.MoveRiders(ctx, accepted, scenario.Locations, scenario.Step)
 	case "cancel":
-		s.CancelSome(ctx, taken, scenario.CancelShare)
+		s.CancelSome(ctx, accepted, scenario.CancelShare)
 	case "edit":
-		s.Edit(ctx, taken)
+		s.Edit(ctx, accepted)
 	}
 	return cmp.Or(ctx.Err(), s.Report.Failure())
 }
@@ -173,17 +173,18 @@ func (p *Runner) LatestRun(ctx context.Context, business core.BusinessID) (conso
 		p.mu.Unlock()
 		return console.ScenarioRun{}, false, nil
 	}
-	played, report := g.ScenarioRun, g.report
+	simulated, report := g.ScenarioRun, g.report
 	p.mu.Unlock()
 	var err error
 	if report != nil {
-		played.Deliveries, err = consoleview.New(p.db).ScenarioDeliveries(ctx, business, report.acceptedIDs(),
-			played.StartedAt.Add(-clockTolerance))
+		simulated.Deliveries, err = consoleview.New(p.db).ScenarioDeliveries(ctx, business, report.acceptedIDs(),
+			simulated.StartedAt.Add(-clockTolerance))
 		for _, line := range report.lines() {
-			played.Calls = append(played.Calls,
-				console.ScenarioCall{Name: line.Call, Count: line.Count, Failed: line.Failed, LastResponse: line.LastMessage,
-					P50: toDuration(line.P50), P99: toDuration(line.P99)})
+			simulated.Calls = append(simulated.Calls,
+				console.ScenarioCall{Name: line.Call, Count: line.Count, Failed: line.Failed,
+					LastResponse: line.LastMessage,
+					P50:          toDuration(line.P50), P99: toDuration(line.P99)})
 		}
 	}
-	return played, true, err
+	return simulated, true, err
 }

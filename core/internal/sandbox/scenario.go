@@ -1,12 +1,9 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -38,21 +35,22 @@ type PlacedOrder struct {
 }
 
 // Place places orders, at a rate or one at a time, and returns those that were accepted.
-func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count int, rate float64) (taken []PlacedOrder) {
+func (s *Scenario) Place(ctx context.Context, spec simulator.OrderSpec, count int,
+	rate float64) (accepted []PlacedOrder) {
 	orders := make([]PlacedOrder, count)
-	atOnce := maxConcurrent
+	concurrency := maxConcurrent
 	if rate <= 0 {
-		atOnce = 1
+		concurrency = 1
 	}
-	begun := time.Now()
-	s.forEach(ctx, count, atOnce, func(n int) {
-		orders[n] = s.place(ctx, wish, n)
+	start := time.Now()
+	s.forEach(ctx, count, concurrency, func(n int) {
+		orders[n] = s.place(ctx, spec, n)
 		s.Report.addAccepted(orders[n].OrderID)
 	}, func(n int) time.Time {
 		if rate <= 0 {
-			return begun
+			return start
 		}
-		return begun.Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		return start.Add(time.Duration(float64(n) / rate * float64(time.Second)))
 	})
 	for _, o := range orders {
 		if o.PlatformOrderID == "" {
@@ -60,17 +58,17 @@ func (s *Scenario) Place(ctx context.Context, wish simulator.OrderSpec, count in
 		}
 		s.Report.addOrder(o)
 		if o.OrderID != 0 {
-			taken = append(taken, o)
+			accepted = append(accepted, o)
 		}
 	}
-	return taken
+	return accepted
 }
 
 // forEach calls do for 0 to count-1, each not before its due time, with bounded concurrency.
-func (s *Scenario) forEach(ctx context.Context, count, atOnce int, do func(n int), due func(n int) time.Time) {
+func (s *Scenario) forEach(ctx context.Context, count, concurrency int, do func(n int), due func(n int) time.Time) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	room := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, concurrency)
 	for n := range count {
 		if !pause(ctx, time.Until(due(n))) {
 			return
@@ -78,10 +76,10 @@ func (s *Scenario) forEach(ctx context.Context, count, atOnce int, do func(n int
 		select {
 		case <-ctx.Done():
 			return
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		}
 		all.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			do(n)
 		})
 	}
@@ -103,9 +101,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // place places the n-th order.
-func (s *Scenario) place(ctx context.Context, wish simulator.OrderSpec, n int) PlacedOrder {
+func (s *Scenario) place(ctx context.Context, spec simulator.OrderSpec, n int) PlacedOrder {
 	platform := s.platforms[n%len(s.platforms)]
-	basket, err := s.menus[platform].NewBasket(wish, s.Seed, n)
+	basket, err := s.menus[platform].NewBasket(spec, s.Seed, n)
 	if err != nil {
 		s.Report.addCall("order", 0, 0)
 		return PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
@@ -119,17 +117,18 @@ func (s *Scenario) send(ctx context.Context, name, platform string, basket simul
 	o := PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, basket: basket}
 	account := s.accounts[platform]
 	if account == "" {
-		var answer struct {
+		var reply struct {
 			OrderID int64 `json:"order_id"`
 		}
-		o.Status, o.Message, o.TookMS = s.call(ctx, name, http.MethodPost, s.BaseURL+"/channel/api/v1/orders/",
-			s.channel, normalForm(platform, basket), &answer)
-		o.OrderID = answer.OrderID
+		o.Status, o.Message, o.TookMS = s.call(ctx, request{name: name, method: http.MethodPost,
+			url: s.BaseURL + "/channel/api/v1/orders/", authorization: s.channel, body: normalForm(platform, basket),
+			into: &reply})
+		o.OrderID = reply.OrderID
 		return o
 	}
 	var sent []simulator.Sent
-	status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders", "Bearer "+s.Token,
-		map[string]any{"basket": basket}, &sent)
+	status, message, _ := s.call(ctx, request{method: http.MethodPost, url: account + "/orders",
+		authorization: "Bearer " + s.Token, body: map[string]any{"basket": basket}, into: &sent})
 	if len(sent) == 0 {
 		o.Message = failureText("the simulator", status, message)
 		s.Report.addCall(name, 0, 0)
@@ -145,33 +144,34 @@ func (s *Scenario) send(ctx context.Context, name, platform string, basket simul
 var riders = []string{"Asha Patel", "Ravi Kumar", "Ana Silva", "Tom Baker", "Lin Wei"}
 
 // MoveRiders moves the rider of each order from the store to the door.
-func (s *Scenario) MoveRiders(ctx context.Context, orders []PlacedOrder, places int, step time.Duration) {
+func (s *Scenario) MoveRiders(ctx context.Context, orders []PlacedOrder, locations int, step time.Duration) {
 	now := time.Now()
-	s.forEach(ctx, len(orders), maxConcurrent, func(n int) { s.moveRider(ctx, n, orders[n], places, step) },
+	s.forEach(ctx, len(orders), maxConcurrent, func(n int) { s.moveRider(ctx, n, orders[n], locations, step) },
 		func(int) time.Time { return now })
 }
 
-func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places int, step time.Duration) {
-	lot := rand.New(rand.NewPCG(s.Seed, uint64(n)))
-	rider := map[string]string{"rider_name": riders[lot.IntN(len(riders))],
-		"rider_phone_number": fmt.Sprintf("555%07d", lot.IntN(10_000_000))}
+func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, locations int, step time.Duration) {
+	rng := rand.New(rand.NewPCG(s.Seed, uint64(n)))
+	rider := map[string]string{"rider_name": riders[rng.IntN(len(riders))],
+		"rider_phone_number": fmt.Sprintf("555%07d", rng.IntN(10_000_000))}
 	status := func(name string) bool {
-		code, _, _ := s.call(ctx, "rider_status", http.MethodPost, s.BaseURL+"/ext/api/v1/generic/pos/rider-status/",
-			s.pos,
-			map[string]any{"order_id": o.OrderID, "status": name, "rider_data": rider}, nil)
+		code, _, _ := s.call(ctx, request{name: "rider_status", method: http.MethodPost,
+			url: s.BaseURL + "/ext/api/v1/generic/pos/rider-status/", authorization: s.pos,
+			body: map[string]any{"order_id": o.OrderID, "status": name, "rider_data": rider}})
 		return code == http.StatusOK && pause(ctx, step)
 	}
 	if !status("ASSIGNED") || !status("AT-STORE") || !status("OUT-FOR-DELIVERY") {
 		return
 	}
 	from, to := s.route(n, o)
-	for i := range places {
-		part := float64(i+1) / float64(places+1)
-		degrees := func(a, b float64) string { return strconv.FormatFloat(a+(b-a)*part, 'f', 5, 64) }
-		s.call(ctx, "rider_location", http.MethodPost, s.BaseURL+"/ext/api/v1/generic/pos/rider-location/", s.pos,
-			map[string]any{
-				"order_id": o.OrderID, "location": map[string]string{"latitude": degrees(from.Latitude, to.Latitude),
-					"longitude": degrees(from.Longitude, to.Longitude)}}, nil)
+	for i := range locations {
+		part := float64(i+1) / float64(locations+1)
+		interpolate := func(a, b float64) string { return strconv.FormatFloat(a+(b-a)*part, 'f', 5, 64) }
+		location := map[string]string{"latitude": interpolate(from.Latitude, to.Latitude),
+			"longitude": interpolate(from.Longitude, to.Longitude)}
+		s.call(ctx, request{name: "rider_location", method: http.MethodPost,
+			url: s.BaseURL + "/ext/api/v1/generic/pos/rider-location/", authorization: s.pos,
+			body: map[string]any{"order_id": o.OrderID, "location": location}})
 		if !pause(ctx, step) {
 			return
 		}
@@ -181,12 +181,13 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places i
 
 // route returns the route of an order, from the store to the customer. Unknown locations get default ones.
 func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
-	shelf := s.menus[s.platforms[0]]
+	menu := s.menus[s.platforms[0]]
 	if o.basket.Number == "" {
-		o.basket, _ = shelf.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
+		// This cannot fail, because it succeeded when the menus were read.
+		o.basket, _ = menu.NewBasket(simulator.OrderSpec{}, s.Seed, n)
 	}
-	if to = o.basket.Customer.Point; shelf.Point != nil {
-		return *shelf.Point, to
+	if to = o.basket.Customer.Point; menu.Point != nil {
+		return *menu.Point, to
 	}
 	return simulator.Point{Latitude: to.Latitude + 0.01, Longitude: to.Longitude + 0.01}, to
 }
@@ -197,13 +198,14 @@ func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 		o.Platform, o.PlatformOrderID = s.orderPlatform(ctx, o.OrderID)
 	}
 	path, key := "/external/api/v1/orders/", s.pos
-	switch account, played := s.accounts[o.Platform]; {
-	case played && account == "":
+	switch account, simulated := s.accounts[o.Platform]; {
+	case simulated && account == "":
 		path, key = "/channel/api/v1/orders/", s.channel
-	case played:
+	case simulated:
 		var sent simulator.Sent
-		status, message, _ := s.call(ctx, "", http.MethodPost,
-			account+"/orders/"+url.PathEscape(o.PlatformOrderID)+"/cancel", "Bearer "+s.Token, map[string]any{}, &sent)
+		status, message, _ := s.call(ctx, request{method: http.MethodPost,
+			url:           account + "/orders/" + url.PathEscape(o.PlatformOrderID) + "/cancel",
+			authorization: "Bearer " + s.Token, body: map[string]any{}, into: &sent})
 		if status != http.StatusOK {
 			sent = simulator.Sent{Message: failureText("the simulator", status, message)}
 		}
@@ -211,12 +213,13 @@ func (s *Scenario) Cancel(ctx context.Context, o PlacedOrder) {
 		s.Report.addError("cancel", sent.Status, sent.Message)
 		return
 	}
-	s.call(ctx, "cancel", http.MethodPut, fmt.Sprintf("%s%s%d/status/", s.BaseURL, path, o.OrderID), key,
-		map[string]any{"new_status": "Cancelled", "message": "the customer changed their mind"}, nil)
+	s.call(ctx, request{name: "cancel", method: http.MethodPut,
+		url: fmt.Sprintf("%s%s%d/status/", s.BaseURL, path, o.OrderID), authorization: key,
+		body: map[string]any{"new_status": "Cancelled", "message": "the customer changed their mind"}})
 }
 
-// orderPlatform returns the platform of an order, and the platform's id of it. Both are empty if the hub does not return
-// them.
+// orderPlatform returns the platform of an order, and the platform's id of it. Both are empty if the hub does not
+// return them.
 func (s *Scenario) orderPlatform(ctx context.Context, id int64) (platform, platformOrderID string) {
 	var read struct {
 		Order struct {
@@ -234,80 +237,3 @@ func (s *Scenario) orderPlatform(ctx context.Context, id int64) (platform, platf
 	}
 	return read.Order.Details.Platforms[0].Name, read.Order.Details.Platforms[0].ID
 }
-
-// read reads from the hub, as a channel.
-func (s *Scenario) read(ctx context.Context, path string, into any) error {
-	status, message, _ := s.call(ctx, "", http.MethodGet, s.BaseURL+path, s.channel, nil, into)
-	if status != http.StatusOK {
-		return errors.New(failureText("the hub at "+s.BaseURL+path, status, message))
-	}
-	return nil
-}
-
-// failureText describes a failed request: the response, or the lack of one.
-func failureText(who string, status int, message string) string {
-	if status == 0 {
-		return message
-	}
-	return fmt.Sprintf("%s answered %d: %s", who, status, message)
-}
-
-// call sends a request, retries it when throttled, and counts it under a name.
-func (s *Scenario) call(ctx context.Context, name, method, address, authorization string, body,
-	into any) (status int, message string, took float64) {
-	for range maxRetries {
-		var wait time.Duration
-		status, message, took, wait = s.callOnce(ctx, method, address, authorization, body, into)
-		if status != http.StatusTooManyRequests || !pause(ctx, wait) {
-			break
-		}
-	}
-	if name != "" {
-		s.Report.addCall(name, status, took)
-		s.Report.addError(name, status, message)
-	}
-	return status, message, took
-}
-
-func (s *Scenario) callOnce(ctx context.Context, method, address, authorization string, body,
-	into any) (status int, message string, took float64, wait time.Duration) {
-	var content io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return 0, err.Error(), 0, 0
-		}
-		content = bytes.NewReader(text)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, content)
-	if err != nil {
-		return 0, err.Error(), 0, 0
-	}
-	request.Header.Set("Authorization", authorization)
-	request.Header.Set("Content-Type", "application/json")
-	begun := time.Now()
-	response, err := s.client.Do(request)
-	if err != nil {
-		return 0, fmt.Sprintf("no response from %s://%s: %v", request.URL.Scheme, request.URL.Host,
-			errors.Unwrap(err)), milliseconds(time.Since(begun)), 0
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
-	took = milliseconds(time.Since(begun))
-	var told struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(text, &told) // a list has none
-	if into != nil && response.StatusCode == http.StatusOK {
-		err = errors.Join(err, json.Unmarshal(text, into))
-	}
-	if err != nil {
-		return 0, "the response cannot be read: " + err.Error(), took, 0
-	}
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-	return response.StatusCode, told.Message, took, time.Duration(max(1, min(seconds, 60))) * time.Second
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func toDuration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

@@ -17,17 +17,17 @@ const cancelStream = math.MaxUint64
 
 // CancelSome cancels a share of the orders. The merchant first moves each to a random state.
 func (s *Scenario) CancelSome(ctx context.Context, orders []PlacedOrder, share float64) {
-	lot := rand.New(rand.NewPCG(s.Seed, cancelStream))
-	chosen := lot.Perm(len(orders))[:int(math.Ceil(share*float64(len(orders))))]
+	rng := rand.New(rand.NewPCG(s.Seed, cancelStream))
+	chosen := rng.Perm(len(orders))[:int(math.Ceil(share*float64(len(orders))))]
 	states := []order.State{order.Placed, order.Acknowledged, order.FoodReady, order.Dispatched}
-	drawn := make([]order.State, len(chosen))
+	targets := make([]order.State, len(chosen))
 	for i := range chosen {
-		drawn[i] = states[lot.IntN(len(states))]
+		targets[i] = states[rng.IntN(len(states))]
 	}
 	now := time.Now()
 	s.forEach(ctx, len(chosen), maxConcurrentChanges, func(i int) {
-		if drawn[i] != order.Placed {
-			s.setStatus(ctx, orders[chosen[i]], drawn[i])
+		if targets[i] != order.Placed {
+			s.setStatus(ctx, orders[chosen[i]], targets[i])
 		}
 		s.Cancel(ctx, orders[chosen[i]])
 	}, func(int) time.Time { return now })
@@ -36,11 +36,11 @@ func (s *Scenario) CancelSome(ctx context.Context, orders []PlacedOrder, share f
 // maxConcurrentChanges bounds concurrent cancellations and edits.
 const maxConcurrentChanges = 16
 
-// setStatus moves an order to a state, as the merchant. An order in a later state, because of a faster POS, stays there.
+// setStatus moves an order to a state, as the merchant. A later state, which a faster POS may have set, stays.
 func (s *Scenario) setStatus(ctx context.Context, o PlacedOrder, state order.State) {
-	status, message, took := s.call(ctx, "", http.MethodPut,
-		fmt.Sprintf("%s/external/api/v1/orders/%d/status/", s.BaseURL, o.OrderID), s.pos,
-		map[string]any{"new_status": state}, nil)
+	status, message, took := s.call(ctx, request{method: http.MethodPut,
+		url:           fmt.Sprintf("%s/external/api/v1/orders/%d/status/", s.BaseURL, o.OrderID),
+		authorization: s.pos, body: map[string]any{"new_status": state}})
 	if status == http.StatusConflict {
 		status = http.StatusOK
 	}
@@ -55,12 +55,12 @@ func (s *Scenario) Edit(ctx context.Context, orders []PlacedOrder) {
 	s.forEach(ctx, len(orders), maxConcurrentChanges, func(i int) {
 		o := orders[i]
 		edited := o.basket.Edited()
-		again := s.send(ctx, "edit", o.Platform, edited)
-		s.Report.addOrder(again)
-		if again.OrderID != 0 && again.OrderID != o.OrderID {
+		repeated := s.send(ctx, "edit", o.Platform, edited)
+		s.Report.addOrder(repeated)
+		if repeated.OrderID != 0 && repeated.OrderID != o.OrderID {
 			s.Report.addError("edit", 0,
 				fmt.Sprintf("the order %s of %s became the orders %d and %d", o.PlatformOrderID, o.Platform, o.OrderID,
-					again.OrderID))
+					repeated.OrderID))
 		}
 		s.Cancel(ctx, o)
 		edited.Number = simulator.EditedNumber(edited.Number)

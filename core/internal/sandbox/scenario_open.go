@@ -28,7 +28,7 @@ type Options struct {
 	Token     string   // of the simulator; "" if it asks for none
 	Business  int64    // 0: the demo's
 	Store     string   // ref_id
-	Platforms []string // of the orders, in turn; empty: all on which the store is listed
+	Platforms []string // of the orders, round robin; empty: all on which the store is listed
 	Seed      uint64   // the same seed places the same orders again
 }
 
@@ -128,7 +128,7 @@ func (s *Scenario) findPlatforms(ctx context.Context, db *postgres.DB) error {
 		if !slices.ContainsFunc(all, func(p platforms.Platform) bool { return p.Name == name }) {
 			return fmt.Errorf("--platform: business %d has no platform %q", s.Business, name)
 		}
-		if _, played := s.accounts[name]; !played {
+		if _, simulated := s.accounts[name]; !simulated {
 			return fmt.Errorf(
 				"--platform: %s is not simulated: create a business with servery business create --sandbox", name)
 		}
@@ -138,7 +138,7 @@ func (s *Scenario) findPlatforms(ctx context.Context, db *postgres.DB) error {
 	}
 	s.platforms = s.Options.Platforms
 	for _, name := range s.store.Platforms {
-		if _, played := s.accounts[name]; played && len(s.Options.Platforms) == 0 {
+		if _, simulated := s.accounts[name]; simulated && len(s.Options.Platforms) == 0 {
 			s.platforms = append(s.platforms, name)
 		}
 	}

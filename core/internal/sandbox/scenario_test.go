@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// requestRecorder is a hub and a simulator that take everything and write it down.
+// requestRecorder is a hub and a simulator that record all requests.
 type requestRecorder struct {
 	mu       sync.Mutex
 	requests []string
@@ -50,27 +50,29 @@ func (s *requestRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"status":"success","order_id":%d}`, sum.Sum32())
 }
 
-// recordedRequests is what a scenario of a seed tells a hub, sorted.
+// recordedRequests returns the requests of a scenario with a seed, sorted.
 func recordedRequests(t *testing.T, scenario console.Scenario) []string {
 	t.Helper()
 	s := &requestRecorder{}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	shelf := simulator.Menu{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
+	menu := simulator.Menu{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
 	for n := range 12 {
-		shelf.Items = append(shelf.Items,
-			simulator.Item{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5", OptionGroups: []simulator.OptionGroup{
-				{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"},
-					{Ref: "mild", Title: "Mild", Price: "0"}}}}})
+		menu.Items = append(menu.Items,
+			simulator.Item{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5",
+				OptionGroups: []simulator.OptionGroup{
+					{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"},
+						{Ref: "mild", Title: "Mild", Price: "0"}}}}})
 	}
-	played := &Scenario{
+	simulated := &Scenario{
 		Options: Options{BaseURL: server.URL, Store: "s1", Seed: scenario.Seed}, client: server.Client(),
 		Report: &Report{calls: map[string]*callStats{}}, platforms: []string{"web", "aggregator-b"},
-		menus:    map[string]simulator.Menu{"web": shelf, "aggregator-b": shelf},
+		menus:    map[string]simulator.Menu{"web": menu, "aggregator-b": menu},
 		accounts: map[string]string{"web": "", "aggregator-b": server.URL + "/admin/7/aggregator-b"},
 	}
-	require.NoError(t, played.run(t.Context(), scenario))
-	require.Len(t, played.Report.acceptedIDs(), len(slices.Compact(slices.Sorted(slices.Values(played.Report.acceptedIDs())))),
+	require.NoError(t, simulated.run(t.Context(), scenario))
+	require.Len(t, simulated.Report.acceptedIDs(),
+		len(slices.Compact(slices.Sorted(slices.Values(simulated.Report.acceptedIDs())))),
 		"each order is counted once")
 	slices.Sort(s.requests)
 	return s.requests
@@ -94,8 +96,8 @@ func TestSameSeedRunsTheSameScenario(t *testing.T) {
 }
 
 func TestScenarioSendsTheExpectedRequests(t *testing.T) {
-	count := func(told []string, part string) (n int) {
-		for _, line := range told {
+	count := func(requests []string, part string) (n int) {
+		for _, line := range requests {
 			if strings.Contains(line, part) {
 				n++
 			}

@@ -31,13 +31,13 @@ func platformPath(business core.BusinessID, platform string) string {
 // the plugin's id, URLs and secrets. It keeps existing secrets, and platforms with other URLs.
 func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugins []string, address string) error {
 	platforms := platformsdb.New(db)
-	for _, needs := range simulator.Aggregators() {
-		if !slices.Contains(plugins, needs.Plugin) {
+	for _, aggregator := range simulator.Aggregators() {
+		if !slices.Contains(plugins, aggregator.Plugin) {
 			continue
 		}
-		platform := core.Platform{Name: needs.Plugin, ServedBy: needs.Plugin}
+		platform := core.Platform{Name: aggregator.Plugin, ServedBy: aggregator.Plugin}
 		served, access, err := platforms.Lookup(ctx, business, platform.Name)
-		if err == nil && (served != needs.Plugin || hasOtherURLs(access, business, platform.Name)) {
+		if err == nil && (served != aggregator.Plugin || hasOtherURLs(access, business, platform.Name)) {
 			continue
 		}
 		if err != nil && core.CodeOf(err) != core.NotFound {
@@ -45,10 +45,10 @@ func Setup(ctx context.Context, db *postgres.DB, business core.BusinessID, plugi
 		}
 		if err := platforms.Set(ctx, business, platform, func(a *relay.Access) error {
 			a.BaseURLs = map[string]string{}
-			for _, endpoint := range needs.Endpoints {
+			for _, endpoint := range aggregator.Endpoints {
 				a.BaseURLs[endpoint] = PlatformURL(address, business, platform.Name)
 			}
-			for _, secret := range []string{needs.Outgoing, needs.Inbound} {
+			for _, secret := range []string{aggregator.Outgoing, aggregator.Inbound} {
 				if a.Secrets[secret] == "" {
 					a.Secrets[secret] = rand.Text()
 				}
@@ -101,10 +101,10 @@ const (
 func (s *Accounts) Account(ctx context.Context, space, platform string) (simulator.Account, error) {
 	key := [2]string{space, platform}
 	s.mu.Lock()
-	kept, found := s.cache[key]
+	stored, found := s.cache[key]
 	s.mu.Unlock()
-	if found && time.Since(kept.read) < accountTTL {
-		return kept.Account, kept.err
+	if found && time.Since(stored.read) < accountTTL {
+		return stored.Account, stored.err
 	}
 	account, err := s.read(ctx, space, platform)
 	if err != nil && !errors.Is(err, simulator.ErrNoAccount) {
@@ -131,9 +131,9 @@ func (s *Accounts) read(ctx context.Context, space, platform string) (simulator.
 	if err != nil {
 		return simulator.Account{}, err
 	}
-	here := PlatformURL(s.address, core.BusinessID(business), platform)
+	platformURL := PlatformURL(s.address, core.BusinessID(business), platform)
 	for _, address := range access.BaseURLs {
-		if address == here {
+		if address == platformURL {
 			return simulator.Account{
 				Space: space, Platform: platform, Plugin: served, Secrets: access.Secrets, Currency: access.Currency,
 				Callback: strings.TrimSuffix(s.hub, "/") + "/channel/api/v1/" + url.PathEscape(platform) +

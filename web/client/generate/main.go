@@ -1,5 +1,4 @@
-// Command generate writes the types and calls of the client from the description
-// of the interface, whose path is its argument.
+// Command generate writes the types and methods of the Go client. Its argument is the path of the OpenAPI document.
 package main
 
 import (
@@ -14,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// header begins both files.
+// header is the header of both files.
 const header = "// Code generated from web/openapi.yaml by web/client/generate. DO NOT EDIT.\n\npackage client\n\n"
 
 func main() {
@@ -57,7 +56,7 @@ func generate(path string) error {
 	return nil
 }
 
-// document is what the generator reads of the description.
+// document is the part of the OpenAPI document that the generator reads.
 type document struct {
 	Paths      map[string]map[string]yaml.Node `yaml:"paths"`
 	Components struct {
@@ -102,10 +101,10 @@ type schema struct {
 	Const       any                `yaml:"const"`
 }
 
-// kinds are the types of a schema: one name, or a list.
+// kinds are the types of a schema. In the document, it is a string or a list.
 type kinds []string
 
-// UnmarshalYAML reads either form.
+// UnmarshalYAML implements yaml.Unmarshaler.
 func (k *kinds) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		*k = kinds{node.Value}
@@ -114,10 +113,10 @@ func (k *kinds) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(k))
 }
 
-// exportedName is a name of the description as one of Go.
+// exportedName converts a name of the document to an exported Go name.
 func exportedName(name string) string {
 	var out strings.Builder
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == '$' }) {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-.$", r) }) {
 		switch word {
 		case "id", "url", "ui", "pos":
 			out.WriteString(strings.ToUpper(word))

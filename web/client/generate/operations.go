@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// operations writes a call for each operation that a key is needed for and that
-// answers with JSON.
+// operations writes a method for each operation that requires a key and returns JSON.
 func (w *writer) operations() string {
 	var out strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(w.document.Paths)) {
 		item := w.document.Paths[path]
 		var shared []parameter
-		if node, there := item["parameters"]; there {
+		if node, ok := item["parameters"]; ok {
 			_ = node.Decode(&shared)
 		}
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
-			node, there := item[method]
+			node, ok := item[method]
 			var o operation
-			if !there || node.Decode(&o) != nil || strings.Count(path, "/") < 3 || o.ID == "postCallback" {
+			if !ok || node.Decode(&o) != nil || strings.Count(path, "/") < 3 || o.ID == "postCallback" {
 				continue
 			}
-			if answer := o.Responses["200"].Content.json(); answer != nil {
-				w.call(&out, strings.ToUpper(method), path, o, append(shared, o.Parameters...), answer)
+			if o.Responses["200"].Content.json() != nil {
+				o.Parameters = append(shared, o.Parameters...)
+				out.WriteString(w.call(strings.ToUpper(method), path, o))
 			}
 		}
 	}
 	return out.String()
 }
 
-// call writes one call, and the types that it alone has.
-func (w *writer) call(out *strings.Builder, method, path string, o operation, parameters []parameter, answer *schema) {
+// call writes one method and the types that only it uses.
+func (w *writer) call(method, path string, o operation) string {
 	name := exportedName(o.ID)
 	arguments, target, query := "ctx context.Context", fmt.Sprintf("%q", path), ""
 	var fields strings.Builder
-	for _, p := range parameters {
+	for _, p := range o.Parameters {
 		if p.Ref != "" {
 			p = w.document.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
 		}
@@ -53,7 +53,7 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 			arguments += ", " + argument + " " + kind
 			target = strings.ReplaceAll(target, "{"+p.Name+"}", `"+`+value+`+"`)
 		case "query":
-			if p.Name == "wait" { // it comes with the context, so that the calls stay as they were
+			if p.Name == "wait" { // the context contains it
 				query += "\tputWait(ctx, values)\n"
 				continue
 			}
@@ -71,13 +71,17 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 	}
 	if fields.Len() > 0 {
 		arguments += ", query " + name + "Query"
-		w.types[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
+		w.types[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\n"+
+			"type %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
 	}
 	if s := o.RequestBody.Content.json(); s != nil {
 		arguments += ", body " + w.typeOf(name+"Body", s)
 		body = "body"
 	}
-	result := w.typeOf(name+"Answer", answer)
-	fmt.Fprintf(out, "// %s calls %s %s: %s.\n// A status other than 200 returns a *Refusal.\nfunc (c *Client) %s(%s) (answer %s, err error) {\n%s\terr = c.do(ctx, %q, %s, %s, %s, &answer)\n\treturn answer, err\n}\n\n",
-		name, method, path, strings.TrimSuffix(firstSentence(o.Summary), "."), name, arguments, result, query, method, target, values, body)
+	result := w.typeOf(name+"Answer", o.Responses["200"].Content.json())
+	return fmt.Sprintf("// %s calls %s %s: %s.\n// A status other than 200 returns an *APIError.\n"+
+		"func (c *Client) %s(%s) (answer %s, err error) {\n"+
+		"%s\terr = c.do(ctx, call{%q, %s, %s, %s}, &answer)\n\treturn answer, err\n}\n\n",
+		name, method, path, strings.TrimSuffix(firstSentence(o.Summary), "."), name, arguments,
+		result, query, method, target, values, body)
 }

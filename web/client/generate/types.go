@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// writer writes Go; declared are the types so far, by name.
+// writer generates Go source. The map types contains the generated types by name.
 type writer struct {
 	document *document
 	types    map[string]string
 }
 
-// declare writes the type of a name, which may be any type.
+// declare generates the type with a name from a schema.
 func (w *writer) declare(name string, s *schema) {
-	if _, done := w.types[name]; done {
+	if _, ok := w.types[name]; ok {
 		return
 	}
-	w.types[name] = "" // a type may contain itself
+	w.types[name] = "" // for recursive types
 	s = w.merged(s)
 	comment := fmt.Sprintf("// %s is described in the API reference.\n", name)
 	if text := firstSentence(s.Description); text != "" {
@@ -49,7 +49,7 @@ func (w *writer) declare(name string, s *schema) {
 
 func (s *schema) structured() bool { return s.Ref == "" && len(s.Properties) > 0 }
 
-// typeOf is the type of a schema; one of its own is declared under the name.
+// typeOf returns the Go type of a schema. It declares an object type under the name.
 func (w *writer) typeOf(name string, s *schema) string {
 	if s == nil {
 		return "json.RawMessage"
@@ -77,7 +77,7 @@ func (w *writer) typeOf(name string, s *schema) string {
 	case "integer":
 		return "int64"
 	case "number":
-		return "json.Number" // every digit counts
+		return "json.Number" // keeps all digits
 	case "boolean":
 		return "bool"
 	}
@@ -88,7 +88,7 @@ func (w *writer) typeOf(name string, s *schema) string {
 	return "json.RawMessage"
 }
 
-// merged is a schema with the properties of all that it is made of.
+// merged returns a schema with the properties of its allOf parts.
 func (w *writer) merged(s *schema) *schema {
 	if len(s.AllOf) == 0 {
 		return s
@@ -119,7 +119,7 @@ func (w *writer) nullable(s *schema) bool {
 	return s != nil && slices.Contains(s.Type, "null")
 }
 
-// firstSentence is a description in one line.
+// firstSentence returns the first sentence of a description, on one line.
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if end := strings.Index(text, ". "); end >= 0 {
