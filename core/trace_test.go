@@ -11,11 +11,12 @@ import (
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 func TestOnlyAValidTraceparentIsParsed(t *testing.T) {
+	const unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 	for sent, want := range map[string]Trace{
 		traceparent: traceparent,
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00":                  "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+		unsampled:   unsampled,
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff":                  traceparent,
-		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-fe":                  "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
+		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-fe":                  unsampled,
 		"cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-09-what-comes-later": traceparent,
 		"": "",
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more": "",
