@@ -225,8 +225,9 @@ func TestSwitchOfAnUnlistedStoreWarns(t *testing.T) {
 	require.Equal(t, []core.Warning{{Path: "location_ref_id", Message: "the store is listed on no platform; the change " +
 		"counts once it is listed there, with excluded_platforms or included_platforms"}},
 		some.UnlistedWarnings([]string{"a", "web"}, nil))
-	require.Equal(t, []core.Warning{{Path: "platforms", Message: `the store is not listed on "zomato"; the change counts ` +
-		"once it is listed there"}}, some.UnlistedWarnings([]string{"a", "web"}, []string{"web"}), "named as it was sent")
+	require.Equal(t, []core.Warning{{Path: "platforms", Message: `the store is not listed on "zomato"; the change ` +
+		"counts once it is listed there"}}, some.UnlistedWarnings([]string{"a", "web"}, []string{"web"}),
+		"named as it was sent")
 	require.Nil(t, toggle.ItemRequest{}.UnlistedWarnings(1))
 	require.Len(t, toggle.ItemRequest{}.UnlistedWarnings(0), 1)
 }
