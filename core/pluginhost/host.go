@@ -33,7 +33,7 @@ type Config struct {
 	Dir            string        // one directory with a manifest for each plugin
 	TempDir        string        // os.TempDir(); must allow execution, and have a short path
 	Hidden         []string      // directories hidden from plugins, if the system supports that
-	Plain          bool          // plugins run without namespaces, as on a system that has none
+	NoIsolation    bool          // plugins run without namespaces, as on a system that has none
 	StartTimeout   time.Duration // sdk.StartWithin, from the process start until it is ready
 	HealthInterval time.Duration // 3 s
 	DrainTimeout   time.Duration // 30 s, for running calls of a version that is replaced or stopped
@@ -70,7 +70,7 @@ type Host struct {
 // memory from the programs that it will start.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
-	if err := hide(); err != nil {
+	if err := hideMemory(); err != nil {
 		return nil, fmt.Errorf("hiding this process from plugins: %w", err)
 	}
 	den, err := newRuntimeDir(config.TempDir)

@@ -67,7 +67,7 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 	enter(Starting)
 	i.process = &process{
 		program: program, memory: p.memory, log: log, logStart: log.written(), ended: make(chan struct{}),
-		hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...), plain: h.config.Plain,
+		hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...), noIsolation: h.config.NoIsolation,
 	}
 	started := make(chan error, 1)
 	go func() { started <- i.connect(log) }()
@@ -264,7 +264,7 @@ func (i *instance) terminate() {
 	i.process.kill()
 	if i.process.started() {
 		<-i.process.ended
-		killFrom(i.dir)
+		killInDir(i.dir)
 	}
 	if i.conn != nil {
 		_ = i.conn.Close()

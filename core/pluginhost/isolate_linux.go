@@ -79,5 +79,5 @@ func dropCapabilities() error {
 	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 		return fmt.Errorf("dropping capabilities: %w", err)
 	}
-	return hide()
+	return hideMemory()
 }

@@ -30,16 +30,16 @@ const (
 // process is the program of a plugin (go-plugin's runner.Runner). It reads its output itself, because go-plugin
 // panics on some log lines and stops reading at long ones. Only SIGKILL ends it.
 type process struct {
-	program   string
-	hidden    []string   // directories hidden from it
-	plain     bool       // run without namespaces, for tests
-	memory    uint64     // bytes; 0: no limit
-	log       *logBuffer // receives every line of stderr, and of stdout but the first
-	logStart  int        // lines in the log before its own
-	handshake *io.PipeReader
-	stdin     io.Closer // closing it ends the plugin
-	reports   *os.File  // from the shim; nil if there is none
-	ended     chan struct{}
+	program     string
+	hidden      []string   // directories hidden from it
+	noIsolation bool       // run without namespaces, for tests
+	memory      uint64     // bytes; 0: no limit
+	log         *logBuffer // receives every line of stderr, and of stdout but the first
+	logStart    int        // lines in the log before its own
+	handshake   *io.PipeReader
+	stdin       io.Closer // closing it ends the plugin
+	reports     *os.File  // from the shim; nil if there is none
+	ended       chan struct{}
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd  // nil until it is started
@@ -50,11 +50,11 @@ type process struct {
 
 // prepare builds the command, with the environment of go-plugin's own command.
 func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error) {
-	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, Plain: p.plain}
+	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, NoIsolation: p.noIsolation}
 	if p.memory > 0 {
 		order.Data = p.memory + dataHeadroom
 	}
-	if cmd, p.reports, err = command(order); err != nil {
+	if cmd, p.reports, err = shimCommand(order); err != nil {
 		return nil, err
 	}
 	cmd.Dir, cmd.WaitDelay = dir, outputDelay
@@ -197,7 +197,7 @@ func (p *process) memoryInUse() uint64 {
 	if keeper == 0 {
 		return 0
 	}
-	return resident(keeper)
+	return memoryBelow(keeper)
 }
 
 // runner is a prepared process, in the form that go-plugin expects.

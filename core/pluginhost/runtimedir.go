@@ -47,7 +47,7 @@ func newRuntimeDir(below string) (*runtimeDir, error) {
 				dir)
 	}
 	locked, err := os.CreateTemp(dir, "")
-	if err == nil && !lock(locked) {
+	if err == nil && !tryLock(locked) {
 		err = fmt.Errorf("%s cannot be locked", locked.Name())
 	}
 	if err == nil { // other hubs must see the lock file only after it is locked
@@ -67,8 +67,8 @@ func removeStale(dir string) {
 		return
 	}
 	defer file.Close()
-	if lock(file) {
-		killFrom(dir)
+	if tryLock(file) {
+		killInDir(dir)
 		_ = os.RemoveAll(dir)
 	}
 }

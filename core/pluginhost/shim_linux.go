@@ -65,7 +65,7 @@ func (s *shim) run() {
 			s.fail("isolate", err)
 		}
 		s.startPlugin(shimReport{})
-	case s.order.Plain:
+	case s.order.NoIsolation:
 		s.startPlugin(shimReport{})
 	default:
 		s.startIsolated()
@@ -153,7 +153,7 @@ func (s *shim) startIsolated() {
 	})
 	_ = to.Close()
 	if err != nil {
-		s.startPlugin(shimReport{Plain: fmt.Sprintf("namespaces: %v", err)})
+		s.startPlugin(shimReport{Unisolated: fmt.Sprintf("namespaces: %v", err)})
 		return
 	}
 	said := json.NewDecoder(from)
@@ -163,7 +163,7 @@ func (s *shim) startIsolated() {
 	}
 	if report.Failed != "" && report.Errno == 0 { // the isolation failed, not the program
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
-		s.startPlugin(shimReport{Plain: report.Failed})
+		s.startPlugin(shimReport{Unisolated: report.Failed})
 		return
 	}
 	if report.PID != 0 { // the id inside the namespace

@@ -236,7 +236,7 @@ func (k *supervisor) checkHealth(ctx context.Context, i *instance, misses *int) 
 	}
 	k.setHealth(err)
 	if *misses >= maxHealthMisses {
-		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err, condition(i.process.pid()))
+		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err, processCondition(i.process.pid()))
 	}
 	return nil
 }

@@ -14,34 +14,34 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// standing is a clock that stands still.
-type standing time.Time
+// fixedClock is a clock that stands still.
+type fixedClock time.Time
 
-func (c standing) Now() time.Time { return time.Time(c) }
+func (c fixedClock) Now() time.Time { return time.Time(c) }
 
-func (c standing) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func (c fixedClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
 
-// shelf is Records in memory, of one store.
-type shelf struct {
-	kept  []map[Heartbeat]time.Time
+// memoryRepository is Records in memory, of one store.
+type memoryRepository struct {
+	saved []map[Heartbeat]time.Time
 	store Store
-	asked time.Duration
+	limit time.Duration
 
 	closed  bool
-	settled []string
-	broken  error // of settling
-	full    error // of keeping
+	changes []string
+	setErr  error // of settling
+	saveErr error // of keeping
 }
 
-func (s *shelf) SaveHeartbeats(_ context.Context, signs map[Heartbeat]time.Time) error {
-	if s.full == nil {
-		s.kept = append(s.kept, signs)
+func (s *memoryRepository) SaveHeartbeats(_ context.Context, signs map[Heartbeat]time.Time) error {
+	if s.saveErr == nil {
+		s.saved = append(s.saved, signs)
 	}
-	return s.full
+	return s.saveErr
 }
 
-func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store) (time.Time, error)) ([]Change, error) {
-	s.asked = after
+func (s *memoryRepository) Review(_ context.Context, after time.Duration, judge func(Store) (time.Time, error)) ([]Change, error) {
+	s.limit = after
 	since, err := judge(s.store)
 	if err != nil || since.Equal(s.store.SilentSince) {
 		return nil, err
@@ -50,18 +50,18 @@ func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store)
 	return []Change{{s.store, !since.IsZero()}}, nil
 }
 
-func (s *shelf) PendingStores(context.Context) ([]Store, error) {
+func (s *memoryRepository) PendingStores(context.Context) ([]Store, error) {
 	if s.closed == (s.store.CloseWhenSilent && !s.store.SilentSince.IsZero()) {
 		return nil, nil
 	}
 	return []Store{s.store}, nil
 }
 
-func (s *shelf) SetClosed(_ context.Context, store Store, closed bool, reason string) error {
-	if s.broken == nil {
-		s.closed, s.settled = closed, append(s.settled, fmt.Sprintf("%d %t: %s", store.ID, closed, reason))
+func (s *memoryRepository) SetClosed(_ context.Context, store Store, closed bool, reason string) error {
+	if s.setErr == nil {
+		s.closed, s.changes = closed, append(s.changes, fmt.Sprintf("%d %t: %s", store.ID, closed, reason))
 	}
-	return s.broken
+	return s.setErr
 }
 
 func always(open bool, ago time.Duration) Hours {
@@ -93,7 +93,7 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 		if c.before > 0 {
 			s.SilentSince = noon.Add(-c.before)
 		}
-		since, err := Monitor{Hours: always(c.open, c.opened), Clock: standing(noon)}.silentSince(s)
+		since, err := Monitor{Hours: always(c.open, c.opened), Clock: fixedClock(noon)}.silentSince(s)
 		require.NoError(t, err)
 		if c.want == 0 {
 			require.Zero(t, since, c.name)
@@ -105,51 +105,51 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 
 func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 	for _, closes := range []bool{true, false} {
-		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
+		records := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
 			CloseWhenSilent: closes}}
 		w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), SilenceLimit: 20 * time.Minute,
-			Clock: standing(noon)}
+			Clock: fixedClock(noon)}
 		for range 2 {
 			_, err := w.Check(context.Background())
 			require.NoError(t, err)
 		}
-		require.Equal(t, 20*time.Minute, records.asked, "where a business does not say")
+		require.Equal(t, 20*time.Minute, records.limit, "where a business does not say")
 		records.store.SeenAt = noon
 		changes, err := w.Check(context.Background())
 		require.NoError(t, err)
 		require.False(t, changes[0].Silent)
 		if !closes {
-			require.Empty(t, records.settled)
+			require.Empty(t, records.changes)
 			continue
 		}
 		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z",
-			"7 false: the POS is active again"}, records.settled)
+			"7 false: the POS is active again"}, records.changes)
 	}
 }
 
 func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
-	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
-		CloseWhenSilent: true}, broken: errors.New("the hub crashed")}
-	w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), Clock: standing(noon)}
+	records := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
+		CloseWhenSilent: true}, setErr: errors.New("the hub crashed")}
+	w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), Clock: fixedClock(noon)}
 	changes, err := w.Check(context.Background())
-	require.ErrorIs(t, err, records.broken)
+	require.ErrorIs(t, err, records.setErr)
 	require.Len(t, changes, 1, "it is told that the store is silent")
-	require.Empty(t, records.settled)
-	records.broken = nil
+	require.Empty(t, records.changes)
+	records.setErr = nil
 	changes, err = w.Check(context.Background())
 	require.NoError(t, err)
 	require.Empty(t, changes, "that is known by now")
-	require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z"}, records.settled)
+	require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z"}, records.changes)
 	records.store.CloseWhenSilent = false
 	_, err = w.Check(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, "7 false: stores stay open while their POS is silent", records.settled[1])
+	require.Equal(t, "7 false: stores stay open while their POS is silent", records.changes[1])
 }
 
 func TestUnreadableHoursAreReported(t *testing.T) {
 	wrong := errors.New("no hours")
-	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: time.Minute}}
-	w := Monitor{Tally: &Tally{}, Repository: records, Clock: standing(noon),
+	records := &memoryRepository{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: time.Minute}}
+	w := Monitor{Tally: &Tally{}, Repository: records, Clock: fixedClock(noon),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, wrong }}
 	_, err := w.Check(context.Background())
 	require.ErrorIs(t, err, wrong)
@@ -159,10 +159,10 @@ func TestUnreadableHoursAreReported(t *testing.T) {
 }
 
 func TestLatestHeartbeatOfEachStoreIsStoredOnce(t *testing.T) {
-	records, tally := &shelf{}, &Tally{}
+	records, tally := &memoryRepository{}, &Tally{}
 	w := Monitor{Tally: tally, Repository: records}
 	require.NoError(t, w.Flush(context.Background()))
-	require.Empty(t, records.kept, "nothing was heard")
+	require.Empty(t, records.saved, "nothing was heard")
 	var hearing sync.WaitGroup
 	for n := range 100 {
 		hearing.Go(func() {
@@ -175,7 +175,7 @@ func TestLatestHeartbeatOfEachStoreIsStoredOnce(t *testing.T) {
 	require.NoError(t, w.Flush(context.Background()))
 	require.Equal(t, []map[Heartbeat]time.Time{{
 		{Business: 1, StoreID: 0}: noon.Add(98 * time.Second), {Business: 1, StoreID: 1}: noon.Add(99 * time.Second),
-	}}, records.kept)
+	}}, records.saved)
 }
 
 func TestHeartbeatTallyIsBounded(t *testing.T) {
@@ -202,15 +202,15 @@ func TestStoreIDIsReadFromAnEvent(t *testing.T) {
 }
 
 func TestUnstoredHeartbeatsAreStoredNextTime(t *testing.T) {
-	records := &shelf{full: errors.New("the connection is lost")}
+	records := &memoryRepository{saveErr: errors.New("the connection is lost")}
 	w := Monitor{Tally: &Tally{}, Repository: records}
 	seldom, often := Heartbeat{Business: 1, StoreID: 1}, Heartbeat{Business: 1, StoreRef: "S-2"}
 	then := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	w.Record(seldom, then)
 	w.Record(often, then)
-	require.ErrorIs(t, w.Flush(t.Context()), records.full)
+	require.ErrorIs(t, w.Flush(t.Context()), records.saveErr)
 	w.Record(often, then.Add(time.Minute))
-	records.full = nil
+	records.saveErr = nil
 	require.NoError(t, w.Flush(t.Context()))
-	require.Equal(t, []map[Heartbeat]time.Time{{seldom: then, often: then.Add(time.Minute)}}, records.kept)
+	require.Equal(t, []map[Heartbeat]time.Time{{seldom: then, often: then.Add(time.Minute)}}, records.saved)
 }

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// FuzzInbound: what the aggregator sends is read or refused, and never more.
+// FuzzInbound checks that every inbound body is either translated or refused.
 func FuzzInbound(f *testing.F) {
 	cases, err := plugintest.Cases("testdata")
 	require.NoError(f, err)

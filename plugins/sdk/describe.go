@@ -17,10 +17,10 @@ var (
 	hostPattern    = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
-// IsID tells whether a text may be the id of a plugin.
+// IsID reports whether a text is a valid plugin id.
 func IsID(id string) bool { return idPattern.MatchString(id) && len(id) <= 64 }
 
-// CheckDescription names everything that is wrong with a description.
+// CheckDescription returns an error that lists everything wrong with a description.
 func CheckDescription(d *Description) error {
 	c := &validation{}
 	c.check(IsID(d.GetId()), "id %q: must be lower-case letters, digits and hyphens, at most 64", d.GetId())
@@ -47,7 +47,7 @@ func CheckDescription(d *Description) error {
 	return c.err()
 }
 
-// validation collects what is wrong.
+// validation collects errors.
 type validation struct{ list []error }
 
 func (c *validation) check(ok bool, format string, args ...any) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The formats of aggregator A, as its plugin's README documents them.
+// The formats of aggregator A, as in plugins/aggregatora/README.md.
 type (
 	menuA struct {
 		Outlet struct {
@@ -187,12 +187,12 @@ var aggregatorA = aggregator{
 	},
 }
 
-// orderParser reads what says something of the order in the path.
+// orderParser returns a parser for an update of the order in the path.
 func orderParser[T any](say func(T) string) func(*http.Request, []byte) (update, error) {
 	return bodyParser(func(r *http.Request, body T) update { return update{order: r.PathValue("order"), summary: say(body)} })
 }
 
-// readyIn adds to a decision how long the kitchen takes, where it says so.
+// readyIn appends the preparation time to a decision, if there is one.
 func readyIn(decision string, minutes int64) string {
 	if minutes == 0 {
 		return decision
@@ -247,7 +247,7 @@ func parseMenuA(menu []byte, _ Account) (Menu, error) {
 	return shelf, err
 }
 
-// lineA is a line of an order, or a modifier of one.
+// lineA is a line of an order, or a modifier of a line.
 type lineA struct {
 	SKU       string      `json:"sku"`
 	Name      string      `json:"name"`
@@ -257,8 +257,7 @@ type lineA struct {
 	Modifiers []lineA     `json:"modifiers,omitempty"`
 }
 
-// orderA leaves fees, taxes and totals to who reads it: A works them out of the
-// taxes and charges that its menu came with.
+// orderA leaves out fees, taxes and totals. The hub calculates them from the taxes and charges of the menu.
 func orderA(b Basket, _ Account) (message, error) {
 	lines := make([]lineA, len(b.Lines))
 	for i, l := range b.Lines {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The formats of aggregator B, as its plugin's README documents them.
+// The formats of aggregator B, as in plugins/aggregatorb/README.md.
 type (
 	catalogueB struct {
 		MerchantID string `json:"merchantId,omitempty"`
@@ -166,7 +166,7 @@ var aggregatorB = aggregator{
 	},
 }
 
-// each visits every dish, as often as it stands in sections.
+// each visits every item once per section.
 func (c *catalogueB) each(visit func(*dishB)) {
 	all := func(dishes []dishB) {
 		for i := range dishes {
@@ -223,7 +223,7 @@ func parseMenuB(menu []byte, _ Account) (Menu, error) {
 	return shelf, err
 }
 
-// orderB leaves fees, taxes and the total to who reads it.
+// orderB leaves out fees, taxes and the total.
 func orderB(b Basket, _ Account) (message, error) {
 	mode := map[string]string{BySelf: "SELF_DELIVERY", ByPartner: "DELIVERY"}[b.DeliveredBy]
 	if b.Mode == Pickup {

@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// The formats of aggregator C, as its plugin's README documents them.
+// The formats of aggregator C, as in plugins/aggregatorc/README.md.
 type (
 	menuC struct {
 		Shop struct {
@@ -141,7 +141,7 @@ func openC(status int64, err error) (*bool, error) {
 	return &open, err
 }
 
-// responseC answers 200 to all but a machine's failure; the code tells.
+// responseC responds with 200 to everything but a technical failure. The code in the body is the result.
 func responseC(call Call, v result) (int, any) {
 	if v.kind == resultFault {
 		return v.status, map[string]any{"code": v.status, "msg": v.message}
@@ -188,7 +188,7 @@ func parseMenuC(menu []byte, a Account) (Menu, error) {
 	return shelf, err
 }
 
-// lineC is a line of an order, or an extra of one.
+// lineC is a line of an order, or an extra of a line.
 type lineC struct {
 	Dish   string  `json:"dish"`
 	Name   string  `json:"name"`
@@ -198,10 +198,10 @@ type lineC struct {
 	Extras []lineC `json:"extras,omitempty"`
 }
 
-// taxPercentC is the tax that the simulated C adds to the lines of an order, because its menu has none.
+// taxPercentC is the tax in percent that the simulated C adds to orders, because its menu has no taxes.
 const taxPercentC = 5
 
-// orderC is paid by what its lines and their tax come to: the simulated C adds no fees.
+// orderC includes the total of the lines and their tax. The simulated C adds no fees.
 func orderC(b Basket, a Account) (message, error) {
 	var total int64
 	var wrong error

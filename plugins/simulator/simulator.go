@@ -1,7 +1,6 @@
-// Package simulator plays the aggregators A, B and C and their customers over
-// HTTP, for trying a hub out: it takes what the hub tells them, strictly in the
-// formats that their plugins' READMEs document, fails on demand, places orders, and
-// shows what came. One server stands for all three and for many merchants.
+// Package simulator simulates the aggregators A, B and C and their customers over HTTP, to test a hub. It validates
+// the hub's requests strictly by the formats in the plugins' READMEs. It injects faults, places orders and shows all
+// traffic. One server simulates all three aggregators for many merchants.
 package simulator
 
 import (
@@ -16,27 +15,26 @@ import (
 	"time"
 )
 
-// Config is what a simulator is made of. Only the directory is required.
+// Config configures a simulator. Only Directory is required.
 type Config struct {
 	Directory     Directory
-	Token         string        // that the admin API and the pages ask for, as a bearer; "": none
-	CallbackAfter time.Duration // how long a customer's contact takes; 1 s
-	Faults        []Fault       // in force from the start
+	Token         string        // bearer token of the admin API and the pages; "": none
+	CallbackAfter time.Duration // delay of a customer's contact; default 1 s
+	Faults        []Fault       // active from the start
 
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
 }
 
-// Bounds of the server.
+// Limits of the server.
 const (
 	maxBody      = 32 << 20
-	maxMenus     = 64 << 20 // bytes of all the menus that are kept
+	maxMenus     = 64 << 20 // total bytes of stored menus
 	maxAccounts  = 64
-	maxCallbacks = 256 // callbacks that wait for their time
+	maxCallbacks = 256 // waiting callbacks
 )
 
-// Simulator is the aggregators. It is an http.Handler; Close ends what it has
-// begun by itself.
+// Simulator simulates the aggregators. It is an http.Handler. Close ends its background work.
 type Simulator struct {
 	config Config
 	routes *http.ServeMux
@@ -48,7 +46,7 @@ type Simulator struct {
 	running       context.Context // ends with Close
 	end           context.CancelFunc
 	callbacks     sync.WaitGroup
-	callbackSlots chan struct{} // a place for each callback that waits
+	callbackSlots chan struct{} // one slot for each waiting callback
 
 	mu     sync.Mutex
 	states map[accountKey]*accountState
@@ -56,7 +54,7 @@ type Simulator struct {
 
 type accountKey struct{ space, platform string }
 
-// New makes a simulator. An error names a fault that is none.
+// New returns a simulator, or an error for an invalid fault.
 func New(config Config) (*Simulator, error) {
 	if config.CallbackAfter == 0 {
 		config.CallbackAfter = time.Second
@@ -87,8 +85,8 @@ func New(config Config) (*Simulator, error) {
 	return s, nil
 }
 
-// Serve answers on the listener until the context ends, then ends what is under
-// way, at most within 5 s, and what it has begun by itself.
+// Serve serves on the listener until the context ends. It then ends open requests within 5 s, and all background
+// work.
 func (s *Simulator) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10}
@@ -134,7 +132,7 @@ func (s *Simulator) mount() {
 	s.mountAdmin()
 }
 
-// ServeHTTP answers the hub, and those who look on.
+// ServeHTTP handles requests from the hub, the admin API and the pages.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/admin/") {
 		s.admin.ServeHTTP(w, r)
@@ -143,7 +141,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.ServeHTTP(w, r)
 }
 
-// accountState finds what is kept of an account, as long as the directory knows it.
+// accountState returns the state of an account that the directory has.
 func (s *Simulator) accountState(ctx context.Context, space, platform string) (*accountState, Account, error) {
 	account, err := s.config.Directory.Account(ctx, space, platform)
 	if err == nil && aggregatorOf(account.Plugin) == nil {
@@ -167,7 +165,7 @@ func (s *Simulator) accountState(ctx context.Context, space, platform string) (*
 	return at, account, nil
 }
 
-// evictOldest forgets the account that was used longest ago. The caller holds mu.
+// evictOldest removes the account that was unused for longest. The caller holds mu.
 func (s *Simulator) evictOldest() {
 	var oldest accountKey
 	for key, at := range s.states {
@@ -178,8 +176,7 @@ func (s *Simulator) evictOldest() {
 	delete(s.states, oldest)
 }
 
-// handle answers a request of the hub. played is whose request it is by its path;
-// nil: nobody's.
+// handle handles a request from the hub. played is the aggregator of the path, or nil for none.
 func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggregator, t *route) {
 	at, account, err := s.accountState(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 	if err != nil {
@@ -199,7 +196,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 		r.URL.Query().Get("nonce")} {
 		entry.Key += key
 	}
-	if played != own { // a path of another aggregator
+	if played != own { // the path of another aggregator
 		t = nil
 	}
 	defer func() { at.record(entry) }()
@@ -237,7 +234,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 	reply(w, status, answer)
 }
 
-// apply does what a request says that was taken.
+// apply applies an accepted request.
 func (s *Simulator) apply(at *accountState, account Account, call Call, t update, body []byte) result {
 	at.apply(call, t, len(body), s.config.Now())
 	switch {
@@ -253,7 +250,7 @@ func (s *Simulator) apply(at *accountState, account Account, call Call, t update
 	return result{kind: resultAccepted, message: "taken"}
 }
 
-// validate holds a request against the account's credentials and the format.
+// validate checks a request's credentials and format.
 func (s *Simulator) validate(r *http.Request, own *aggregator, t *route, account Account, body []byte) (result, update) {
 	if !own.authorized(r, account.Secrets) {
 		return result{kind: resultUnauthorized, message: "the credentials are wrong"}, update{}
@@ -271,7 +268,7 @@ func (s *Simulator) validate(r *http.Request, own *aggregator, t *route, account
 	return result{kind: resultAccepted, message: "taken"}, said
 }
 
-// injectFault lets a fault befall a request; false: there is no answer any more.
+// injectFault applies a fault to a request. It returns false if there will be no response.
 func (s *Simulator) injectFault(w http.ResponseWriter, r *http.Request, f Fault) bool {
 	wait := (<-chan time.Time)(nil)
 	switch f.Kind {
@@ -306,7 +303,7 @@ func resetConnection(w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-// unknownRefs names what a toggle is about and the store's menu does not have.
+// unknownRefs returns the objects of an availability change that the store's menu does not have.
 func (s *Simulator) unknownRefs(own *aggregator, account Account, t update) (problems []problem) {
 	menu := s.menus.get(menuKey{account.Space, account.Platform, t.store})
 	if menu == nil {
@@ -335,7 +332,7 @@ func (s *Simulator) unknownRefs(own *aggregator, account Account, t update) (pro
 	return problems
 }
 
-// replyError answers a request that finds no account.
+// replyError responds to a request whose account cannot be read.
 func replyError(w http.ResponseWriter, err error) {
 	if errors.Is(err, ErrNoAccount) {
 		reply(w, http.StatusNotFound, map[string]any{"message": err.Error()})

@@ -179,7 +179,7 @@ func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
 	var order simulator.Order
 	s.waitAdvancing(t, "the last place", func() bool {
 		order = s.aggregatorOrder("aggregator-b", its)
-		return order.Place != nil && order.Place.Latitude == 37.82
+		return order.Location != nil && order.Location.Latitude == 37.82
 	})
 	move("RIDER-REACHED")
 	move("DELIVERED")

@@ -56,7 +56,7 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 			s.ok("POST", riderLocationRoute,
 				fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"37.8","longitude":"-122.27"}}`, sent.HubOrder))
 			s.waitAdvancing(t, "the place", func() bool {
-				return s.aggregatorOrder("aggregator-b", sent.ID).Places == 1
+				return s.aggregatorOrder("aggregator-b", sent.ID).LocationUpdates == 1
 			})
 		}
 		s.ok("POST", riderStatusRoute,
@@ -83,7 +83,7 @@ func (s *simulatorClient) awaitOnSale(platforms []string, dishes map[string]int)
 		return !slices.ContainsFunc(platforms, func(platform string) bool {
 			stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
 			require.NoError(s.t, err)
-			return len(stores) != 1 || stores[0].Dishes != dishes[platform]
+			return len(stores) != 1 || stores[0].Items != dishes[platform]
 		})
 	})
 }
