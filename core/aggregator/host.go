@@ -38,7 +38,7 @@ type Plugin struct {
 	Enabled     bool
 	Revision    int64     // increases with each operator request
 	Restarts    int64     // number of restarts that operators requested
-	Description []byte    // the plugin's last description of itself; nil if none yet
+	Description []byte    // the plugin's last description; nil if none yet
 	Status      string    // JSON, from the hub that reported last; "" if none yet
 	ReportedAt  time.Time // when Status was reported
 	KnownAt     time.Time // when it was first seen

@@ -87,11 +87,11 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 		s.LeftOut = append(s.LeftOut,
 			publish.Problem{Entity: "item", RefID: item.RefID, Code: "options_demanded", Message: item.Message})
 	}
-	asked, err := menuForPlugin(s, seen)
+	request, err := menuForPlugin(s, seen)
 	if err != nil {
 		return r, err
 	}
-	decision, err := plugin.Render(ctx, subject, asked)
+	decision, err := plugin.Render(ctx, subject, request)
 	if err != nil {
 		return r, err
 	}
@@ -241,8 +241,8 @@ func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 	return problems
 }
 
-// sendCall makes one attempt and records it. If the platform lacks an address or a secret, the menu fails at once: no
-// retry helps, and a change of the settings publishes the menu again.
+// sendCall makes one attempt and records it. If the platform lacks a URL or a secret, the menu fails at once. A
+// change of the settings publishes it again.
 func (m Renderer) sendCall(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access,
 	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.SendResult {
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,

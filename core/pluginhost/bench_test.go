@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// noopObserver is told nothing (Observer).
+// noopObserver is an Observer that does nothing.
 type noopObserver struct{}
 
 // PluginCalled does nothing.
@@ -23,7 +23,7 @@ func (noopObserver) PluginCalled(string, string, string, time.Duration) {}
 // PluginEntered does nothing.
 func (noopObserver) PluginEntered(string, State) {}
 
-// benchHost is a host with the hostile plugin, well behaved, and the machine's clock.
+// benchHost returns a host with the hostile plugin in its compliant mode and the system clock.
 func benchHost(b *testing.B) *Host {
 	b.Helper()
 	stage := &testHost{t: &testing.T{}, dir: b.TempDir()}
@@ -69,7 +69,7 @@ func awaitState(h *Host, is func(State) bool) {
 	}
 }
 
-// BenchmarkStart is from nothing to the first answer.
+// BenchmarkStart measures the time from a start to the first result.
 func BenchmarkStart(b *testing.B) {
 	h := benchHost(b)
 	for b.Loop() {
@@ -83,7 +83,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkKilledUntilItAnswers is from the kill to the next answer.
+// BenchmarkKilledUntilItAnswers measures the time from a kill to the next result.
 func BenchmarkKilledUntilItAnswers(b *testing.B) {
 	h := benchHost(b)
 	h.Start("hostile")

@@ -98,21 +98,21 @@ func invoke[A any](ctx context.Context, p Plugin, s Subject, call string,
 	}
 }
 
-// checkItemsCall is a call whose timeout does not mean that the plugin hangs: it takes longer with more items,
-// and the hub sets a short limit.
+// checkItemsCall is a call whose timeout does not mean that the plugin hangs. It takes longer with more items, and
+// the hub's limit is short.
 const checkItemsCall = "Menu.CheckItems"
 
 // timeoutError is the error of a call that timed out.
 type timeoutError struct{ error }
 
 // Unwrap returns the core error.
-func (l timeoutError) Unwrap() error { return l.error }
+func (t timeoutError) Unwrap() error { return t.error }
 
 // crashError is the error of a call during which the plugin's process ended, twice.
 type crashError struct{ error }
 
 // Unwrap returns the core error.
-func (f crashError) Unwrap() error { return f.error }
+func (c crashError) Unwrap() error { return c.error }
 
 // callRecord identifies a call. Retries of a call are equal, and so are all calls without a key about one platform.
 type callRecord struct {
@@ -135,7 +135,7 @@ func callWithin[A any](ctx context.Context, p Plugin, within time.Duration,
 	return answer, err
 }
 
-// checkResult returns the fault of an unusable answer, such as a plan that uses more than the plugin declares.
+// checkResult returns a fault for an invalid result, such as a plan that uses more than the plugin declares.
 func checkResult(i *instance, answer proto.Message) error {
 	if err := sdk.CheckResult(i.description, answer); err != nil {
 		return &sdk.Fault{Message: oneLine(err)}
@@ -202,9 +202,9 @@ func (k *supervisor) acquire(ctx context.Context, lost *instance) (*instance, fu
 		}
 		if due == nil {
 			clock := k.host.config.Clock
-			var giveUp func()
-			due, giveUp = clock.At(clock.Now().Add(k.host.config.StartWait))
-			defer giveUp()
+			var stopTimer func()
+			due, stopTimer = clock.At(clock.Now().Add(k.host.config.StartWait))
+			defer stopTimer()
 		}
 		select {
 		case <-changed:

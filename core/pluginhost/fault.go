@@ -19,13 +19,13 @@ func (k *supervisor) awaitRestart(ctx context.Context, installed string, fault e
 	}
 	k.setState(state)
 	for {
-		due, giveUp := clock.At(clock.Now().Add(wait))
+		due, stopTimer := clock.At(clock.Now().Add(wait))
 		select {
 		case <-ctx.Done():
-			giveUp()
+			stopTimer()
 			return false
 		case w := <-k.requests:
-			giveUp()
+			stopTimer()
 			k.resetFaults()
 			k.pending = w
 			return w.run

@@ -60,7 +60,7 @@ func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
 	require.True(t, s.status().Faults[0].Ended)
 }
 
-// timeOut asks a question that is not answered in time.
+// timeOut makes a call that the plugin does not finish in time.
 func (s *testHost) timeOut(t *testing.T, key string) {
 	t.Helper()
 	err := s.pastDeadline(func(ctx context.Context) error {
@@ -111,7 +111,7 @@ func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 	go func() { failed <- asyncResult{err: plan(t.Context(), "crash")} }()
 	ended := received(failed, &got)
 	s.waitUntil("the call has failed", func() bool {
-		if s.inState(Backoff)() { // the deadline of the call is not to pass while processes end and start
+		if s.inState(Backoff)() { // the deadline of the call must not pass while processes end and start
 			s.clock.Advance(10 * time.Millisecond)
 		}
 		return ended()
@@ -124,7 +124,7 @@ func TestItemCheckDeadlineIncludesTheQueueTime(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
 	var calls []<-chan asyncResult
-	for range 5 { // the plugin takes four
+	for range 5 { // the plugin's limit is four
 		calls = append(calls, s.checkAsync("wait", "/nowhere"))
 	}
 	s.waitUntil("all places are taken", func() bool { return s.status().InFlight == 4 })
@@ -134,7 +134,7 @@ func TestItemCheckDeadlineIncludesTheQueueTime(t *testing.T) {
 		s.advanceUntil("the call has failed", received(call, &got))
 		failed[core.CodeOf(got.err)]++
 	}
-	require.Equal(t, 5, failed[core.Internal]+failed[core.Unavailable], "late, or never asked")
+	require.Equal(t, 5, failed[core.Internal]+failed[core.Unavailable], "timed out, or waited too long")
 }
 
 func TestSlowMenuRenderingIsAPluginError(t *testing.T) {
@@ -197,17 +197,17 @@ func TestPluginTextsAreBounded(t *testing.T) {
 
 func TestLogBufferIsBounded(t *testing.T) {
 	s := newTestHost(t)
-	book := &logBuffer{log: s.config.Log, clock: s.clock}
+	buffer := &logBuffer{log: s.config.Log, clock: s.clock}
 	line := []byte(strings.Repeat("x", maxLoggedLine))
 	for range maxBufferedLines {
-		_, _ = book.Write(line)
+		_, _ = buffer.Write(line)
 	}
-	_, _ = book.Write([]byte("last"))
-	kept := book.lines()
-	require.LessOrEqual(t, len(strings.Join(kept, "")), maxBufferedBytes)
-	require.Equal(t, "last", kept[len(kept)-1])
-	require.Equal(t, []string{"last"}, book.after(maxBufferedLines))
-	require.Empty(t, book.after(book.written()))
+	_, _ = buffer.Write([]byte("last"))
+	lines := buffer.lines()
+	require.LessOrEqual(t, len(strings.Join(lines, "")), maxBufferedBytes)
+	require.Equal(t, "last", lines[len(lines)-1])
+	require.Equal(t, []string{"last"}, buffer.after(maxBufferedLines))
+	require.Empty(t, buffer.after(buffer.written()))
 }
 
 func TestSharedMemoryCountsTowardsTheLimit(t *testing.T) {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(programDir)
-		if err := os.Chmod(programDir, 0o755); err != nil { // some run as another user
+		if err := os.Chmod(programDir, 0o755); err != nil { // some tests run it as another user
 			panic(err)
 		}
 		for _, name := range []string{"hostile", "hub"} {

@@ -36,7 +36,7 @@ func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
 	s.advanceUntil("the plugin is killed", s.replaced(first))
 	require.Contains(t, s.lastFault(),
 		"failed 3 consecutive health checks: it did not report its health in time, and its process is stopped")
-	// it stops the next one too: asked twice, and no more
+	// the retry suspends the next process too, and there is no second retry
 	var got asyncResult
 	s.advanceUntil("the call has failed", received(stopped, &got))
 	require.Equal(t, core.Unavailable, core.CodeOf(got.err))
@@ -159,7 +159,7 @@ func TestPanicFailsOnlyItsCall(t *testing.T) {
 }
 
 func TestDigestIsVerifiedAtEveryStart(t *testing.T) {
-	// go-plugin's SecureConfig keeps the state of its hash, and refuses the same file the second time
+	// go-plugin's SecureConfig keeps the state of its hash, and rejects the same file the second time
 	s := newTestHost(t)
 	s.ready("good")
 	s.advanceUntil("the same file is started again", s.replaced(s.signal(syscall.SIGKILL)))
@@ -262,7 +262,7 @@ func TestInvalidOrderAmountIsAPluginFault(t *testing.T) {
 	s := newTestHost(t)
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{Kind: "amounts"})
-	require.Equal(t, core.Invalid, core.CodeOf(err), "it is told among the refused orders")
+	require.Equal(t, core.Invalid, core.CodeOf(err), "the order is listed as rejected")
 	require.ErrorContains(t, err, `items[0].price: "0x10" is no decimal number`)
 	require.Contains(t, s.lastFault(), "items[0].price")
 }
@@ -303,7 +303,7 @@ func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 		plugin, err := strconv.Atoi(strings.TrimSpace(line))
 		require.NoError(t, err)
 		require.Positive(t, plugin)
-		if stopped { // it asked for SIGTERM, which waits until it goes on
+		if stopped { // it requested SIGTERM, which stays pending while it is suspended
 			require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP))
 		}
 		require.NoError(t, hub.Process.Kill())
@@ -315,12 +315,12 @@ func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 		if !stopped {
 			s.waitUntil("the plugin has ended", gone)
 		}
-		next, err := newRuntimeDir(temp) // the next hub sweeps
+		next, err := newRuntimeDir(temp) // the next hub cleans up
 		require.NoError(t, err)
 		s.waitUntil("the plugin has ended", gone)
-		dens, err := filepath.Glob(filepath.Join(temp, runtimeDirPrefix+"*"))
+		dirs, err := filepath.Glob(filepath.Join(temp, runtimeDirPrefix+"*"))
 		require.NoError(t, err)
-		require.Equal(t, []string{next.dir}, dens)
+		require.Equal(t, []string{next.dir}, dirs)
 		next.close()
 		require.NoError(t, os.RemoveAll(temp))
 	}

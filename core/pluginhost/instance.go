@@ -50,8 +50,8 @@ type instance struct {
 // maxStartWait ends go-plugin's wait even if the host's clock stands still.
 const maxStartWait = time.Minute
 
-// launch verifies, starts and connects to a plugin. The instance has not answered any call yet. The context bounds
-// the start: when it ends, the process is killed.
+// launch verifies, starts and connects to a plugin. It makes no call. The context bounds the start: when it ends, the
+// process is killed.
 func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, enter func(State)) (*instance, error) {
 	dir, err := h.runtimeDir.newSubdir()
 	if err != nil {

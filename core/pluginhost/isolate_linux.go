@@ -11,7 +11,7 @@ import (
 
 // isolate sets up the namespaces, as their first process. The hidden directories are empty, except for the plugin's
 // own. /proc shows only processes inside, and there is no network. It then drops the capabilities that this required,
-// for good.
+// permanently.
 func isolate(order shimOrder) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("creating the mount namespace: %w", err)

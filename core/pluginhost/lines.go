@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// lineWriter splits what is written into lines and passes each on without its line break. It truncates a long line. It
+// lineWriter splits its input into lines and passes each on without its line break. It truncates a long line. It
 // never fails, because a plugin must not be stopped by its log.
 type lineWriter struct {
 	out     io.Writer
@@ -18,8 +18,8 @@ type lineWriter struct {
 func (l *lineWriter) Write(text []byte) (int, error) {
 	for rest := text; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte{'\n'})
-		kept := min(len(line), maxOutputLine-len(l.partial))
-		l.partial, l.dropped, rest = append(l.partial, line[:kept]...), l.dropped+len(line)-kept, after
+		size := min(len(line), maxOutputLine-len(l.partial))
+		l.partial, l.dropped, rest = append(l.partial, line[:size]...), l.dropped+len(line)-size, after
 		if whole {
 			l.flush()
 		}

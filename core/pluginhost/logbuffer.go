@@ -85,7 +85,7 @@ func (b *logBuffer) written() int {
 	return b.total
 }
 
-// after returns the kept lines that follow the first written lines.
+// after returns the buffered lines that follow the first written lines.
 func (b *logBuffer) after(written int) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 // copyOutput writes a plugin's output to its log until the connection ends. go-plugin's server streams the output
-// over its own service and does not export the messages (channel = 1, data = 2). Without a reader the plugin would
-// block after 64 KiB of output. A plugin without the service is no error.
+// over its own service, and does not export the messages (channel is field 1, data is field 2). Without a reader the
+// plugin would block after 64 KiB of output. A plugin without the service is not an error.
 func copyOutput(conn grpc.ClientConnInterface, log io.Writer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

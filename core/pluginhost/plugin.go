@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Plugin makes calls to one plugin. Their errors are Invalid, NotFound, Unavailable or Internal, as described at ask,
-// with a message for people. No state is kept between calls: each carries its tenant and settings.
+// Plugin makes calls to one plugin. Their errors are Invalid, NotFound, Unavailable or Internal, as described at
+// invoke, with a message for people. Calls share no state: each has its business and settings.
 type Plugin struct {
 	host *Host
 	id   string
@@ -61,7 +61,7 @@ func (p Plugin) Description() *sdk.Description {
 	return nil
 }
 
-// CheckSettings returns what is wrong with the subject's settings.
+// CheckSettings returns the problems of the subject's settings.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
 	return invoke(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
 		problems, err := i.client.Configure(ctx, s.call())

@@ -79,10 +79,10 @@ func (p *process) start(cmd *exec.Cmd) error {
 		_ = p.reports.Close()
 		return err
 	}
-	said, report := json.NewDecoder(p.reports), shimReport{}
+	reports, report := json.NewDecoder(p.reports), shimReport{}
 	failed := error(nil)
 	if p.reports != nil {
-		failed = said.Decode(&report)
+		failed = reports.Decode(&report)
 	}
 	if failed == nil && report.Failed != "" {
 		failed = errors.New(report.Failed)
@@ -93,7 +93,7 @@ func (p *process) start(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	p.report = report
 	p.mu.Unlock()
-	go p.wait(cmd, said)
+	go p.wait(cmd, reports)
 	return failed
 }
 
@@ -112,12 +112,12 @@ func (p *process) startCommand(cmd *exec.Cmd) error {
 }
 
 // wait waits for the end of the command and records the reason.
-func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
+func (p *process) wait(cmd *exec.Cmd, reports *json.Decoder) {
 	err := cmd.Wait()
 	if p.reports != nil {
 		var last shimReport
 		switch {
-		case said.Decode(&last) == nil && last.Ended == "":
+		case reports.Decode(&last) == nil && last.Ended == "":
 		case last.Ended != "":
 			err = errors.New(last.Ended)
 		case err == nil:
@@ -192,12 +192,12 @@ func (p *process) started() bool {
 // memoryInUse returns the memory of the plugin and its children, in bytes.
 func (p *process) memoryInUse() uint64 {
 	p.mu.Lock()
-	keeper := p.report.Reaper
+	reaper := p.report.Reaper
 	p.mu.Unlock()
-	if keeper == 0 {
+	if reaper == 0 {
 		return 0
 	}
-	return memoryBelow(keeper)
+	return memoryBelow(reaper)
 }
 
 // runner is a prepared process, in the form that go-plugin expects.

@@ -44,8 +44,8 @@ func descendants(of int) (all []int) {
 	return all
 }
 
-// killTree kills a shim that does not end by itself, and all processes below it. A plugin of the same user can have
-// stopped the shim.
+// killTree kills a suspended or hanging shim and all processes below it. A plugin of the same user can suspend the
+// shim.
 func killTree(shim int) {
 	for range 100 { // the children of a killed process move to the shim
 		below := descendants(shim)
@@ -80,9 +80,9 @@ func limit(pid int, data uint64) error {
 
 // memoryBelow returns the memory of the processes below another, in bytes: anonymous and shared memory, but not mapped
 // files.
-func memoryBelow(keeper int) uint64 {
+func memoryBelow(reaper int) uint64 {
 	var kilobytes uint64
-	for _, pid := range descendants(keeper) {
+	for _, pid := range descendants(reaper) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(status)) {
 			name, value, _ := strings.Cut(line, ":")

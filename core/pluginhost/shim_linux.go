@@ -156,9 +156,9 @@ func (s *shim) startIsolated() {
 		s.startPlugin(shimReport{Unisolated: fmt.Sprintf("namespaces: %v", err)})
 		return
 	}
-	said := json.NewDecoder(from)
+	reports := json.NewDecoder(from)
 	var report shimReport
-	if err := said.Decode(&report); err != nil {
+	if err := reports.Decode(&report); err != nil {
 		report = shimReport{Failed: fmt.Sprintf("namespaces: %v", err)}
 	}
 	if report.Failed != "" && report.Errno == 0 { // the isolation failed, not the program
@@ -175,7 +175,7 @@ func (s *shim) startIsolated() {
 	s.report(report)
 	s.reap(pid, func(status syscall.WaitStatus) {
 		last := shimReport{}
-		if said.Decode(&last) != nil {
+		if reports.Decode(&last) != nil {
 			last.Ended = exitText(status)
 		}
 		s.report(last)

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inBothModes runs a test with plugins in namespaces of their own, where the system
-// allows them, and without.
+// inBothModes runs a test without namespaces, and with them if the system allows that.
 func inBothModes(t *testing.T, test func(t *testing.T, s *testHost)) {
 	t.Run("plain", func(t *testing.T) { test(t, newTestHostWith(t, Config{NoIsolation: true})) })
 	t.Run("isolated", func(t *testing.T) {
@@ -28,7 +27,7 @@ func inBothModes(t *testing.T, test func(t *testing.T, s *testHost)) {
 	})
 }
 
-// descendants are the processes of the plugin and what it started, as this machine counts them.
+// descendants returns the processes of the plugin and its children, with their ids outside the namespace.
 func (s *testHost) descendants() []int {
 	k := s.supervisor("hostile")
 	k.mu.Lock()
@@ -36,7 +35,7 @@ func (s *testHost) descendants() []int {
 	return descendants(k.current.process.cmd.Process.Pid)
 }
 
-// isRunning tells whether a process is there, and no mere remainder.
+// isRunning reports whether a process runs and is not a zombie.
 func isRunning(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(text), ") Z ")
@@ -116,7 +115,7 @@ func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 				require.Contains(t, below, plugin)
 				t.Log("a shim, where there are namespaces another, a plugin and its child:", len(below))
 				require.GreaterOrEqual(t, len(below), 3)
-				require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP)) // it cannot end by itself
+				require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP)) // it cannot react to its host's end
 				require.NoError(t, hub.Process.Kill())
 				_ = hub.Wait()
 				s.waitUntil("all have ended", func() bool { return !anyRunning(below) })
@@ -125,7 +124,7 @@ func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 	}
 }
 
-// testUsers are root and an ordinary user where root runs this, else the user who does.
+// testUsers returns root and an ordinary user if root runs the tests, or else the current user.
 func testUsers() []int {
 	if os.Geteuid() == 0 {
 		return []int{0, 65534}
@@ -133,7 +132,7 @@ func testUsers() []int {
 	return []int{os.Geteuid()}
 }
 
-// makeReadable lets a user read the plugins, and makes a directory of that user.
+// makeReadable makes the plugins readable for a user, and returns a temporary directory of that user.
 func (s *testHost) makeReadable(uid int) (temp string) {
 	temp, err := os.MkdirTemp("", "")
 	require.NoError(s.t, err)

@@ -191,22 +191,22 @@ func (k *supervisor) signalChange() {
 func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault error) {
 	misses := 0
 	for {
-		due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthInterval))
+		due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthInterval))
 		select {
 		case <-ctx.Done():
-			giveUp()
+			stopTimer()
 			k.drain(i, true)
 			return false, nil
 		case <-i.process.ended:
-			giveUp()
+			stopTimer()
 			k.terminate(i)
 			return true, fmt.Errorf("its process exited (%s)", i.process.exitReason())
 		case fault := <-i.hung:
-			giveUp()
+			stopTimer()
 			k.terminate(i)
 			return true, fault
 		case w := <-k.requests:
-			giveUp()
+			stopTimer()
 			if !w.run {
 				k.drain(i, true)
 				w.reply(nil)
@@ -311,9 +311,9 @@ func withTimeout(ctx context.Context, clock interface {
 	At(time.Time) (<-chan time.Time, func())
 }, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	due, giveUp := clock.At(clock.Now().Add(within))
+	due, stopTimer := clock.At(clock.Now().Add(within))
 	go func() {
-		defer giveUp()
+		defer stopTimer()
 		select {
 		case <-due:
 			cancel(context.DeadlineExceeded)

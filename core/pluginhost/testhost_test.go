@@ -20,10 +20,10 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// programDir is the directory of the programs that the tests start.
+// programDir is the directory of the test programs.
 var programDir string
 
-// testHost is a host whose clock the test moves, and its directory of plugins.
+// testHost is a host with a test clock and a directory of plugins.
 type testHost struct {
 	*Host
 	t     *testing.T
@@ -40,7 +40,7 @@ func newTestHost(t *testing.T) *testHost {
 	return newTestHostWith(t, Config{})
 }
 
-// newTestHostWith is a stage whose host is configured as given, beside what tests need.
+// newTestHostWith returns a test host with the given configuration, completed with what tests need.
 func newTestHostWith(t *testing.T, config Config) *testHost {
 	t.Helper()
 	s := &testHost{t: t, dir: t.TempDir(), clock: clocktest.New(), calls: map[string]int{}}
@@ -72,7 +72,7 @@ func newTestHostWith(t *testing.T, config Config) *testHost {
 	return s
 }
 
-// tempDir creates a directory that the stage removes; its name begins as given.
+// tempDir creates a directory that the test host removes. Its name begins as given.
 func tempDir(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", name)
@@ -87,7 +87,7 @@ func (s *testHost) PluginCalled(_, _, outcome string, _ time.Duration) {
 	s.calls[outcome]++
 }
 
-// PluginEntered notes a state (Observer).
+// PluginEntered records a state (Observer).
 func (s *testHost) PluginEntered(_ string, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *testHost) states() []State {
 	return append([]State(nil), s.seenStates...)
 }
 
-// install puts the hostile plugin there under a mode; change may alter its manifest.
+// install installs the hostile plugin with a mode. change may alter its manifest.
 func (s *testHost) install(mode string, change ...func(*sdk.Manifest)) {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, "hostile")
@@ -133,8 +133,8 @@ func (s *testHost) install(mode string, change ...func(*sdk.Manifest)) {
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, sdk.ManifestName), text, 0o600))
 }
 
-// advanceUntil moves the clock until a condition holds. It stands still while the host has yet to
-// notice that a process has ended: else health checks would be missed meanwhile.
+// advanceUntil advances the clock until a condition holds. The clock stops while the host has not yet noticed that a
+// process has ended. Otherwise health checks would be missed.
 func (s *testHost) advanceUntil(what string, holds func() bool) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -148,7 +148,7 @@ func (s *testHost) advanceUntil(what string, holds func() bool) {
 	}, 30*time.Second, 2*time.Millisecond, what)
 }
 
-// processEnding tells whether a plugin that the host takes for running has ended.
+// processEnding reports whether the process of a running plugin has ended.
 func (s *testHost) processEnding() bool {
 	return slices.ContainsFunc(s.Status(), func(p Status) bool {
 		if runtime.GOOS != "linux" || p.PID == 0 || p.State != Ready && p.State != Degraded {
@@ -160,7 +160,7 @@ func (s *testHost) processEnding() bool {
 	})
 }
 
-// waitUntil waits for a condition while the clock stands still.
+// waitUntil waits for a condition without advancing the clock.
 func (s *testHost) waitUntil(what string, holds func() bool) {
 	s.t.Helper()
 	require.Eventually(s.t, holds, 30*time.Second, time.Millisecond, what)
@@ -181,7 +181,7 @@ func (s *testHost) signal(signal syscall.Signal) (pid int) {
 	return pid
 }
 
-// replaced tells whether another process than one serves.
+// replaced returns a condition: another process serves than the given one.
 func (s *testHost) replaced(than int) func() bool {
 	return func() bool { now := s.status(); return now.PID != than && now.PID != 0 && now.State == Ready }
 }
@@ -190,7 +190,7 @@ func (s *testHost) inState(state State) func() bool {
 	return func() bool { return s.status().State == state }
 }
 
-// ready installs and starts a mode that gets ready.
+// ready installs a mode, starts it and waits until it is ready.
 func (s *testHost) ready(mode string) {
 	s.t.Helper()
 	s.install(mode)
@@ -211,7 +211,7 @@ func (s *testHost) checkAs(ctx context.Context, subject Subject, refID, descript
 	return findings[0].GetMessage(), nil
 }
 
-// checkAsync is a call that goes on beside the test.
+// checkAsync starts a call in the background.
 func (s *testHost) checkAsync(refID, description string) <-chan asyncResult {
 	ch := make(chan asyncResult, 1)
 	go func() {
@@ -249,7 +249,7 @@ func received(ch <-chan asyncResult, into *asyncResult) func() bool {
 	}
 }
 
-// lastFault is the text of the plugin's last fault.
+// lastFault returns the text of the plugin's last fault, or "".
 func (s *testHost) lastFault() string {
 	if faults := s.status().Faults; len(faults) > 0 {
 		return faults[0].Text

@@ -15,10 +15,10 @@ const (
 	maxFaultText = 300
 )
 
-// humanFields are the fields of answers that only people read.
+// humanFields are the fields of results that only people read.
 var humanFields = []protoreflect.Name{"message", "rule", "skip", "ignored", "reason"}
 
-// truncateTexts truncates the texts for people in a plugin's answer.
+// truncateTexts truncates the texts for people in a plugin's result.
 func truncateTexts(answer proto.Message) { truncateFields(answer.ProtoReflect()) }
 
 func truncateFields(m protoreflect.Message) {

@@ -82,7 +82,7 @@ func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
 	}
 	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // without a body, the status decides
 	outcome := &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
-	switch success, again := sdk.Judge(response.GetStatus()); {
+	switch success, again := sdk.ClassifyStatus(response.GetStatus()); {
 	case again:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	case success && action == customerData && answer.MaskedPhone == "":

@@ -199,7 +199,7 @@ func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Res
 
 // readPublishResult interprets the response to a menu or an availability change.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
-	success, again := sdk.Judge(response.GetStatus())
+	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}

@@ -219,7 +219,7 @@ func (plugin) InterpretItemsOOS(_ context.Context, _ *sdk.Call, response *sdk.Re
 	}
 	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // without a body, the status decides
 	outcome := &sdk.ItemsOOSOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
-	switch success, again := sdk.Judge(response.GetStatus()); {
+	switch success, again := sdk.ClassifyStatus(response.GetStatus()); {
 	case again:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	case success:

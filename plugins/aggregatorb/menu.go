@@ -125,7 +125,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	return decision, nil
 }
 
-// emptyGroupsLeftOut returns an error for each option group of an item from which nothing may be chosen. For B, a
+// emptyGroupsLeftOut returns an error for each option group with a maximum of 0, which allows no selection. For B, a
 // maximum of 0 means any number.
 func emptyGroupsLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 	offered := map[string]bool{}
@@ -283,7 +283,7 @@ func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Res
 
 // readPublishResult interprets the response to a menu or an availability change.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
-	success, again := sdk.Judge(response.GetStatus())
+	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}

@@ -50,7 +50,7 @@ func (plugin) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, erro
 	if err != nil {
 		return nil, err
 	}
-	if digits, told := sdk.MinorDigits(call.GetCurrency()); told && s.MinorDigits != nil && *s.MinorDigits != digits {
+	if digits, known := sdk.MinorDigits(call.GetCurrency()); known && s.MinorDigits != nil && *s.MinorDigits != digits {
 		return []*sdk.Problem{{Path: "minor_digits",
 			Message: fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, call.GetCurrency(),
 				digits)}}, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// shopMenu is a store with its menu in C's format (README.md): flat lists that refer to each other, amounts in minor
-// units, and names by language.
+// shopMenu is a store with its menu in C's format (README.md). Its lists are flat and refer to each other. Amounts
+// are in minor units.
 type shopMenu struct {
 	Shop    shop     `json:"shop"`
 	Groups  []group  `json:"groups"`
@@ -198,7 +198,7 @@ func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Res
 // readPublishResult interprets the response to a menu or an availability change. Code 0 is a success, 1 to 99 mean a
 // retry, and any other code is final.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
-	success, again := sdk.Judge(response.GetStatus())
+	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}

@@ -178,11 +178,11 @@ func checkSettingsIsolation(ctx context.Context, s *session) error {
 
 // callOf returns the Call of a request, or nil if it has none.
 func callOf(m proto.Message) *pb.Call {
-	asked, ok := m.(interface{ GetCall() *pb.Call })
+	request, ok := m.(interface{ GetCall() *pb.Call })
 	if !ok {
 		return nil
 	}
-	return asked.GetCall()
+	return request.GetCall()
 }
 
 func checkResults(ctx context.Context, s *session) error {

@@ -119,11 +119,11 @@ func (q Request) ResultJSON(ctx context.Context, client *sdk.Client) ([]byte, er
 	message, err := q.Send(ctx, client)
 	var out any
 	if err != nil {
-		said, isStatus := status.FromError(err)
+		state, isStatus := status.FromError(err)
 		if !isStatus {
 			return nil, err
 		}
-		out = map[string]any{"error": map[string]string{"code": said.Code().String(), "message": said.Message()}}
+		out = map[string]any{"error": map[string]string{"code": state.Code().String(), "message": state.Message()}}
 	} else {
 		text, err := sdk.ToJSON(message)
 		if err != nil {

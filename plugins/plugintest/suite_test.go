@@ -219,9 +219,9 @@ func (u uncounted) Start() (*plugintest.Running, error) {
 
 type zeroInFlight struct{ grpc.ClientConnInterface }
 
-func (z zeroInFlight) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
-	err := z.ClientConnInterface.Invoke(ctx, method, asked, answer, options...)
-	if health, is := answer.(*pb.Health); is {
+func (z zeroInFlight) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	err := z.ClientConnInterface.Invoke(ctx, method, request, response, options...)
+	if health, is := response.(*pb.Health); is {
 		health.InFlight = 0
 	}
 	return err

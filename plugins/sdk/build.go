@@ -57,7 +57,7 @@ var unusualDigits = map[string]int{
 
 // MinorDigits returns the number of digits after the decimal point of a currency, by its ISO 4217 code. It returns
 // false for the empty code.
-func MinorDigits(currency string) (digits int, told bool) {
+func MinorDigits(currency string) (digits int, known bool) {
 	if digits, apart := unusualDigits[currency]; apart {
 		return digits, true
 	}
@@ -84,9 +84,9 @@ func FromMinorUnits(units int64, digits int) string {
 	return new(big.Rat).SetFrac(big.NewInt(units), scale).FloatString(digits)
 }
 
-// Judge interprets a response status in the way that most aggregators use it. Every 2xx is a success. A temporary 4xx
-// and every 5xx are to be retried (again). Any other status is final.
-func Judge(status int32) (success, again bool) {
+// ClassifyStatus classifies a response status as most aggregators use it. Every 2xx is a success. A temporary 4xx and
+// every 5xx are worth a retry. Any other status is final.
+func ClassifyStatus(status int32) (success, again bool) {
 	switch {
 	case status >= 200 && status < 300:
 		return true, false

@@ -6,8 +6,8 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// ChunkSize is the maximum size of a chunk of a menu, in bytes. Entities are not split: a larger one is a chunk of
-// its own.
+// ChunkSize is the maximum size of a chunk of a menu, in bytes. Entities are not split: a larger one is a separate
+// chunk.
 const ChunkSize = 128 << 10
 
 // sendChunks sends a list in parts of at most size bytes. It sends nothing for an empty list.

@@ -16,8 +16,8 @@ import (
 // Name is the name of the plugin in go-plugin's plugin sets, for every protocol version.
 const Name = "servery"
 
-// StdinHeld is an environment variable. With the value 1, the host holds the plugin's standard input open, so the end
-// of input means that the host has ended.
+// StdinHeld is an environment variable. With the value 1, the host holds the plugin's standard input open. The end of
+// input then means that the host has ended.
 const StdinHeld = "SERVERY_PLUGIN_STDIN_HELD"
 
 // StartTimeout is the maximum time from the start of a program until it serves.
@@ -55,12 +55,12 @@ func HostConfig() *plugin.ClientConfig {
 // line.
 func ExplainStartError(err error) error {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	said, printed := strings.CutPrefix(line, "Unrecognized remote plugin message: ")
+	output, printed := strings.CutPrefix(line, "Unrecognized remote plugin message: ")
 	switch {
-	case printed && said == "":
+	case printed && output == "":
 		return errors.New("it printed no handshake (1|1|unix|SOCKET|grpc)")
 	case printed:
-		return fmt.Errorf("its first line must be a handshake (1|1|unix|SOCKET|grpc), not: %s", said)
+		return fmt.Errorf("its first line must be a handshake (1|1|unix|SOCKET|grpc), not: %s", output)
 	case strings.Contains(line, "incompatible API version"):
 		return fmt.Errorf("its handshake has another protocol than %d, the only one of this hub (%s)",
 			Protocol, line)

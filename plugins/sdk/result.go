@@ -53,9 +53,9 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
 // maxQuantity is the maximum quantity of an item or option of an order.
 const maxQuantity = 100_000
 
-// CheckOrder returns an error that lists the missing and invalid fields of an order: a quantity of 0, a decimal
-// number such as 12,50, or a text with a NUL character. A nil order is valid. If the aggregator sends such an order,
-// the plugin must reject it (Refusef).
+// CheckOrder returns an error that lists the missing and invalid fields of an order. Examples are a quantity of 0, a
+// decimal number such as 12,50, and a text with a NUL character. A nil order is valid. If the aggregator sends an
+// invalid order, the plugin must reject it (Refusef).
 func CheckOrder(o *NewOrder) error {
 	c := &validation{}
 	if o == nil {

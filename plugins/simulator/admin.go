@@ -257,7 +257,7 @@ func (s *Simulator) postOrders(r *http.Request) (any, error) {
 	}
 	placed := []Sent{}
 	for n := range max(p.Count, 1) {
-		b, err := s.BasketFromMenu(r.Context(), space, platform, p.Store, p.Spec, p.Seed, p.First+n)
+		b, err := s.RandomBasket(r.Context(), space, platform, p.Store, p.Spec, p.Seed, p.First+n)
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +274,7 @@ func (s *Simulator) postCancel(r *http.Request) (any, error) {
 	return s.Cancel(r.Context(), r.PathValue("space"), r.PathValue("platform"), r.PathValue("order"))
 }
 
-// postContact sends a customer's contact without a request, or once more.
+// postContact sends a customer's contact, even if the hub has not requested it.
 func (s *Simulator) postContact(r *http.Request) (any, error) {
 	p, err := readBody[struct {
 		RequestID   string `json:"request_id"`

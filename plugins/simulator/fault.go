@@ -179,11 +179,11 @@ func (s *faultSet) active(space string) []Fault {
 }
 
 // remove removes the selected faults. It reports whether there was one.
-func (s *faultSet) remove(meant func(Fault) bool) bool {
+func (s *faultSet) remove(selected func(Fault) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return meant(f.Fault) })
+	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return selected(f.Fault) })
 	return len(s.list) < before
 }
 
@@ -194,10 +194,10 @@ func (s *faultSet) match(a Account, call Call) (Fault, bool) {
 	s.expire()
 	out := slices.Contains(callsOut, call)
 	for _, f := range s.list {
-		meant := (f.Space == "" || f.Space == a.Space) &&
+		matches := (f.Space == "" || f.Space == a.Space) &&
 			(f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&
 			(f.Call == "" || f.Call == call) && out == (f.Kind == FaultDuplicate) && (f.Times == 0 || f.Hits < f.Times)
-		if meant && (f.Probability == 0 || f.random.Float64() < f.Probability) {
+		if matches && (f.Probability == 0 || f.random.Float64() < f.Probability) {
 			f.Hits++
 			return f.Fault, true
 		}

@@ -92,7 +92,7 @@ func TestFaultResponsesUseTheAggregatorFormat(t *testing.T) {
 		"b": `{"message":"told to refuse"}`, "c": `{"code":422,"failed":[],"msg":"told to refuse"}`} {
 		p := goldenPlans(t, "aggregator"+letter)["menu"]
 		require.Equal(t, says, b.sendAsHub("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)
-		require.Empty(t, b.storesOf(letter), "nothing of it is kept")
+		require.Empty(t, b.storesOf(letter), "a rejected menu is not stored")
 	}
 }
 

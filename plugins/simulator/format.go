@@ -22,8 +22,9 @@ type formatErrors []string
 func (f formatErrors) Error() string { return strings.Join(f, "; ") }
 
 // decodeStrict decodes a body into a struct that describes its format. Unknown members, missing members without
-// omitempty, and null are errors. The tag `as` restricts strings: id (not empty), decimal, count (a whole number),
-// instant (RFC 3339), time (HH:MM:SS), span (two times), weekday, or one of the words after "one of".
+// omitempty, and null are errors. The tag `as` restricts strings. Its values are id (not empty), decimal, count (a
+// whole number), instant (RFC 3339), time (HH:MM:SS), span (two times) and weekday. Other values are "one of" and the
+// allowed words.
 func decodeStrict[T any](body []byte) (T, error) {
 	var into T
 	var value any

@@ -104,9 +104,9 @@ var (
 	defaultLocation = Point{37.8044, -122.2712}
 )
 
-// NewBasket returns the n-th random order of a seed, with one to four items and the options that they require. The
+// RandomBasket returns the n-th random order of a seed, with one to four items and the options that they require. The
 // same menu, spec, seed and n return the same order. It returns an error if nothing can be ordered.
-func (s Menu) NewBasket(wish OrderSpec, seed uint64, n int) (Basket, error) {
+func (s Menu) RandomBasket(wish OrderSpec, seed uint64, n int) (Basket, error) {
 	lot := rand.New(rand.NewPCG(seed, uint64(n)))
 	dishes := make([]*Item, 0, len(s.Items))
 	for i := range s.Items {

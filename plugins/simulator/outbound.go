@@ -56,9 +56,9 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 	return out, nil
 }
 
-// BasketFromMenu returns the n-th random order of a seed from the latest menu of a store. The store is identified by
+// RandomBasket returns the n-th random order of a seed from the latest menu of a store. The store is identified by
 // the merchant's or the aggregator's id.
-func (s *Simulator) BasketFromMenu(ctx context.Context, space, platform, store string, wish OrderSpec, seed uint64,
+func (s *Simulator) RandomBasket(ctx context.Context, space, platform, store string, wish OrderSpec, seed uint64,
 	n int) (Basket, error) {
 	shelf, open, err := s.Menu(ctx, space, platform, store)
 	if err == nil && !open {
@@ -67,7 +67,7 @@ func (s *Simulator) BasketFromMenu(ctx context.Context, space, platform, store s
 	if err != nil {
 		return Basket{}, err
 	}
-	b, err := shelf.NewBasket(wish, seed, n)
+	b, err := shelf.RandomBasket(wish, seed, n)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errNotSent, err)
 	}

@@ -61,7 +61,7 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 		account, err := b.config.Directory.Account(t.Context(), "7", letter)
 		require.NoError(t, err)
 		for n := range 50 {
-			basket, err := b.BasketFromMenu(t.Context(), "7", letter, "S-1", OrderSpec{Bulk: n%10 == 0}, 42, n)
+			basket, err := b.RandomBasket(t.Context(), "7", letter, "S-1", OrderSpec{Bulk: n%10 == 0}, 42, n)
 			require.NoError(t, err)
 			m, err := aggregatorOf(account.Plugin).newOrder(basket, account)
 			require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	shelf := Menu{Store: "S-1", Items: []Item{{Ref: "a", Price: "1"}, {Ref: "b", Price: "2"}, {Ref: "c", Price: "3"}}}
 	make := func(seed uint64) (list []Basket) {
 		for n := range 20 {
-			b, err := shelf.NewBasket(OrderSpec{}, seed, n)
+			b, err := shelf.RandomBasket(OrderSpec{}, seed, n)
 			require.NoError(t, err)
 			list = append(list, b)
 		}
@@ -193,7 +193,7 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	}
 	require.Equal(t, make(7), make(7))
 	require.NotEqual(t, make(7), make(8))
-	_, err := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}.NewBasket(OrderSpec{}, 1, 1)
+	_, err := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}.RandomBasket(OrderSpec{}, 1, 1)
 	require.ErrorContains(t, err, "nothing to order")
 }
 
@@ -215,7 +215,7 @@ func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 			}
 			shelf.Items = append(shelf.Items, dish)
 		}
-		b, err := shelf.NewBasket(OrderSpec{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
+		b, err := shelf.RandomBasket(OrderSpec{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
 		if err != nil {
 			return
 		}
@@ -251,18 +251,18 @@ func FuzzAggregatorFormats(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		own := aggregators[int(which)%len(aggregators)]
-		for _, takes := range own.routes {
-			request, err := fuzzRequest(takes.pattern)
+		for _, route := range own.routes {
+			request, err := fuzzRequest(route.pattern)
 			require.NoError(t, err)
-			said, err := takes.parse(request, body)
+			content, err := route.parse(request, body)
 			if err != nil {
 				require.NotEmpty(t, err.Error())
 				continue
 			}
-			newAccountState().apply(takes.call, said, len(body), time.Time{})
+			newAccountState().apply(route.call, content, len(body), time.Time{})
 		}
 		if shelf, err := own.parseMenu(body, Account{}); err == nil {
-			if b, err := shelf.NewBasket(OrderSpec{}, 1, 1); err == nil {
+			if b, err := shelf.RandomBasket(OrderSpec{}, 1, 1); err == nil {
 				_, _ = own.newOrder(b, Account{})
 			}
 		}

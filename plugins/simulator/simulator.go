@@ -212,7 +212,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 			return
 		}
 	}
-	v, told := s.validate(r, own, t, account, body)
+	v, content := s.validate(r, own, t, account, body)
 	if struck && v.kind == resultAccepted {
 		switch fault.Kind {
 		case FaultFail:
@@ -222,7 +222,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 		}
 	}
 	if v.kind == resultAccepted {
-		v = s.apply(at, account, call, told, body)
+		v = s.apply(at, account, call, content, body)
 	} else {
 		entry.Problem = v.message
 	}
@@ -258,14 +258,14 @@ func (s *Simulator) validate(r *http.Request, own *aggregator, t *route, account
 	if t == nil {
 		return result{kind: resultNotFound, message: own.Plugin + " has no " + r.Method + " " + r.URL.Path}, update{}
 	}
-	said, err := t.parse(r, body)
+	content, err := t.parse(r, body)
 	if err != nil {
 		return result{kind: resultMalformed, message: err.Error()}, update{}
 	}
-	if named := r.PathValue("store"); named != "" && named != said.store {
+	if named := r.PathValue("store"); named != "" && named != content.store {
 		return result{kind: resultMalformed, message: "the store in the body is not the one in the path"}, update{}
 	}
-	return result{kind: resultAccepted, message: "taken"}, said
+	return result{kind: resultAccepted, message: "taken"}, content
 }
 
 // injectFault applies a fault to a request. It returns false if there will be no response.

@@ -158,13 +158,13 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 		}
 		r := tell(c.items, fmt.Sprintf(c.off, false))
 		require.Equal(t, 200, r.status, r.text)
-		require.Contains(t, r.text, "pie", "what the menu does not have is told")
+		require.Contains(t, r.text, "pie", "unknown items are reported")
 		stores := b.storesOf(letter)
 		require.Equal(t, []any{"R-88", "S-1", true, 1, []string{"dal", "pie"}, []string{"rice"}},
 			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].DisabledItems,
 				stores[0].DisabledOptions})
 		for n := range 20 {
-			basket, err := b.BasketFromMenu(t.Context(), "7", letter, "S-1", OrderSpec{}, 1, n)
+			basket, err := b.RandomBasket(t.Context(), "7", letter, "S-1", OrderSpec{}, 1, n)
 			require.NoError(t, err)
 			for _, l := range basket.Lines {
 				require.NotEqual(t, "dal", l.Ref, "what is off is not ordered")
@@ -279,7 +279,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.Len(t, b.menus.entries, 6)
 	require.Nil(t, b.menus.get(menuKey{"7", "a", "0"}))
 	b.menus.put(menuKey{"7", "a", "big"}, bytes.Repeat([]byte("x"), 3000))
-	require.Zero(t, b.menus.bytes, "a menu that is larger than all of it is not kept")
+	require.Zero(t, b.menus.bytes, "a menu above the limit is not stored")
 	for n := range maxOrders + 1 {
 		at.apply(CallStatus, update{order: fmt.Sprint("o", n)}, 0, time.Time{})
 	}

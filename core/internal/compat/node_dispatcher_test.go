@@ -24,7 +24,7 @@ func TestNodeDispatcherReadsAnAggregatorOrder(t *testing.T) {
 	var basket simulator.Basket
 	c.waitUntil("the menu at the aggregator", func() (there bool) {
 		var err error
-		basket, err = c.simulator.BasketFromMenu(t.Context(), space, "aggregator-c", "s1",
+		basket, err = c.simulator.RandomBasket(t.Context(), space, "aggregator-c", "s1",
 			simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}, 1, 0)
 		return err == nil
 	})

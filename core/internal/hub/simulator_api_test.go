@@ -80,7 +80,7 @@ func (s *simulatorClient) orderableMenu() simulator.Menu {
 // and to the aggregator.
 func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
 	s.t.Helper()
-	basket, err := s.orderableMenu().NewBasket(wish, 1, n)
+	basket, err := s.orderableMenu().RandomBasket(wish, 1, n)
 	require.NoError(s.t, err)
 	sent, err := s.sim.Place(s.t.Context(), s.space, platform, basket)
 	require.NoError(s.t, err)
@@ -125,7 +125,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
 		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner})
 		placed := s.awaitOrderEvents(n + 1)[n]
-		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
+		basket, err := s.orderableMenu().RandomBasket(simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.ByPartner}, 1, n)
 		require.NoError(t, err)
 		details := hubtest.Lookup(placed, "order.details").(map[string]any)
 		channel := details["ext_platforms"].([]any)[0]
@@ -143,7 +143,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	s.setFault(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
 	s.placeOrder("aggregator-b", 7, selfDelivery)
 	s.placeOrder("aggregator-b", 8, selfDelivery)
-	basket, err := s.orderableMenu().NewBasket(selfDelivery, 1, 8)
+	basket, err := s.orderableMenu().RandomBasket(selfDelivery, 1, 8)
 	require.NoError(t, err)
 	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
 	require.NoError(t, err)

@@ -105,7 +105,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // place places the n-th order.
 func (s *Scenario) place(ctx context.Context, wish simulator.OrderSpec, n int) PlacedOrder {
 	platform := s.platforms[n%len(s.platforms)]
-	basket, err := s.menus[platform].NewBasket(wish, s.Seed, n)
+	basket, err := s.menus[platform].RandomBasket(wish, s.Seed, n)
 	if err != nil {
 		s.Report.addCall("order", 0, 0)
 		return PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
@@ -183,7 +183,7 @@ func (s *Scenario) moveRider(ctx context.Context, n int, o PlacedOrder, places i
 func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
 	shelf := s.menus[s.platforms[0]]
 	if o.basket.Number == "" {
-		o.basket, _ = shelf.NewBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
+		o.basket, _ = shelf.RandomBasket(simulator.OrderSpec{}, s.Seed, n) // cannot fail: it succeeded when the menus were read
 	}
 	if to = o.basket.Customer.Point; shelf.Point != nil {
 		return *shelf.Point, to

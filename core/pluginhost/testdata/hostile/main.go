@@ -1,5 +1,4 @@
-// Hostile is a plugin that does what a plugin must not do, as the name under
-// which it is started and the questions it is asked say.
+// Hostile is a plugin with faults. The name of its program and the requests select the fault.
 package main
 
 import (
@@ -34,21 +33,21 @@ func (h hostile) Describe(context.Context) (*sdk.Description, error) {
 	}, nil
 }
 
-// CheckItems does what the first item's ref_id says.
+// CheckItems acts by the first item's ref_id.
 func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	first := items[0]
-	says := func(message string) []*sdk.Finding {
+	finding := func(message string) []*sdk.Finding {
 		return []*sdk.Finding{{RefId: first.RefId, Rule: "says", Message: message}}
 	}
 	switch first.RefId {
 	case "settings":
-		return says(fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)), nil
+		return finding(fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)), nil
 	case "version":
-		return says(h.version), nil
-	case "wait": // until the file is there
+		return finding(h.version), nil
+	case "wait": // until the file exists
 		for ctx.Err() == nil {
 			if _, err := os.Stat(first.Description); err == nil {
-				return says(h.version), nil
+				return finding(h.version), nil
 			}
 		}
 		return nil, ctx.Err()
@@ -64,8 +63,8 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 	case "refuse":
 		return nil, sdk.Refusef("%s", first.Description)
 	case "find":
-		return says(first.Description), nil
-	case "child", "child-elsewhere", "child-without-environment", "child-without-trace": // outlives the plugin's group
+		return finding(first.Description), nil
+	case "child", "child-elsewhere", "child-without-environment", "child-without-trace": // leaves the plugin's process group
 		child := exec.Command("/bin/sleep", "1000")
 		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		switch first.RefId {
@@ -79,18 +78,18 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		if err := child.Start(); err != nil {
 			return nil, err
 		}
-		return says(fmt.Sprint(child.Process.Pid)), nil
+		return finding(fmt.Sprint(child.Process.Pid)), nil
 	case "child-eats":
 		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
 			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
-		return says("started"), child.Start()
+		return finding("started"), child.Start()
 	case "read":
 		text, err := os.ReadFile(first.Description)
 		if err != nil {
-			return says(err.Error()), nil
+			return finding(err.Error()), nil
 		}
-		return says(string(text)), nil
-	case "look": // what there is to be seen: processes, and interfaces that are up
+		return finding(string(text)), nil
+	case "look": // counts visible processes and active network interfaces
 		processes, _ := filepath.Glob("/proc/[0-9]*")
 		interfaces, err := net.Interfaces()
 		up := 0
@@ -99,20 +98,20 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 				up++
 			}
 		}
-		return says(fmt.Sprintf("%d processes, %d interfaces", len(processes), up)), err
+		return finding(fmt.Sprintf("%d processes, %d interfaces", len(processes), up)), err
 	case "share":
 		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
 			syscall.MAP_SHARED|syscall.MAP_ANON)
 		for i := 0; i < len(shared); i += 4096 {
 			shared[i] = 1
 		}
-		return says("shared"), err
+		return finding("shared"), err
 	case "write":
 		file, err := os.Create("large")
 		if err == nil {
 			err = file.Truncate(65 << 20)
 		}
-		return says("written"), err
+		return finding("written"), err
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang() // other threads run on for a moment
@@ -130,7 +129,7 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		_, _ = syscall.Write(1, []byte(long+"\nmore\n"))
 		fmt.Println(long)
 		fmt.Fprintln(os.Stderr, long)
-		return says("printed"), nil
+		return finding("printed"), nil
 	case "eat":
 		var eaten [][]byte
 		for range 64 {
@@ -140,12 +139,12 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			}
 			eaten = append(eaten, part)
 		}
-		return says(fmt.Sprint(len(eaten))), nil
+		return finding(fmt.Sprint(len(eaten))), nil
 	}
 	return nil, nil
 }
 
-// PlanRiderStatus plans what the order's number on the platform says.
+// PlanRiderStatus plans by the order's platform_order_id.
 func (hostile) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	plan := &sdk.Plan{Endpoint: "api", Method: "POST", Path: "/riders"}
 	switch r.GetOrder().GetPlatformOrderId() {
@@ -176,8 +175,7 @@ func (hostile) Render(ctx context.Context, _ *sdk.Call, _ *sdk.Menu) (*sdk.Decis
 	return nil, ctx.Err()
 }
 
-// Translate does what the kind says: it never ends, answers with an amount that is
-// none, or nothing.
+// Translate acts by the kind: it never ends, or returns an invalid amount or nothing.
 func (hostile) Translate(ctx context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	switch request.GetKind() {
 	case "wait":
@@ -203,7 +201,7 @@ func main() {
 			eaten[i] = 1
 		}
 		hang()
-	case "leaves-a-child": // in a session of its own, and nobody's
+	case "leaves-a-child": // an orphan in a separate session
 		double := exec.Command("/bin/sh", "-c", "/bin/sleep 1000 & exit 0")
 		double.Dir, double.Env, double.SysProcAttr = "/", []string{"A=b"}, &syscall.SysProcAttr{Setsid: true}
 		if err := double.Run(); err != nil {
@@ -237,7 +235,7 @@ func main() {
 	}
 	config := server.ServeConfig(nil)
 	config.GRPCServer = func(options []grpc.ServerOption) *grpc.Server {
-		return grpc.NewServer(append(append(options, grpc.ChainUnaryInterceptor(spoil(mode))), server.Options()...)...)
+		return grpc.NewServer(append(append(options, grpc.ChainUnaryInterceptor(faultyCalls(mode))), server.Options()...)...)
 	}
 	plugin.Serve(config)
 }
@@ -248,8 +246,8 @@ func hang() {
 	}
 }
 
-// spoil answers questions to every plugin wrongly.
-func spoil(mode string) grpc.UnaryServerInterceptor {
+// faultyCalls returns invalid results for the calls that every plugin has, by mode.
+func faultyCalls(mode string) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		switch {
 		case mode == "not-serving" && strings.HasSuffix(info.FullMethod, "/CheckHealth"):

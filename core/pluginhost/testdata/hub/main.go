@@ -1,5 +1,5 @@
-// Hub is a host of plugins that waits to be killed: `hub DIR TEMPDIR [plain]` prints the
-// process of the plugin hostile once it is ready.
+// Hub is a plugin host that waits to be killed. `hub DIR TEMPDIR [plain]` prints the process id of the plugin hostile
+// when it is ready. With plain there is no isolation.
 package main
 
 import (
