@@ -51,7 +51,8 @@ func EventBody(r Record) ([]byte, error) {
 		PlatformOrderID jsontext.Value `json:"platform_order_id"`
 		Status          string         `json:"status"`
 		Message         string         `json:"message"`
-	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifierJSON(r.PlatformOrderID), status, r.Message})
+	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action,
+		identifierJSON(r.PlatformOrderID), status, r.Message})
 }
 
 // maxNumberDigits is the maximum length of an identifier that is encoded as a number: it must fit into 64 bits.

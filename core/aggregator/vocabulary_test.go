@@ -29,7 +29,8 @@ func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 			Keys: keys}}}
 	}
 	now := time.Now()
-	known := fixedRegistry{{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour)}, {ID: "old", Enabled: true, KnownAt: now}}
+	known := fixedRegistry{{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour)},
+		{ID: "old", Enabled: true, KnownAt: now}}
 	host, err := Open(t.Context(), Config{Dir: t.TempDir(), Registry: known, Observer: NoopObserver{},
 		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

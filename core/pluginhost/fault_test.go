@@ -24,7 +24,8 @@ func TestCallFaultsDoNotHideProcessCrashes(t *testing.T) {
 			require.Error(t, err)
 		}
 		again := s.replaced(s.signal(syscall.SIGKILL))
-		s.advanceUntil("it is started again, or in quarantine", func() bool { return again() || s.inState(Quarantined)() })
+		s.advanceUntil("it is started again, or in quarantine",
+			func() bool { return again() || s.inState(Quarantined)() })
 	}
 	require.Equal(t, Quarantined, s.status().State)
 }
@@ -90,7 +91,8 @@ func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
 			s.timeOut(t, strconv.Itoa(n))
 		}
 		again := s.replaced(first)
-		s.advanceUntil("it is started again, or in quarantine", func() bool { return again() || s.inState(Quarantined)() })
+		s.advanceUntil("it is started again, or in quarantine",
+			func() bool { return again() || s.inState(Quarantined)() })
 	}
 	require.Equal(t, Quarantined, s.status().State, "that many calls are late is another matter")
 }

@@ -102,7 +102,8 @@ func TestRepeatedFaultsQuarantineThePlugin(t *testing.T) {
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 
 	s.Start("hostile")
-	s.advanceUntil("quarantine again", func() bool { return s.status().Starts == 2*maxFaults && s.inState(Quarantined)() })
+	s.advanceUntil("quarantine again",
+		func() bool { return s.status().Starts == 2*maxFaults && s.inState(Quarantined)() })
 
 	s.install("good")
 	s.clock.Advance(maxBackoff)

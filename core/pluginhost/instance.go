@@ -234,8 +234,8 @@ func (i *instance) recordTimeout(call callRecord) {
 	}
 }
 
-// hungError is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single call
-// do not count toward quarantine, because one bad call must not stop all others.
+// hungError is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single
+// call do not count toward quarantine, because one bad call must not stop all others.
 type hungError struct{ sameCall bool }
 
 // Error states the number of calls.

@@ -60,8 +60,8 @@ func rebind(own int, dir string) error {
 	return unix.Mount(fmt.Sprintf("/proc/self/fd/%d", own), dir, "", unix.MS_BIND, "")
 }
 
-// dropCapabilities drops all capabilities of this thread and its children. Other threads keep theirs, so this process is
-// made undumpable.
+// dropCapabilities drops all capabilities of this thread and its children. Other threads keep theirs, so this process
+// is made undumpable.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("dropping ambient capabilities: %w", err)

@@ -37,8 +37,8 @@ func (l *lineWriter) flush() {
 	l.partial, l.dropped = l.partial[:0], 0
 }
 
-// handshakeWriter passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first line
-// that is too long.
+// handshakeWriter passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first
+// line that is too long.
 type handshakeWriter struct {
 	handshake *io.PipeWriter
 	rest      io.Writer
@@ -59,7 +59,8 @@ func (g *handshakeWriter) Write(text []byte) (int, error) {
 	}
 	if g.read += len(first); g.read > maxOutputLine/2 {
 		g.done = true
-		_ = g.handshake.CloseWithError(fmt.Errorf("the first line of its output has more than %d bytes", maxOutputLine/2))
+		_ = g.handshake.CloseWithError(
+			fmt.Errorf("the first line of its output has more than %d bytes", maxOutputLine/2))
 		return len(text), nil
 	}
 	_, _ = g.handshake.Write(first)

@@ -92,8 +92,8 @@ func (b *logBuffer) after(written int) []string {
 	return slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
 }
 
-// parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose message
-// is not a string, is a message as it is.
+// parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose
+// message is not a string, is a message as it is.
 func parseLogLine(text string, line []byte) (level slog.Level, message string, attrs []slog.Attr) {
 	var members map[string]any
 	if len(line) > maxLoggedLine || json.Unmarshal(line, &members) != nil {

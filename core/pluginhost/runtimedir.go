@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// runtimeDir is the host's private directory. It contains verified programs and sockets, and only this user can enter it.
+// runtimeDir is the host's private directory. It contains verified programs and sockets, and only this user can enter
+// it.
 type runtimeDir struct {
 	dir      string
 	lockFile *os.File // its lock shows other hubs that the owner is alive
@@ -29,8 +30,8 @@ const (
 	maxRuntimeDirPath = maxSocketPath - maxSubdirName - len("/plugin-dir4294967295") - len("/plugin4294967295")
 )
 
-// newRuntimeDir creates a private directory below another. It first removes those of dead hubs, and kills the processes that
-// ran there.
+// newRuntimeDir creates a private directory below another. It first removes those of dead hubs, and kills the processes
+// that ran there.
 func newRuntimeDir(below string) (*runtimeDir, error) {
 	stale, _ := filepath.Glob(filepath.Join(below, runtimeDirPrefix+"*"))
 	for _, dir := range stale {
@@ -60,7 +61,8 @@ func newRuntimeDir(below string) (*runtimeDir, error) {
 	return &runtimeDir{dir: dir, lockFile: locked}, nil
 }
 
-// removeStale removes a private directory without an owner. One that is just being created has no lock file yet, and stays.
+// removeStale removes a private directory without an owner. One that is just being created has no lock file yet, and
+// stays.
 func removeStale(dir string) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFileName), os.O_RDWR, 0)
 	if err != nil {

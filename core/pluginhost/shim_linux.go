@@ -146,7 +146,8 @@ func (s *shim) startIsolated() {
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{shimName, string(text)}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2, to.Fd()},
 		Sys: &syscall.SysProcAttr{
-			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
+			Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS |
+				unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
 			UidMappings: identity(os.Getuid()), GidMappings: identity(os.Getgid()),
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}, Pdeathsig: syscall.SIGKILL,
 		},

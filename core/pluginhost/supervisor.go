@@ -106,8 +106,8 @@ func (k *supervisor) replyPending(err error) {
 	k.pending = desiredState{}
 }
 
-// startInstalledOrFallback starts the installed version, or the fallback if that version was rejected, and serves calls from it. It also
-// returns the digest of the installed manifest.
+// startInstalledOrFallback starts the installed version, or the fallback if that version was rejected, and serves calls
+// from it. It also returns the digest of the installed manifest.
 func (k *supervisor) startInstalledOrFallback(ctx context.Context) (*instance, string, error) {
 	p, err := readInstalled(k.host.config.Dir, k.id)
 	if k.fallback == nil || k.pending.run || p.manifestDigest != k.rejectedDigest {
@@ -236,7 +236,8 @@ func (k *supervisor) checkHealth(ctx context.Context, i *instance, misses *int) 
 	}
 	k.setHealth(err)
 	if *misses >= maxHealthMisses {
-		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err, processCondition(i.process.pid()))
+		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err,
+			processCondition(i.process.pid()))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 var humanFields = []protoreflect.Name{"message", "rule", "skip", "ignored", "reason"}
 
 // truncateTexts truncates the texts for people in a plugin's result.
-func truncateTexts(answer proto.Message) { truncateFields(answer.ProtoReflect()) }
+func truncateTexts(result proto.Message) { truncateFields(result.ProtoReflect()) }
 
 func truncateFields(m protoreflect.Message) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {

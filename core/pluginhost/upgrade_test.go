@@ -71,7 +71,8 @@ func TestNewVersionIsSupervisedWhileTheOldDrains(t *testing.T) {
 	s.install("second")
 	upgraded := make(chan error, 1)
 	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
-	s.waitUntil("the new version serves", func() bool { return s.status().Version == "2.0.0" && s.status().InFlight == 0 })
+	s.waitUntil("the new version serves",
+		func() bool { return s.status().Version == "2.0.0" && s.status().InFlight == 0 })
 	killed := s.signal(syscall.SIGKILL)
 	s.advanceUntil("it is started again", s.replaced(killed))
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -159,13 +159,14 @@ func (w Monitor) applySilence(ctx context.Context, s Store) error {
 	case !s.CloseWhenSilent:
 		return w.Repository.SetClosed(ctx, s, false, "stores stay open while their POS is silent")
 	default:
-		return w.Repository.SetClosed(ctx, s, true, "the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
+		return w.Repository.SetClosed(ctx, s, true,
+			"the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
 	}
 }
 
-// silentSince returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the store
-// is open: a heartbeat before opening time counts as one at opening time. A store that closes keeps its state until
-// it opens again, so that closing time causes no notification.
+// silentSince returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the
+// store is open: a heartbeat before opening time counts as one at opening time. A store that closes keeps its state
+// until it opens again, so that closing time causes no notification.
 func (w Monitor) silentSince(s Store) (time.Time, error) {
 	now := w.Clock.Now()
 	if !s.TakesOrder || s.SilenceLimit == 0 || now.Sub(s.SeenAt) < s.SilenceLimit {

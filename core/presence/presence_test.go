@@ -40,9 +40,10 @@ func (s *memoryRepository) SaveHeartbeats(_ context.Context, signs map[Heartbeat
 	return s.saveErr
 }
 
-func (s *memoryRepository) Review(_ context.Context, after time.Duration, judge func(Store) (time.Time, error)) ([]Change, error) {
+func (s *memoryRepository) Review(_ context.Context, after time.Duration,
+	check func(Store) (time.Time, error)) ([]Change, error) {
 	s.limit = after
-	since, err := judge(s.store)
+	since, err := check(s.store)
 	if err != nil || since.Equal(s.store.SilentSince) {
 		return nil, err
 	}
@@ -105,10 +106,12 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 
 func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 	for _, closeWhenSilent := range []bool{true, false} {
-		repository := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
+		repository := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true,
+			SilenceLimit:    30 * time.Minute,
 			CloseWhenSilent: closeWhenSilent}}
-		w := Monitor{Tally: &Tally{}, Repository: repository, Hours: always(true, 2*time.Hour), SilenceLimit: 20 * time.Minute,
-			Clock: fixedClock(noon)}
+		w := Monitor{Tally: &Tally{}, Repository: repository, Hours: always(true, 2*time.Hour),
+			SilenceLimit: 20 * time.Minute,
+			Clock:        fixedClock(noon)}
 		for range 2 {
 			_, err := w.Check(context.Background())
 			require.NoError(t, err)
@@ -128,7 +131,8 @@ func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 }
 
 func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
-	repository := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
+	repository := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true,
+		SilenceLimit:    30 * time.Minute,
 		CloseWhenSilent: true}, setErr: errors.New("the hub crashed")}
 	w := Monitor{Tally: &Tally{}, Repository: repository, Hours: always(true, 2*time.Hour), Clock: fixedClock(noon)}
 	changes, err := w.Check(context.Background())
@@ -148,7 +152,8 @@ func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
 
 func TestUnreadableHoursAreReported(t *testing.T) {
 	failure := errors.New("no hours")
-	repository := &memoryRepository{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: time.Minute}}
+	repository := &memoryRepository{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true,
+		SilenceLimit: time.Minute}}
 	w := Monitor{Tally: &Tally{}, Repository: repository, Clock: fixedClock(noon),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, failure }}
 	_, err := w.Check(context.Background())

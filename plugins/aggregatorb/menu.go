@@ -139,7 +139,8 @@ func emptyGroupsLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 			list = append(list, &sdk.PublishError{Entity: "option_group", RefId: g.GetRefId(),
 				Code: "nothing_to_choose",
 				Message: g.GetTitle() +
-					" lets nothing be chosen (max_selectable is 0), and is left out: to the aggregator 0 is any number"})
+					" lets nothing be chosen (max_selectable is 0), and is left out: " +
+					"to the aggregator 0 is any number"})
 		}
 	}
 	return list
@@ -174,7 +175,8 @@ func newMenuBuilder(menu *sdk.Menu, s settings) menuBuilder {
 		if g.GetMaxSelectable() == 0 {
 			continue // reported by emptyGroupsLeftOut
 		}
-		k.addOnSets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0),
+		k.addOnSets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(),
+			max(g.GetMaxSelectable(), 0),
 			[]addOn{}}
 	}
 	for _, o := range menu.GetOptions() {

@@ -100,8 +100,9 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	}
 	order := &sdk.NewOrder{
 		PlatformOrderId: sent.OrderID, StoreRefId: sent.RestaurantRef, PlatformStoreId: sent.RestaurantID,
-		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder, Customer: normalCustomer(sent.Customer),
-		Charges: billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes),
+		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder,
+		Customer: normalCustomer(sent.Customer),
+		Charges:  billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes),
 		Discounts: billLines(sent.Bill.Discounts),
 		Coupon:    sent.Voucher, Instructions: sent.Note, DeliveryDatetime: sent.DueAt * 1000,
 		OrderTotal: string(sent.Bill.Total),

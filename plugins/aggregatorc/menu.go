@@ -129,11 +129,11 @@ func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
 		if len(choices) == 0 {
 			continue
 		}
-		cents, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), digits)
+		price, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), digits)
 		if err != nil {
 			return err
 		}
-		m.Extras = append(m.Extras, extra{o.GetRefId(), namesOf(o.GetTitle(), o.GetTranslations()), cents, choices})
+		m.Extras = append(m.Extras, extra{o.GetRefId(), namesOf(o.GetTitle(), o.GetTranslations()), price, choices})
 	}
 	return nil
 }
@@ -155,12 +155,12 @@ func saleHoursOf(timings []*pb.Timing) saleHours {
 }
 
 func renderDish(item *sdk.Item, digits int) (dish, error) {
-	cents, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), digits)
+	price, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), digits)
 	if err != nil {
 		return dish{}, err
 	}
 	d := dish{
-		Code: item.GetRefId(), Names: namesOf(item.GetTitle(), item.GetTranslations()), PriceMinor: cents,
+		Code: item.GetRefId(), Names: namesOf(item.GetTitle(), item.GetTranslations()), PriceMinor: price,
 		Groups:  append([]string{}, item.GetCategoryRefIds()...),
 		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Stock: item.GetCurrentStock(),
 		Picture: item.GetImgUrl(),

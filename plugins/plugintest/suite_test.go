@@ -183,8 +183,12 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 			`endpoint "elsewhere" is not declared`},
 		"an order of nothing": {translates{&sdk.Translation{}},
 			"answers are complete, and plans name what is declared", "neither that it is an order"},
-		"an amount that is none":  {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{OrderTotal: "12,50"}}}}, "answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
-		"an order of no items":    {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}}, "answers are complete, and plans name what is declared", "items: at least one is required"},
+		"an amount that is none": {translates{&sdk.Translation{Meaning: &pb.Translation_Order{
+			Order: &sdk.NewOrder{OrderTotal: "12,50"}}}},
+			"answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
+		"an order of no items": {translates{&sdk.Translation{Meaning: &pb.Translation_Order{
+			Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}},
+			"answers are complete, and plans name what is declared", "items: at least one is required"},
 		"a finding without words": {emptyFinding{}, "a menu of 10,000 items", "needs a rule and a message"},
 		"an outcome without a state": {emptyOutcome{}, "answers are complete, and plans name what is declared",
 			"the outcome's state 0 is none"},
@@ -219,7 +223,8 @@ func (u uncounted) Start() (*plugintest.Running, error) {
 
 type zeroInFlight struct{ grpc.ClientConnInterface }
 
-func (z zeroInFlight) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+func (z zeroInFlight) Invoke(ctx context.Context, method string, request, response any,
+	options ...grpc.CallOption) error {
 	err := z.ClientConnInterface.Invoke(ctx, method, request, response, options...)
 	if health, is := response.(*pb.Health); is {
 		health.InFlight = 0
@@ -287,7 +292,8 @@ func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate"}`), 0o600))
 	for _, update := range []bool{false, true} {
 		require.Equal(t,
-			map[string]string{"golden answers": "order: the plugin has no order_translate, but calls Orders.Translate: implement it, or delete " +
+			map[string]string{"golden answers": "order: the plugin has no order_translate, " +
+				"but calls Orders.Translate: implement it, or delete " +
 				input + " and " + golden}, failures(t, compliant{}, plugintest.Options{Golden: dir, Update: update}))
 		require.NoFileExists(t, golden)
 	}

@@ -35,7 +35,8 @@ func NewClient(conn grpc.ClientConnInterface) *Client {
 	return &Client{
 		Chunk: ChunkSize, conn: conn,
 		plugin: pb.NewPluginClient(conn), menu: pb.NewMenuClient(conn), orders: pb.NewOrdersClient(conn),
-		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn), availability: pb.NewAvailabilityClient(conn),
+		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn),
+		availability: pb.NewAvailabilityClient(conn),
 	}
 }
 

@@ -13,8 +13,9 @@ var (
 	idPattern      = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	namePattern    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	kindPattern    = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-	versionPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	hostPattern    = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	versionPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
+		`(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	hostPattern = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
 // IsID reports whether a text is a valid plugin id.

@@ -72,7 +72,8 @@ func (m menuService) InterpretPublish(ctx context.Context, req *pb.InterpretRequ
 
 // PlanUnlist plans the removal of a store from the aggregator.
 func (m menuService) PlanUnlist(ctx context.Context, req *pb.UnlistRequest) (*pb.Decision, error) {
-	return withCapability(m.s, CapabilityMenuUnlist, func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
+	return withCapability(m.s, CapabilityMenuUnlist,
+		func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
 }
 
 // receiveChunks reads every chunk of a stream, up to MaxMenu bytes.

@@ -251,8 +251,9 @@ func TestInvalidMenuResponsesAreExplained(t *testing.T) {
 	page := &pb.RenderedChunk{Decision: &pb.Decision{Outcome: &pb.Decision_Plan{Plan: &pb.Plan{}}},
 		Body: make([]byte, 8<<20)}
 	for says, h := range map[string]hostileMenu{
-		`found fault with item "naan", which it was not asked about`: {findings: &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "naan"}}}, times: 1},
-		"findings are more than 16 MB":                               {findings: big, times: 1 << 10},
+		`found fault with item "naan", which it was not asked about`: {
+			findings: &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "naan"}}}, times: 1},
+		"findings are more than 16 MB": {findings: big, times: 1 << 10},
 	} {
 		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).CheckItems(t.Context(),
 			&sdk.Call{}, items)

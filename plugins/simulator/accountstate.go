@@ -91,7 +91,8 @@ func (s *accountState) record(r Received) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastID++
-	r.ID, r.Body, r.Answer, r.Problem = s.lastID, truncate(r.Body, maxRecordedText), truncate(r.Answer, maxRecordedText), truncate(r.Problem, maxRecordedText)
+	r.ID, r.Body, r.Answer = s.lastID, truncate(r.Body, maxRecordedText), truncate(r.Answer, maxRecordedText)
+	r.Problem = truncate(r.Problem, maxRecordedText)
 	r.Request = truncate(r.Request, maxRecordedText)
 	if len(s.received) == maxReceived {
 		s.received = slices.Delete(s.received, 0, 1)
@@ -150,7 +151,8 @@ func (s *accountState) apply(call Call, t update, size int, now time.Time) {
 		st.Unlisted = !*t.listed
 	}
 	if call == CallMenu {
-		st.Unlisted, st.Ref, st.MenuAt, st.Menus, st.Items, st.Bytes = false, t.storeRef, now, st.Menus+1, t.itemCount, size
+		st.Unlisted, st.Ref, st.MenuAt, st.Menus = false, t.storeRef, now, st.Menus+1
+		st.Items, st.Bytes = t.itemCount, size
 		st.DisabledItems, st.DisabledOptions = nil, nil // a menu replaces all state of its items
 	}
 	if t.availability != nil {

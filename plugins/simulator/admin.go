@@ -288,14 +288,14 @@ func (s *Simulator) postContact(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, order := aggregatorOf(account.Plugin), r.PathValue("order")
-	if own.contactCallback == nil {
-		return nil, badRequest(own.Plugin + " tells no contacts")
+	aggregator, order := aggregatorOf(account.Plugin), r.PathValue("order")
+	if aggregator.contactCallback == nil {
+		return nil, badRequest(aggregator.Plugin + " tells no contacts")
 	}
 	if p.MaskedPhone == "" {
 		p.MaskedPhone = maskedPhone(order)
 	}
-	return s.send(r.Context(), at, account, own.contactCallback(p.RequestID, order, p.MaskedPhone, p.Error)), nil
+	return s.send(r.Context(), at, account, aggregator.contactCallback(p.RequestID, order, p.MaskedPhone, p.Error)), nil
 }
 
 func (s *Simulator) postMessage(r *http.Request) (any, error) {

@@ -115,7 +115,7 @@ type aggregator struct {
 	newOrder        func(b Basket, a Account) (message, error)
 	cancelOrder     func(id string) message
 	contactCallback func(request, order, phone, failure string) message         // nil: not supported
-	sign            func(h http.Header, body []byte, secrets map[string]string) // adds the credentials that the README documents
+	sign            func(h http.Header, body []byte, secrets map[string]string) // adds the documented credentials
 }
 
 // Needs has the names of the endpoints and secrets that a plugin needs to use the simulator.
@@ -173,8 +173,8 @@ func bodyParser[T any](say func(r *http.Request, body T) update) func(*http.Requ
 const cancelReason = "customer changed their mind"
 
 // outOfStockText describes the items of an order that are out of stock.
-func outOfStockText(mayEdit bool, dishes, options []string) string {
-	what := "out of stock: " + strings.Join(slices.Concat(dishes, options), ", ")
+func outOfStockText(mayEdit bool, items, options []string) string {
+	what := "out of stock: " + strings.Join(slices.Concat(items, options), ", ")
 	if mayEdit {
 		what += "; the customer may edit the order"
 	}

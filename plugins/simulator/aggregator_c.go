@@ -160,32 +160,32 @@ func responseC(call Call, v result) (int, any) {
 	return http.StatusOK, body
 }
 
-func parseMenuC(menu []byte, a Account) (Menu, error) {
-	m, err := decodeStrict[menuC](menu)
+func parseMenuC(body []byte, a Account) (Menu, error) {
+	m, err := decodeStrict[menuC](body)
 	digits, _ := sdk.MinorDigits(a.Currency)
 	price := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
-	choices := make(map[string]*OptionGroup, len(m.Choices))
+	groups := make(map[string]*OptionGroup, len(m.Choices))
 	for _, c := range m.Choices {
-		choices[c.Code] = &OptionGroup{Min: c.Min, Max: c.Max}
+		groups[c.Code] = &OptionGroup{Min: c.Min, Max: c.Max}
 	}
 	for _, e := range m.Extras {
 		for _, code := range e.Choices {
-			if c := choices[code]; c != nil {
+			if c := groups[code]; c != nil {
 				c.Options = append(c.Options, Option{e.Code, e.Names["default"], price(e.Minor)})
 			}
 		}
 	}
-	shelf := Menu{Store: m.Shop.Ref, Code: m.Shop.Code}
+	menu := Menu{Store: m.Shop.Ref, Code: m.Shop.Code}
 	for _, d := range m.Dishes {
-		dish := Item{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), OutOfStock: d.Left == 0}
+		item := Item{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), OutOfStock: d.Left == 0}
 		for _, code := range d.Choices {
-			if c := choices[code]; c != nil {
-				dish.OptionGroups = append(dish.OptionGroups, *c)
+			if c := groups[code]; c != nil {
+				item.OptionGroups = append(item.OptionGroups, *c)
 			}
 		}
-		shelf.Items = append(shelf.Items, dish)
+		menu.Items = append(menu.Items, item)
 	}
-	return shelf, err
+	return menu, err
 }
 
 // lineC is a line of an order, or an extra of a line.

@@ -106,31 +106,32 @@ var (
 
 // RandomBasket returns the n-th random order of a seed, with one to four items and the options that they require. The
 // same menu, spec, seed and n return the same order. It returns an error if nothing can be ordered.
-func (s Menu) RandomBasket(wish OrderSpec, seed uint64, n int) (Basket, error) {
-	lot := rand.New(rand.NewPCG(seed, uint64(n)))
-	dishes := make([]*Item, 0, len(s.Items))
+func (s Menu) RandomBasket(spec OrderSpec, seed uint64, n int) (Basket, error) {
+	random := rand.New(rand.NewPCG(seed, uint64(n)))
+	items := make([]*Item, 0, len(s.Items))
 	for i := range s.Items {
 		if s.Items[i].orderable() {
-			dishes = append(dishes, &s.Items[i])
+			items = append(items, &s.Items[i])
 		}
 	}
-	if len(dishes) == 0 {
+	if len(items) == 0 {
 		return Basket{}, fmt.Errorf("store %q has nothing to order", s.Store)
 	}
 	b := Basket{
-		Number: s.orderNumber(seed, n), Store: s.Store, Code: s.Code, Bulk: wish.Bulk,
-		Mode: choose(lot, wish.Mode, Pickup, Delivery, 0.15), DeliveredBy: choose(lot, wish.DeliveredBy, BySelf, ByPartner, 0.4),
-		Customer: s.customer(lot),
+		Number: s.orderNumber(seed, n), Store: s.Store, Code: s.Code, Bulk: spec.Bulk,
+		Mode:        choose(random, spec.Mode, Pickup, Delivery, 0.15),
+		DeliveredBy: choose(random, spec.DeliveredBy, BySelf, ByPartner, 0.4),
+		Customer:    s.customer(random),
 	}
-	if lot.Float64() < 0.3 {
-		b.Note = notes[lot.IntN(len(notes))]
+	if random.Float64() < 0.3 {
+		b.Note = notes[random.IntN(len(notes))]
 	}
-	lines := min(1+lot.IntN(2)+lot.IntN(2)+lot.IntN(2), len(dishes))
+	lines := min(1+random.IntN(2)+random.IntN(2)+random.IntN(2), len(items))
 	for range lines {
-		i := lot.IntN(len(dishes))
-		b.Lines = append(b.Lines, dishes[i].line(lot, wish.Bulk))
-		dishes[i] = dishes[len(dishes)-1]
-		dishes = dishes[:len(dishes)-1]
+		i := random.IntN(len(items))
+		b.Lines = append(b.Lines, items[i].line(random, spec.Bulk))
+		items[i] = items[len(items)-1]
+		items = items[:len(items)-1]
 	}
 	return b, nil
 }
@@ -152,17 +153,17 @@ func (b Basket) Edited() Basket {
 // EditedNumber returns the number of the order that replaces an edited one.
 func EditedNumber(number string) string { return "1" + number }
 
-func choose(lot *rand.Rand, wished, rare, common string, share float64) string {
-	if chosen := lot.Float64() < share; wished == "" && chosen {
+func choose(random *rand.Rand, required, rare, common string, share float64) string {
+	if rarely := random.Float64() < share; required == "" && rarely {
 		return rare
 	}
-	if wished != "" {
-		return wished
+	if required != "" {
+		return required
 	}
 	return common
 }
 
-func (s Menu) customer(lot *rand.Rand) Customer {
+func (s Menu) customer(random *rand.Rand) Customer {
 	home, city := defaultLocation, "Oakland"
 	if s.Point != nil {
 		home = *s.Point
@@ -171,11 +172,11 @@ func (s Menu) customer(lot *rand.Rand) Customer {
 		city = s.City
 	}
 	// within about 2 km, rounded to a metre
-	near := func(at float64) float64 { return float64(int64((at+(lot.Float64()-0.5)*0.04)*1e5)) / 1e5 }
+	near := func(at float64) float64 { return float64(int64((at+(random.Float64()-0.5)*0.04)*1e5)) / 1e5 }
 	return Customer{
-		Name: names[lot.IntN(len(names))], Phone: fmt.Sprintf("+1510555%04d", lot.IntN(10_000)),
-		Street: fmt.Sprintf("%d %s", 1+lot.IntN(200), streets[lot.IntN(len(streets))]), City: city,
-		Zip:   fmt.Sprintf("946%02d", lot.IntN(100)),
+		Name: names[random.IntN(len(names))], Phone: fmt.Sprintf("+1510555%04d", random.IntN(10_000)),
+		Street: fmt.Sprintf("%d %s", 1+random.IntN(200), streets[random.IntN(len(streets))]), City: city,
+		Zip:   fmt.Sprintf("946%02d", random.IntN(100)),
 		Point: Point{near(home.Latitude), near(home.Longitude)},
 	}
 }
@@ -193,29 +194,29 @@ func (d *Item) orderable() bool {
 	return true
 }
 
-func (d *Item) line(lot *rand.Rand, bulk bool) Line {
+func (d *Item) line(random *rand.Rand, bulk bool) Line {
 	l := Line{Ref: d.Ref, Title: d.Title, Price: d.Price, Quantity: 1}
 	switch {
 	case bulk:
-		l.Quantity = 10 + lot.Int64N(20)
-	case lot.Float64() < 0.25:
-		l.Quantity = 2 + lot.Int64N(2)
+		l.Quantity = 10 + random.Int64N(20)
+	case random.Float64() < 0.25:
+		l.Quantity = 2 + random.Int64N(2)
 	}
-	if lot.Float64() < 0.15 {
-		l.Note = lineNotes[lot.IntN(len(lineNotes))]
+	if random.Float64() < 0.15 {
+		l.Note = lineNotes[random.IntN(len(lineNotes))]
 	}
-	taken := map[string]bool{} // an option in two groups is chosen once
+	chosen := map[string]bool{} // an option in two groups is chosen once
 	for _, c := range d.OptionGroups {
 		most := min(int64(len(c.Options)), c.Min+2)
 		if c.Max >= 0 {
 			most = max(min(most, c.Max), c.Min)
 		}
-		wanted := c.Min + lot.Int64N(most-c.Min+1)
-		for _, i := range lot.Perm(len(c.Options)) {
-			if o := c.Options[i]; wanted > 0 && !taken[o.Ref] {
-				taken[o.Ref] = true
+		remaining := c.Min + random.Int64N(most-c.Min+1)
+		for _, i := range random.Perm(len(c.Options)) {
+			if o := c.Options[i]; remaining > 0 && !chosen[o.Ref] {
+				chosen[o.Ref] = true
 				l.Options = append(l.Options, o)
-				wanted--
+				remaining--
 			}
 		}
 	}

@@ -58,16 +58,16 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 
 // RandomBasket returns the n-th random order of a seed from the latest menu of a store. The store is identified by
 // the merchant's or the aggregator's id.
-func (s *Simulator) RandomBasket(ctx context.Context, space, platform, store string, wish OrderSpec, seed uint64,
+func (s *Simulator) RandomBasket(ctx context.Context, space, platform, store string, spec OrderSpec, seed uint64,
 	n int) (Basket, error) {
-	shelf, open, err := s.Menu(ctx, space, platform, store)
+	menu, open, err := s.Menu(ctx, space, platform, store)
 	if err == nil && !open {
 		err = fmt.Errorf("%w: store %q is closed", errNotSent, store)
 	}
 	if err != nil {
 		return Basket{}, err
 	}
-	b, err := shelf.RandomBasket(wish, seed, n)
+	b, err := menu.RandomBasket(spec, seed, n)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errNotSent, err)
 	}
@@ -76,10 +76,10 @@ func (s *Simulator) RandomBasket(ctx context.Context, space, platform, store str
 
 // Menu returns the menu of a store as customers see it, and whether the store accepts orders. The store is identified
 // as in BasketFromMenu.
-func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (shelf Menu, open bool, err error) {
+func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (menu Menu, open bool, err error) {
 	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
-		return shelf, false, err
+		return menu, false, err
 	}
 	at.mu.Lock()
 	code, off := store, []string(nil)
@@ -90,17 +90,17 @@ func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (sh
 		}
 	}
 	at.mu.Unlock()
-	menu := s.menus.get(menuKey{space, platform, code})
-	if menu == nil {
-		return shelf, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
+	body := s.menus.get(menuKey{space, platform, code})
+	if body == nil {
+		return menu, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
 	}
-	if shelf, err = aggregatorOf(account.Plugin).parseMenu(menu, account); err != nil {
-		return shelf, open, err
+	if menu, err = aggregatorOf(account.Plugin).parseMenu(body, account); err != nil {
+		return menu, open, err
 	}
-	for i := range shelf.Items {
-		shelf.Items[i].OutOfStock = shelf.Items[i].OutOfStock || slices.Contains(off, shelf.Items[i].Ref)
+	for i := range menu.Items {
+		menu.Items[i].OutOfStock = menu.Items[i].OutOfStock || slices.Contains(off, menu.Items[i].Ref)
 	}
-	return shelf, open, nil
+	return menu, open, nil
 }
 
 // Cancel notifies the hub that the customer has cancelled an order.
@@ -124,7 +124,7 @@ func (s *Simulator) Message(ctx context.Context, space, platform, kind string, b
 // sendContactLater sends a customer's contact by a callback after a while, or returns it at once if too many
 // callbacks wait.
 func (s *Simulator) sendContactLater(at *accountState, account Account, t update) result {
-	own, phone := aggregatorOf(account.Plugin), maskedPhone(t.order)
+	aggregator, phone := aggregatorOf(account.Plugin), maskedPhone(t.order)
 	select {
 	case s.callbackSlots <- struct{}{}:
 	default:
@@ -132,7 +132,7 @@ func (s *Simulator) sendContactLater(at *accountState, account Account, t update
 	}
 	s.callbacks.Go(func() {
 		defer func() { <-s.callbackSlots }()
-		m, wait := own.contactCallback(t.requestID, t.order, phone, ""), s.config.CallbackAfter
+		m, wait := aggregator.contactCallback(t.requestID, t.order, phone, ""), s.config.CallbackAfter
 		for range 6 { // retry like a real aggregator
 			select {
 			case <-s.running.Done():

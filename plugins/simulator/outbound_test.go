@@ -193,7 +193,8 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	}
 	require.Equal(t, make(7), make(7))
 	require.NotEqual(t, make(7), make(8))
-	_, err := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}.RandomBasket(OrderSpec{}, 1, 1)
+	soldOut := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}
+	_, err := soldOut.RandomBasket(OrderSpec{}, 1, 1)
 	require.ErrorContains(t, err, "nothing to order")
 }
 

@@ -66,8 +66,9 @@ func New(config Config) (*Simulator, error) {
 		config.After = time.After
 	}
 	s := &Simulator{
-		config: config, menus: newMenuCache(maxMenus), states: map[accountKey]*accountState{}, callbackSlots: make(chan struct{}, maxCallbacks),
-		faults: faultSet{now: config.Now},
+		config: config, menus: newMenuCache(maxMenus), states: map[accountKey]*accountState{},
+		callbackSlots: make(chan struct{}, maxCallbacks),
+		faults:        faultSet{now: config.Now},
 		client: &http.Client{
 			Timeout:       15 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -118,11 +119,11 @@ func (s *Simulator) Close() {
 // mount makes the routes: an account's address is /SPACE/PLATFORM.
 func (s *Simulator) mount() {
 	s.routes, s.admin = http.NewServeMux(), http.NewServeMux()
-	for _, played := range aggregators {
-		for _, t := range played.routes {
+	for _, pathAggregator := range aggregators {
+		for _, t := range pathAggregator.routes {
 			method, path, _ := strings.Cut(t.pattern, " ")
 			s.routes.HandleFunc(method+" /{space}/{platform}"+path,
-				func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, played, &t) })
+				func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, pathAggregator, &t) })
 		}
 	}
 	s.routes.HandleFunc("/{space}/{platform}/{rest...}",
@@ -176,8 +177,8 @@ func (s *Simulator) evictOldest() {
 	delete(s.states, oldest)
 }
 
-// handle handles a request from the hub. played is the aggregator of the path, or nil for none.
-func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggregator, t *route) {
+// handle handles a request from the hub. pathAggregator is the aggregator of the path, or nil for none.
+func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, pathAggregator *aggregator, t *route) {
 	at, account, err := s.accountState(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 	if err != nil {
 		replyError(w, err)
@@ -189,14 +190,14 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 			map[string]any{"message": "the body is larger than 32 MiB, or broke off"})
 		return
 	}
-	own := aggregatorOf(account.Plugin)
+	aggregator := aggregatorOf(account.Plugin)
 	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(),
 		Body: string(body[:min(len(body), maxRecordedText+1)])}
 	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"),
 		r.URL.Query().Get("nonce")} {
 		entry.Key += key
 	}
-	if played != own { // the path of another aggregator
+	if pathAggregator != aggregator { // the path of another aggregator
 		t = nil
 	}
 	defer func() { at.record(entry) }()
@@ -212,7 +213,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 			return
 		}
 	}
-	v, content := s.validate(r, own, t, account, body)
+	v, content := s.validate(r, t, account, body)
 	if struck && v.kind == resultAccepted {
 		switch fault.Kind {
 		case FaultFail:
@@ -226,7 +227,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 	} else {
 		entry.Problem = v.message
 	}
-	status, answer := own.response(call, v)
+	status, answer := aggregator.response(call, v)
 	entry.Status = status
 	if answer != nil {
 		entry.Answer = string(marshal(answer))
@@ -241,9 +242,10 @@ func (s *Simulator) apply(at *accountState, account Account, call Call, t update
 	case call == CallMenu:
 		s.menus.put(menuKey{account.Space, account.Platform, t.store}, bytes.Clone(body))
 	case call == CallItemState:
-		return result{kind: resultAccepted, message: "taken", problems: s.unknownRefs(aggregatorOf(account.Plugin), account, t)}
+		return result{kind: resultAccepted, message: "taken", problems: s.unknownRefs(account, t)}
 	case call == CallItemsOOS:
-		return result{kind: resultAccepted, message: "the customer was told", phone: maskedPhone(t.order), pin: pinOf(t.order)}
+		return result{kind: resultAccepted, message: "the customer was told",
+			phone: maskedPhone(t.order), pin: pinOf(t.order)}
 	case t.requestID != "":
 		return s.sendContactLater(at, account, t)
 	}
@@ -251,12 +253,14 @@ func (s *Simulator) apply(at *accountState, account Account, call Call, t update
 }
 
 // validate checks a request's credentials and format.
-func (s *Simulator) validate(r *http.Request, own *aggregator, t *route, account Account, body []byte) (result, update) {
-	if !own.authorized(r, account.Secrets) {
+func (s *Simulator) validate(r *http.Request, t *route, account Account, body []byte) (result, update) {
+	aggregator := aggregatorOf(account.Plugin)
+	if !aggregator.authorized(r, account.Secrets) {
 		return result{kind: resultUnauthorized, message: "the credentials are wrong"}, update{}
 	}
 	if t == nil {
-		return result{kind: resultNotFound, message: own.Plugin + " has no " + r.Method + " " + r.URL.Path}, update{}
+		message := aggregator.Plugin + " has no " + r.Method + " " + r.URL.Path
+		return result{kind: resultNotFound, message: message}, update{}
 	}
 	content, err := t.parse(r, body)
 	if err != nil {
@@ -304,17 +308,17 @@ func resetConnection(w http.ResponseWriter) {
 }
 
 // unknownRefs returns the objects of an availability change that the store's menu does not have.
-func (s *Simulator) unknownRefs(own *aggregator, account Account, t update) (problems []problem) {
-	menu := s.menus.get(menuKey{account.Space, account.Platform, t.store})
-	if menu == nil {
+func (s *Simulator) unknownRefs(account Account, t update) (problems []problem) {
+	body := s.menus.get(menuKey{account.Space, account.Platform, t.store})
+	if body == nil {
 		return nil
 	}
-	shelf, err := own.parseMenu(menu, account)
+	menu, err := aggregatorOf(account.Plugin).parseMenu(body, account)
 	if err != nil {
 		return nil
 	}
 	known := map[string]bool{}
-	for _, d := range shelf.Items {
+	for _, d := range menu.Items {
 		known["product "+d.Ref] = true
 		for _, c := range d.OptionGroups {
 			for _, o := range c.Options {

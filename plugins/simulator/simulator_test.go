@@ -173,7 +173,8 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 		tell(c.items, fmt.Sprintf(c.off, true))
 		require.Less(t, tell(c.state, c.closed).status, 300)
 		stores = b.storesOf(letter)
-		require.Equal(t, []any{false, 0, 0}, []any{stores[0].Open, len(stores[0].DisabledItems), len(stores[0].DisabledOptions)})
+		require.Equal(t, []any{false, 0, 0}, []any{stores[0].Open, len(stores[0].DisabledItems),
+			len(stores[0].DisabledOptions)})
 		r = b.admin("POST", "7/"+letter+"/orders", `{"store":"S-1"}`, nil)
 		require.Equal(t, 409, r.status)
 		require.Contains(t, r.text, "is closed")

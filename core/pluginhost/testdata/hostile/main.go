@@ -36,85 +36,25 @@ func (h hostile) Describe(context.Context) (*sdk.Description, error) {
 // CheckItems acts by the first item's ref_id.
 func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	first := items[0]
-	finding := func(message string) []*sdk.Finding {
-		return []*sdk.Finding{{RefId: first.RefId, Rule: "says", Message: message}}
-	}
+	var message string
+	var err error
 	switch first.RefId {
 	case "settings":
-		return finding(fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)), nil
+		message = fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)
 	case "version":
-		return finding(h.version), nil
-	case "wait": // until the file exists
-		for ctx.Err() == nil {
-			if _, err := os.Stat(first.Description); err == nil {
-				return finding(h.version), nil
-			}
-		}
-		return nil, ctx.Err()
-	case "crash":
-		os.Exit(3)
-	case "crash-once":
-		if _, err := os.Stat(first.Description); err != nil {
-			_ = os.WriteFile(first.Description, nil, 0o600)
-			os.Exit(3)
-		}
-	case "panic":
-		panic("a mistake")
-	case "refuse":
-		return nil, sdk.Refusef("%s", first.Description)
+		message = h.version
 	case "find":
-		return finding(first.Description), nil
-	case "child", "child-elsewhere", "child-without-environment", "child-without-trace": // leaves the plugin's process group
-		child := exec.Command("/bin/sleep", "1000")
-		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		switch first.RefId {
-		case "child-elsewhere":
-			child.Dir = "/"
-		case "child-without-environment":
-			child.Env = []string{"A=b"}
-		case "child-without-trace":
-			child.Dir, child.Env = "/", []string{"A=b"}
-		}
-		if err := child.Start(); err != nil {
-			return nil, err
-		}
-		return finding(fmt.Sprint(child.Process.Pid)), nil
-	case "child-eats":
-		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
-			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
-		return finding("started"), child.Start()
+		message = first.Description
+	case "refuse":
+		err = sdk.Refusef("%s", first.Description)
+	case "wait":
+		message, err = h.version, waitForFile(ctx, first.Description)
 	case "read":
-		text, err := os.ReadFile(first.Description)
-		if err != nil {
-			return finding(err.Error()), nil
-		}
-		return finding(string(text)), nil
-	case "look": // counts visible processes and active network interfaces
-		processes, _ := filepath.Glob("/proc/[0-9]*")
-		interfaces, err := net.Interfaces()
-		up := 0
-		for _, one := range interfaces {
-			if one.Flags&net.FlagUp != 0 {
-				up++
-			}
-		}
-		return finding(fmt.Sprintf("%d processes, %d interfaces", len(processes), up)), err
-	case "share":
-		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_SHARED|syscall.MAP_ANON)
-		for i := 0; i < len(shared); i += 4096 {
-			shared[i] = 1
-		}
-		return finding("shared"), err
-	case "write":
-		file, err := os.Create("large")
-		if err == nil {
-			err = file.Truncate(65 << 20)
-		}
-		return finding("written"), err
-	case "stop":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		hang() // other threads run on for a moment
+		message = read(first.Description)
+	case "look":
+		message, err = look()
+	case "child", "child-elsewhere", "child-without-environment", "child-without-trace":
+		message, err = startChild(first.RefId)
 	case "unknown-item":
 		return []*sdk.Finding{{RefId: "of-somebody-else", Rule: "x"}}, nil
 	case "findings-without-end":
@@ -124,12 +64,111 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			findings[i] = finding
 		}
 		return findings, nil
+	case "crash", "crash-once", "panic", "stop":
+		crash(first.RefId, first.Description)
+	default:
+		message, err = useResources(first.RefId)
+	}
+	if message == "" || err != nil {
+		return nil, err
+	}
+	return []*sdk.Finding{{RefId: first.RefId, Rule: "says", Message: message}}, nil
+}
+
+// waitForFile waits until a file exists.
+func waitForFile(ctx context.Context, path string) error {
+	for ctx.Err() == nil {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// read returns the content of a file, or the error.
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// look counts the visible processes and the active network interfaces.
+func look() (string, error) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	interfaces, err := net.Interfaces()
+	up := 0
+	for _, one := range interfaces {
+		if one.Flags&net.FlagUp != 0 {
+			up++
+		}
+	}
+	return fmt.Sprintf("%d processes, %d interfaces", len(processes), up), err
+}
+
+// startChild starts a process outside the plugin's process group.
+func startChild(kind string) (string, error) {
+	child := exec.Command("/bin/sleep", "1000")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	switch kind {
+	case "child-elsewhere":
+		child.Dir = "/"
+	case "child-without-environment":
+		child.Env = []string{"A=b"}
+	case "child-without-trace":
+		child.Dir, child.Env = "/", []string{"A=b"}
+	}
+	if err := child.Start(); err != nil {
+		return "", err
+	}
+	return fmt.Sprint(child.Process.Pid), nil
+}
+
+// crash ends or stops the process. "crash-once" leaves a file as the mark that it has done so.
+func crash(kind, mark string) {
+	switch kind {
+	case "crash":
+		os.Exit(3)
+	case "crash-once":
+		if _, err := os.Stat(mark); err != nil {
+			_ = os.WriteFile(mark, nil, 0o600)
+			os.Exit(3)
+		}
+	case "panic":
+		panic("a mistake")
+	case "stop":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hang() // other threads run on for a moment
+	}
+}
+
+// useResources uses more memory, file space or output than the plugin may.
+func useResources(kind string) (string, error) {
+	switch kind {
+	case "child-eats":
+		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
+			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		return "started", child.Start()
+	case "share":
+		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_SHARED|syscall.MAP_ANON)
+		for i := 0; i < len(shared); i += 4096 {
+			shared[i] = 1
+		}
+		return "shared", err
+	case "write":
+		file, err := os.Create("large")
+		if err == nil {
+			err = file.Truncate(65 << 20)
+		}
+		return "written", err
 	case "print":
 		long := strings.Repeat("y", 200_000)
 		_, _ = syscall.Write(1, []byte(long+"\nmore\n"))
 		fmt.Println(long)
 		fmt.Fprintln(os.Stderr, long)
-		return finding("printed"), nil
+		return "printed", nil
 	case "eat":
 		var eaten [][]byte
 		for range 64 {
@@ -139,9 +178,9 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			}
 			eaten = append(eaten, part)
 		}
-		return finding(fmt.Sprint(len(eaten))), nil
+		return fmt.Sprint(len(eaten)), nil
 	}
-	return nil, nil
+	return "", nil
 }
 
 // PlanRiderStatus plans by the order's platform_order_id.
@@ -235,7 +274,8 @@ func main() {
 	}
 	config := server.ServeConfig(nil)
 	config.GRPCServer = func(options []grpc.ServerOption) *grpc.Server {
-		return grpc.NewServer(append(append(options, grpc.ChainUnaryInterceptor(faultyCalls(mode))), server.Options()...)...)
+		options = append(options, grpc.ChainUnaryInterceptor(faultyCalls(mode)))
+		return grpc.NewServer(append(options, server.Options()...)...)
 	}
 	plugin.Serve(config)
 }
