@@ -22,7 +22,7 @@ func TestActionFieldsAreValidatedPerAction(t *testing.T) {
 		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false}`: "",
 		`{"action":"rider_with_mask","order_id":17,"temp":98}`: "wearing_mask is " +
 			"required",
-		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`:            "",
+		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`: "",
 		`{"action":"request_additional_rider","order_id":17,"phone":"01234567890"}`: "phone must " +
 			"be 10 digits",
 		`{"action":"request_additional_rider","order_id":17,"phone":"012345678a"}`: "phone must " +

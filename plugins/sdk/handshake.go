@@ -41,7 +41,7 @@ func DialOptions() []grpc.DialOption {
 }
 
 // HostConfig returns the part of go-plugin's configuration that all hosts share. The caller adds Cmd, RunnerFunc or
-// Reattach, and Stderr. go-plugin's log parser is off, because it panics on a line whose @message is not a string.
+// Reattach, and Stderr. go-plugin's log parser is off: it panics on a line whose @message is not a string.
 func HostConfig() *plugin.ClientConfig {
 	return &plugin.ClientConfig{
 		HandshakeConfig: Handshake, VersionedPlugins: VersionedPlugins(),

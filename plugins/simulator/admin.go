@@ -257,7 +257,8 @@ func (s *Simulator) postOrders(r *http.Request) (any, error) {
 	}
 	placed := []Sent{}
 	for n := range max(p.Count, 1) {
-		b, err := s.RandomBasket(r.Context(), space, platform, p.Store, p.Spec, p.Seed, p.First+n)
+		request := BasketRequest{Store: p.Store, Spec: p.Spec, Seed: p.Seed, N: p.First + n}
+		b, err := s.RandomBasket(r.Context(), space, platform, request)
 		if err != nil {
 			return nil, err
 		}

@@ -56,18 +56,24 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 	return out, nil
 }
 
-// RandomBasket returns the n-th random order of a seed from the latest menu of a store. The store is identified by
-// the merchant's or the aggregator's id.
-func (s *Simulator) RandomBasket(ctx context.Context, space, platform, store string, spec OrderSpec, seed uint64,
-	n int) (Basket, error) {
-	menu, open, err := s.Menu(ctx, space, platform, store)
+// BasketRequest selects a random order: the N-th of a seed, from the latest menu of a store.
+type BasketRequest struct {
+	Store string // the merchant's or the aggregator's id
+	Spec  OrderSpec
+	Seed  uint64
+	N     int
+}
+
+// RandomBasket returns a random order of an account.
+func (s *Simulator) RandomBasket(ctx context.Context, space, platform string, r BasketRequest) (Basket, error) {
+	menu, open, err := s.Menu(ctx, space, platform, r.Store)
 	if err == nil && !open {
-		err = fmt.Errorf("%w: store %q is closed", errNotSent, store)
+		err = fmt.Errorf("%w: store %q is closed", errNotSent, r.Store)
 	}
 	if err != nil {
 		return Basket{}, err
 	}
-	b, err := menu.RandomBasket(spec, seed, n)
+	b, err := menu.RandomBasket(r.Spec, r.Seed, r.N)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errNotSent, err)
 	}
@@ -75,7 +81,7 @@ func (s *Simulator) RandomBasket(ctx context.Context, space, platform, store str
 }
 
 // Menu returns the menu of a store as customers see it, and whether the store accepts orders. The store is identified
-// as in BasketFromMenu.
+// as in BasketRequest.
 func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (menu Menu, open bool, err error) {
 	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {

@@ -61,7 +61,8 @@ func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 		account, err := b.config.Directory.Account(t.Context(), "7", letter)
 		require.NoError(t, err)
 		for n := range 50 {
-			basket, err := b.RandomBasket(t.Context(), "7", letter, "S-1", OrderSpec{Bulk: n%10 == 0}, 42, n)
+			basket, err := b.RandomBasket(t.Context(), "7", letter,
+				BasketRequest{Store: "S-1", Spec: OrderSpec{Bulk: n%10 == 0}, Seed: 42, N: n})
 			require.NoError(t, err)
 			m, err := aggregatorOf(account.Plugin).newOrder(basket, account)
 			require.NoError(t, err)

@@ -164,7 +164,7 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].DisabledItems,
 				stores[0].DisabledOptions})
 		for n := range 20 {
-			basket, err := b.RandomBasket(t.Context(), "7", letter, "S-1", OrderSpec{}, 1, n)
+			basket, err := b.RandomBasket(t.Context(), "7", letter, BasketRequest{Store: "S-1", Seed: 1, N: n})
 			require.NoError(t, err)
 			for _, l := range basket.Lines {
 				require.NotEqual(t, "dal", l.Ref, "what is off is not ordered")

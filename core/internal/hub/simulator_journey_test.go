@@ -39,7 +39,8 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 		return slices.Equal(slices.Compact(told), platforms)
 	})
 
-	basket, err := s.sim.RandomBasket(t.Context(), s.space, "aggregator-b", "s1", selfDelivery, 3, 0)
+	basket, err := s.sim.RandomBasket(t.Context(), s.space, "aggregator-b",
+		simulator.BasketRequest{Store: "s1", Spec: selfDelivery, Seed: 3})
 	require.NoError(t, err)
 	sent, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket)
 	require.NoError(t, err)
