@@ -42,7 +42,7 @@ func (t *callCounts) PluginCalled(plugin, call, outcome string, took time.Durati
 	}
 	one := console.PluginCall{Count: 1, TotalTime: took, Slowest: took}
 	switch outcome {
-	case "ok", "refused", "absent", "canceled": // answered, or the caller cancelled
+	case "ok", "refused", "absent", "canceled": // the plugin responded, or the caller cancelled
 	default:
 		one.Failed = 1
 	}

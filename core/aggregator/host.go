@@ -101,7 +101,7 @@ type Host struct {
 	config             Config
 	counts             *callCounts
 	storedDescriptions map[string]*sdk.Description // from earlier starts; immutable
-	unchanged          []string                    // those of known whose program has not changed
+	unchanged          []string                    // plugins in storedDescriptions with an unchanged program
 	desired            map[string]Plugin           // as last read
 	reported           map[string]string
 	validated          map[string]string // the manifest that platforms' settings were last checked against, by plugin

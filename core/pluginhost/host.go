@@ -34,7 +34,7 @@ type Config struct {
 	TempDir        string        // os.TempDir(); must allow execution, and have a short path
 	Hidden         []string      // directories hidden from plugins, if the system supports that
 	NoIsolation    bool          // plugins run without namespaces, as on a system that has none
-	StartTimeout   time.Duration // sdk.StartWithin, from the process start until it is ready
+	StartTimeout   time.Duration // sdk.StartTimeout, from the process start until it is ready
 	HealthInterval time.Duration // 3 s
 	DrainTimeout   time.Duration // 30 s, for running calls of a version that is replaced or stopped
 	StartWait      time.Duration // 3 s, how long a call waits for a plugin that is starting

@@ -44,7 +44,7 @@ type instance struct {
 	calls    int
 	timeouts []callRecord // consecutive calls that timed out, except checks of items
 	draining bool
-	idle     chan struct{} // closed when it is leaving and no call is running
+	idle     chan struct{} // closed when it is draining and no call is running
 }
 
 // maxStartWait ends go-plugin's wait even if the host's clock stands still.
@@ -182,7 +182,7 @@ type degradedError string
 // Error returns the plugin's message.
 func (d degradedError) Error() string { return "it reports that it is degraded: " + string(d) }
 
-// beginCall counts a call. It returns false if the instance is leaving.
+// beginCall counts a call. It returns false if the instance is draining.
 func (i *instance) beginCall() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -30,7 +30,7 @@ type logBuffer struct {
 
 	mu     sync.Mutex
 	recent []string
-	size   int // bytes of last
+	size   int // bytes of recent
 	total  int // lines, including those dropped
 	second time.Time
 	count  int

@@ -91,6 +91,6 @@ func (k *supervisor) drain(i *instance, last bool) {
 	}
 	drain, cancel := withTimeout(context.Background(), k.host.config.Clock, healthTimeout)
 	defer cancel()
-	_ = i.client.Drain(drain) // a last chance to clean up; it ends whatever it answers
+	_ = i.client.Drain(drain) // a chance to clean up; the result does not matter
 	i.terminate()
 }
