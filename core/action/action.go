@@ -1,5 +1,5 @@
-// Package action holds the rules of feature actions: what an aggregator offers to
-// be asked for an order of its own (spec, Endpoint 7; contract, Feature actions).
+// Package action contains the rules of feature actions: the special requests that an aggregator offers for its
+// orders, such as the customer's contact.
 package action
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// The actions that have rules of their own. A plugin may offer others.
+// The actions with their own rules. A plugin may offer others.
 const (
 	BodyTemp        = "rider_body_temp"
 	WithMask        = "rider_with_mask"
@@ -24,18 +24,18 @@ const (
 	CustomerData    = "fetch_customer_data"
 )
 
-// Request is an action as it was asked for, once it has passed the checks of its shape.
+// Request is a decoded request for an action.
 type Request struct {
 	Action      string
 	OrderID     int64
-	Temp        *core.Amount // degrees Fahrenheit, with BodyTemp alone
-	WearingMask *bool        // with WithMask alone
-	Phone       string       // of the rider; "" where it was not sent
+	Temp        *core.Amount // degrees Fahrenheit; only with BodyTemp
+	WearingMask *bool        // only with WithMask
+	Phone       string       // of the rider; "" if not sent
 }
 
 var phonePattern = regexp.MustCompile(`^[0-9]{10}$`)
 
-// maxActionName bounds the name of an action, in characters.
+// maxActionName is the maximum length of an action's name, in characters.
 const maxActionName = 64
 
 // Body temperatures of riders, in degrees Fahrenheit.
@@ -44,8 +44,8 @@ const (
 	maxTemp = 115
 )
 
-// Decode reads the body of a feature action and checks all that can be checked
-// without stored state. Any violation refuses it with an Invalid error naming the field.
+// Decode decodes and validates the body of a feature action, as far as that needs no stored state. Its error is
+// Invalid and names the fields.
 func Decode(body []byte) (Request, error) {
 	var sent struct {
 		Action  string           `json:"action"`
@@ -74,7 +74,7 @@ func Decode(body []byte) (Request, error) {
 	return r, v.Err()
 }
 
-// decodeFields reads what belongs to the action, and that alone.
+// decodeFields decodes and validates the fields of the action.
 func (r *Request) decodeFields(body []byte, v *core.Violations) error {
 	switch r.Action {
 	case BodyTemp:
@@ -104,7 +104,7 @@ func (r *Request) decodeFields(body []byte, v *core.Violations) error {
 	return nil
 }
 
-// Order is what of an order decides which actions it allows.
+// Order has the properties of an order that determine its possible actions.
 type Order struct {
 	Platform      string
 	SelfDelivered bool
@@ -113,9 +113,8 @@ type Order struct {
 	Cancelled     bool
 }
 
-// Check applies the rules that need the order and what its platform offers. What
-// cannot be asked any more of an order at its end is a Conflict: of a completed one
-// the customer may still be reached, of a cancelled one nothing is left to ask.
+// Check applies the rules that need the order and its platform. It returns Invalid, or Conflict if the order has
+// ended. A completed order still allows CustomerData, because the customer can be reached.
 func (r Request) Check(platform string, o Order, offered []string) error {
 	var v core.Violations
 	if o.Platform != platform {
@@ -149,43 +148,41 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 	return nil
 }
 
-// Submission is an action that was accepted, on its way to the aggregator.
+// Submission is an accepted action, to be sent to the aggregator.
 type Submission struct {
 	Reference core.ID
 	Business  core.BusinessID
 	Platform  string
-	Actor     string // who asks for it, such as key:pos
+	Actor     string // who requested it, such as key:pos
 	At        time.Time
 	Request
 }
 
-// Repository keeps actions.
+// Repository stores actions.
 type Repository interface {
-	// PlatformOrder reads the order, and which plugin serves the platform of the
-	// name; NotFound where the business has no such platform or order.
+	// PlatformOrder returns the order and the plugin that serves the platform. It returns NotFound if the business
+	// has no such platform or order.
 	PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o Order,
 		servedBy string, err error)
-	// Submit stores an action to be sent; it is durable when Submit returns. The
-	// same action of the order that waits or is pending is not asked for again: it
-	// returns the reference of that one, else the submission's.
+	// Submit stores an action to be sent and returns its reference. If the same action of the order is waiting or
+	// pending, it returns that one's reference instead.
 	Submit(ctx context.Context, s Submission) (core.ID, error)
 }
 
-// ActionLister tells which actions a plugin offers; Unavailable where it is not known now.
+// ActionLister lists the actions that a plugin offers. It returns Unavailable if they are unknown at present.
 type ActionLister interface {
 	Actions(ctx context.Context, plugin string) ([]string, error)
 }
 
-// Service takes actions.
+// Service accepts actions.
 type Service struct {
 	Repository Repository
 	Actions    ActionLister
 	Clock      core.Clock
 }
 
-// Submit checks an action of an order of the platform and stores it to be sent,
-// unless the same is under way, and returns its reference.
-// Its errors are those of Records and Offers, and Invalid.
+// Submit checks an action, stores it to be sent and returns its reference. If the same action is waiting or pending,
+// it returns that one's reference. Its errors are Invalid, Conflict, and those of Repository and Actions.
 func (d Service) Submit(ctx context.Context, business core.BusinessID, platform, actor string,
 	r Request) (core.ID, error) {
 	o, servedBy, err := d.Repository.PlatformOrder(ctx, business, platform, r.OrderID)

@@ -22,9 +22,11 @@ func TestActionFieldsAreValidatedPerAction(t *testing.T) {
 		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false}`: "",
 		`{"action":"rider_with_mask","order_id":17,"temp":98}`: "wearing_mask is " +
 			"required",
-		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`:            "",
-		`{"action":"request_additional_rider","order_id":17,"phone":"01234567890"}`:           "phone must be 10 digits",
-		`{"action":"request_additional_rider","order_id":17,"phone":"012345678a"}`:            "phone must be 10 digits",
+		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`: "",
+		`{"action":"request_additional_rider","order_id":17,"phone":"01234567890"}`: "phone must " +
+			"be 10 digits",
+		`{"action":"request_additional_rider","order_id":17,"phone":"012345678a"}`: "phone must " +
+			"be 10 digits",
 		`{"action":"request_additional_rider","order_id":17,"phone":""}`:                      "",
 		`{"action":"fetch_customer_data","order_id":0}`:                                       "order_id is required",
 		`{"action":" ","order_id":17}`:                                                        "action is required",

@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Record is an action as read back. Times are epoch milliseconds.
+// Record is a stored action with its result, as the API returns it. Times are epoch milliseconds.
 type Record struct {
 	Reference       core.ID   `json:"reference"`
 	Action          string    `json:"action"`
@@ -15,30 +15,28 @@ type Record struct {
 	Platform        string    `json:"platform"`
 	PlatformOrderID string    `json:"platform_order_id"`
 	State           string    `json:"state"`            // waiting, pending, done, failed or skipped
-	Message         string    `json:"message,omitzero"` // why, in plain words
+	Message         string    `json:"message,omitzero"` // the reason, for people
 	CustomerPhone   string    `json:"customer_phone,omitzero"`
 	Created         int64     `json:"created"`
 	Finished        int64     `json:"finished,omitzero"`
 	Attempts        []Attempt `json:"attempts"`
 }
 
-// Attempt is one try to send an action.
+// Attempt is one attempt to send an action.
 type Attempt struct {
 	At         int64  `json:"at"`
-	Status     int    `json:"status"` // 0 when there was no answer
+	Status     int    `json:"status"` // 0 without a response
 	ErrorClass string `json:"error_class,omitzero"`
 	Error      string `json:"error,omitzero"`
 }
 
-// The outcomes that a feature_action event tells.
+// The statuses in a feature_action event.
 const (
 	statusDone   = "done"
 	statusFailed = "failed"
 )
 
-// EventBody is the body of a feature_action event: what an action that asks for the
-// customer's contact has brought, or why it brought none (spec, Callbacks tied to
-// operations).
+// EventBody returns the body of a feature_action event: the customer's contact, or why it is not available.
 func EventBody(r Record) ([]byte, error) {
 	status := statusFailed
 	if r.State == statusDone {
@@ -53,13 +51,14 @@ func EventBody(r Record) ([]byte, error) {
 		PlatformOrderID jsontext.Value `json:"platform_order_id"`
 		Status          string         `json:"status"`
 		Message         string         `json:"message"`
-	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifierJSON(r.PlatformOrderID), status, r.Message})
+	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action,
+		identifierJSON(r.PlatformOrderID), status, r.Message})
 }
 
-// maxNumberDigits is how many digits an identifier may have as a number: those of a 64-bit one.
+// maxNumberDigits is the maximum length of an identifier that is encoded as a number: it must fit into 64 bits.
 const maxNumberDigits = 18
 
-// identifierJSON is a number where the text is one, else the text.
+// identifierJSON encodes an identifier as a number if it is one, or else as a string.
 func identifierJSON(text string) jsontext.Value {
 	number := len(text) > 0 && len(text) <= maxNumberDigits && (text[0] != '0' || len(text) == 1)
 	for _, digit := range text {

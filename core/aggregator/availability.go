@@ -2,10 +2,8 @@ package aggregator
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -14,8 +12,8 @@ import (
 
 // decodeAvailability decodes the payload of an availability call. For a store action only the store is set.
 func decodeAvailability(call relay.Call) (p relay.ItemActionPayload, action string, err error) {
-	if err := json.Unmarshal(call.Payload, &p); err != nil {
-		return p, "", core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	if p, err = decodePayload[relay.ItemActionPayload](call); err != nil {
+		return p, "", err
 	}
 	if p.Enable {
 		return p, sdk.Enable, nil

@@ -42,7 +42,7 @@ func (t *callCounts) PluginCalled(plugin, call, outcome string, took time.Durati
 	}
 	one := console.PluginCall{Count: 1, TotalTime: took, Slowest: took}
 	switch outcome {
-	case "ok", "refused", "absent", "canceled": // answered, or the caller cancelled
+	case "ok", "refused", "absent", "canceled": // the plugin responded, or the caller cancelled
 	default:
 		one.Failed = 1
 	}
@@ -75,7 +75,8 @@ func (h *Host) reportCounts(ctx context.Context, now time.Time) error {
 		}
 		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.counts.hubID, Version: s.Version,
 			State:    string(s.State),
-			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.counts.byPlugin(s.ID), Renderer: rendererID(s, about)})
+			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.counts.byPlugin(s.ID),
+			Renderer: rendererID(s, about)})
 	}
 	return h.config.Reports.ReportCounts(ctx, list)
 }

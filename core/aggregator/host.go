@@ -38,7 +38,7 @@ type Plugin struct {
 	Enabled     bool
 	Revision    int64     // increases with each operator request
 	Restarts    int64     // number of restarts that operators requested
-	Description []byte    // the plugin's last description of itself; nil if none yet
+	Description []byte    // the plugin's last description; nil if none yet
 	Status      string    // JSON, from the hub that reported last; "" if none yet
 	ReportedAt  time.Time // when Status was reported
 	KnownAt     time.Time // when it was first seen
@@ -101,7 +101,7 @@ type Host struct {
 	config             Config
 	counts             *callCounts
 	storedDescriptions map[string]*sdk.Description // from earlier starts; immutable
-	unchanged          []string                    // those of known whose program has not changed
+	unchanged          []string                    // plugins in storedDescriptions with an unchanged program
 	desired            map[string]Plugin           // as last read
 	reported           map[string]string
 	validated          map[string]string // the manifest that platforms' settings were last checked against, by plugin

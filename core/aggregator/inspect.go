@@ -64,13 +64,13 @@ func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 		return nil, core.Snooze{Until: n.config.Clock.Now().Add(inspectionRetryAfter)}
 	}
 	defer n.end(plugin.ID())
-	asked := make([]*sdk.Item, len(items))
+	converted := make([]*sdk.Item, len(items))
 	for i, item := range items {
-		if asked[i], err = itemForPlugin(item); err != nil {
+		if converted[i], err = itemForPlugin(item); err != nil {
 			return nil, err
 		}
 	}
-	list, err := plugin.CheckItems(ctx, subject, n.timeout, asked)
+	list, err := plugin.CheckItems(ctx, subject, n.timeout, converted)
 	found := map[string][]menu.Finding{}
 	for _, f := range list {
 		found[f.GetRefId()] = append(found[f.GetRefId()],

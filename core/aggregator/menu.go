@@ -16,7 +16,8 @@ import (
 func storeForPlugin(s StoreMenu) *pb.Store {
 	o := s.Store.Object
 	out := &pb.Store{
-		RefId: *o.RefID, PlatformStoreId: s.PlatformStoreID, Name: *o.Name, City: *o.City, Address: stringOrEmpty(o.Address),
+		RefId: *o.RefID, PlatformStoreId: s.PlatformStoreID, Name: *o.Name, City: *o.City,
+		Address:      stringOrEmpty(o.Address),
 		ContactPhone: stringOrEmpty(o.ContactPhone),
 		Latitude:     degreesText(o.Latitude), Longitude: degreesText(o.Longitude), Active: *o.Active,
 		OrderingEnabled: *o.OrderingEnabled,
@@ -86,7 +87,8 @@ func localNames(stored jsontext.Value) (list []*pb.LocalName, err error) {
 		if name == nil {
 			name = t.Text
 		}
-		list = append(list, &pb.LocalName{Language: t.Language, Name: stringOrEmpty(name), Description: stringOrEmpty(t.Description)})
+		list = append(list, &pb.LocalName{Language: t.Language, Name: stringOrEmpty(name),
+			Description: stringOrEmpty(t.Description)})
 	}
 	return list, nil
 }

@@ -2,7 +2,6 @@ package aggregator
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -14,17 +13,18 @@ import (
 // planItemsOOS plans the report that items of an order are out of stock. If the plugin does not support it, people
 // must call the platform.
 func (h *Host) planItemsOOS(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
-	subject pluginhost.Subject, order *pb.Order) (*sdk.Decision, error) {
+	subject pluginhost.Subject) (*sdk.Decision, error) {
 	if h.description(call.Plugin) != nil && !h.hasCapability(call.Plugin, sdk.CapabilityOrderItemsOOS) {
 		return nil, core.Errorf(core.NotFound,
 			"%s cannot be notified of out-of-stock items through the hub: call the platform", call.Platform)
 	}
-	var p relay.ItemsOOSPayload
-	if err := json.Unmarshal(call.Payload, &p); err != nil {
-		return nil, core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	p, err := decodePayload[relay.ItemsOOSPayload](call)
+	if err != nil {
+		return nil, err
 	}
 	return plugin.PlanItemsOOS(ctx, subject, &pb.ItemsOOSRequest{
-		Order: order, ItemRefIds: p.RefIDs, OptionRefIds: p.OptionRefIDs, AllowEdit: p.AllowEdit, ReportedAt: p.At})
+		Order: orderForPlugin(call.Order), ItemRefIds: p.RefIDs, OptionRefIds: p.OptionRefIDs, AllowEdit: p.AllowEdit,
+		ReportedAt: p.At})
 }
 
 // interpretItemsOOS interprets the response to that report.

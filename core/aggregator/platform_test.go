@@ -10,7 +10,8 @@ import (
 )
 
 func TestMissingRequiredPluginSettingsAreReported(t *testing.T) {
-	about := &sdk.Description{SettingsSchema: []byte(`{"type":"object","required":["region"],"properties":{"region":{"enum":["eu","us"]}}}`)}
+	about := &sdk.Description{SettingsSchema: []byte(`{"type":"object","required":["region"],` +
+		`"properties":{"region":{"enum":["eu","us"]}}}`)}
 	for settings, want := range map[string][]string{
 		"": {"settings missing property 'region'"}, `{"region":"eu"}`: nil,
 		`{"region":"moon"}`: {"settings.region value must be one of 'eu', 'us'"},

@@ -51,69 +51,94 @@ func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
 	}
 }
 
+// decodePayload decodes the payload of a stored call. Its error is Invalid.
+func decodePayload[P any](call relay.Call) (p P, err error) {
+	if err := json.Unmarshal(call.Payload, &p); err != nil {
+		return p, core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	}
+	return p, nil
+}
+
+func orderForPlugin(o relay.Order) *pb.Order {
+	return &pb.Order{
+		OrderId: o.ID, PlatformOrderId: o.PlatformOrderID, StoreRefId: o.StoreRefID,
+		PlatformStoreId: o.PlatformStoreID, OrderType: o.Kind, DeliveryType: o.DeliveryMode, IsBulkOrder: o.Bulk,
+	}
+}
+
 func (h *Host) planCall(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
 	subject pluginhost.Subject) (*sdk.Decision, error) {
-	order := &pb.Order{
-		OrderId: call.Order.ID, PlatformOrderId: call.Order.PlatformOrderID, StoreRefId: call.Order.StoreRefID,
-		PlatformStoreId: call.Order.PlatformStoreID,
-		OrderType:       call.Order.Kind, DeliveryType: call.Order.DeliveryMode, IsBulkOrder: call.Order.Bulk,
-	}
-	read := func(into any) error {
-		if err := json.Unmarshal(call.Payload, into); err != nil {
-			return core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
-		}
-		return nil
-	}
 	switch call.Kind {
 	case relay.RiderStatus:
-		var p relay.RiderStatusPayload
-		if err := read(&p); err != nil {
-			return nil, err
-		}
-		return plugin.PlanRiderStatus(ctx, subject,
-			&pb.RiderStatusRequest{Order: order, Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone,
-				ChangedAt: p.At})
+		return planRiderStatus(ctx, plugin, call, subject)
 	case relay.RiderLocation:
-		var p relay.RiderLocationPayload
-		if err := read(&p); err != nil {
-			return nil, err
-		}
-		return plugin.PlanRiderLocation(ctx, subject,
-			&pb.RiderLocationRequest{Order: order, Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+		return planRiderLocation(ctx, plugin, call, subject)
 	case relay.OrderAcknowledge:
-		var p relay.OrderAcknowledgePayload
-		if err := read(&p); err != nil {
-			return nil, err
-		}
-		if p.PlatformOrderID != "" { // of a rejected order
-			order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
-		}
-		return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{
-			Order: order, Accepted: p.Accepted, PrepTime: p.PrepMinutes * 60, Reason: p.Reason,
-			ReasonCode: p.ReasonCode,
-		})
+		return planAcknowledge(ctx, plugin, call, subject)
 	case relay.OrderStatus:
-		var p relay.OrderStatusPayload
-		if err := read(&p); err != nil {
-			return nil, err
-		}
-		return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{
-			Order: order, Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode,
-			ChangedAt: p.At,
-		})
+		return planOrderStatus(ctx, plugin, call, subject)
 	case relay.Action:
-		var p relay.ActionPayload
-		if err := read(&p); err != nil {
-			return nil, err
-		}
-		return plugin.PlanAction(ctx, subject,
-			&pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
+		return planAction(ctx, plugin, call, subject)
 	case relay.StoreAction, relay.ItemAction:
 		return h.planAvailability(ctx, plugin, call, subject)
 	case relay.ItemsOOS:
-		return h.planItemsOOS(ctx, plugin, call, subject, order)
+		return h.planItemsOOS(ctx, plugin, call, subject)
 	}
 	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
+}
+
+func planRiderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, err := decodePayload[relay.RiderStatusPayload](call)
+	if err != nil {
+		return nil, err
+	}
+	return plugin.PlanRiderStatus(ctx, subject, &pb.RiderStatusRequest{Order: orderForPlugin(call.Order),
+		Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone, ChangedAt: p.At})
+}
+
+func planRiderLocation(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, err := decodePayload[relay.RiderLocationPayload](call)
+	if err != nil {
+		return nil, err
+	}
+	return plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{Order: orderForPlugin(call.Order),
+		Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+}
+
+func planAcknowledge(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, err := decodePayload[relay.OrderAcknowledgePayload](call)
+	if err != nil {
+		return nil, err
+	}
+	order := orderForPlugin(call.Order)
+	if p.PlatformOrderID != "" { // of a rejected order
+		order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
+	}
+	return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{Order: order, Accepted: p.Accepted,
+		PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode})
+}
+
+func planOrderStatus(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, err := decodePayload[relay.OrderStatusPayload](call)
+	if err != nil {
+		return nil, err
+	}
+	return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: orderForPlugin(call.Order),
+		Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At})
+}
+
+func planAction(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, err := decodePayload[relay.ActionPayload](call)
+	if err != nil {
+		return nil, err
+	}
+	return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: orderForPlugin(call.Order), Action: p.Action,
+		Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
 }
 
 func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
@@ -156,9 +181,9 @@ func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
 	if call.Kind != relay.Action || !h.hasCapability(call.Plugin, sdk.CapabilityActionResponse) {
 		return relay.Outcome{}, nil
 	}
-	var p relay.ActionPayload
-	if err := json.Unmarshal(call.Payload, &p); err != nil {
-		return relay.Outcome{}, core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	p, err := decodePayload[relay.ActionPayload](call)
+	if err != nil {
+		return relay.Outcome{}, err
 	}
 	outcome, err := h.Plugin(call.Plugin).InterpretResponse(ctx, subjectOf(call, settings), p.Action,
 		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
@@ -248,11 +273,13 @@ const defaultTolerance = 300 * time.Second
 // Verification returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
 func (h *Host) Verification(plugin, kind string) (relay.CallbackVerification, error) {
 	if plugin != core.ServedByMerchant && h.description(plugin) == nil {
-		return relay.CallbackVerification{}, core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
+		return relay.CallbackVerification{},
+			core.Errorf(core.Unavailable, "the callbacks of plugin %s are not known yet", plugin)
 	}
 	about := h.inbound(plugin, kind)
 	if about == nil {
-		return relay.CallbackVerification{}, core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", plugin, kind)
+		return relay.CallbackVerification{},
+			core.Errorf(core.NotFound, "plugin %s has no callback of the kind %q", plugin, kind)
 	}
 	proof := relay.CallbackVerification{
 		Scheme: relay.SchemeToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(),

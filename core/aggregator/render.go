@@ -77,120 +77,135 @@ func (m Renderer) Render(ctx context.Context, w publish.Work) (r publish.Renderi
 	if s.Platform.ServedBy != w.Plugin {
 		return r, core.Errorf(core.Unavailable, "the platform changed its plugin")
 	}
-	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
-		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}
+	p := publication{m, w, plugin, s, pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef,
+		Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}}
 	if !s.Listed {
-		return m.renderDelisting(ctx, w, plugin, subject, s)
+		return p.renderDelisting(ctx)
 	}
-	seen := menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform])
-	for _, item := range seen.OmittedItems {
+	return p.renderMenu(ctx)
+}
+
+// publication is the menu of a store to publish on a platform, with the plugin that renders it.
+type publication struct {
+	Renderer
+	work    publish.Work
+	plugin  pluginhost.Plugin
+	store   StoreMenu
+	subject pluginhost.Subject
+}
+
+// renderMenu renders the menu of a store that is listed on the platform.
+func (p publication) renderMenu(ctx context.Context) (r publish.Rendering, err error) {
+	w, s := p.work, p.store
+	visible := menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform])
+	for _, item := range visible.OmittedItems {
 		s.LeftOut = append(s.LeftOut,
 			publish.Problem{Entity: "item", RefID: item.RefID, Code: "options_demanded", Message: item.Message})
 	}
-	asked, err := menuForPlugin(s, seen)
+	request, err := menuForPlugin(s, visible)
 	if err != nil {
 		return r, err
 	}
-	decision, err := plugin.Render(ctx, subject, asked)
+	decision, err := p.plugin.Render(ctx, p.subject, request)
 	if err != nil {
 		return r, err
 	}
 	if decision.GetPlan() == nil {
 		return publish.Rendering{Skip: decision.GetSkip(), PendingRequests: s.Waiting}, nil
 	}
-	plan := planOf(plugin.Description(), decision.GetPlan())
-	leave, err := m.planFormerDelisting(ctx, w, plugin, subject, s)
+	plan := planOf(p.plugin.Description(), decision.GetPlan())
+	delistFormer, err := p.planFormerDelisting(ctx)
 	if err != nil {
 		return r, err
 	}
 	r = publish.Rendering{Omitted: append(s.LeftOut, problemsOf(decision.GetLeftOut())...),
-		Content: contentOf(plan, s.Access), PendingRequests: s.Waiting, PlatformStoreID: cmp.Or(s.PlatformStoreID, w.StoreRef)}
+		Content: contentOf(plan, s.Access), PendingRequests: s.Waiting,
+		PlatformStoreID: cmp.Or(s.PlatformStoreID, w.StoreRef)}
 	if !*s.Store.Active {
 		r.Note = "the store is inactive, so the platform shows it as closed"
 	}
 	r.Send = func(ctx context.Context) publish.SendResult {
-		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
+		sent := p.send(ctx, *plan)
 		if sent.State != publish.Published {
 			return sent // it stays listed under its old id
 		}
-		left := leave(ctx)
-		if left.State == publish.Waiting {
-			return left
+		delisted := delistFormer(ctx)
+		if delisted.State == publish.Waiting {
+			return delisted
 		}
-		sent.Problems = append(left.Problems, sent.Problems...)
+		sent.Problems = append(delisted.Problems, sent.Problems...)
 		return sent
 	}
 	return r, nil
 }
 
-// planFormerDelisting plans to delist a store under its old id after the platform store id has changed. If that fails, the result
-// contains a problem.
-func (m Renderer) planFormerDelisting(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
-	s StoreMenu) (func(context.Context) publish.SendResult, error) {
-	if s.PublishedStoreID == "" || s.PublishedStoreID == cmp.Or(s.PlatformStoreID, w.StoreRef) {
+// planFormerDelisting plans to delist a store under its old id after the platform store id has changed. If that fails,
+// the result contains a problem.
+func (p publication) planFormerDelisting(ctx context.Context) (func(context.Context) publish.SendResult, error) {
+	s := p.store
+	if s.PublishedStoreID == "" || s.PublishedStoreID == cmp.Or(s.PlatformStoreID, p.work.StoreRef) {
 		return func(context.Context) publish.SendResult { return publish.SendResult{} }, nil
 	}
-	w.CallID = uuid.NewSHA1(w.CallID, []byte(s.PublishedStoreID)) // a request separate from the menu's
-	subject.Key = w.CallID.String()
-	plan, err := m.planUnlist(ctx, w, plugin, subject, s.PublishedStoreID)
+	p.work.CallID = uuid.NewSHA1(p.work.CallID, []byte(s.PublishedStoreID)) // a request separate from the menu's
+	p.subject.Key = p.work.CallID.String()
+	plan, err := p.planDelisting(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) publish.SendResult {
-		left := publish.SendResult{State: publish.Failed, Message: "its plugin cannot delist a store"}
+		result := publish.SendResult{State: publish.Failed, Message: "its plugin cannot delist a store"}
 		if plan != nil {
-			left = m.sendCall(ctx, w, *plan, s.Access, noInterpretation)
+			result = p.sendCall(ctx, *plan, noInterpretation)
 		}
-		switch left.State {
+		switch result.State {
 		case publish.Waiting:
-			left.Message =
+			result.Message =
 				fmt.Sprintf("the platform accepted the menu; the store is not delisted yet under its old id %q: %s",
-					s.PublishedStoreID, left.Message)
+					s.PublishedStoreID, result.Message)
 		case publish.Failed:
-			left.Problems = []publish.Problem{{Entity: "store", RefID: w.StoreRef, Code: "former_id",
+			result.Problems = []publish.Problem{{Entity: "store", RefID: p.work.StoreRef, Code: "former_id",
 				Message: fmt.Sprintf("the platform may still sell the menu under the previous id %q of the store: %s",
-					s.PublishedStoreID, left.Message)}}
+					s.PublishedStoreID, result.Message)}}
 		}
-		return left
+		return result
 	}, nil
 }
 
-// renderDelisting plans to delist a store that is listed on a platform. If the plugin does not support that, the platform
-// keeps the store's menu.
-func (m Renderer) renderDelisting(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
-	s StoreMenu) (publish.Rendering, error) {
+// renderDelisting plans to delist a store that is listed on a platform. If the plugin does not support that, the
+// platform keeps the store's menu.
+func (p publication) renderDelisting(ctx context.Context) (publish.Rendering, error) {
+	s := p.store
 	r := publish.Rendering{Unlisted: "the store is not listed on the platform", PendingRequests: s.Waiting}
 	if s.PublishedStoreID == "" {
 		return r, nil
 	}
-	plan, err := m.planUnlist(ctx, w, plugin, subject, s.PublishedStoreID)
+	plan, err := p.planDelisting(ctx)
 	if err != nil || plan == nil {
 		return r, err
 	}
 	r.Unlisted += "; it was delisted there"
 	r.Content = contentOf(plan, s.Access)
 	r.Send = func(ctx context.Context) publish.SendResult {
-		return m.sendCall(ctx, w, *plan, s.Access, noInterpretation)
+		return p.sendCall(ctx, *plan, noInterpretation)
 	}
 	return r, nil
 }
 
-// planUnlist plans to delist a store under a platform store id or ref_id. It returns nil if the plugin does not
+// planDelisting plans to delist the store under the id of its last publication. It returns nil if the plugin does not
 // support that.
-func (m Renderer) planUnlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin,
-	subject pluginhost.Subject, id string) (*relay.Plan, error) {
-	if !m.Host.hasCapability(w.Plugin, sdk.CapabilityMenuUnlist) {
+func (p publication) planDelisting(ctx context.Context) (*relay.Plan, error) {
+	if !p.Host.hasCapability(p.work.Plugin, sdk.CapabilityMenuUnlist) {
 		return nil, nil
 	}
-	request := &pb.UnlistRequest{StoreRefId: w.StoreRef}
-	if id != w.StoreRef {
+	request := &pb.UnlistRequest{StoreRefId: p.work.StoreRef}
+	if id := p.store.PublishedStoreID; id != p.work.StoreRef {
 		request.PlatformStoreId = id
 	}
-	decision, err := plugin.PlanUnlist(ctx, subject, request)
+	decision, err := p.plugin.PlanUnlist(ctx, p.subject, request)
 	if err != nil || decision.GetPlan() == nil {
 		return nil, err
 	}
-	return planOf(plugin.Description(), decision.GetPlan()), nil
+	return planOf(p.plugin.Description(), decision.GetPlan()), nil
 }
 
 // noInterpretation leaves the response to the plan's own rule.
@@ -210,14 +225,13 @@ func contentOf(plan *relay.Plan, access relay.Access) []string {
 }
 
 // send sends a menu and interprets the response.
-func (m Renderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject,
-	plan relay.Plan, access relay.Access) publish.SendResult {
+func (p publication) send(ctx context.Context, plan relay.Plan) publish.SendResult {
 	var problems []publish.Problem
-	sent := m.sendCall(ctx, w, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
-		if !m.Host.hasCapability(w.Plugin, sdk.CapabilityMenuResult) {
+	sent := p.sendCall(ctx, plan, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
+		if !p.Host.hasCapability(p.work.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
-		read, err := plugin.InterpretPublish(ctx, subject,
+		read, err := p.plugin.InterpretPublish(ctx, p.subject,
 			&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
 		if err != nil {
 			return relay.Outcome{}, err
@@ -241,19 +255,20 @@ func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
 	return problems
 }
 
-// sendCall makes one attempt and records it. If the platform lacks an address or a secret, the menu fails at once: no
-// retry helps, and a change of the settings publishes the menu again.
-func (m Renderer) sendCall(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access,
+// sendCall makes one attempt and records it. If the platform lacks a URL or a secret, the menu fails at once. A
+// change of the settings publishes it again.
+func (p publication) sendCall(ctx context.Context, plan relay.Plan,
 	interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.SendResult {
+	w := p.work
 	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts,
 		Order: relay.Order{StoreRefID: w.StoreRef}}
-	result := m.Dispatcher.Send(ctx, call, plan, access, interpret)
+	result := p.Dispatcher.Send(ctx, call, plan, p.store.Access, interpret)
 	if result.MissingSetting {
 		result.State, result.RetryAt = relay.Failed, time.Time{}
 		result.Message = fmt.Sprintf("nothing can be sent to platform %q: %s", w.Platform, result.Message)
 	}
-	if err := m.Calls.RecordCall(context.WithoutCancel(ctx), result); err != nil {
-		m.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
+	if err := p.Calls.RecordCall(context.WithoutCancel(ctx), result); err != nil {
+		p.Log.Error("recording a menu request failed", "call", w.CallID, "error", err)
 	}
 	sent := publish.SendResult{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
 		RetryAfter: result.RetryAfter,
@@ -277,8 +292,9 @@ func menuForPlugin(s StoreMenu, e menu.EffectiveMenu) (*sdk.Menu, error) {
 			return nil, err
 		}
 		out.Categories = append(out.Categories,
-			&pb.Category{RefId: c.RefID, Name: c.Name, Description: stringOrEmpty(c.Description), SortOrder: c.SortOrder,
-				ImgUrl: stringOrEmpty(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names,
+			&pb.Category{RefId: c.RefID, Name: c.Name, Description: stringOrEmpty(c.Description),
+				SortOrder: c.SortOrder,
+				ImgUrl:    stringOrEmpty(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names,
 				Timings: timingsForPlugin(c.Timings)})
 	}
 	for i := range e.Items {

@@ -38,8 +38,8 @@ func (h *Host) validateSettings(ctx context.Context) error {
 	return nil
 }
 
-// withSettingsError replaces a rejection with Unavailable if the plugin rejects the settings of the platform. The request
-// itself may be valid, and is retried once the settings are fixed.
+// withSettingsError replaces a rejection with Unavailable if the plugin rejects the settings of the platform. The
+// request itself may be valid, and is retried once the settings are fixed.
 func (h *Host) withSettingsError(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
 	refusal error) error {
 	if core.CodeOf(refusal) != core.Invalid {

@@ -14,9 +14,9 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// RunStandalone runs a plugin separately from the hubs, calls ask with it, and stops it. Its error states why the plugin
-// does not get ready.
-func RunStandalone(ctx context.Context, dir, id string, ask func(pluginhost.Plugin) error) error {
+// RunStandalone starts a plugin separately from the hubs, calls use with it, and stops it. Its error states why the
+// plugin does not get ready.
+func RunStandalone(ctx context.Context, dir, id string, use func(pluginhost.Plugin) error) error {
 	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Clock: core.NewSystemClock(nil),
 		Observer: NoopObserver{}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -27,7 +27,7 @@ func RunStandalone(ctx context.Context, dir, id string, ask func(pluginhost.Plug
 	AwaitSettled(ctx, host, 2*sdk.StartTimeout) // it has a fault by then
 	switch status := host.Status()[0]; {
 	case status.Description != nil:
-		return ask(host.Plugin(id))
+		return use(host.Plugin(id))
 	case len(status.Faults) > 0:
 		return fmt.Errorf("plugin %s did not start: %s", id, status.Faults[0].Text)
 	default:
@@ -35,7 +35,7 @@ func RunStandalone(ctx context.Context, dir, id string, ask func(pluginhost.Plug
 	}
 }
 
-// NoopObserver is an Observer of nothing.
+// NoopObserver is an Observer that does nothing.
 type NoopObserver struct{}
 
 // PluginCalled does nothing (pluginhost.Observer).
@@ -46,17 +46,17 @@ func (NoopObserver) PluginEntered(string, pluginhost.State) {}
 
 // SettingsErrors describes the platforms whose settings a plugin rejects.
 func SettingsErrors(ctx context.Context, plugin pluginhost.Plugin, bound []Binding) (found []string, err error) {
-	asked := map[string]string{} // results by settings, which many platforms share
+	results := map[string]string{} // results by settings, which many platforms share
 	for _, b := range bound {
 		same := b.Currency + string(b.Settings)
-		wrong, known := asked[same]
+		wrong, known := results[same]
 		if !known {
 			if wrong, err = settingsError(ctx, plugin,
 				pluginhost.Subject{Business: b.Business, Platform: b.Platform, Settings: b.Settings,
 					Currency: b.Currency}); err != nil {
 				return nil, err
 			}
-			asked[same] = wrong
+			results[same] = wrong
 		}
 		if wrong != "" {
 			found = append(found, fmt.Sprintf("platform %q of business %d: %s", b.Platform, b.Business, wrong))
@@ -79,7 +79,7 @@ func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject plugin
 }
 
 // RunFromDirectory starts the plugin in a directory as a hub would, under its id.
-func RunFromDirectory(ctx context.Context, from, id string, ask func(pluginhost.Plugin) error) error {
+func RunFromDirectory(ctx context.Context, from, id string, use func(pluginhost.Plugin) error) error {
 	dir, err := os.MkdirTemp("", "servery-")
 	if err != nil {
 		return err
@@ -91,5 +91,5 @@ func RunFromDirectory(ctx context.Context, from, id string, ask func(pluginhost.
 	if err != nil {
 		return err
 	}
-	return RunStandalone(ctx, dir, id, ask)
+	return RunStandalone(ctx, dir, id, use)
 }

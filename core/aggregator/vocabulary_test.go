@@ -15,12 +15,12 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// listed is a Registry with a fixed list of plugins.
-type listed []Plugin
+// fixedRegistry is a Registry with a fixed list of plugins.
+type fixedRegistry []Plugin
 
-func (listed) Add(context.Context, []string) error              { return nil }
-func (l listed) List(context.Context) ([]Plugin, error)         { return l, nil }
-func (listed) InUse(context.Context, string) ([]Binding, error) { return nil, nil }
+func (fixedRegistry) Add(context.Context, []string) error              { return nil }
+func (l fixedRegistry) List(context.Context) ([]Plugin, error)         { return l, nil }
+func (fixedRegistry) InUse(context.Context, string) ([]Binding, error) { return nil, nil }
 
 func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 	group := func(on bool) *sdk.Description {
@@ -29,7 +29,8 @@ func TestNewPluginCannotReplaceExistingKeyValueGroups(t *testing.T) {
 			Keys: keys}}}
 	}
 	now := time.Now()
-	known := listed{{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour)}, {ID: "old", Enabled: true, KnownAt: now}}
+	known := fixedRegistry{{ID: "aaa", Enabled: true, KnownAt: now.Add(time.Hour)},
+		{ID: "old", Enabled: true, KnownAt: now}}
 	host, err := Open(t.Context(), Config{Dir: t.TempDir(), Registry: known, Observer: NoopObserver{},
 		Clock: clocktest.New(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

@@ -14,28 +14,28 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// unobserved is told nothing (Observer).
-type unobserved struct{}
+// noopObserver is an Observer that does nothing.
+type noopObserver struct{}
 
 // PluginCalled does nothing.
-func (unobserved) PluginCalled(string, string, string, time.Duration) {}
+func (noopObserver) PluginCalled(string, string, string, time.Duration) {}
 
 // PluginEntered does nothing.
-func (unobserved) PluginEntered(string, State) {}
+func (noopObserver) PluginEntered(string, State) {}
 
-// benchHost is a host with the hostile plugin, well behaved, and the machine's clock.
+// benchHost returns a host with the hostile plugin in its compliant mode and the system clock.
 func benchHost(b *testing.B) *Host {
 	b.Helper()
-	stage := &stage{t: &testing.T{}, dir: b.TempDir()}
+	stage := &testHost{t: &testing.T{}, dir: b.TempDir()}
 	stage.install("good")
-	h, err := Open(Config{Dir: stage.dir, Clock: core.NewSystemClock(nil), Observer: unobserved{},
+	h, err := Open(Config{Dir: stage.dir, Clock: core.NewSystemClock(nil), Observer: noopObserver{},
 		Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
 	b.Cleanup(h.Close)
 	return h
 }
 
-func askOnce(b *testing.B, h *Host, text string) {
+func callOnce(b *testing.B, h *Host, text string) {
 	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, time.Minute,
 		[]*sdk.Item{{RefId: "x", Description: text}})
 	require.NoError(b, err)
@@ -45,9 +45,9 @@ func BenchmarkCallOf256Bytes(b *testing.B) {
 	h := benchHost(b)
 	h.Start("hostile")
 	text := strings.Repeat("x", 256)
-	askOnce(b, h, text)
+	callOnce(b, h, text)
 	for b.Loop() {
-		askOnce(b, h, text)
+		callOnce(b, h, text)
 	}
 }
 
@@ -69,13 +69,13 @@ func awaitState(h *Host, is func(State) bool) {
 	}
 }
 
-// BenchmarkStart is from nothing to the first answer.
+// BenchmarkStart measures the time from a start to the first result.
 func BenchmarkStart(b *testing.B) {
 	h := benchHost(b)
 	for b.Loop() {
 		h.Start("hostile")
 		awaitState(h, func(s State) bool { return s != Stopped })
-		askOnce(b, h, "")
+		callOnce(b, h, "")
 		b.StopTimer()
 		h.Stop("hostile")
 		awaitState(h, func(s State) bool { return s == Stopped })
@@ -83,18 +83,18 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkKilledUntilItAnswers is from the kill to the next answer.
+// BenchmarkKilledUntilItAnswers measures the time from a kill to the next result.
 func BenchmarkKilledUntilItAnswers(b *testing.B) {
 	h := benchHost(b)
 	h.Start("hostile")
-	askOnce(b, h, "")
+	callOnce(b, h, "")
 	for b.Loop() {
 		pid := h.Status()[0].PID
 		if pid <= 0 {
 			b.Fatal("the plugin does not run")
 		}
 		require.NoError(b, syscall.Kill(pid, syscall.SIGKILL))
-		askOnce(b, h, "")
+		callOnce(b, h, "")
 		h.supervisor("hostile").resetFaults() // else it is quarantined
 	}
 }

@@ -34,9 +34,9 @@ const (
 //	Invalid      the plugin rejected the request; the message says why
 //	NotFound     it does not have the capability
 //	Unavailable  it is not installed here, not running, or timed out (Internal for a decision)
-//	Internal     it failed, or its answer was wrong
+//	Internal     it failed, or its result was invalid
 func invoke[A any](ctx context.Context, p Plugin, s Subject, call string,
-	question func(context.Context, *instance) (A, error)) (answer A, err error) {
+	do func(context.Context, *instance) (A, error)) (result A, err error) {
 	clock, outcome := p.host.config.Clock, outcomeOK
 	start := clock.Now()
 	ctx, span := p.host.config.Tracer.Start(ctx, core.ClientSpan, p.id, call)
@@ -54,65 +54,72 @@ func invoke[A any](ctx context.Context, p Plugin, s Subject, call string,
 	k := p.host.supervisor(p.id)
 	if k == nil {
 		outcome = outcomeAbsent
-		return answer, &core.Error{Code: core.Unavailable,
+		return result, &core.Error{Code: core.Unavailable,
 			Message: "plugin " + p.id + " is not installed at this replica of the hub", RetryAfter: minBackoff}
 	}
+	var none A
 	var lost *instance
 	for {
 		i, release, err := k.acquire(ctx, lost)
 		if err != nil {
 			outcome = outcomeDown
-			return answer, err
+			return none, err
 		}
-		var replied atomic.Bool
-		answer, err = question(context.WithValue(ctx, replyTracker{}, &replied), i)
+		result, disconnected, err := attempt(ctx, i, do)
 		release()
-		message, is := any(answer).(proto.Message)
-		if err == nil && is {
-			err = checkResult(i, message)
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			i.resetTimeouts()
-			if is {
-				truncateTexts(message)
-			}
-			return answer, nil
-		}
-		unanswered := !replied.Load() && isConnectionLost(err)
-		if lost == nil && ctx.Err() == nil && unanswered {
+			return result, nil
+		case lost == nil && ctx.Err() == nil && disconnected:
 			lost = i
-			continue
-		}
-		var none A
-		outcome, err = k.mapError(ctx, call, err, unanswered)
-		switch outcome {
-		case outcomeCanceled:
-		case outcomeLate:
-			if call != checkItemsCall {
-				i.recordTimeout(callRecord{call, s.Business, s.Platform, s.Key})
-			}
 		default:
-			i.resetTimeouts()
+			outcome, err = k.mapError(ctx, call, err, disconnected)
+			i.countTimeout(outcome, callRecord{call, s.Business, s.Platform, s.Key})
+			return none, err
 		}
-		return none, err
 	}
 }
 
-// checkItemsCall is a call whose timeout does not mean that the plugin hangs: it takes longer with more items,
-// and the hub sets a short limit.
+// attempt makes a call to an instance and checks the result. It reports whether the call was lost with the connection.
+func attempt[A any](ctx context.Context, i *instance,
+	do func(context.Context, *instance) (A, error)) (result A, disconnected bool, err error) {
+	var replied atomic.Bool
+	result, err = do(context.WithValue(ctx, replyTracker{}, &replied), i)
+	if message, ok := any(result).(proto.Message); ok && err == nil {
+		if err = checkResult(i, message); err == nil {
+			truncateTexts(message)
+		}
+	}
+	return result, err != nil && !replied.Load() && isConnectionLost(err), err
+}
+
+// countTimeout updates the count of consecutive timeouts after a failed call.
+func (i *instance) countTimeout(outcome string, call callRecord) {
+	switch {
+	case outcome == outcomeCanceled:
+	case outcome != outcomeLate:
+		i.resetTimeouts()
+	case call.call != checkItemsCall:
+		i.recordTimeout(call)
+	}
+}
+
+// checkItemsCall is a call whose timeout does not mean that the plugin hangs. It takes longer with more items, and
+// the hub's limit is short.
 const checkItemsCall = "Menu.CheckItems"
 
 // timeoutError is the error of a call that timed out.
 type timeoutError struct{ error }
 
 // Unwrap returns the core error.
-func (l timeoutError) Unwrap() error { return l.error }
+func (t timeoutError) Unwrap() error { return t.error }
 
 // crashError is the error of a call during which the plugin's process ended, twice.
 type crashError struct{ error }
 
 // Unwrap returns the core error.
-func (f crashError) Unwrap() error { return f.error }
+func (c crashError) Unwrap() error { return c.error }
 
 // callRecord identifies a call. Retries of a call are equal, and so are all calls without a key about one platform.
 type callRecord struct {
@@ -125,26 +132,26 @@ type callRecord struct {
 // callWithin makes a call with a time limit. A timeout of a running plugin is Internal: a failure of this call, which
 // may be retried a few times. A plugin that cannot be called stays Unavailable.
 func callWithin[A any](ctx context.Context, p Plugin, within time.Duration,
-	question func(context.Context) (A, error)) (A, error) {
+	do func(context.Context) (A, error)) (A, error) {
 	ctx, cancel := withTimeout(ctx, p.host.config.Clock, within)
 	defer cancel()
-	answer, err := question(ctx)
+	result, err := do(ctx)
 	if errors.As(err, new(timeoutError)) {
 		err = core.Errorf(core.Internal, "%s", err)
 	}
-	return answer, err
+	return result, err
 }
 
-// checkResult returns the fault of an unusable answer, such as a plan that uses more than the plugin declares.
-func checkResult(i *instance, answer proto.Message) error {
-	if err := sdk.CheckResult(i.description, answer); err != nil {
+// checkResult returns a fault for an invalid result, such as a plan that uses more than the plugin declares.
+func checkResult(i *instance, result proto.Message) error {
+	if err := sdk.CheckResult(i.description, result); err != nil {
 		return &sdk.Fault{Message: oneLine(err)}
 	}
 	return nil
 }
 
-// isConnectionLost reports whether a call was lost with the process or the connection. Calls on a connection that the hub
-// closes end as canceled.
+// isConnectionLost reports whether a call was lost with the process or the connection. Calls on a connection that the
+// hub closes end as canceled.
 func isConnectionLost(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.Canceled
@@ -202,9 +209,9 @@ func (k *supervisor) acquire(ctx context.Context, lost *instance) (*instance, fu
 		}
 		if due == nil {
 			clock := k.host.config.Clock
-			var giveUp func()
-			due, giveUp = clock.At(clock.Now().Add(k.host.config.StartWait))
-			defer giveUp()
+			var stopTimer func()
+			due, stopTimer = clock.At(clock.Now().Add(k.host.config.StartWait))
+			defer stopTimer()
 		}
 		select {
 		case <-changed:

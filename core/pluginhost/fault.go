@@ -19,13 +19,13 @@ func (k *supervisor) awaitRestart(ctx context.Context, installed string, fault e
 	}
 	k.setState(state)
 	for {
-		due, giveUp := clock.At(clock.Now().Add(wait))
+		due, stopTimer := clock.At(clock.Now().Add(wait))
 		select {
 		case <-ctx.Done():
-			giveUp()
+			stopTimer()
 			return false
 		case w := <-k.requests:
-			giveUp()
+			stopTimer()
 			k.resetFaults()
 			k.pending = w
 			return w.run
@@ -41,8 +41,8 @@ func (k *supervisor) awaitRestart(ctx context.Context, installed string, fault e
 	}
 }
 
-// recordFault records a fault. It returns the number of recent faults that ended the plugin, without those caused by retries
-// of one call.
+// recordFault records a fault. It returns the number of recent faults that ended the plugin, without those caused by
+// retries of one call.
 func (k *supervisor) recordFault(fault error, ended bool) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

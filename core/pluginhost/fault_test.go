@@ -16,26 +16,27 @@ import (
 )
 
 func TestCallFaultsDoNotHideProcessCrashes(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	for range maxFaults {
 		for range maxRecordedFaults {
 			_, err := s.check(t.Context(), "panic", "")
 			require.Error(t, err)
 		}
-		again := s.another(s.signal(syscall.SIGKILL))
-		s.until("it is started again, or in quarantine", func() bool { return again() || s.is(Quarantined)() })
+		again := s.replaced(s.signal(syscall.SIGKILL))
+		s.advanceUntil("it is started again, or in quarantine",
+			func() bool { return again() || s.inState(Quarantined)() })
 	}
-	require.Equal(t, Quarantined, s.state().State)
+	require.Equal(t, Quarantined, s.status().State)
 }
 
 func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	first, calls := s.state().PID, 0
+	first, calls := s.status().PID, 0
 	late := func() {
 		calls++
-		s.late(t, strconv.Itoa(calls))
+		s.timeOut(t, strconv.Itoa(calls))
 	}
 	for range maxTimeouts - 1 {
 		late()
@@ -46,24 +47,24 @@ func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
 		late()
 	}
 	for range maxTimeouts {
-		err := s.expired(func(ctx context.Context) error {
+		err := s.pastDeadline(func(ctx context.Context) error {
 			_, err := s.check(ctx, "wait", "/nowhere")
 			return err
 		})
 		require.Equal(t, core.Internal, core.CodeOf(err))
 	}
-	s.still("its health is fine", s.is(Ready))
-	require.Equal(t, first, s.state().PID, "that many items take it long is no sign that it hangs")
+	s.waitUntil("its health is fine", s.inState(Ready))
+	require.Equal(t, first, s.status().PID, "that many items take it long is no sign that it hangs")
 	late()
-	s.until("it is started again", s.another(first))
-	require.Contains(t, s.fault(), "it timed out in 5 consecutive calls")
-	require.True(t, s.state().Faults[0].Ended)
+	s.advanceUntil("it is started again", s.replaced(first))
+	require.Contains(t, s.lastFault(), "it timed out in 5 consecutive calls")
+	require.True(t, s.status().Faults[0].Ended)
 }
 
-// late asks a question that is not answered in time.
-func (s *stage) late(t *testing.T, key string) {
+// timeOut makes a call that the plugin does not finish in time.
+func (s *testHost) timeOut(t *testing.T, key string) {
 	t.Helper()
-	err := s.expired(func(ctx context.Context) error {
+	err := s.pastDeadline(func(ctx context.Context) error {
 		_, err := s.Plugin("hostile").Translate(ctx, Subject{Business: 1, Key: key}, &sdk.InboundRequest{Kind: "wait"})
 		return err
 	})
@@ -72,46 +73,47 @@ func (s *stage) late(t *testing.T, key string) {
 }
 
 func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	for range maxFaults {
-		first := s.state().PID
+		first := s.status().PID
 		for range maxTimeouts {
-			s.late(t, "1")
+			s.timeOut(t, "1")
 		}
-		s.until("it is started again", s.another(first))
-		require.Contains(t, s.fault(), "all retries of one")
+		s.advanceUntil("it is started again", s.replaced(first))
+		require.Contains(t, s.lastFault(), "all retries of one")
 	}
 	_, err := s.check(t.Context(), "version", "")
 	require.NoError(t, err)
 	for range maxFaults {
-		first := s.state().PID
+		first := s.status().PID
 		for n := range maxTimeouts {
-			s.late(t, strconv.Itoa(n))
+			s.timeOut(t, strconv.Itoa(n))
 		}
-		again := s.another(first)
-		s.until("it is started again, or in quarantine", func() bool { return again() || s.is(Quarantined)() })
+		again := s.replaced(first)
+		s.advanceUntil("it is started again, or in quarantine",
+			func() bool { return again() || s.inState(Quarantined)() })
 	}
-	require.Equal(t, Quarantined, s.state().State, "that many calls are late is another matter")
+	require.Equal(t, Quarantined, s.status().State, "that many calls are late is another matter")
 }
 
 func TestUnreachedDecisionIsAPluginError(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	plan := func(ctx context.Context, order string) error {
 		_, err := s.Plugin("hostile").PlanRiderStatus(ctx, Subject{Business: 1},
 			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 		return err
 	}
-	err := s.expired(func(ctx context.Context) error { return plan(ctx, "wait") })
+	err := s.pastDeadline(func(ctx context.Context) error { return plan(ctx, "wait") })
 	require.Equal(t, core.Internal, core.CodeOf(err), "it is not the plugin that is down")
 	require.ErrorContains(t, err, "no response in time")
 
-	failed, got := make(chan answered, 1), answered{}
-	go func() { failed <- answered{err: plan(t.Context(), "crash")} }()
-	ended := arrived(failed, &got)
-	s.still("the call has failed", func() bool {
-		if s.is(Backoff)() { // the deadline of the call is not to pass while processes end and start
+	failed, got := make(chan asyncResult, 1), asyncResult{}
+	go func() { failed <- asyncResult{err: plan(t.Context(), "crash")} }()
+	ended := received(failed, &got)
+	s.waitUntil("the call has failed", func() bool {
+		if s.inState(Backoff)() { // the deadline of the call must not pass while processes end and start
 			s.clock.Advance(10 * time.Millisecond)
 		}
 		return ended()
@@ -121,69 +123,69 @@ func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 }
 
 func TestItemCheckDeadlineIncludesTheQueueTime(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	var calls []<-chan answered
-	for range 5 { // the plugin takes four
-		calls = append(calls, s.asked("wait", "/nowhere"))
+	var calls []<-chan asyncResult
+	for range 5 { // the plugin's limit is four
+		calls = append(calls, s.checkAsync("wait", "/nowhere"))
 	}
-	s.still("all places are taken", func() bool { return s.state().InFlight == 4 })
+	s.waitUntil("all places are taken", func() bool { return s.status().InFlight == 4 })
 	failed := map[core.Code]int{}
 	for _, call := range calls {
-		var got answered
-		s.until("the call has failed", arrived(call, &got))
+		var got asyncResult
+		s.advanceUntil("the call has failed", received(call, &got))
 		failed[core.CodeOf(got.err)]++
 	}
-	require.Equal(t, 5, failed[core.Internal]+failed[core.Unavailable], "late, or never asked")
+	require.Equal(t, 5, failed[core.Internal]+failed[core.Unavailable], "timed out, or waited too long")
 }
 
 func TestSlowMenuRenderingIsAPluginError(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	failed, got := make(chan answered, 1), answered{}
+	failed, got := make(chan asyncResult, 1), asyncResult{}
 	go func() {
 		_, err := s.Plugin("hostile").Render(t.Context(), Subject{Business: 1}, &sdk.Menu{})
-		failed <- answered{err: err}
+		failed <- asyncResult{err: err}
 	}()
-	s.until("the call has failed", arrived(failed, &got))
+	s.advanceUntil("the call has failed", received(failed, &got))
 	require.Equal(t, core.Internal, core.CodeOf(got.err),
 		"it is not the plugin that is down: others are rendered meanwhile")
 	require.ErrorContains(t, got.err, "Menu.Render: no response in time")
 }
 
 func TestPluginErrorStatusIsNotALostConnection(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("unavailable")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
 	require.Equal(t, core.Internal, core.CodeOf(err))
 	require.ErrorContains(t, err, "failed: the table is broken")
-	require.Contains(t, s.fault(), "the table is broken")
+	require.Contains(t, s.lastFault(), "the table is broken")
 }
 
 func TestDegradedPluginShowsItsReason(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("degraded")
-	require.Empty(t, s.state().Health)
-	s.until("it is degraded", s.is(Degraded))
-	require.Equal(t, "it reports that it is degraded: the cache is cold", s.state().Health)
+	require.Empty(t, s.status().Health)
+	s.advanceUntil("it is degraded", s.inState(Degraded))
+	require.Equal(t, "it reports that it is degraded: the cache is cold", s.status().Health)
 	s.install("good")
 	require.NoError(t, s.Upgrade(t.Context(), "hostile"))
-	require.Equal(t, Ready, s.state().State)
-	require.Empty(t, s.state().Health)
+	require.Equal(t, Ready, s.status().State)
+	require.Empty(t, s.status().Health)
 }
 
 func TestFaultNamesTheCauseOfTheLatestProcess(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.install("panics")
 	s.Start("hostile")
-	s.still("a fault", func() bool { return s.fault() != "" })
+	s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
 	s.install("dies")
-	s.until("another fault", func() bool { return strings.Contains(s.fault(), "exit status 7") })
-	require.Contains(t, s.fault(), "there is no disk")
+	s.advanceUntil("another fault", func() bool { return strings.Contains(s.lastFault(), "exit status 7") })
+	require.Contains(t, s.lastFault(), "there is no disk")
 }
 
 func TestPluginTextsAreBounded(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	long := strings.Repeat("é", 1<<20)
 	message, err := s.check(t.Context(), "find", long)
@@ -196,35 +198,35 @@ func TestPluginTextsAreBounded(t *testing.T) {
 }
 
 func TestLogBufferIsBounded(t *testing.T) {
-	s := newStage(t)
-	book := &logBuffer{log: s.config.Log, clock: s.clock}
+	s := newTestHost(t)
+	buffer := &logBuffer{log: s.config.Log, clock: s.clock}
 	line := []byte(strings.Repeat("x", maxLoggedLine))
 	for range maxBufferedLines {
-		_, _ = book.Write(line)
+		_, _ = buffer.Write(line)
 	}
-	_, _ = book.Write([]byte("last"))
-	kept := book.lines()
-	require.LessOrEqual(t, len(strings.Join(kept, "")), maxBufferedBytes)
-	require.Equal(t, "last", kept[len(kept)-1])
-	require.Equal(t, []string{"last"}, book.after(maxBufferedLines))
-	require.Empty(t, book.after(book.written()))
+	_, _ = buffer.Write([]byte("last"))
+	lines := buffer.lines()
+	require.LessOrEqual(t, len(strings.Join(lines, "")), maxBufferedBytes)
+	require.Equal(t, "last", lines[len(lines)-1])
+	require.Equal(t, []string{"last"}, buffer.after(maxBufferedLines))
+	require.Empty(t, buffer.after(buffer.written()))
 }
 
 func TestSharedMemoryCountsTowardsTheLimit(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	first := s.state().PID
+	first := s.status().PID
 	_, err := s.check(t.Context(), "share", "")
 	require.NoError(t, err)
-	s.until("it is killed", s.another(first))
-	require.Contains(t, s.fault(), "of memory, and its manifest allows 128")
+	s.advanceUntil("it is killed", s.replaced(first))
+	require.Contains(t, s.lastFault(), "of memory, and its manifest allows 128")
 }
 
 func TestPluginFileSizeIsLimited(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	call := s.asked("write", "")
-	var got answered
-	s.until("the call has failed", arrived(call, &got))
+	call := s.checkAsync("write", "")
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(call, &got))
 	require.Error(t, got.err)
 }

@@ -1,5 +1,5 @@
 // Package pluginhost verifies, starts, supervises and calls plugins. Each plugin is a program that decides for one
-// kind of aggregator (plugins/proto). Plugins are not trusted: the host checks their answers and bounds their
+// kind of aggregator (plugins/proto). Plugins are not trusted: the host checks their results and bounds their
 // resources. A failing plugin does not affect the hub.
 package pluginhost
 
@@ -21,8 +21,8 @@ import (
 
 // Observer receives the metrics of plugins.
 type Observer interface {
-	// PluginCalled reports a finished call, such as Menu.CheckItems. The outcome is ok, refused (the request was
-	// wrong), absent, wrong (the answer was wrong), down, late, failed or canceled.
+	// PluginCalled reports a finished call, such as Menu.CheckItems. The outcome is ok, refused (invalid request),
+	// absent, wrong (invalid result), down, late, failed or canceled.
 	PluginCalled(plugin, call, outcome string, took time.Duration)
 	// PluginEntered reports that a plugin has entered a state.
 	PluginEntered(plugin string, state State)
@@ -33,8 +33,8 @@ type Config struct {
 	Dir            string        // one directory with a manifest for each plugin
 	TempDir        string        // os.TempDir(); must allow execution, and have a short path
 	Hidden         []string      // directories hidden from plugins, if the system supports that
-	Plain          bool          // plugins run without namespaces, as on a system that has none
-	StartTimeout   time.Duration // sdk.StartWithin, from the process start until it is ready
+	NoIsolation    bool          // plugins run without namespaces, as on a system that has none
+	StartTimeout   time.Duration // sdk.StartTimeout, from the process start until it is ready
 	HealthInterval time.Duration // 3 s
 	DrainTimeout   time.Duration // 30 s, for running calls of a version that is replaced or stopped
 	StartWait      time.Duration // 3 s, how long a call waits for a plugin that is starting
@@ -70,14 +70,14 @@ type Host struct {
 // memory from the programs that it will start.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
-	if err := hide(); err != nil {
+	if err := hideMemory(); err != nil {
 		return nil, fmt.Errorf("hiding this process from plugins: %w", err)
 	}
-	den, err := newRuntimeDir(config.TempDir)
+	runtimeDir, err := newRuntimeDir(config.TempDir)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{config: config, runtimeDir: den, supervisors: map[string]*supervisor{}}
+	h := &Host{config: config, runtimeDir: runtimeDir, supervisors: map[string]*supervisor{}}
 	h.running, h.stop = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -143,14 +143,14 @@ func (h *Host) supervisor(id string) *supervisor {
 // Status returns the status of every plugin, sorted by id.
 func (h *Host) Status() []Status {
 	h.mu.Lock()
-	keepers := slices.Collect(maps.Values(h.supervisors))
+	list := slices.Collect(maps.Values(h.supervisors))
 	h.mu.Unlock()
-	list := make([]Status, 0, len(keepers))
-	for _, k := range keepers {
-		list = append(list, k.status())
+	statuses := make([]Status, 0, len(list))
+	for _, k := range list {
+		statuses = append(statuses, k.status())
 	}
-	slices.SortFunc(list, func(a, b Status) int { return strings.Compare(a.ID, b.ID) })
-	return list
+	slices.SortFunc(statuses, func(a, b Status) int { return strings.Compare(a.ID, b.ID) })
+	return statuses
 }
 
 // Logs returns the last lines that a plugin logged, oldest first.

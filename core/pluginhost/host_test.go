@@ -22,15 +22,15 @@ func TestMain(m *testing.M) {
 	Shim()
 	code := func() int {
 		var err error
-		if built, err = os.MkdirTemp("", "pluginhost"); err != nil {
+		if programDir, err = os.MkdirTemp("", "pluginhost"); err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(built)
-		if err := os.Chmod(built, 0o755); err != nil { // some run as another user
+		defer os.RemoveAll(programDir)
+		if err := os.Chmod(programDir, 0o755); err != nil { // some tests run it as another user
 			panic(err)
 		}
 		for _, name := range []string{"hostile", "hub"} {
-			if err := buildtest.Program(filepath.Join(built, name), "./testdata/"+name); err != nil {
+			if err := buildtest.Program(filepath.Join(programDir, name), "./testdata/"+name); err != nil {
 				panic(err)
 			}
 		}
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestPluginPassesEveryStateUntilReady(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	require.Equal(t, []State{Discovered, Verified, Starting, Configuring, Ready}, s.states())
 	require.Equal(t, "hostile", s.Plugin("hostile").Description().GetId())
@@ -55,11 +55,11 @@ func TestPluginPassesEveryStateUntilReady(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1.0.0", message)
 	s.Stop("hostile")
-	s.still("the plugin is stopped", s.is(Stopped))
+	s.waitUntil("the plugin is stopped", s.inState(Stopped))
 	_, err = s.check(t.Context(), "version", "")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 	s.Start("hostile")
-	s.still("the plugin is ready again", s.is(Ready))
+	s.waitUntil("the plugin is ready again", s.inState(Ready))
 }
 
 func TestPluginStartsBelowTheLongestDirectory(t *testing.T) {
@@ -68,13 +68,13 @@ func TestPluginStartsBelowTheLongestDirectory(t *testing.T) {
 	if name < 0 {
 		t.Skip("the directory for temporary files has a longer path")
 	}
-	s := newStageOf(t, Config{TempDir: tempDir(t, strings.Repeat("x", name))})
+	s := newTestHostWith(t, Config{TempDir: tempDir(t, strings.Repeat("x", name))})
 	s.ready("good")
 	require.InDelta(t, maxRuntimeDirPath, len(s.runtimeDir.dir), 4, "random numbers differ in length")
 }
 
 func TestCallToAMissingPluginIsUnavailable(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	_, err := s.check(t.Context(), "version", "")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 	require.ErrorContains(t, err, "plugin hostile is not installed at this replica of the hub")
@@ -91,22 +91,23 @@ func TestBackoffDoublesUpToTwoMinutes(t *testing.T) {
 }
 
 func TestRepeatedFaultsQuarantineThePlugin(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.install("dies")
 	s.Start("hostile")
-	s.until("quarantine", s.is(Quarantined))
-	require.Equal(t, maxFaults, s.state().Starts)
-	require.Contains(t, s.fault(), "exit status 7")
-	require.Contains(t, s.fault(), "there is no disk")
+	s.advanceUntil("quarantine", s.inState(Quarantined))
+	require.Equal(t, maxFaults, s.status().Starts)
+	require.Contains(t, s.lastFault(), "exit status 7")
+	require.Contains(t, s.lastFault(), "there is no disk")
 	_, err := s.check(t.Context(), "version", "")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 
 	s.Start("hostile")
-	s.until("quarantine again", func() bool { return s.state().Starts == 2*maxFaults && s.is(Quarantined)() })
+	s.advanceUntil("quarantine again",
+		func() bool { return s.status().Starts == 2*maxFaults && s.inState(Quarantined)() })
 
 	s.install("good")
 	s.clock.Advance(maxBackoff)
-	s.still("the new version is ready", s.is(Ready))
+	s.waitUntil("the new version is ready", s.inState(Ready))
 }
 
 func TestOldFaultsDoNotCountForQuarantine(t *testing.T) {
@@ -116,7 +117,7 @@ func TestOldFaultsDoNotCountForQuarantine(t *testing.T) {
 }
 
 func TestCallsReceiveOnlyTheirBusinessSettings(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	var callers sync.WaitGroup
 	for business := core.BusinessID(1); business <= 8; business++ {
@@ -136,13 +137,13 @@ func TestCallsReceiveOnlyTheirBusinessSettings(t *testing.T) {
 }
 
 func TestConcurrentPluginCallsAreLimited(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	file := filepath.Join(t.TempDir(), "go")
 	for range 4 {
-		s.asked("wait", file)
+		s.checkAsync("wait", file)
 	}
-	s.still("all places are taken", func() bool { return s.state().InFlight == 4 })
+	s.waitUntil("all places are taken", func() bool { return s.status().InFlight == 4 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.check(ctx, "version", "")

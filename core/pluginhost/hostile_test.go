@@ -18,9 +18,9 @@ import (
 )
 
 func TestLogLineWithNonStringMessageIsKept(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("logs-a-number")
-	s.still("the line is in the log", func() bool {
+	s.waitUntil("the line is in the log", func() bool {
 		return strings.Contains(strings.Join(s.Logs("hostile"), "\n"), `"@message":7`)
 	})
 	_, err := s.check(t.Context(), "version", "")
@@ -28,23 +28,23 @@ func TestLogLineWithNonStringMessageIsKept(t *testing.T) {
 }
 
 func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	first := s.state().PID
-	stopped := s.asked("stop", "")
-	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
-	s.until("the plugin is killed", s.another(first))
-	require.Contains(t, s.fault(),
+	first := s.status().PID
+	stopped := s.checkAsync("stop", "")
+	s.waitUntil("the call is under way", func() bool { return s.status().InFlight == 1 })
+	s.advanceUntil("the plugin is killed", s.replaced(first))
+	require.Contains(t, s.lastFault(),
 		"failed 3 consecutive health checks: it did not report its health in time, and its process is stopped")
-	// it stops the next one too: asked twice, and no more
-	var got answered
-	s.until("the call has failed", arrived(stopped, &got))
+	// the retry suspends the next process too, and there is no second retry
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(stopped, &got))
 	require.Equal(t, core.Unavailable, core.CodeOf(got.err))
-	s.until("it is ready again", s.is(Ready))
+	s.advanceUntil("it is ready again", s.inState(Ready))
 }
 
 func TestSuspendedPluginDoesNotBlockHostShutdown(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	s.signal(syscall.SIGSTOP)
 }
@@ -52,14 +52,14 @@ func TestSuspendedPluginDoesNotBlockHostShutdown(t *testing.T) {
 func TestHostShutdownKillsAStartingPlugin(t *testing.T) {
 	for _, mode := range []string{"mute", "stopped", "deaf"} {
 		t.Run(mode, func(t *testing.T) {
-			s := newStage(t)
+			s := newTestHost(t)
 			s.install(mode)
 			s.Start("hostile")
 			want := Starting
 			if mode == "deaf" {
 				want = Configuring
 			}
-			s.still("it is being started", s.is(want))
+			s.waitUntil("it is being started", s.inState(want))
 		}) // and the host closes at once
 	}
 }
@@ -67,17 +67,17 @@ func TestHostShutdownKillsAStartingPlugin(t *testing.T) {
 func TestUnresponsivePluginStartTimesOut(t *testing.T) {
 	for _, mode := range []string{"mute", "stopped", "deaf"} {
 		t.Run(mode, func(t *testing.T) {
-			s := newStage(t)
+			s := newTestHost(t)
 			s.install(mode)
 			s.Start("hostile")
 			want := Starting
 			if mode == "deaf" {
 				want = Configuring
 			}
-			s.still("it is being started", s.is(want))
+			s.waitUntil("it is being started", s.inState(want))
 			s.clock.Advance(s.config.StartTimeout)
-			s.still("a fault", func() bool { return s.fault() != "" })
-			require.Contains(t, s.fault(), "in time")
+			s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
+			require.Contains(t, s.lastFault(), "in time")
 		})
 	}
 }
@@ -92,33 +92,33 @@ func TestPluginStartErrorsAreExplained(t *testing.T) {
 		"panics":       "with the log: panic: there is no table",
 	} {
 		t.Run(mode, func(t *testing.T) {
-			s := newStage(t)
+			s := newTestHost(t)
 			s.install(mode)
 			s.Start("hostile")
-			s.still("a fault", func() bool { return s.fault() != "" })
-			require.Contains(t, s.fault(), says)
+			s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
+			require.Contains(t, s.lastFault(), says)
 		})
 	}
 }
 
 func TestAPluginThatStopsServingIsReplaced(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	first := s.state().PID
+	first := s.status().PID
 	require.NoError(t, s.supervisor("hostile").current.client.Drain(t.Context()))
-	s.until("it is killed", s.another(first))
-	require.Contains(t, s.fault(), "it reports that it does not serve")
+	s.advanceUntil("it is killed", s.replaced(first))
+	require.Contains(t, s.lastFault(), "it reports that it does not serve")
 }
 
 func TestLongOutputDoesNotBlockAPlugin(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	for range 3 {
 		message, err := s.check(t.Context(), "print", "")
 		require.NoError(t, err)
 		require.Equal(t, "printed", message)
 	}
-	s.still("all of it is in the log", func() bool {
+	s.waitUntil("all of it is in the log", func() bool {
 		log := strings.Join(s.Logs("hostile"), "\n")
 		return strings.Count(log, "bytes)") >= 9 && strings.Contains(log, "more")
 	})
@@ -128,52 +128,52 @@ func TestLongOutputDoesNotBlockAPlugin(t *testing.T) {
 }
 
 func TestCrashedCallIsRetriedOnTheNextProcess(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	call := s.asked("crash-once", filepath.Join(t.TempDir(), "crashed"))
-	var got answered
-	s.until("the call is answered", arrived(call, &got))
+	call := s.checkAsync("crash-once", filepath.Join(t.TempDir(), "crashed"))
+	var got asyncResult
+	s.advanceUntil("the call is answered", received(call, &got))
 	require.NoError(t, got.err)
-	require.Contains(t, s.fault(), "its process exited (exit status 3")
+	require.Contains(t, s.lastFault(), "its process exited (exit status 3")
 }
 
 func TestCallCrashingTwiceIsUnavailable(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	call := s.asked("crash", "")
-	var got answered
-	s.until("the call has failed", arrived(call, &got))
+	call := s.checkAsync("crash", "")
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(call, &got))
 	require.Equal(t, core.Unavailable, core.CodeOf(got.err))
 	require.ErrorContains(t, got.err, "exited twice during a call (Menu.CheckItems)")
 }
 
 func TestPanicFailsOnlyItsCall(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	first := s.state().PID
+	first := s.status().PID
 	_, err := s.check(t.Context(), "panic", "")
 	require.ErrorContains(t, err, "the plugin panicked: a mistake")
 	_, err = s.check(t.Context(), "version", "")
 	require.NoError(t, err)
-	require.Equal(t, first, s.state().PID)
+	require.Equal(t, first, s.status().PID)
 }
 
 func TestDigestIsVerifiedAtEveryStart(t *testing.T) {
-	// go-plugin's SecureConfig keeps the state of its hash, and refuses the same file the second time
-	s := newStage(t)
+	// go-plugin's SecureConfig keeps the state of its hash, and rejects the same file the second time
+	s := newTestHost(t)
 	s.ready("good")
-	s.until("the same file is started again", s.another(s.signal(syscall.SIGKILL)))
+	s.advanceUntil("the same file is started again", s.replaced(s.signal(syscall.SIGKILL)))
 
 	s.install("good", func(m *sdk.Manifest) { m.Binaries[0].SHA256 = strings.Repeat("0", 64) })
 	s.signal(syscall.SIGKILL)
-	s.until("it is refused", func() bool { return strings.Contains(s.fault(), "digest") })
-	require.Contains(t, s.fault(), "its manifest says 000000")
+	s.advanceUntil("it is refused", func() bool { return strings.Contains(s.lastFault(), "digest") })
+	require.Contains(t, s.lastFault(), "its manifest says 000000")
 }
 
 func TestHostRunsItsVerifiedCopy(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.state().PID), "exe"))
+	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.status().PID), "exe"))
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(program, s.runtimeDir.dir), "it runs from the host's own copy")
 	info, err := os.Stat(s.runtimeDir.dir)
@@ -192,44 +192,44 @@ func TestDescriptionMustMatchTheManifest(t *testing.T) {
 		"secrets: the manifest says":      func(m *sdk.Manifest) { m.Secrets = nil },
 	} {
 		t.Run(says, func(t *testing.T) {
-			s := newStage(t)
+			s := newTestHost(t)
 			s.install("good", change)
 			s.Start("hostile")
-			s.still("a fault", func() bool { return s.fault() != "" })
-			require.Contains(t, s.fault(), says)
+			s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
+			require.Contains(t, s.lastFault(), says)
 		})
 	}
 }
 
 func TestPluginWithoutManifestIsNotStarted(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "hostile"), 0o700))
 	s.Start("hostile")
-	s.still("a fault", func() bool { return s.fault() != "" })
-	require.Contains(t, s.fault(), "it has no manifest")
+	s.waitUntil("a fault", func() bool { return s.lastFault() != "" })
+	require.Contains(t, s.lastFault(), "it has no manifest")
 }
 
 func TestFindingOfAnUnrequestedItemIsRejected(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	_, err := s.check(t.Context(), "unknown-item", "")
 	require.Equal(t, core.Internal, core.CodeOf(err))
-	require.Contains(t, s.fault(), `found fault with item "of-somebody-else", which it was not asked about`)
-	require.Equal(t, Ready, s.state().State)
+	require.Contains(t, s.lastFault(), `found fault with item "of-somebody-else", which it was not asked about`)
+	require.Equal(t, Ready, s.status().State)
 }
 
 func TestFindingsAreBounded(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	_, err := s.check(t.Context(), "findings-without-end", "")
 	require.Equal(t, core.Internal, core.CodeOf(err))
-	require.Contains(t, s.fault(), "findings are more than 16 MB")
+	require.Contains(t, s.lastFault(), "findings are more than 16 MB")
 	_, err = s.check(t.Context(), "version", "")
 	require.NoError(t, err)
 }
 
 func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	plan := func(order string) (*sdk.Decision, error) {
 		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1},
@@ -247,28 +247,28 @@ func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 		_, err := plan(order)
 		require.Equal(t, core.Internal, core.CodeOf(err), order)
 		require.ErrorContains(t, err, says)
-		require.Contains(t, s.fault(), says)
+		require.Contains(t, s.lastFault(), says)
 	}
 }
 
 func TestEmptyTranslationIsRejected(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
 	require.ErrorContains(t, err, "neither that it is an order, or which it cancels, nor why it is ignored")
 }
 
 func TestInvalidOrderAmountIsAPluginFault(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{Kind: "amounts"})
-	require.Equal(t, core.Invalid, core.CodeOf(err), "it is told among the refused orders")
+	require.Equal(t, core.Invalid, core.CodeOf(err), "the order is listed as rejected")
 	require.ErrorContains(t, err, `items[0].price: "0x10" is no decimal number`)
-	require.Contains(t, s.fault(), "items[0].price")
+	require.Contains(t, s.lastFault(), "items[0].price")
 }
 
 func TestRenamedPluginCopyIsNotInstalled(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.install("good")
 	for _, name := range []string{"hostile.bak", "hostile-old", "My Plugin"} {
 		require.NoError(t, os.CopyFS(filepath.Join(s.dir, name), os.DirFS(filepath.Join(s.dir, "hostile"))))
@@ -279,22 +279,22 @@ func TestRenamedPluginCopyIsNotInstalled(t *testing.T) {
 }
 
 func TestPluginMemoryIsLimited(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
-	call := s.asked("eat", "")
-	var got answered
-	s.until("the call has failed", arrived(call, &got))
+	call := s.checkAsync("eat", "")
+	var got asyncResult
+	s.advanceUntil("the call has failed", received(call, &got))
 	require.Error(t, got.err)
-	require.NotEmpty(t, s.fault())
+	require.NotEmpty(t, s.lastFault())
 }
 
 func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
-		s := newStage(t)
+		s := newTestHost(t)
 		s.install("good")
 		temp, err := os.MkdirTemp("", "")
 		require.NoError(t, err)
-		hub := exec.Command(filepath.Join(built, "hub"), s.dir, temp)
+		hub := exec.Command(filepath.Join(programDir, "hub"), s.dir, temp)
 		out, err := hub.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, hub.Start())
@@ -303,7 +303,7 @@ func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 		plugin, err := strconv.Atoi(strings.TrimSpace(line))
 		require.NoError(t, err)
 		require.Positive(t, plugin)
-		if stopped { // it asked for SIGTERM, which waits until it goes on
+		if stopped { // it requested SIGTERM, which stays pending while it is suspended
 			require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP))
 		}
 		require.NoError(t, hub.Process.Kill())
@@ -313,21 +313,21 @@ func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 			return err != nil || strings.Contains(string(text), ") Z ")
 		}
 		if !stopped {
-			s.still("the plugin has ended", gone)
+			s.waitUntil("the plugin has ended", gone)
 		}
-		next, err := newRuntimeDir(temp) // the next hub sweeps
+		next, err := newRuntimeDir(temp) // the next hub cleans up
 		require.NoError(t, err)
-		s.still("the plugin has ended", gone)
-		dens, err := filepath.Glob(filepath.Join(temp, runtimeDirPrefix+"*"))
+		s.waitUntil("the plugin has ended", gone)
+		dirs, err := filepath.Glob(filepath.Join(temp, runtimeDirPrefix+"*"))
 		require.NoError(t, err)
-		require.Equal(t, []string{next.dir}, dens)
+		require.Equal(t, []string{next.dir}, dirs)
 		next.close()
 		require.NoError(t, os.RemoveAll(temp))
 	}
 }
 
 func TestRuntimeDirectoryOfALiveHostIsKept(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	next, err := newRuntimeDir(filepath.Dir(s.runtimeDir.dir))
 	require.NoError(t, err)

@@ -44,14 +44,14 @@ type instance struct {
 	calls    int
 	timeouts []callRecord // consecutive calls that timed out, except checks of items
 	draining bool
-	idle     chan struct{} // closed when it is leaving and no call is running
+	idle     chan struct{} // closed when it is draining and no call is running
 }
 
 // maxStartWait ends go-plugin's wait even if the host's clock stands still.
 const maxStartWait = time.Minute
 
-// launch verifies, starts and connects to a plugin. The instance has not answered any call yet. The context bounds
-// the start: when it ends, the process is killed.
+// launch verifies, starts and connects to a plugin. It makes no call. The context bounds the start: when it ends, the
+// process is killed.
 func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, enter func(State)) (*instance, error) {
 	dir, err := h.runtimeDir.newSubdir()
 	if err != nil {
@@ -67,7 +67,7 @@ func (h *Host) launch(ctx context.Context, p installedPlugin, log *logBuffer, en
 	enter(Starting)
 	i.process = &process{
 		program: program, memory: p.memory, log: log, logStart: log.written(), ended: make(chan struct{}),
-		hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...), plain: h.config.Plain,
+		hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...), noIsolation: h.config.NoIsolation,
 	}
 	started := make(chan error, 1)
 	go func() { started <- i.connect(log) }()
@@ -182,7 +182,7 @@ type degradedError string
 // Error returns the plugin's message.
 func (d degradedError) Error() string { return "it reports that it is degraded: " + string(d) }
 
-// beginCall counts a call. It returns false if the instance is leaving.
+// beginCall counts a call. It returns false if the instance is draining.
 func (i *instance) beginCall() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -234,8 +234,8 @@ func (i *instance) recordTimeout(call callRecord) {
 	}
 }
 
-// hungError is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single call
-// do not count toward quarantine, because one bad call must not stop all others.
+// hungError is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single
+// call do not count toward quarantine, because one bad call must not stop all others.
 type hungError struct{ sameCall bool }
 
 // Error states the number of calls.
@@ -264,7 +264,7 @@ func (i *instance) terminate() {
 	i.process.kill()
 	if i.process.started() {
 		<-i.process.ended
-		killFrom(i.dir)
+		killInDir(i.dir)
 	}
 	if i.conn != nil {
 		_ = i.conn.Close()

@@ -11,7 +11,7 @@ import (
 
 // isolate sets up the namespaces, as their first process. The hidden directories are empty, except for the plugin's
 // own. /proc shows only processes inside, and there is no network. It then drops the capabilities that this required,
-// for good.
+// permanently.
 func isolate(order shimOrder) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("creating the mount namespace: %w", err)
@@ -60,8 +60,8 @@ func rebind(own int, dir string) error {
 	return unix.Mount(fmt.Sprintf("/proc/self/fd/%d", own), dir, "", unix.MS_BIND, "")
 }
 
-// dropCapabilities drops all capabilities of this thread and its children. Other threads keep theirs, so this process is
-// made undumpable.
+// dropCapabilities drops all capabilities of this thread and its children. Other threads keep theirs, so this process
+// is made undumpable.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("dropping ambient capabilities: %w", err)
@@ -79,5 +79,5 @@ func dropCapabilities() error {
 	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 		return fmt.Errorf("dropping capabilities: %w", err)
 	}
-	return hide()
+	return hideMemory()
 }

@@ -16,8 +16,8 @@ func (h *Host) Isolation() (why string) {
 	if err != nil {
 		return err.Error()
 	}
-	cmd, reports, err := command(shimOrder{Dir: dir, Hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...),
-		Plain: h.config.Plain})
+	cmd, reports, err := shimCommand(shimOrder{Dir: dir, Hidden: append([]string{h.runtimeDir.dir}, h.config.Hidden...),
+		NoIsolation: h.config.NoIsolation})
 	switch {
 	case err != nil:
 		return err.Error()
@@ -44,16 +44,16 @@ func (h *Host) Isolation() (why string) {
 	if err != nil {
 		return "the shim does not respond"
 	}
-	if h.config.Plain {
+	if h.config.NoIsolation {
 		return "isolation is disabled"
 	}
-	return cmp.Or(report.Failed, report.Plain)
+	return cmp.Or(report.Failed, report.Unisolated)
 }
 
 // warnUnisolated logs once that plugins have no namespaces.
 func (h *Host) warnUnisolated(p *process) {
 	p.mu.Lock()
-	why := p.report.Plain
+	why := p.report.Unisolated
 	p.mu.Unlock()
 	if why == "" {
 		return

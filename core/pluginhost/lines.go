@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// lineWriter splits what is written into lines and passes each on without its line break. It truncates a long line. It
+// lineWriter splits its input into lines and passes each on without its line break. It truncates a long line. It
 // never fails, because a plugin must not be stopped by its log.
 type lineWriter struct {
 	out     io.Writer
@@ -18,8 +18,8 @@ type lineWriter struct {
 func (l *lineWriter) Write(text []byte) (int, error) {
 	for rest := text; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte{'\n'})
-		kept := min(len(line), maxOutputLine-len(l.partial))
-		l.partial, l.dropped, rest = append(l.partial, line[:kept]...), l.dropped+len(line)-kept, after
+		size := min(len(line), maxOutputLine-len(l.partial))
+		l.partial, l.dropped, rest = append(l.partial, line[:size]...), l.dropped+len(line)-size, after
 		if whole {
 			l.flush()
 		}
@@ -37,8 +37,8 @@ func (l *lineWriter) flush() {
 	l.partial, l.dropped = l.partial[:0], 0
 }
 
-// handshakeWriter passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first line
-// that is too long.
+// handshakeWriter passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first
+// line that is too long.
 type handshakeWriter struct {
 	handshake *io.PipeWriter
 	rest      io.Writer
@@ -59,7 +59,8 @@ func (g *handshakeWriter) Write(text []byte) (int, error) {
 	}
 	if g.read += len(first); g.read > maxOutputLine/2 {
 		g.done = true
-		_ = g.handshake.CloseWithError(fmt.Errorf("the first line of its output has more than %d bytes", maxOutputLine/2))
+		_ = g.handshake.CloseWithError(
+			fmt.Errorf("the first line of its output has more than %d bytes", maxOutputLine/2))
 		return len(text), nil
 	}
 	_, _ = g.handshake.Write(first)

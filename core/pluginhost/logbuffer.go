@@ -30,7 +30,7 @@ type logBuffer struct {
 
 	mu     sync.Mutex
 	recent []string
-	size   int // bytes of last
+	size   int // bytes of recent
 	total  int // lines, including those dropped
 	second time.Time
 	count  int
@@ -85,15 +85,15 @@ func (b *logBuffer) written() int {
 	return b.total
 }
 
-// after returns the kept lines that follow the first written lines.
+// after returns the buffered lines that follow the first written lines.
 func (b *logBuffer) after(written int) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.recent[max(0, len(b.recent)-(b.total-written)):])
 }
 
-// parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose message
-// is not a string, is a message as it is.
+// parseLogLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose
+// message is not a string, is a message as it is.
 func parseLogLine(text string, line []byte) (level slog.Level, message string, attrs []slog.Attr) {
 	var members map[string]any
 	if len(line) > maxLoggedLine || json.Unmarshal(line, &members) != nil {

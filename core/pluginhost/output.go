@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// copyOutput writes a plugin's output to its log until the connection ends. go-plugin's server streams the output
-// over its own service and does not export the messages (channel = 1, data = 2). Without a reader the plugin would
-// block after 64 KiB of output. A plugin without the service is no error.
+// copyOutput writes a plugin's output to its log until the connection ends. Without a reader the plugin would block
+// after 64 KiB of output. go-plugin's server streams it over its own service, whose messages are not exported. In
+// these, field 1 is the channel and field 2 the data. A plugin without the service is not an error.
 func copyOutput(conn grpc.ClientConnInterface, log io.Writer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Plugin makes calls to one plugin. Their errors are Invalid, NotFound, Unavailable or Internal, as described at ask,
-// with a message for people. No state is kept between calls: each carries its tenant and settings.
+// Plugin makes calls to one plugin. Their errors are Invalid, NotFound, Unavailable or Internal, as described at
+// invoke, with a message for people. Calls share no state: each has its business and settings.
 type Plugin struct {
 	host *Host
 	id   string
@@ -61,7 +61,7 @@ func (p Plugin) Description() *sdk.Description {
 	return nil
 }
 
-// CheckSettings returns what is wrong with the subject's settings.
+// CheckSettings returns the problems of the subject's settings.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
 	return invoke(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
 		problems, err := i.client.Configure(ctx, s.call())
@@ -101,9 +101,10 @@ func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Dec
 
 // InterpretPublish interprets the aggregator's response to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return invoke(ctx, p, s, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-		return i.client.InterpretPublish(ctx, s.call(), response)
-	})
+	return invoke(ctx, p, s, "Menu.InterpretPublish",
+		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+			return i.client.InterpretPublish(ctx, s.call(), response)
+		})
 }
 
 // PlanUnlist plans the removal of a store from the aggregator, within the time limit of Render. It sets the request's
@@ -224,12 +225,12 @@ func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
 		})
 }
 
-// requestDecision requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of this
-// call, and no reason to wait for the plugin.
+// requestDecision requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of
+// this call, and no reason to wait for the plugin.
 func requestDecision(ctx context.Context, p Plugin, s Subject, call string,
-	question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
+	do func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
 	decision, err := invoke(ctx, p, s, call,
-		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
+		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return do(ctx, i.client) })
 	if errors.As(err, new(timeoutError)) || errors.As(err, new(crashError)) {
 		err = core.Errorf(core.Internal, "%s", err)
 	}

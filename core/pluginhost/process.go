@@ -30,16 +30,16 @@ const (
 // process is the program of a plugin (go-plugin's runner.Runner). It reads its output itself, because go-plugin
 // panics on some log lines and stops reading at long ones. Only SIGKILL ends it.
 type process struct {
-	program   string
-	hidden    []string   // directories hidden from it
-	plain     bool       // run without namespaces, for tests
-	memory    uint64     // bytes; 0: no limit
-	log       *logBuffer // receives every line of stderr, and of stdout but the first
-	logStart  int        // lines in the log before its own
-	handshake *io.PipeReader
-	stdin     io.Closer // closing it ends the plugin
-	reports   *os.File  // from the shim; nil if there is none
-	ended     chan struct{}
+	program     string
+	hidden      []string   // directories hidden from it
+	noIsolation bool       // run without namespaces, for tests
+	memory      uint64     // bytes; 0: no limit
+	log         *logBuffer // receives every line of stderr, and of stdout but the first
+	logStart    int        // lines in the log before its own
+	handshake   *io.PipeReader
+	stdin       io.Closer // closing it ends the plugin
+	reports     *os.File  // from the shim; nil if there is none
+	ended       chan struct{}
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd  // nil until it is started
@@ -50,11 +50,11 @@ type process struct {
 
 // prepare builds the command, with the environment of go-plugin's own command.
 func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error) {
-	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, Plain: p.plain}
+	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, NoIsolation: p.noIsolation}
 	if p.memory > 0 {
 		order.Data = p.memory + dataHeadroom
 	}
-	if cmd, p.reports, err = command(order); err != nil {
+	if cmd, p.reports, err = shimCommand(order); err != nil {
 		return nil, err
 	}
 	cmd.Dir, cmd.WaitDelay = dir, outputDelay
@@ -79,10 +79,10 @@ func (p *process) start(cmd *exec.Cmd) error {
 		_ = p.reports.Close()
 		return err
 	}
-	said, report := json.NewDecoder(p.reports), shimReport{}
+	reports, report := json.NewDecoder(p.reports), shimReport{}
 	failed := error(nil)
 	if p.reports != nil {
-		failed = said.Decode(&report)
+		failed = reports.Decode(&report)
 	}
 	if failed == nil && report.Failed != "" {
 		failed = errors.New(report.Failed)
@@ -93,7 +93,7 @@ func (p *process) start(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	p.report = report
 	p.mu.Unlock()
-	go p.wait(cmd, said)
+	go p.wait(cmd, reports)
 	return failed
 }
 
@@ -112,12 +112,12 @@ func (p *process) startCommand(cmd *exec.Cmd) error {
 }
 
 // wait waits for the end of the command and records the reason.
-func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
+func (p *process) wait(cmd *exec.Cmd, reports *json.Decoder) {
 	err := cmd.Wait()
 	if p.reports != nil {
 		var last shimReport
 		switch {
-		case said.Decode(&last) == nil && last.Ended == "":
+		case reports.Decode(&last) == nil && last.Ended == "":
 		case last.Ended != "":
 			err = errors.New(last.Ended)
 		case err == nil:
@@ -192,12 +192,12 @@ func (p *process) started() bool {
 // memoryInUse returns the memory of the plugin and its children, in bytes.
 func (p *process) memoryInUse() uint64 {
 	p.mu.Lock()
-	keeper := p.report.Reaper
+	reaper := p.report.Reaper
 	p.mu.Unlock()
-	if keeper == 0 {
+	if reaper == 0 {
 		return 0
 	}
-	return resident(keeper)
+	return memoryBelow(reaper)
 }
 
 // runner is a prepared process, in the form that go-plugin expects.

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// command returns the shim that will run a plugin, and the pipe of its reports. The shim is this program again, in
+// shimCommand returns the shim that will run a plugin, and the pipe of its reports. The shim is this program again, in
 // its own process group, so that a signal from the terminal reaches only the hub.
-func command(order shimOrder) (*exec.Cmd, *os.File, error) {
+func shimCommand(order shimOrder) (*exec.Cmd, *os.File, error) {
 	if !shimReady.Load() {
 		return nil, nil, errNoShim
 	}
@@ -44,8 +44,8 @@ func descendants(of int) (all []int) {
 	return all
 }
 
-// killTree kills a shim that does not end by itself, and all processes below it. A plugin of the same user can have
-// stopped the shim.
+// killTree kills a suspended or hanging shim and all processes below it. A plugin of the same user can suspend the
+// shim.
 func killTree(shim int) {
 	for range 100 { // the children of a killed process move to the shim
 		below := descendants(shim)
@@ -61,9 +61,9 @@ func killTree(shim int) {
 	_ = syscall.Kill(shim, syscall.SIGKILL)
 }
 
-// hide protects this process's memory and environment, which contain keys, from other processes of the same user,
+// hideMemory protects this process's memory and environment, which contain keys, from other processes of the same user,
 // such as plugins. It does not apply to child processes.
-func hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+func hideMemory() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // limit sets limits of a process: bytes of data (0: none), open files and file size. It disables core dumps.
 func limit(pid int, data uint64) error {
@@ -78,11 +78,11 @@ func limit(pid int, data uint64) error {
 	return err
 }
 
-// resident returns the memory of the processes below another, in bytes: anonymous and shared memory, but not mapped
+// memoryBelow returns the memory of the processes below another, in bytes: anonymous and shared memory, but not mapped
 // files.
-func resident(keeper int) uint64 {
+func memoryBelow(reaper int) uint64 {
 	var kilobytes uint64
-	for _, pid := range descendants(keeper) {
+	for _, pid := range descendants(reaper) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(status)) {
 			name, value, _ := strings.Cut(line, ":")
@@ -112,8 +112,8 @@ func processes() (pids []int) {
 	return pids
 }
 
-// condition describes an unusual state of a process, or returns "".
-func condition(pid int) string {
+// processCondition describes an unusual state of a process, or returns "".
+func processCondition(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
@@ -128,14 +128,14 @@ func condition(pid int) string {
 	return ""
 }
 
-// lock takes a lock that lasts as long as this process. It returns false if another process has it.
-func lock(file *os.File) bool {
+// tryLock takes a lock that lasts as long as this process. It returns false if another process has it.
+func tryLock(file *os.File) bool {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// killFrom kills the processes that belong to a directory: by their program, their working directory, or a socket
+// killInDir kills the processes that belong to a directory: by their program, their working directory, or a socket
 // directory in their environment.
-func killFrom(dir string) {
+func killInDir(dir string) {
 	for _, pid := range processes() {
 		if pid != os.Getpid() && isFrom(fmt.Sprintf("/proc/%d", pid), dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestPluginsCannotReadHubMemory(t *testing.T) {
-	newStage(t)
+	newTestHost(t)
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	require.NoError(t, err)
 	require.Zero(t, dumpable)

@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// runtimeDir is the host's private directory. It contains verified programs and sockets, and only this user can enter it.
+// runtimeDir is the host's private directory. It contains verified programs and sockets, and only this user can enter
+// it.
 type runtimeDir struct {
 	dir      string
 	lockFile *os.File // its lock shows other hubs that the owner is alive
@@ -29,8 +30,8 @@ const (
 	maxRuntimeDirPath = maxSocketPath - maxSubdirName - len("/plugin-dir4294967295") - len("/plugin4294967295")
 )
 
-// newRuntimeDir creates a private directory below another. It first removes those of dead hubs, and kills the processes that
-// ran there.
+// newRuntimeDir creates a private directory below another. It first removes those of dead hubs, and kills the processes
+// that ran there.
 func newRuntimeDir(below string) (*runtimeDir, error) {
 	stale, _ := filepath.Glob(filepath.Join(below, runtimeDirPrefix+"*"))
 	for _, dir := range stale {
@@ -47,7 +48,7 @@ func newRuntimeDir(below string) (*runtimeDir, error) {
 				dir)
 	}
 	locked, err := os.CreateTemp(dir, "")
-	if err == nil && !lock(locked) {
+	if err == nil && !tryLock(locked) {
 		err = fmt.Errorf("%s cannot be locked", locked.Name())
 	}
 	if err == nil { // other hubs must see the lock file only after it is locked
@@ -60,15 +61,16 @@ func newRuntimeDir(below string) (*runtimeDir, error) {
 	return &runtimeDir{dir: dir, lockFile: locked}, nil
 }
 
-// removeStale removes a private directory without an owner. One that is just being created has no lock file yet, and stays.
+// removeStale removes a private directory without an owner. One that is just being created has no lock file yet, and
+// stays.
 func removeStale(dir string) {
 	file, err := os.OpenFile(filepath.Join(dir, lockFileName), os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
 	defer file.Close()
-	if lock(file) {
-		killFrom(dir)
+	if tryLock(file) {
+		killInDir(dir)
 		_ = os.RemoveAll(dir)
 	}
 }

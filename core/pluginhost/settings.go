@@ -6,7 +6,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// SettingsProblems describes what is wrong with settings, by the schema in a plugin's description. It does not call the
+// SettingsProblems describes the problems of settings, by the schema in a plugin's description. It does not call the
 // plugin, which may reject them for other reasons.
 func SettingsProblems(schema, settings []byte) (found []string) {
 	problems, _ := sdk.CheckSettings(schema, settings) // a plugin with a broken schema does not start
@@ -16,7 +16,7 @@ func SettingsProblems(schema, settings []byte) (found []string) {
 	return found
 }
 
-// FormatProblem describes a problem of a setting in words.
+// FormatProblem formats a problem of a setting for people.
 func FormatProblem(p *sdk.Problem) string {
 	return strings.TrimSuffix("settings."+p.GetPath(), ".") + " " + p.GetMessage()
 }

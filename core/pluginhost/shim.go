@@ -16,17 +16,17 @@ type shimOrder struct {
 	Dir         string   // the plugin's own directory: its working directory, and that of its socket
 	Hidden      []string `json:",omitzero"` // directories hidden from the plugin
 	Data        uint64   `json:",omitzero"` // limit of a process, in bytes; 0: none
-	Plain       bool     `json:",omitzero"` // without namespaces
+	NoIsolation bool     `json:",omitzero"` // without namespaces
 	InNamespace bool     `json:",omitzero"` // this shim is the first process of the namespaces
 }
 
 // shimReport is a report of a shim. It sends two: one when its plugin runs or has failed to start, and one when it
 // has ended.
 type shimReport struct {
-	PID    int    `json:",omitzero"` // of the plugin
-	Reaper int    `json:",omitzero"` // the process that adopts the plugin's orphans
-	Plain  string `json:",omitzero"` // why the plugin has no namespaces
-	Failed string `json:",omitzero"` // why the plugin failed to start
-	Errno  int    `json:",omitzero"`
-	Ended  string `json:",omitzero"` // how it ended, unless with status 0
+	PID        int    `json:",omitzero"` // of the plugin
+	Reaper     int    `json:",omitzero"` // the process that adopts the plugin's orphans
+	Unisolated string `json:",omitzero"` // why the plugin has no namespaces
+	Failed     string `json:",omitzero"` // why the plugin failed to start
+	Errno      int    `json:",omitzero"`
+	Ended      string `json:",omitzero"` // how it ended, unless with status 0
 }

@@ -65,7 +65,7 @@ func (s *shim) run() {
 			s.fail("isolate", err)
 		}
 		s.startPlugin(shimReport{})
-	case s.order.Plain:
+	case s.order.NoIsolation:
 		s.startPlugin(shimReport{})
 	default:
 		s.startIsolated()
@@ -146,24 +146,25 @@ func (s *shim) startIsolated() {
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{shimName, string(text)}, &syscall.ProcAttr{
 		Env: os.Environ(), Files: []uintptr{0, 1, 2, to.Fd()},
 		Sys: &syscall.SysProcAttr{
-			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
+			Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS |
+				unix.CLONE_NEWNET | unix.CLONE_NEWIPC,
 			UidMappings: identity(os.Getuid()), GidMappings: identity(os.Getgid()),
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}, Pdeathsig: syscall.SIGKILL,
 		},
 	})
 	_ = to.Close()
 	if err != nil {
-		s.startPlugin(shimReport{Plain: fmt.Sprintf("namespaces: %v", err)})
+		s.startPlugin(shimReport{Unisolated: fmt.Sprintf("namespaces: %v", err)})
 		return
 	}
-	said := json.NewDecoder(from)
+	reports := json.NewDecoder(from)
 	var report shimReport
-	if err := said.Decode(&report); err != nil {
+	if err := reports.Decode(&report); err != nil {
 		report = shimReport{Failed: fmt.Sprintf("namespaces: %v", err)}
 	}
 	if report.Failed != "" && report.Errno == 0 { // the isolation failed, not the program
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
-		s.startPlugin(shimReport{Plain: report.Failed})
+		s.startPlugin(shimReport{Unisolated: report.Failed})
 		return
 	}
 	if report.PID != 0 { // the id inside the namespace
@@ -175,7 +176,7 @@ func (s *shim) startIsolated() {
 	s.report(report)
 	s.reap(pid, func(status syscall.WaitStatus) {
 		last := shimReport{}
-		if said.Decode(&last) != nil {
+		if reports.Decode(&last) != nil {
 			last.Ended = exitText(status)
 		}
 		s.report(last)

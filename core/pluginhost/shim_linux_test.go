@@ -15,12 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inBothModes runs a test with plugins in namespaces of their own, where the system
-// allows them, and without.
-func inBothModes(t *testing.T, test func(t *testing.T, s *stage)) {
-	t.Run("plain", func(t *testing.T) { test(t, newStageOf(t, Config{Plain: true})) })
+// inBothModes runs a test without namespaces, and with them if the system allows that.
+func inBothModes(t *testing.T, test func(t *testing.T, s *testHost)) {
+	t.Run("plain", func(t *testing.T) { test(t, newTestHostWith(t, Config{NoIsolation: true})) })
 	t.Run("isolated", func(t *testing.T) {
-		s := newStage(t)
+		s := newTestHost(t)
 		if why := s.Isolation(); why != "" {
 			t.Skipf("no namespaces here: %s", why)
 		}
@@ -28,21 +27,21 @@ func inBothModes(t *testing.T, test func(t *testing.T, s *stage)) {
 	})
 }
 
-// below are the processes of the plugin and what it started, as this machine counts them.
-func (s *stage) below() []int {
+// descendants returns the processes of the plugin and its children, with their ids outside the namespace.
+func (s *testHost) descendants() []int {
 	k := s.supervisor("hostile")
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return descendants(k.current.process.cmd.Process.Pid)
 }
 
-// runs tells whether a process is there, and no mere remainder.
-func runs(pid int) bool {
+// isRunning reports whether a process runs and is not a zombie.
+func isRunning(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(text), ") Z ")
 }
 
-func anyRuns(pids []int) bool { return slices.ContainsFunc(pids, runs) }
+func anyRunning(pids []int) bool { return slices.ContainsFunc(pids, isRunning) }
 
 func commandOf(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -52,54 +51,54 @@ func commandOf(pid int) string {
 func TestEscapedChildrenEndWithTheirPlugin(t *testing.T) {
 	for _, child := range []string{"child", "child-elsewhere", "child-without-environment", "child-without-trace"} {
 		t.Run(child, func(t *testing.T) {
-			inBothModes(t, func(t *testing.T, s *stage) {
+			inBothModes(t, func(t *testing.T, s *testHost) {
 				s.ready("leaves-a-child")
 				_, err := s.check(t.Context(), child, "")
 				require.NoError(t, err)
-				below := s.below()
+				below := s.descendants()
 				asleep := slices.DeleteFunc(slices.Clone(below),
 					func(pid int) bool { return !strings.Contains(commandOf(pid), "sleep") })
 				require.Len(t, asleep, 2, "one is the plugin's, one is nobody's")
 				s.Stop("hostile")
-				s.until("the plugin is stopped", s.is(Stopped))
-				require.False(t, anyRuns(below))
+				s.advanceUntil("the plugin is stopped", s.inState(Stopped))
+				require.False(t, anyRunning(below))
 			})
 		})
 	}
 }
 
 func TestEscapedChildrenEndWithAKilledPlugin(t *testing.T) {
-	inBothModes(t, func(t *testing.T, s *stage) {
+	inBothModes(t, func(t *testing.T, s *testHost) {
 		s.ready("leaves-a-child")
-		below := s.below()
+		below := s.descendants()
 		killed := s.signal(syscall.SIGKILL)
-		s.still("its end is known", func() bool { return s.fault() != "" })
-		s.until("another serves", s.another(killed))
-		require.False(t, anyRuns(below))
-		require.Contains(t, s.fault(), "its process exited (signal: killed")
+		s.waitUntil("its end is known", func() bool { return s.lastFault() != "" })
+		s.advanceUntil("another serves", s.replaced(killed))
+		require.False(t, anyRunning(below))
+		require.Contains(t, s.lastFault(), "its process exited (signal: killed")
 	})
 }
 
 func TestMemoryOfEscapedChildrenCounts(t *testing.T) {
-	inBothModes(t, func(t *testing.T, s *stage) {
+	inBothModes(t, func(t *testing.T, s *testHost) {
 		s.ready("good")
 		_, err := s.check(t.Context(), "child-eats", "")
 		require.NoError(t, err)
-		below := s.below()
-		s.until("the plugin is ended", func() bool { return strings.Contains(s.fault(), "it used") })
-		require.Contains(t, s.fault(), "MB of memory, and its manifest allows 128")
-		s.still("its child has ended", func() bool { return !anyRuns(below) })
+		below := s.descendants()
+		s.advanceUntil("the plugin is ended", func() bool { return strings.Contains(s.lastFault(), "it used") })
+		require.Contains(t, s.lastFault(), "MB of memory, and its manifest allows 128")
+		s.waitUntil("its child has ended", func() bool { return !anyRunning(below) })
 	})
 }
 
 func TestKilledHubLeavesNoChildProcess(t *testing.T) {
-	for _, uid := range users() {
+	for _, uid := range testUsers() {
 		for _, mode := range [][]string{{"plain"}, {}} {
 			t.Run(fmt.Sprintf("uid %d %v", uid, mode), func(t *testing.T) {
-				s := newStage(t)
+				s := newTestHost(t)
 				s.install("leaves-a-child")
-				temp := s.opened(uid)
-				hub := exec.Command(filepath.Join(built, "hub"), append([]string{s.dir, temp}, mode...)...)
+				temp := s.makeReadable(uid)
+				hub := exec.Command(filepath.Join(programDir, "hub"), append([]string{s.dir, temp}, mode...)...)
 				hub.Env, hub.Dir, hub.Stderr = []string{"TMPDIR=" + temp}, "/", os.Stderr
 				if uid != os.Geteuid() {
 					hub.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid),
@@ -116,25 +115,25 @@ func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 				require.Contains(t, below, plugin)
 				t.Log("a shim, where there are namespaces another, a plugin and its child:", len(below))
 				require.GreaterOrEqual(t, len(below), 3)
-				require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP)) // it cannot end by itself
+				require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP)) // it cannot react to its host's end
 				require.NoError(t, hub.Process.Kill())
 				_ = hub.Wait()
-				s.still("all have ended", func() bool { return !anyRuns(below) })
+				s.waitUntil("all have ended", func() bool { return !anyRunning(below) })
 			})
 		}
 	}
 }
 
-// users are root and an ordinary user where root runs this, else the user who does.
-func users() []int {
+// testUsers returns root and an ordinary user if root runs the tests, or else the current user.
+func testUsers() []int {
 	if os.Geteuid() == 0 {
 		return []int{0, 65534}
 	}
 	return []int{os.Geteuid()}
 }
 
-// opened lets a user read the plugins, and makes a directory of that user.
-func (s *stage) opened(uid int) (temp string) {
+// makeReadable makes the plugins readable for a user, and returns a temporary directory of that user.
+func (s *testHost) makeReadable(uid int) (temp string) {
 	temp, err := os.MkdirTemp("", "")
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = os.RemoveAll(temp) })
@@ -155,7 +154,7 @@ func TestIsolatedPluginSeesNoSecretsOrNetwork(t *testing.T) {
 	data := t.TempDir()
 	secret := filepath.Join(data, "secret.key")
 	require.NoError(t, os.WriteFile(secret, []byte("the key"), 0o600))
-	s := newStageOf(t, Config{Hidden: []string{data, filepath.Join(data, "no such directory")}})
+	s := newTestHostWith(t, Config{Hidden: []string{data, filepath.Join(data, "no such directory")}})
 	if why := s.Isolation(); why != "" {
 		t.Skipf("no namespaces here: %s", why)
 	}
@@ -178,7 +177,7 @@ func TestIsolatedPluginSeesNoSecretsOrNetwork(t *testing.T) {
 }
 
 func TestUnisolatedPluginHasNoNewPrivileges(t *testing.T) {
-	s := newStageOf(t, Config{Plain: true})
+	s := newTestHostWith(t, Config{NoIsolation: true})
 	s.ready("good")
 	text, err := s.check(t.Context(), "read", "/proc/self/status")
 	require.NoError(t, err)
@@ -190,9 +189,9 @@ func TestPluginInheritsNoHubVariables(t *testing.T) {
 	t.Setenv("SERVERY_SECRET_KEY", "secret")
 	t.Setenv("SERVERY_PLUGIN_DIR", "/nowhere")
 	t.Setenv("PGPASSWORD", "secret")
-	inBothModes(t, func(t *testing.T, s *stage) {
+	inBothModes(t, func(t *testing.T, s *testHost) {
 		s.ready("good")
-		for _, pid := range append(s.below(), s.supervisor("hostile").current.process.cmd.Process.Pid) {
+		for _, pid := range append(s.descendants(), s.supervisor("hostile").current.process.cmd.Process.Pid) {
 			given, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 			require.NoError(t, err)
 			for variable := range strings.SplitSeq(strings.TrimRight(string(given), "\x00"), "\x00") {
@@ -206,12 +205,12 @@ func TestPluginInheritsNoHubVariables(t *testing.T) {
 }
 
 func TestSuspendedShimDoesNotKeepItsPluginAlive(t *testing.T) {
-	s := newStageOf(t, Config{Plain: true})
+	s := newTestHostWith(t, Config{NoIsolation: true})
 	s.ready("leaves-a-child")
-	below := s.below()
+	below := s.descendants()
 	shim := s.supervisor("hostile").current.process.cmd.Process.Pid
 	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // as a plugin of the same user can
 	s.Stop("hostile")
-	s.until("the plugin is stopped", s.is(Stopped))
-	require.False(t, anyRuns(append(below, shim)))
+	s.advanceUntil("the plugin is stopped", s.inState(Stopped))
+	require.False(t, anyRunning(append(below, shim)))
 }

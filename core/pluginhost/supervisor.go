@@ -106,8 +106,8 @@ func (k *supervisor) replyPending(err error) {
 	k.pending = desiredState{}
 }
 
-// startInstalledOrFallback starts the installed version, or the fallback if that version was rejected, and serves calls from it. It also
-// returns the digest of the installed manifest.
+// startInstalledOrFallback starts the installed version, or the fallback if that version was rejected, and serves calls
+// from it. It also returns the digest of the installed manifest.
 func (k *supervisor) startInstalledOrFallback(ctx context.Context) (*instance, string, error) {
 	p, err := readInstalled(k.host.config.Dir, k.id)
 	if k.fallback == nil || k.pending.run || p.manifestDigest != k.rejectedDigest {
@@ -191,22 +191,22 @@ func (k *supervisor) signalChange() {
 func (k *supervisor) monitor(ctx context.Context, i *instance) (run bool, fault error) {
 	misses := 0
 	for {
-		due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthInterval))
+		due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthInterval))
 		select {
 		case <-ctx.Done():
-			giveUp()
+			stopTimer()
 			k.drain(i, true)
 			return false, nil
 		case <-i.process.ended:
-			giveUp()
+			stopTimer()
 			k.terminate(i)
 			return true, fmt.Errorf("its process exited (%s)", i.process.exitReason())
 		case fault := <-i.hung:
-			giveUp()
+			stopTimer()
 			k.terminate(i)
 			return true, fault
 		case w := <-k.requests:
-			giveUp()
+			stopTimer()
 			if !w.run {
 				k.drain(i, true)
 				w.reply(nil)
@@ -236,7 +236,8 @@ func (k *supervisor) checkHealth(ctx context.Context, i *instance, misses *int) 
 	}
 	k.setHealth(err)
 	if *misses >= maxHealthMisses {
-		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err, condition(i.process.pid()))
+		return fmt.Errorf("it failed %d consecutive health checks: %w%s", *misses, err,
+			processCondition(i.process.pid()))
 	}
 	return nil
 }
@@ -311,9 +312,9 @@ func withTimeout(ctx context.Context, clock interface {
 	At(time.Time) (<-chan time.Time, func())
 }, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	due, giveUp := clock.At(clock.Now().Add(within))
+	due, stopTimer := clock.At(clock.Now().Add(within))
 	go func() {
-		defer giveUp()
+		defer stopTimer()
 		select {
 		case <-due:
 			cancel(context.DeadlineExceeded)

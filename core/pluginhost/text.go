@@ -15,11 +15,11 @@ const (
 	maxFaultText = 300
 )
 
-// humanFields are the fields of answers that only people read.
+// humanFields are the fields of results that only people read.
 var humanFields = []protoreflect.Name{"message", "rule", "skip", "ignored", "reason"}
 
-// truncateTexts truncates the texts for people in a plugin's answer.
-func truncateTexts(answer proto.Message) { truncateFields(answer.ProtoReflect()) }
+// truncateTexts truncates the texts for people in a plugin's result.
+func truncateTexts(result proto.Message) { truncateFields(result.ProtoReflect()) }
 
 func truncateFields(m protoreflect.Message) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {

@@ -40,21 +40,22 @@ func (k *supervisor) upgrade(ctx context.Context, old *instance, w desiredState)
 	return i
 }
 
-// saveFallback keeps the program of an instance as a fallback, because another version is installed in its place.
+// saveFallback keeps the program of an instance as a fallback, because another version replaces it in the plugin
+// directory.
 func (k *supervisor) saveFallback(i *instance) error {
-	if k.fallback != nil { // it is what runs
+	if k.fallback != nil { // the fallback is running
 		return nil
 	}
 	dir, err := k.host.runtimeDir.newSubdir()
 	if err != nil {
 		return err
 	}
-	spare := i.installed
-	spare.program = filepath.Join(dir, filepath.Base(i.process.program))
-	if err := os.Link(i.process.program, spare.program); err != nil {
+	fallback := i.installed
+	fallback.program = filepath.Join(dir, filepath.Base(i.process.program))
+	if err := os.Link(i.process.program, fallback.program); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	k.fallback = &spare
+	k.fallback = &fallback
 	return nil
 }
 
@@ -80,8 +81,8 @@ func (k *supervisor) drain(i *instance, last bool) {
 		k.clearCurrent(i)
 		k.setState(Draining)
 	}
-	due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainTimeout))
-	defer giveUp()
+	due, stopTimer := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainTimeout))
+	defer stopTimer()
 	select {
 	case <-i.startDraining():
 	case <-i.process.ended:
@@ -90,6 +91,6 @@ func (k *supervisor) drain(i *instance, last bool) {
 	}
 	drain, cancel := withTimeout(context.Background(), k.host.config.Clock, healthTimeout)
 	defer cancel()
-	_ = i.client.Drain(drain) // a last chance to clean up; it ends whatever it answers
+	_ = i.client.Drain(drain) // a chance to clean up; the result does not matter
 	i.terminate()
 }

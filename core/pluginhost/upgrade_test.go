@@ -10,16 +10,16 @@ import (
 )
 
 func TestUpgradeLosesNoCall(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	file := filepath.Join(t.TempDir(), "go")
-	slow := s.asked("wait", file)
-	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
+	slow := s.checkAsync("wait", file)
+	s.waitUntil("the call is under way", func() bool { return s.status().InFlight == 1 })
 
 	s.install("second")
 	upgraded := make(chan error, 1)
 	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
-	s.still("the new version answers", func() bool {
+	s.waitUntil("the new version answers", func() bool {
 		message, err := s.check(t.Context(), "version", "")
 		require.NoError(t, err, "no call fails during an upgrade")
 		return message == "2.0.0"
@@ -29,11 +29,11 @@ func TestUpgradeLosesNoCall(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, "1.0.0", got.message, "the old version ends what it began")
 	require.NoError(t, <-upgraded)
-	require.Equal(t, "2.0.0", s.state().Version)
+	require.Equal(t, "2.0.0", s.status().Version)
 }
 
 func TestFailedUpgradeKeepsTheOldVersion(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	answers := func(version string) {
 		t.Helper()
@@ -44,59 +44,64 @@ func TestFailedUpgradeKeepsTheOldVersion(t *testing.T) {
 	s.install("dies")
 	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"),
 		"version 1.0.0 runs until the hub restarts: it exited before it served")
-	require.Equal(t, Ready, s.state().State)
+	require.Equal(t, Ready, s.status().State)
 	answers("1.0.0")
 
-	s.until("the old one is started again", s.another(s.signal(syscall.SIGKILL)))
+	s.advanceUntil("the old one is started again", s.replaced(s.signal(syscall.SIGKILL)))
 	answers("1.0.0")
 	s.Stop("hostile")
-	s.until("it is stopped", s.is(Stopped))
+	s.advanceUntil("it is stopped", s.inState(Stopped))
 	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "it exited before it served",
 		"an operator has it tried again")
-	s.until("the old one is started again", s.is(Ready))
+	s.advanceUntil("the old one is started again", s.inState(Ready))
 	answers("1.0.0")
 
 	s.install("second")
 	require.NoError(t, s.Upgrade(t.Context(), "hostile"))
-	s.until("the new one is started again", s.another(s.signal(syscall.SIGKILL)))
+	s.advanceUntil("the new one is started again", s.replaced(s.signal(syscall.SIGKILL)))
 	answers("2.0.0")
 }
 
 func TestNewVersionIsSupervisedWhileTheOldDrains(t *testing.T) {
-	s := newStage(t)
+	s := newTestHost(t)
 	s.ready("good")
 	file := filepath.Join(t.TempDir(), "go")
-	slow := s.asked("wait", file)
-	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
+	slow := s.checkAsync("wait", file)
+	s.waitUntil("the call is under way", func() bool { return s.status().InFlight == 1 })
 	s.install("second")
 	upgraded := make(chan error, 1)
 	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
-	s.still("the new version serves", func() bool { return s.state().Version == "2.0.0" && s.state().InFlight == 0 })
+	s.waitUntil("the new version serves",
+		func() bool { return s.status().Version == "2.0.0" && s.status().InFlight == 0 })
 	killed := s.signal(syscall.SIGKILL)
-	s.until("it is started again", s.another(killed))
+	s.advanceUntil("it is started again", s.replaced(killed))
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	require.Equal(t, answered{"1.0.0", nil}, <-slow)
+	require.Equal(t, asyncResult{"1.0.0", nil}, <-slow)
 	require.NoError(t, <-upgraded)
 }
 
 func TestUpgradeStartsAStoppedPlugin(t *testing.T) {
 	for _, at := range []struct {
 		state State
-		bring func(*stage)
+		bring func(*testHost)
 	}{
-		{Backoff, func(s *stage) { s.Start("hostile"); s.still("backoff", s.is(Backoff)) }},
-		{Quarantined, func(s *stage) { s.Start("hostile"); s.until("quarantine", s.is(Quarantined)) }},
-		{Stopped, func(s *stage) { s.Start("hostile"); s.Stop("hostile"); s.until("it is stopped", s.is(Stopped)) }},
+		{Backoff, func(s *testHost) { s.Start("hostile"); s.waitUntil("backoff", s.inState(Backoff)) }},
+		{Quarantined, func(s *testHost) { s.Start("hostile"); s.advanceUntil("quarantine", s.inState(Quarantined)) }},
+		{Stopped, func(s *testHost) {
+			s.Start("hostile")
+			s.Stop("hostile")
+			s.advanceUntil("it is stopped", s.inState(Stopped))
+		}},
 	} {
 		t.Run(string(at.state), func(t *testing.T) {
-			s := newStage(t)
+			s := newTestHost(t)
 			s.install("dies")
 			at.bring(s)
 			err := s.Upgrade(t.Context(), "hostile")
 			require.ErrorContains(t, err, "does not get ready: it exited before it served (exit status 7")
 			s.install("second")
 			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
-			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.state().State, s.state().Version})
+			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.status().State, s.status().Version})
 		})
 	}
 }

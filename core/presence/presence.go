@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Heartbeat is a heartbeat. One of three fields identifies the store.
+// Heartbeat is a sign of life of a POS. One of three fields identifies the store.
 type Heartbeat struct {
 	Business core.BusinessID
 	StoreID  int64
@@ -21,7 +21,7 @@ type Heartbeat struct {
 	OrderID  int64  // an order of the store
 }
 
-// maxHeartbeats bounds the heartbeats that are not stored yet. Further ones are dropped.
+// maxHeartbeats is the maximum number of heartbeats in memory. Further ones are dropped.
 const maxHeartbeats = 100_000
 
 // Tally collects heartbeats in memory until they are stored. It is safe for concurrent use. A crash loses those of
@@ -80,7 +80,7 @@ type Store struct {
 	SeenAt      time.Time
 	SilentSince time.Time // zero: it is not silent
 
-	// For judging a store:
+	// Input of the check:
 	LocalTime       time.Time     // the current time in the zone of the business
 	Timings         []byte        // its opening hours as stored
 	TakesOrder      bool          // it is active and takes orders
@@ -96,19 +96,18 @@ type Change struct {
 
 // Repository stores heartbeats.
 type Repository interface {
-	// Keep stores heartbeats. It drops those of unknown stores.
+	// SaveHeartbeats stores heartbeats. It drops those of unknown stores.
 	SaveHeartbeats(ctx context.Context, signs map[Heartbeat]time.Time) error
-	// Review calls judge for the stores that may be silent and for those that are, and stores the result. A store may
-	// be silent after the time that its business sets, or else after the given time. Concurrent calls of replicas are
+	// Review calls check for the silent stores and those that may be silent, and stores the results. A store may be
+	// silent after the limit of its business, or else after the given limit. Concurrent calls of replicas are
 	// serialised. Review returns the stores that changed.
-	Review(ctx context.Context, after time.Duration, judge func(Store) (silentSince time.Time, err error)) ([]Change,
+	Review(ctx context.Context, after time.Duration, check func(Store) (silentSince time.Time, err error)) ([]Change,
 		error)
-	// Unsettled returns the silent stores that must still be closed, and the stores closed for silence that must be
-	// opened.
+	// PendingStores returns the silent stores that must still be closed, and the stores closed for silence that must
+	// be opened.
 	PendingStores(ctx context.Context) ([]Store, error)
-	// Settle closes an unsettled store wherever it is open, or opens it where silence closed it. It records that in
-	// the same transaction. It does nothing if another replica has done so, or if a store to close is no longer
-	// silent.
+	// SetClosed closes a pending store wherever it is open, or opens it where silence closed it. It records that in
+	// the same transaction. It does nothing if another replica has done so, or if the store is no longer silent.
 	SetClosed(ctx context.Context, s Store, closed bool, reason string) error
 }
 
@@ -160,13 +159,14 @@ func (w Monitor) applySilence(ctx context.Context, s Store) error {
 	case !s.CloseWhenSilent:
 		return w.Repository.SetClosed(ctx, s, false, "stores stay open while their POS is silent")
 	default:
-		return w.Repository.SetClosed(ctx, s, true, "the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
+		return w.Repository.SetClosed(ctx, s, true,
+			"the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
 	}
 }
 
-// silentSince returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the store
-// is open: a heartbeat before opening time counts as one at opening time. A store that closes keeps its state until
-// it opens again, so that closing time causes no notification.
+// silentSince returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the
+// store is open: a heartbeat before opening time counts as one at opening time. A store that closes keeps its state
+// until it opens again, so that closing time causes no notification.
 func (w Monitor) silentSince(s Store) (time.Time, error) {
 	now := w.Clock.Now()
 	if !s.TakesOrder || s.SilenceLimit == 0 || now.Sub(s.SeenAt) < s.SilenceLimit {

@@ -14,35 +14,36 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// standing is a clock that stands still.
-type standing time.Time
+// fixedClock is a clock that does not advance.
+type fixedClock time.Time
 
-func (c standing) Now() time.Time { return time.Time(c) }
+func (c fixedClock) Now() time.Time { return time.Time(c) }
 
-func (c standing) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func (c fixedClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
 
-// shelf is Records in memory, of one store.
-type shelf struct {
-	kept  []map[Heartbeat]time.Time
+// memoryRepository is a Repository in memory with one store.
+type memoryRepository struct {
+	saved []map[Heartbeat]time.Time
 	store Store
-	asked time.Duration
+	limit time.Duration
 
 	closed  bool
-	settled []string
-	broken  error // of settling
-	full    error // of keeping
+	changes []string
+	setErr  error // of SetClosed
+	saveErr error // of SaveHeartbeats
 }
 
-func (s *shelf) SaveHeartbeats(_ context.Context, signs map[Heartbeat]time.Time) error {
-	if s.full == nil {
-		s.kept = append(s.kept, signs)
+func (s *memoryRepository) SaveHeartbeats(_ context.Context, signs map[Heartbeat]time.Time) error {
+	if s.saveErr == nil {
+		s.saved = append(s.saved, signs)
 	}
-	return s.full
+	return s.saveErr
 }
 
-func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store) (time.Time, error)) ([]Change, error) {
-	s.asked = after
-	since, err := judge(s.store)
+func (s *memoryRepository) Review(_ context.Context, after time.Duration,
+	check func(Store) (time.Time, error)) ([]Change, error) {
+	s.limit = after
+	since, err := check(s.store)
 	if err != nil || since.Equal(s.store.SilentSince) {
 		return nil, err
 	}
@@ -50,18 +51,18 @@ func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store)
 	return []Change{{s.store, !since.IsZero()}}, nil
 }
 
-func (s *shelf) PendingStores(context.Context) ([]Store, error) {
+func (s *memoryRepository) PendingStores(context.Context) ([]Store, error) {
 	if s.closed == (s.store.CloseWhenSilent && !s.store.SilentSince.IsZero()) {
 		return nil, nil
 	}
 	return []Store{s.store}, nil
 }
 
-func (s *shelf) SetClosed(_ context.Context, store Store, closed bool, reason string) error {
-	if s.broken == nil {
-		s.closed, s.settled = closed, append(s.settled, fmt.Sprintf("%d %t: %s", store.ID, closed, reason))
+func (s *memoryRepository) SetClosed(_ context.Context, store Store, closed bool, reason string) error {
+	if s.setErr == nil {
+		s.closed, s.changes = closed, append(s.changes, fmt.Sprintf("%d %t: %s", store.ID, closed, reason))
 	}
-	return s.broken
+	return s.setErr
 }
 
 func always(open bool, ago time.Duration) Hours {
@@ -75,25 +76,25 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 		open   bool
 		opened time.Duration // ago
 		takes  bool
-		before time.Duration // silent so long already; 0: not
-		want   time.Duration // silent for so long; 0: not
+		before time.Duration // already silent for; 0: not silent
+		want   time.Duration // silent for; 0: not silent
 	}{
-		{"just heard", 29 * time.Minute, true, time.Hour, true, 0, 0},
-		{"not heard for long", 31 * time.Minute, true, time.Hour, true, 0, 31 * time.Minute},
-		{"exactly so long", 30 * time.Minute, true, time.Hour, true, 0, 30 * time.Minute},
-		{"opened a moment ago", 9 * time.Hour, true, time.Minute, true, 0, 0},
-		{"not since it opened", 9 * time.Hour, true, 40 * time.Minute, true, 0, 40 * time.Minute},
+		{"recent heartbeat", 29 * time.Minute, true, time.Hour, true, 0, 0},
+		{"old heartbeat", 31 * time.Minute, true, time.Hour, true, 0, 31 * time.Minute},
+		{"exactly at the limit", 30 * time.Minute, true, time.Hour, true, 0, 30 * time.Minute},
+		{"just opened", 9 * time.Hour, true, time.Minute, true, 0, 0},
+		{"no heartbeat since it opened", 9 * time.Hour, true, 40 * time.Minute, true, 0, 40 * time.Minute},
 		{"closed", 9 * time.Hour, false, 0, true, 0, 0},
 		{"silent when it closed", 9 * time.Hour, false, 0, true, 8 * time.Hour, 8 * time.Hour},
-		{"silent still", 9 * time.Hour, true, 20 * time.Hour, true, 9 * time.Hour, 9 * time.Hour},
-		{"heard of again", time.Minute, true, 20 * time.Hour, true, 9 * time.Hour, 0},
+		{"still silent", 9 * time.Hour, true, 20 * time.Hour, true, 9 * time.Hour, 9 * time.Hour},
+		{"active again", time.Minute, true, 20 * time.Hour, true, 9 * time.Hour, 0},
 		{"takes no orders", 9 * time.Hour, true, 20 * time.Hour, false, 9 * time.Hour, 0},
 	} {
 		s := Store{SeenAt: noon.Add(-c.seen), TakesOrder: c.takes, SilenceLimit: 30 * time.Minute}
 		if c.before > 0 {
 			s.SilentSince = noon.Add(-c.before)
 		}
-		since, err := Monitor{Hours: always(c.open, c.opened), Clock: standing(noon)}.silentSince(s)
+		since, err := Monitor{Hours: always(c.open, c.opened), Clock: fixedClock(noon)}.silentSince(s)
 		require.NoError(t, err)
 		if c.want == 0 {
 			require.Zero(t, since, c.name)
@@ -104,78 +105,82 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 }
 
 func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
-	for _, closes := range []bool{true, false} {
-		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
-			CloseWhenSilent: closes}}
-		w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), SilenceLimit: 20 * time.Minute,
-			Clock: standing(noon)}
+	for _, closeWhenSilent := range []bool{true, false} {
+		repository := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true,
+			SilenceLimit:    30 * time.Minute,
+			CloseWhenSilent: closeWhenSilent}}
+		w := Monitor{Tally: &Tally{}, Repository: repository, Hours: always(true, 2*time.Hour),
+			SilenceLimit: 20 * time.Minute,
+			Clock:        fixedClock(noon)}
 		for range 2 {
 			_, err := w.Check(context.Background())
 			require.NoError(t, err)
 		}
-		require.Equal(t, 20*time.Minute, records.asked, "where a business does not say")
-		records.store.SeenAt = noon
+		require.Equal(t, 20*time.Minute, repository.limit, "the default limit")
+		repository.store.SeenAt = noon
 		changes, err := w.Check(context.Background())
 		require.NoError(t, err)
 		require.False(t, changes[0].Silent)
-		if !closes {
-			require.Empty(t, records.settled)
+		if !closeWhenSilent {
+			require.Empty(t, repository.changes)
 			continue
 		}
 		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z",
-			"7 false: the POS is active again"}, records.settled)
+			"7 false: the POS is active again"}, repository.changes)
 	}
 }
 
 func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
-	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: 30 * time.Minute,
-		CloseWhenSilent: true}, broken: errors.New("the hub crashed")}
-	w := Monitor{Tally: &Tally{}, Repository: records, Hours: always(true, 2*time.Hour), Clock: standing(noon)}
+	repository := &memoryRepository{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true,
+		SilenceLimit:    30 * time.Minute,
+		CloseWhenSilent: true}, setErr: errors.New("the hub crashed")}
+	w := Monitor{Tally: &Tally{}, Repository: repository, Hours: always(true, 2*time.Hour), Clock: fixedClock(noon)}
 	changes, err := w.Check(context.Background())
-	require.ErrorIs(t, err, records.broken)
-	require.Len(t, changes, 1, "it is told that the store is silent")
-	require.Empty(t, records.settled)
-	records.broken = nil
+	require.ErrorIs(t, err, repository.setErr)
+	require.Len(t, changes, 1, "the silent store is reported")
+	require.Empty(t, repository.changes)
+	repository.setErr = nil
 	changes, err = w.Check(context.Background())
 	require.NoError(t, err)
-	require.Empty(t, changes, "that is known by now")
-	require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z"}, records.settled)
-	records.store.CloseWhenSilent = false
+	require.Empty(t, changes, "the change is known")
+	require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z"}, repository.changes)
+	repository.store.CloseWhenSilent = false
 	_, err = w.Check(context.Background())
 	require.NoError(t, err)
-	require.Equal(t, "7 false: stores stay open while their POS is silent", records.settled[1])
+	require.Equal(t, "7 false: stores stay open while their POS is silent", repository.changes[1])
 }
 
 func TestUnreadableHoursAreReported(t *testing.T) {
-	wrong := errors.New("no hours")
-	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, SilenceLimit: time.Minute}}
-	w := Monitor{Tally: &Tally{}, Repository: records, Clock: standing(noon),
-		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, wrong }}
+	failure := errors.New("no hours")
+	repository := &memoryRepository{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true,
+		SilenceLimit: time.Minute}}
+	w := Monitor{Tally: &Tally{}, Repository: repository, Clock: fixedClock(noon),
+		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, failure }}
 	_, err := w.Check(context.Background())
-	require.ErrorIs(t, err, wrong)
-	records.store.SilenceLimit = 0
+	require.ErrorIs(t, err, failure)
+	repository.store.SilenceLimit = 0
 	_, err = w.Check(context.Background())
-	require.NoError(t, err, "a store that is never silent is not looked at")
+	require.NoError(t, err, "a store without a limit is not checked")
 }
 
 func TestLatestHeartbeatOfEachStoreIsStoredOnce(t *testing.T) {
-	records, tally := &shelf{}, &Tally{}
-	w := Monitor{Tally: tally, Repository: records}
+	repository, tally := &memoryRepository{}, &Tally{}
+	w := Monitor{Tally: tally, Repository: repository}
 	require.NoError(t, w.Flush(context.Background()))
-	require.Empty(t, records.kept, "nothing was heard")
-	var hearing sync.WaitGroup
+	require.Empty(t, repository.saved, "no heartbeats")
+	var wait sync.WaitGroup
 	for n := range 100 {
-		hearing.Go(func() {
+		wait.Go(func() {
 			tally.Record(Heartbeat{Business: 1, StoreID: int64(n % 2)},
 				noon.Add(time.Duration(n)*time.Second))
 		})
 	}
-	hearing.Wait()
+	wait.Wait()
 	require.NoError(t, w.Flush(context.Background()))
 	require.NoError(t, w.Flush(context.Background()))
 	require.Equal(t, []map[Heartbeat]time.Time{{
 		{Business: 1, StoreID: 0}: noon.Add(98 * time.Second), {Business: 1, StoreID: 1}: noon.Add(99 * time.Second),
-	}}, records.kept)
+	}}, repository.saved)
 }
 
 func TestHeartbeatTallyIsBounded(t *testing.T) {
@@ -202,15 +207,15 @@ func TestStoreIDIsReadFromAnEvent(t *testing.T) {
 }
 
 func TestUnstoredHeartbeatsAreStoredNextTime(t *testing.T) {
-	records := &shelf{full: errors.New("the connection is lost")}
-	w := Monitor{Tally: &Tally{}, Repository: records}
-	seldom, often := Heartbeat{Business: 1, StoreID: 1}, Heartbeat{Business: 1, StoreRef: "S-2"}
+	repository := &memoryRepository{saveErr: errors.New("the connection is lost")}
+	w := Monitor{Tally: &Tally{}, Repository: repository}
+	rare, frequent := Heartbeat{Business: 1, StoreID: 1}, Heartbeat{Business: 1, StoreRef: "S-2"}
 	then := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	w.Record(seldom, then)
-	w.Record(often, then)
-	require.ErrorIs(t, w.Flush(t.Context()), records.full)
-	w.Record(often, then.Add(time.Minute))
-	records.full = nil
+	w.Record(rare, then)
+	w.Record(frequent, then)
+	require.ErrorIs(t, w.Flush(t.Context()), repository.saveErr)
+	w.Record(frequent, then.Add(time.Minute))
+	repository.saveErr = nil
 	require.NoError(t, w.Flush(t.Context()))
-	require.Equal(t, []map[Heartbeat]time.Time{{seldom: then, often: then.Add(time.Minute)}}, records.kept)
+	require.Equal(t, []map[Heartbeat]time.Time{{rare: then, frequent: then.Add(time.Minute)}}, repository.saved)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// The feature actions (spec, Aggregator feature action).
+// The feature actions of the API specification.
 const (
 	bodyTemp        = "rider_body_temp"
 	withMask        = "rider_with_mask"
@@ -38,7 +38,7 @@ type riderRequest struct {
 	RiderPhone string `json:"rider_phone,omitempty"`
 }
 
-// PlanAction plans one of A's four actions.
+// PlanAction plans one of the four actions.
 func (plugin) PlanAction(_ context.Context, request *pb.ActionRequest) (*sdk.Decision, error) {
 	order, phone := request.GetOrder(), request.GetPhone()
 	if phone != "" && order.GetDeliveryType() != "self" {
@@ -72,17 +72,17 @@ func (plugin) PlanAction(_ context.Context, request *pb.ActionRequest) (*sdk.Dec
 	return nil, sdk.Refusef("action %q is not offered", request.GetAction())
 }
 
-// InterpretResponse reads A's answer to an action. The customer's contact comes
-// later, unless A has it at hand.
+// InterpretResponse interprets the response to an action. The customer's contact follows later, unless A has it at
+// once.
 func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.ActionOutcome, error) {
 	var answer struct {
 		Message     string `json:"message"`
 		MaskedPhone string `json:"masked_phone"`
 	}
-	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // an answer without a body says enough by its status
+	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // without a body, the status decides
 	outcome := &sdk.ActionOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
-	switch success, again := sdk.Judge(response.GetStatus()); {
+	switch success, again := sdk.ClassifyStatus(response.GetStatus()); {
 	case again:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	case success && action == customerData && answer.MaskedPhone == "":
@@ -93,7 +93,7 @@ func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
 	return outcome, nil
 }
 
-// InterpretCallback reads the customer's masked contact.
+// InterpretCallback interprets the callback with the customer's masked contact.
 func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call,
 	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
 	var sent struct {
@@ -118,10 +118,10 @@ func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call,
 	return outcome, nil
 }
 
-// flexibleString is a string that A may write as a whole number.
+// flexibleString is a string that A may send as a number.
 type flexibleString string
 
-// UnmarshalJSON reads a string or number.
+// UnmarshalJSON decodes a string or number.
 func (t *flexibleString) UnmarshalJSON(raw []byte) error {
 	if strings.HasPrefix(string(raw), `"`) {
 		return json.Unmarshal(raw, (*string)(t))

@@ -21,7 +21,7 @@ type availability struct {
 	Modifiers []string `json:"modifiers"`
 }
 
-// PlanStoreAction opens or closes an outlet.
+// PlanStoreAction plans the opening or closing of a store.
 func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), http.MethodPut, path+"/state", outletState{request.GetOpen()})
@@ -31,7 +31,7 @@ type outletListing struct {
 	Listed bool `json:"listed"`
 }
 
-// PlanUnlist takes an outlet off the aggregator. One that it does not have is off.
+// PlanUnlist plans the removal of a store. A response of 404 is a success.
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	decision, err := send(request.GetCall(), http.MethodPut, path+"/listing", outletListing{false})
@@ -40,7 +40,7 @@ func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Dec
 	return decision, err
 }
 
-// PlanItemAction puts products and modifiers on or off.
+// PlanItemAction plans the enabling or disabling of products and modifiers.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), http.MethodPost, path+"/availability",
@@ -51,7 +51,7 @@ func outletPath(id, reference string) string {
 	return "/v2/outlets/" + url.PathEscape(cmp.Or(id, reference))
 }
 
-// InterpretAvailability reads A's answer to a switch. What A does not have is off.
+// InterpretAvailability interprets the response. Disabling an unknown object is not an error.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
 	outcome, err := readPublishResult(response)

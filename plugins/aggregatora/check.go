@@ -6,7 +6,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// nutrition is what A needs of an item: a key of each (spec, Key-value groups).
+// nutrition lists the values that A requires of an item: one key of each choice.
 var nutrition = []sdk.Choice{
 	{Rule: "nutrition_fat", Name: "fat", Keys: []string{"fat_mg"}},
 	{Rule: "nutrition_protein", Name: "protein", Keys: []string{"protein_mg"}},
@@ -14,7 +14,7 @@ var nutrition = []sdk.Choice{
 	{Rule: "nutrition_fiber", Name: "fiber", Keys: []string{"fiber_mg"}},
 }
 
-// CheckItems finds items with incomplete nutritional values.
+// CheckItems reports items with incomplete nutritional values.
 func (plugin) CheckItems(_ context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	var s settings
 	if err := sdk.ReadSettings(call, &s); err != nil {

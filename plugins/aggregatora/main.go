@@ -1,5 +1,5 @@
-// Command aggregatora is the rule set of aggregator A: nutritional values of
-// items, menus, orders and feature actions. README.md describes its formats.
+// Command aggregatora is the plugin of aggregator A: nutritional values of items, menus, orders and feature actions.
+// README.md describes the aggregator's formats.
 package main
 
 import (
@@ -35,7 +35,7 @@ type settings struct {
 	Brand     string `json:"brand"`
 }
 
-// Describe says what the plugin is.
+// Describe returns the plugin's description.
 func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	return &sdk.Description{
 		Id: "aggregator-a", Version: "1.0.0", DisplayName: "Aggregator A",
@@ -63,7 +63,7 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	}, nil
 }
 
-// send is the decision to call the partner API.
+// send returns the decision to call the partner API.
 func send(call *sdk.Call, method, path string, body any) (*sdk.Decision, error) {
 	plan := sdk.JSONPlan(method, api, path, body)
 	plan.Headers["Idempotency-Key"] = call.GetIdempotencyKey()

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// outletMenu is a store and its menu in A's format (README.md).
+// outletMenu is a store with its menu in A's format (README.md).
 type outletMenu struct {
 	Outlet         outlet          `json:"outlet"`
 	Categories     []category      `json:"categories"`
@@ -93,7 +93,7 @@ type adjustment struct {
 
 var diets = map[string]string{"1": "veg", "2": "non_veg", "3": "egg"}
 
-// Render writes the store and its menu; it replaces what A has of the outlet.
+// Render plans the request that replaces the store's menu at A.
 func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	var s settings
 	if err := sdk.ReadSettings(call, &s); err != nil {
@@ -132,7 +132,7 @@ func renderOutlet(store *pb.Store, s settings) outlet {
 	}
 }
 
-// openingHours are the hours of a store or a category; nil where it has none.
+// openingHours returns the opening hours of a store or category, or nil if it has none.
 func openingHours(timings []*pb.Timing) []hours {
 	if len(timings) == 0 {
 		return nil
@@ -162,7 +162,7 @@ func renderProduct(item *sdk.Item) product {
 	return p
 }
 
-// modifierGroups puts each option into the groups that it belongs to.
+// modifierGroups returns the option groups with their options.
 func modifierGroups(menu *sdk.Menu) []modifierGroup {
 	groups := make([]modifierGroup, 0, len(menu.GetOptionGroups()))
 	for _, g := range menu.GetOptionGroups() {
@@ -189,17 +189,17 @@ func modifierGroups(menu *sdk.Menu) []modifierGroup {
 	return groups
 }
 
-// nonNil writes no names as an empty list.
+// nonNil returns a copy that is encoded as [] rather than null.
 func nonNil(names []string) []string { return append([]string{}, names...) }
 
-// InterpretPublish reads A's answer to a menu.
+// InterpretPublish interprets the response to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return readPublishResult(response)
 }
 
-// readPublishResult reads what A answers to menus and switches.
+// readPublishResult interprets the response to a menu or an availability change.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
-	success, again := sdk.Judge(response.GetStatus())
+	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// orderEvent is what A posts of an order (README.md).
+// orderEvent is an order event from A (README.md).
 type orderEvent struct {
 	Event  string `json:"event"`
 	Reason string `json:"reason"` // of a cancellation
@@ -77,7 +77,7 @@ type payment struct {
 	Reference string      `json:"reference"`
 }
 
-// Translate reads an order, or that one is cancelled.
+// Translate translates a new order or a cancellation.
 func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	var sent orderEvent
 	if err := sdk.ReadJSON("orders", request.GetBody(), &sent); err != nil {
@@ -158,7 +158,7 @@ type rejection struct {
 	Code   string `json:"code,omitempty"`
 }
 
-// PlanAcknowledge tells A that an order was taken or refused.
+// PlanAcknowledge plans the acknowledgement of an order.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	path := "/v2/orders/" + url.PathEscape(request.GetOrder().GetPlatformOrderId())
 	if !request.GetAccepted() {
@@ -171,16 +171,15 @@ func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest)
 type orderStatus struct {
 	Status string `json:"status"`
 	Note   string `json:"note,omitempty"`
-	Code   string `json:"code,omitempty"` // why, of a cancelled one
+	Code   string `json:"code,omitempty"` // reason code of a cancellation
 	At     string `json:"at"`
 }
 
-// statuses are A's names of the states that it wants to know of.
+// statuses maps the states that A accepts to its own names.
 var statuses = map[string]string{"Food Ready": "ready", "Dispatched": "dispatched", "Completed": "completed",
 	"Cancelled": "cancelled"}
 
-// PlanOrderStatus tells A of an order's new state, or, by accepting it once more,
-// how long it is prepared.
+// PlanOrderStatus plans the update of an order's state. A new preparation time is sent as another acceptance.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
 		return send(request.GetCall(), http.MethodPost,
@@ -203,7 +202,7 @@ type outOfStock struct {
 	At        string   `json:"at"`
 }
 
-// PlanItemsOOS tells A what of an order is out of stock.
+// PlanItemsOOS plans the report of items out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	body := outOfStock{nonNil(request.GetItemRefIds()), nonNil(request.GetOptionRefIds()), request.GetAllowEdit(),
 		time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)}
@@ -211,16 +210,16 @@ func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk
 		"/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/out-of-stock", body)
 }
 
-// InterpretItemsOOS reads A's answer, which may hold a number that leads to the customer.
+// InterpretItemsOOS interprets the response to that report. It can contain a masked number of the customer.
 func (plugin) InterpretItemsOOS(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
 	var answer struct {
 		Message     string         `json:"message"`
 		MaskedPhone string         `json:"masked_phone"`
 		Pin         flexibleString `json:"pin"`
 	}
-	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // an answer without a body says enough by its status
+	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // without a body, the status decides
 	outcome := &sdk.ItemsOOSOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
-	switch success, again := sdk.Judge(response.GetStatus()); {
+	switch success, again := sdk.ClassifyStatus(response.GetStatus()); {
 	case again:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	case success:

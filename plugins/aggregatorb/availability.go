@@ -22,7 +22,7 @@ type stock struct {
 	At      string   `json:"at"`
 }
 
-// PlanStoreAction opens or closes a restaurant.
+// PlanStoreAction plans the opening or closing of a store.
 func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), catalogue, http.MethodPut, path+"/opening",
@@ -33,7 +33,7 @@ type listing struct {
 	Listed bool `json:"listed"`
 }
 
-// PlanUnlist takes a restaurant off the aggregator. One that it does not have is off.
+// PlanUnlist plans the removal of a store. A response of 404 is a success.
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	decision, err := send(request.GetCall(), catalogue, http.MethodPut, path+"/listing", listing{false})
@@ -42,7 +42,7 @@ func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Dec
 	return decision, err
 }
 
-// PlanItemAction puts dishes and add-ons on or off.
+// PlanItemAction plans the enabling or disabling of items and options.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), catalogue, http.MethodPost, path+"/stock", stock{
@@ -54,8 +54,7 @@ func restaurantPath(id, ref string) string {
 	return "/api/restaurants/" + url.PathEscape(cmp.Or(id, ref))
 }
 
-// InterpretAvailability reads B's answer to a switch. Of a stock B rejects what it
-// does not have, which is off.
+// InterpretAvailability interprets the response. B rejects only unknown objects, and disabling these is not an error.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
 	outcome, err := readPublishResult(response)

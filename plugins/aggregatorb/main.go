@@ -1,6 +1,5 @@
-// Command aggregatorb is the rule set of aggregator B: Additional Info of
-// items, menus with nutrition in words, orders, and the relay of riders.
-// README.md describes its formats.
+// Command aggregatorb is the plugin of aggregator B: Additional Info of items, menus with nutrition as text, orders
+// and riders. README.md describes the aggregator's formats.
 package main
 
 import (
@@ -40,10 +39,10 @@ type settings struct {
 	Nutrition  *bool  `json:"nutrition_in_description"`
 }
 
-// quantityUnits are the ten units of a quantity (spec, Key-value groups).
+// quantityUnits are the units of a quantity that the API specification lists.
 var quantityUnits = []string{"kg", "ounces", "pounds", "pieces", "scoop", "litre", "ml", "gram", "inches", "slices"}
 
-// Describe says what the plugin is.
+// Describe returns the plugin's description.
 func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	hosts := []string{"*.aggregator-b.example", "127.0.0.1", "localhost"}
 	return &sdk.Description{
@@ -73,7 +72,7 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	}, nil
 }
 
-// send is the decision to call one of B's endpoints.
+// send returns the decision to call one of B's endpoints.
 func send(call *sdk.Call, endpoint, method, path string, body any) (*sdk.Decision, error) {
 	plan := sdk.JSONPlan(method, endpoint, path, body)
 	plan.Headers["X-Request-Id"] = call.GetIdempotencyKey()

@@ -14,8 +14,8 @@ import (
 
 const additionalInfo = "Additional Info"
 
-// catalogueBody is a store and its menu in B's format (README.md): sections
-// that hold their dishes, dishes that hold their add-ons.
+// catalogueBody is a store with its menu in B's format (README.md). Sections contain their items, and items contain
+// their options.
 type catalogueBody struct {
 	MerchantID string     `json:"merchantId,omitempty"`
 	Restaurant restaurant `json:"restaurant"`
@@ -41,7 +41,7 @@ type section struct {
 	Served   []servingTime `json:"served,omitzero"` // absent: always; empty: never
 }
 
-// servingTime is when a section is served on a weekday.
+// servingTime is when a section is available on a weekday.
 type servingTime struct {
 	Weekday string `json:"weekday"`
 	From    string `json:"from"`
@@ -91,7 +91,7 @@ type fee struct {
 	Value string `json:"value"`
 }
 
-// Render writes the store and its menu. A dish stands in each of its sections.
+// Render plans the request with the store and its menu. An item appears in each of its sections.
 func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	var s settings
 	if err := sdk.ReadSettings(call, &s); err != nil {
@@ -125,8 +125,8 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	return decision, nil
 }
 
-// emptyGroupsLeftOut tells of the option groups of items of which nothing may be chosen: B's
-// 0 is any number.
+// emptyGroupsLeftOut returns an error for each option group with a maximum of 0, which allows no selection. For B, a
+// maximum of 0 means any number.
 func emptyGroupsLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 	offered := map[string]bool{}
 	for _, item := range menu.GetItems() {
@@ -139,14 +139,15 @@ func emptyGroupsLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 			list = append(list, &sdk.PublishError{Entity: "option_group", RefId: g.GetRefId(),
 				Code: "nothing_to_choose",
 				Message: g.GetTitle() +
-					" lets nothing be chosen (max_selectable is 0), and is left out: to the aggregator 0 is any number"})
+					" lets nothing be chosen (max_selectable is 0), and is left out: " +
+					"to the aggregator 0 is any number"})
 		}
 	}
 	return list
 }
 
-// chargeScope tells what a charge falls on that a fee of B cannot say; "" where it is
-// one of the whole order. A percentage of all items' prices is one of the order.
+// chargeScope describes the restriction of a charge that B's fees cannot express, or returns "" for a charge on the
+// whole order. A percentage of all items' prices counts as one.
 func chargeScope(c *pb.Charge) string {
 	items, modes := c.GetItemRefIds(), c.GetFulfillmentModes()
 	delivered, fetched := slices.Contains(modes, "delivery"), slices.Contains(modes, "pickup")
@@ -161,7 +162,7 @@ func chargeScope(c *pb.Charge) string {
 	return "falls on " + strings.Join(modes, " and ") + " only"
 }
 
-// menuBuilder puts the pieces of a menu together.
+// menuBuilder assembles a menu in B's format.
 type menuBuilder struct {
 	menu      *sdk.Menu
 	settings  settings
@@ -172,9 +173,10 @@ func newMenuBuilder(menu *sdk.Menu, s settings) menuBuilder {
 	k := menuBuilder{menu, s, make(map[string]addOnSet, len(menu.GetOptionGroups()))}
 	for _, g := range menu.GetOptionGroups() {
 		if g.GetMaxSelectable() == 0 {
-			continue // told by emptyLeftOut
+			continue // reported by emptyGroupsLeftOut
 		}
-		k.addOnSets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0),
+		k.addOnSets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(),
+			max(g.GetMaxSelectable(), 0),
 			[]addOn{}}
 	}
 	for _, o := range menu.GetOptions() {
@@ -192,10 +194,10 @@ func (k menuBuilder) price(amount string) money {
 	return money{cmp.Or(amount, "0"), k.menu.GetStore().GetCurrency()}
 }
 
-// otherSection is the section of dishes whose categories are not shown.
+// otherSection is the section of items whose categories are not visible.
 const otherSection = "other"
 
-// sections are the top categories, each with its own below it.
+// sections returns the top categories with their subcategories.
 func (k menuBuilder) sections() []section {
 	shown := map[string]bool{}
 	for _, c := range k.menu.GetCategories() {
@@ -264,8 +266,7 @@ func (k menuBuilder) dish(item *sdk.Item) dish {
 	return d
 }
 
-// description carries the nutritional values in words (spec, Key-value groups:
-// for aggregator B, this information goes into the item description).
+// description returns an item's description with its nutritional values as text, unless the settings turn that off.
 func (k menuBuilder) description(item *sdk.Item) string {
 	text, nutrition := item.GetDescription(), sdk.NutritionText(item)
 	if nutrition == "" || k.settings.Nutrition != nil && !*k.settings.Nutrition {
@@ -277,14 +278,14 @@ func (k menuBuilder) description(item *sdk.Item) string {
 	return text + "Nutrition: " + nutrition
 }
 
-// InterpretPublish reads B's answer to a menu.
+// InterpretPublish interprets the response to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return readPublishResult(response)
 }
 
-// readPublishResult reads what B answers to catalogues and switches.
+// readPublishResult interprets the response to a menu or an availability change.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
-	success, again := sdk.Judge(response.GetStatus())
+	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// inboundOrder is an order as B posts it (README.md). Amounts are decimal
-// strings, times epoch seconds.
+// inboundOrder is an order from B (README.md). Amounts are decimal strings, and times are epoch seconds.
 type inboundOrder struct {
 	OrderID       string     `json:"orderId"`
 	RestaurantID  string     `json:"restaurantId"`
@@ -74,12 +73,12 @@ type payment struct {
 	TrxID  string      `json:"trxId"`
 }
 
-// modes are B's kinds of orders: order type and who delivers.
+// modes maps B's modes to the order type and the delivery type.
 var modes = map[string][2]string{
 	"DELIVERY": {"delivery", "partner"}, "SELF_DELIVERY": {"delivery", "self"}, "TAKEAWAY": {"pickup", "self"},
 }
 
-// Translate reads an order, or that one is cancelled.
+// Translate translates a new order or a cancellation.
 func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	if request.GetKind() == cancellation {
 		return readCancellation(request.GetBody())
@@ -101,8 +100,9 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	}
 	order := &sdk.NewOrder{
 		PlatformOrderId: sent.OrderID, StoreRefId: sent.RestaurantRef, PlatformStoreId: sent.RestaurantID,
-		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder, Customer: normalCustomer(sent.Customer),
-		Charges: billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes),
+		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder,
+		Customer: normalCustomer(sent.Customer),
+		Charges:  billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes),
 		Discounts: billLines(sent.Bill.Discounts),
 		Coupon:    sent.Voucher, Instructions: sent.Note, DeliveryDatetime: sent.DueAt * 1000,
 		OrderTotal: string(sent.Bill.Total),
@@ -163,7 +163,7 @@ type decision struct {
 	ReadyIn    int64  `json:"readyInSeconds,omitempty"`
 }
 
-// PlanAcknowledge tells B that an order was taken or refused.
+// PlanAcknowledge plans the acknowledgement of an order.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	body := decision{Decision: "CONFIRMED", ReadyIn: request.GetPrepTime()}
 	if !request.GetAccepted() {
@@ -182,8 +182,7 @@ type progress struct {
 var progressNames = map[string]string{"Food Ready": "READY", "Dispatched": "ON_THE_WAY", "Completed": "CLOSED",
 	"Cancelled": "CANCELLED"}
 
-// PlanOrderStatus tells B of an order's new state, or, by confirming it once more,
-// when it is ready.
+// PlanOrderStatus plans the update of an order's state. A new preparation time is sent as another confirmation.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
 		return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision",
@@ -204,7 +203,7 @@ type outOfStock struct {
 	At         string   `json:"at"`
 }
 
-// PlanItemsOOS tells B what of an order is out of stock.
+// PlanItemsOOS plans the report of items out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/missing", outOfStock{
 		append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...),

@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestConformance(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "plugin")
@@ -26,13 +26,13 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// FuzzInbound: what the aggregator sends is read or refused, and never more.
+// FuzzInbound checks that every inbound body is either translated or refused.
 func FuzzInbound(f *testing.F) {
 	cases, err := plugintest.Cases("testdata")
 	require.NoError(f, err)
 	for _, c := range cases {
-		if asked, ok := c.Request.Message.(*pb.TranslateRequest); ok {
-			f.Add(asked.GetRequest().GetBody())
+		if request, ok := c.Request.Message.(*pb.TranslateRequest); ok {
+			f.Add(request.GetRequest().GetBody())
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// riderStates are B's names of the rider statuses (spec, States and transitions).
+// riderStates maps the rider statuses of the API specification to B's names.
 var riderStates = map[string]string{
 	"ASSIGNED": "rider_assigned", "UNASSIGNED": "rider_unassigned", "AT-STORE": "rider_at_store",
 	"OUT-FOR-DELIVERY": "picked_up", "RIDER-REACHED": "rider_at_customer", "DELIVERED": "delivered",
@@ -37,8 +37,8 @@ type position struct {
 
 const skipPartnerDelivery = "riders are relayed for self-delivery orders only"
 
-// PlanRiderStatus relays a rider's status. The same status is relayed the same;
-// order is the hub's to keep.
+// PlanRiderStatus plans the update of a rider's status. It does not depend on earlier updates, because the hub keeps
+// the order.
 func (plugin) PlanRiderStatus(_ context.Context, request *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	if request.GetOrder().GetDeliveryType() != "self" {
 		return sdk.Skip(skipPartnerDelivery)
@@ -54,7 +54,7 @@ func (plugin) PlanRiderStatus(_ context.Context, request *pb.RiderStatusRequest)
 	return send(request.GetCall(), delivery, http.MethodPost, orderPath(request.GetOrder())+"/delivery-state", body)
 }
 
-// PlanRiderLocation relays a rider's place.
+// PlanRiderLocation plans the update of a rider's location.
 func (plugin) PlanRiderLocation(_ context.Context, request *pb.RiderLocationRequest) (*sdk.Decision, error) {
 	if request.GetOrder().GetDeliveryType() != "self" {
 		return sdk.Skip(skipPartnerDelivery)

@@ -21,7 +21,7 @@ type dishSwitch struct {
 	Extras []string `json:"extras"`
 }
 
-// PlanStoreAction opens or closes a shop.
+// PlanStoreAction plans the opening or closing of a store.
 func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
 	body := shopStatus{Shop: cmp.Or(request.GetPlatformStoreId(), request.GetStoreRefId())}
 	if request.GetOpen() {
@@ -35,24 +35,23 @@ type shopListing struct {
 	Listed bool   `json:"listed"`
 }
 
-// PlanUnlist takes a shop off the aggregator.
+// PlanUnlist plans the removal of a store.
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), "/gw/shop.listing",
 		shopListing{cmp.Or(request.GetPlatformStoreId(), request.GetStoreRefId()), false})
 }
 
-// PlanItemAction puts dishes and extras on or off.
+// PlanItemAction plans the enabling or disabling of items and options.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), "/gw/dish.switch", dishSwitch{
 		cmp.Or(request.GetPlatformStoreId(), request.GetStoreRefId()), request.GetAvailable(),
 		append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...)})
 }
 
-// unknownDish is the gateway's code of what the menu does not have.
+// unknownDish is the gateway's code for an object that the menu does not have.
 const unknownDish = "404"
 
-// InterpretAvailability reads the gateway's answer to a switch. What it does not
-// have is off.
+// InterpretAvailability interprets the response. Disabling an unknown object is not an error.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
 	response *sdk.Response) (*sdk.PublishOutcome, error) {
 	outcome, err := readPublishResult(response)

@@ -6,7 +6,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// nutrition is what C needs of an item: a key of each (spec, Key-value groups).
+// nutrition lists the values that C requires of an item: one key of each choice.
 var nutrition = []sdk.Choice{
 	{Rule: "nutrition_additive", Name: "additive",
 		Keys: []string{"caffeine_mg", "msg_mg", "polyols_mg", "polydextrose_mg", "artificialsweetener_mg"}},
@@ -17,7 +17,7 @@ var nutrition = []sdk.Choice{
 	{Rule: "nutrition_energy", Name: "energy", Keys: []string{"calorie_kcal"}},
 }
 
-// CheckItems finds items with incomplete nutritional values.
+// CheckItems reports items with incomplete nutritional values.
 func (plugin) CheckItems(_ context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	s, err := settingsOf(call)
 	if err != nil {

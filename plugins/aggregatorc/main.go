@@ -1,6 +1,5 @@
-// Command aggregatorc is the rule set of aggregator C: nutritional values of
-// items, menus and orders with amounts in minor units. README.md describes its
-// formats.
+// Command aggregatorc is the plugin of aggregator C: nutritional values of items, and menus and orders with amounts
+// in minor units. README.md describes the aggregator's formats.
 package main
 
 import (
@@ -44,14 +43,14 @@ func settingsOf(call *sdk.Call) (s settings, err error) {
 	return s, err
 }
 
-// Configure holds new settings against the business's currency: with others than its
-// digits every amount would be ten or a hundred times what it is.
+// Configure checks new settings against the business's currency. With a wrong number of digits, amounts would be off
+// by a factor of ten or more.
 func (plugin) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
 	s, err := settingsOf(call)
 	if err != nil {
 		return nil, err
 	}
-	if digits, told := sdk.MinorDigits(call.GetCurrency()); told && s.MinorDigits != nil && *s.MinorDigits != digits {
+	if digits, known := sdk.MinorDigits(call.GetCurrency()); known && s.MinorDigits != nil && *s.MinorDigits != digits {
 		return []*sdk.Problem{{Path: "minor_digits",
 			Message: fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, call.GetCurrency(),
 				digits)}}, nil
@@ -59,9 +58,8 @@ func (plugin) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, erro
 	return nil, nil
 }
 
-// minorDigits are the digits after the point of the amounts of a call. Settings that
-// were accepted before currencies were asked after count as they were written: the
-// shop's account at the aggregator goes by them.
+// minorDigits returns the digits after the decimal point of a call's amounts. A number in the settings takes
+// precedence, because the shop's account at the aggregator uses it.
 func minorDigits(call *sdk.Call) (int, error) {
 	s, err := settingsOf(call)
 	digits, _ := sdk.MinorDigits(call.GetCurrency())
@@ -71,7 +69,7 @@ func minorDigits(call *sdk.Call) (int, error) {
 	return digits, err
 }
 
-// Describe says what the plugin is.
+// Describe returns the plugin's description.
 func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	return &sdk.Description{
 		Id: "aggregator-c", Version: "1.0.0", DisplayName: "Aggregator C",
@@ -89,8 +87,8 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	}, nil
 }
 
-// send is the decision to call the gateway. It answers 200 to everything; its
-// code tells success.
+// send returns the decision to call the gateway. It responds with 200 to everything, and the code in the body
+// indicates success.
 func send(call *sdk.Call, path string, body any) (*sdk.Decision, error) {
 	plan := sdk.JSONPlan("POST", gateway, path, body)
 	plan.Query = map[string]string{"nonce": call.GetIdempotencyKey()}

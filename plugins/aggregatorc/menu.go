@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// shopMenu is a store and its menu in C's format (README.md): flat lists that
-// refer to each other, amounts in minor units, names by language.
+// shopMenu is a store with its menu in C's format (README.md). Its lists are flat and refer to each other. Amounts
+// are in minor units.
 type shopMenu struct {
 	Shop    shop     `json:"shop"`
 	Groups  []group  `json:"groups"`
@@ -29,7 +29,7 @@ type shop struct {
 	Status int    `json:"status"` // 1 open, 0 closed
 }
 
-// names are a name by language; the merchant's own is under "default".
+// names has a name by language. The merchant's own name is under "default".
 type names map[string]string
 
 type group struct {
@@ -40,8 +40,8 @@ type group struct {
 	Sale   saleHours `json:"sale,omitzero"` // absent: always
 }
 
-// saleHours is when something is on sale: by the number of the weekday, 1 for Monday,
-// the spans of its day, such as 11:00:00-15:00:00. A day that is missing has none.
+// saleHours has the sale times by weekday number, 1 for Monday, as spans such as 11:00:00-15:00:00. A missing day has
+// none.
 type saleHours map[string][]string
 
 type dish struct {
@@ -71,7 +71,7 @@ type extra struct {
 	Choices    []string    `json:"choices"`
 }
 
-// Render writes the store and its menu.
+// Render plans the request with the store and its menu.
 func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	digits, err := minorDigits(call)
 	if err != nil {
@@ -109,8 +109,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	return decision, nil
 }
 
-// addChoices writes the option groups of dishes and their options. Groups that hang
-// on options alone have no place.
+// addChoices adds the option groups of items, with their options. Groups that only options refer to are left out.
 func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
 	offered := map[string]bool{}
 	for _, d := range m.Dishes {
@@ -130,11 +129,11 @@ func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
 		if len(choices) == 0 {
 			continue
 		}
-		cents, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), digits)
+		price, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), digits)
 		if err != nil {
 			return err
 		}
-		m.Extras = append(m.Extras, extra{o.GetRefId(), namesOf(o.GetTitle(), o.GetTranslations()), cents, choices})
+		m.Extras = append(m.Extras, extra{o.GetRefId(), namesOf(o.GetTitle(), o.GetTranslations()), price, choices})
 	}
 	return nil
 }
@@ -156,12 +155,12 @@ func saleHoursOf(timings []*pb.Timing) saleHours {
 }
 
 func renderDish(item *sdk.Item, digits int) (dish, error) {
-	cents, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), digits)
+	price, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), digits)
 	if err != nil {
 		return dish{}, err
 	}
 	d := dish{
-		Code: item.GetRefId(), Names: namesOf(item.GetTitle(), item.GetTranslations()), PriceMinor: cents,
+		Code: item.GetRefId(), Names: namesOf(item.GetTitle(), item.GetTranslations()), PriceMinor: price,
 		Groups:  append([]string{}, item.GetCategoryRefIds()...),
 		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Stock: item.GetCurrentStock(),
 		Picture: item.GetImgUrl(),
@@ -191,15 +190,15 @@ func namesOf(name string, translations []*pb.LocalName) names {
 	return all
 }
 
-// InterpretPublish reads the gateway's answer to a menu.
+// InterpretPublish interprets the response to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return readPublishResult(response)
 }
 
-// readPublishResult reads what the gateway answers to menus and switches: code 0 is
-// success, 1 to 99 mean later, anything else is final.
+// readPublishResult interprets the response to a menu or an availability change. Code 0 is a success, 1 to 99 mean a
+// retry, and any other code is final.
 func readPublishResult(response *sdk.Response) (*sdk.PublishOutcome, error) {
-	success, again := sdk.Judge(response.GetStatus())
+	success, again := sdk.ClassifyStatus(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
 	}

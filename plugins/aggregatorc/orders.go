@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// message is what C posts (README.md): an envelope and, of an order, its data.
+// message is a message from C (README.md): an envelope with the data of an order.
 type message struct {
 	Type string    `json:"type"`
 	Data orderData `json:"data"`
@@ -56,7 +56,7 @@ type feeData struct {
 	Minor int64  `json:"minor"`
 }
 
-// Translate reads a message; only new orders and cancellations matter.
+// Translate translates a new order or a cancellation. It ignores other messages.
 func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	digits, err := minorDigits(call)
 	if err != nil {
@@ -127,7 +127,7 @@ type reply struct {
 	WhyCode string `json:"why_code,omitempty"`
 }
 
-// PlanAcknowledge tells C that an order was taken or refused.
+// PlanAcknowledge plans the acknowledgement of an order.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), "/gw/order.reply", reply{
 		request.GetOrder().GetPlatformOrderId(), request.GetAccepted(), (request.GetPrepTime() + 59) / 60,
@@ -141,11 +141,10 @@ type stage struct {
 	At      string `json:"at"`
 }
 
-// stages are C's numbers of the states that it wants to know of.
+// stages maps the states that C accepts to its numbers.
 var stages = map[string]int{"Food Ready": 30, "Dispatched": 40, "Completed": 50, "Cancelled": 90}
 
-// PlanOrderStatus tells C of an order's new state, or, by accepting it once more,
-// how long it is prepared.
+// PlanOrderStatus plans the update of an order's state. A new preparation time is sent as another acceptance.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
 		return send(request.GetCall(), "/gw/order.reply",
@@ -168,7 +167,7 @@ type soldOut struct {
 	At     string   `json:"at"`
 }
 
-// PlanItemsOOS tells C what of an order is out of stock.
+// PlanItemsOOS plans the report of items out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), "/gw/order.soldout",
 		soldOut{request.GetOrder().GetPlatformOrderId(), append([]string{}, request.GetItemRefIds()...),

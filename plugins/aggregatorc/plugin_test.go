@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestConformance(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "plugin")
@@ -26,13 +26,13 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// FuzzInbound: what the aggregator sends is read or refused, and never more.
+// FuzzInbound checks that every inbound body is either translated or refused.
 func FuzzInbound(f *testing.F) {
 	cases, err := plugintest.Cases("testdata")
 	require.NoError(f, err)
 	for _, c := range cases {
-		if asked, ok := c.Request.Message.(*pb.TranslateRequest); ok {
-			f.Add(asked.GetRequest().GetBody())
+		if request, ok := c.Request.Message.(*pb.TranslateRequest); ok {
+			f.Add(request.GetRequest().GetBody())
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -48,8 +48,8 @@ func FuzzInbound(f *testing.F) {
 	})
 }
 
-// The digits of amounts are those of the currency: settings that say others are
-// refused, and without a currency they are what the settings say.
+// The currency decides the digits of amounts. Settings with other digits are rejected. Without a currency the
+// settings decide.
 func TestSettingsDoNotContradictTheCurrency(t *testing.T) {
 	for _, c := range []struct{ settings, currency, wrong string }{
 		{`{}`, "JPY", ""}, {`{"minor_digits":0}`, "JPY", ""}, {`{"minor_digits":3}`, "KWD", ""},

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// menuRequests are questions about a menu that the plugin answers.
+// menuRequests returns the menu requests that the plugin supports.
 func menuRequests(s *session, items int) (list []Request) {
 	menu := sampleMenu(items)
 	menu.Call = sampleCall()
@@ -52,7 +52,7 @@ func checkChunkSizes(ctx context.Context, s *session) error {
 
 func checkLargeMenu(ctx context.Context, s *session) error {
 	for _, q := range menuRequests(s, 10_000) {
-		answer, err := q.Send(ctx, s.Client) // the client sees to it that findings name items of the menu
+		answer, err := q.Send(ctx, s.Client) // the client checks that findings name items of the menu
 		if err == nil {
 			err = sdk.CheckResult(s.description, answer)
 		}
@@ -63,9 +63,8 @@ func checkLargeMenu(ctx context.Context, s *session) error {
 	return nil
 }
 
-// checkRiders asks about a delivery in its order, then with every update sent three
-// times in an order that nothing would have: each answer depends on its own
-// question alone.
+// checkRiders sends the updates of a delivery in order, and then each three times in random order. A result must
+// depend only on its own request.
 func checkRiders(ctx context.Context, s *session) error {
 	var updates []Request
 	for _, q := range sampleRequests(s.description) {
@@ -128,16 +127,15 @@ func checkActions(ctx context.Context, s *session) error {
 	return nil
 }
 
-// endTimeout is how long calls may take to end after they were cancelled.
+// endTimeout is the maximum time that calls take to end after they were cancelled.
 const endTimeout = 30 * time.Second
 
-// countTimeout is how long a plugin may take until a call that has begun is in its health.
+// countTimeout is the maximum time until the plugin's health counts a call that has begun.
 const countTimeout = 5 * time.Second
 
 var errUncounted = errors.New("in_flight of its health is 0 while a call is under way: the end of calls cannot be seen")
 
-// checkCancellation gives up calls that wait for the rest of a menu, and waits until the
-// plugin has none under way.
+// checkCancellation cancels calls that wait for the rest of a menu, and waits until the plugin has no running calls.
 func checkCancellation(ctx context.Context, s *session) error {
 	for _, q := range menuRequests(s, 1) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -165,8 +163,8 @@ func checkCancellation(ctx context.Context, s *session) error {
 	}
 }
 
-// cancelMidway sends the beginning of a menu, cancels once the plugin has the call under
-// way, and returns the call's error.
+// cancelMidway sends the beginning of a menu and cancels once the plugin counts the call. It returns the call's
+// error.
 func cancelMidway(ctx context.Context, cancel context.CancelFunc, s *session, q Request) error {
 	menus := pb.NewMenuClient(s.Client.Conn())
 	var received func() error

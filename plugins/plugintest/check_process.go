@@ -11,7 +11,7 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// checkMemory looks at what the program took while it was asked.
+// checkMemory checks the program's peak memory against its limit.
 func checkMemory(_ context.Context, s *session) error {
 	if s.memory > 0 && s.peakMemory > s.memory {
 		return fmt.Errorf("it used %d MB of memory, and its manifest allows %d", s.peakMemory>>20,
@@ -20,8 +20,8 @@ func checkMemory(_ context.Context, s *session) error {
 	return nil
 }
 
-// checkLogs asks everything with a word that must not be repeated, in all places
-// where people's data and tokens travel.
+// checkLogs sends every request with a marker in all fields for personal data and tokens. The log must not contain
+// it.
 func checkLogs(ctx context.Context, s *session) error {
 	for _, q := range s.requests {
 		q.Message = proto.CloneOf(q.Message)
@@ -40,7 +40,7 @@ func checkLogs(ctx context.Context, s *session) error {
 		case *pb.ActionRequest:
 			m.Phone = canary
 		}
-		_, _ = q.Send(ctx, s.Client) // the answer does not matter
+		_, _ = q.Send(ctx, s.Client) // only the log matters
 	}
 	if at := bytes.Index(s.Log(), []byte(canary)); at >= 0 {
 		return fmt.Errorf("the log repeats the request: %s", s.Log()[max(0, at-200):at])
@@ -56,8 +56,8 @@ func addCanary(request *pb.InboundRequest) {
 	request.Body = append([]byte(`{"token":"`+canary+`"} `), request.GetBody()...)
 }
 
-// checkLogFormat checks the lines of a log: what is JSON must have a message that is a
-// string, or a host that trusts it falls over.
+// checkLogFormat checks the lines of a log. In a JSON line the message must be a string, because hosts that trust it
+// would crash.
 func checkLogFormat(log []byte) error {
 	for _, line := range bytes.Split(log, []byte("\n")) {
 		if len(line) > 64<<10 {

@@ -115,7 +115,7 @@ func checkGolden(ctx context.Context, s *session) error {
 	return errors.Join(wrong...)
 }
 
-// encodedResult is an answer, byte for byte, or the error in its place.
+// encodedResult returns a result in deterministic encoding, or the message of a refusal.
 func encodedResult(ctx context.Context, s *session, q Request) ([]byte, error) {
 	message, err := q.Send(ctx, s.Client)
 	if sdk.IsRefusal(err) {
@@ -155,13 +155,13 @@ func checkDeterminism(ctx context.Context, s *session) error {
 	return at.Wait()
 }
 
-// checkSettingsIsolation asks with each example of the settings alone, then with all of
-// them mixed: a plugin that keeps settings gives one business what another set.
+// checkSettingsIsolation sends requests with each example of the settings, and then mixes them. A plugin that stores
+// settings would use those of another business.
 func checkSettingsIsolation(ctx context.Context, s *session) error {
 	var schema struct {
 		Examples []json.RawMessage `json:"examples"`
 	}
-	_ = json.Unmarshal(s.description.GetSettingsSchema(), &schema) // checked by settings
+	_ = json.Unmarshal(s.description.GetSettingsSchema(), &schema) // checkSettings validates it
 	var mixed []Request
 	for business, example := range schema.Examples {
 		for _, q := range s.requests {
@@ -176,13 +176,13 @@ func checkSettingsIsolation(ctx context.Context, s *session) error {
 	return checkDeterminism(ctx, alone)
 }
 
-// callOf is the call of a question.
+// callOf returns the Call of a request, or nil if it has none.
 func callOf(m proto.Message) *pb.Call {
-	asked, ok := m.(interface{ GetCall() *pb.Call })
+	request, ok := m.(interface{ GetCall() *pb.Call })
 	if !ok {
 		return nil
 	}
-	return asked.GetCall()
+	return request.GetCall()
 }
 
 func checkResults(ctx context.Context, s *session) error {

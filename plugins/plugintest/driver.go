@@ -1,6 +1,5 @@
-// Package plugintest is the conformance suite of plugins. It runs against a
-// plugin in the test's own process, over go-plugin by reattaching, and as a
-// program of its own, and asks the same of it in each: no hub, no database.
+// Package plugintest is the conformance suite of plugins. It runs the same checks on a plugin in the test's process,
+// over go-plugin by reattaching, and as a separate program. It needs neither a hub nor a database.
 //
 //	func TestPlugin(t *testing.T) {
 //		plugintest.Run(t, plugintest.InProcess(plugin{}), plugintest.Options{Golden: "testdata"})
@@ -31,29 +30,29 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Driver starts a plugin in one of the ways in which it can be run.
+// Driver starts a plugin in one way.
 type Driver interface {
 	Name() string
-	// Start starts a plugin of its own, which ends with Stop.
+	// Start starts a separate instance, which ends with Stop.
 	Start() (*Running, error)
 }
 
-// Running is a plugin that was started.
+// Running is a started plugin.
 type Running struct {
 	Client *sdk.Client
-	PID    int    // of a program of its own; else 0
-	memory uint64 // bytes that it may take; 0: it is not held to any
+	PID    int    // of a separate program; otherwise 0
+	memory uint64 // memory limit in bytes; 0: none
 	log    *logBuffer
 	stop   func() error
 }
 
-// Stop ends the plugin and returns once it has ended.
+// Stop stops the plugin and returns when it has ended.
 func (r *Running) Stop() error { return r.stop() }
 
-// Log is what the plugin has logged so far.
+// Log returns what the plugin has logged so far.
 func (r *Running) Log() []byte { return r.log.bytes() }
 
-// logBuffer keeps the last part of a log, of a bounded size.
+// logBuffer is a bounded buffer with the end of a log.
 type logBuffer struct {
 	mu   sync.Mutex
 	tail []byte
@@ -61,7 +60,7 @@ type logBuffer struct {
 
 const maxLogBytes = 4 << 20
 
-// Write adds to the log.
+// Write appends to the log.
 func (l *logBuffer) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,12 +81,12 @@ func newServer(p sdk.Plugin, log *logBuffer) (*sdk.Server, error) {
 	return sdk.NewServer(p, slog.New(sdk.NewLogHandler(log, slog.LevelDebug)))
 }
 
-// InProcess runs the plugin in this process, over gRPC without a network.
+// InProcess returns a driver that runs the plugin in this process, over gRPC without a network.
 func InProcess(p sdk.Plugin) Driver { return inProcess{p} }
 
 type inProcess struct{ plugin sdk.Plugin }
 
-// Name names the driver.
+// Name returns the name of the driver.
 func (inProcess) Name() string { return "in process" }
 
 // Start serves the plugin.
@@ -119,12 +118,12 @@ func (d inProcess) Start() (*Running, error) {
 	}}, nil
 }
 
-// Reattach serves the plugin in this process over go-plugin, and reattaches to it.
+// Reattach returns a driver that serves the plugin in this process over go-plugin, and reattaches to it.
 func Reattach(p sdk.Plugin) Driver { return reattach{p} }
 
 type reattach struct{ plugin sdk.Plugin }
 
-// Name names the driver.
+// Name returns the name of the driver.
 func (reattach) Name() string { return "by reattach" }
 
 // Start serves the plugin and reattaches.
@@ -160,7 +159,7 @@ func (d reattach) Start() (*Running, error) {
 		defer cancel()
 		protocol, err := host.Client()
 		if err == nil {
-			err = protocol.Close() // asks the server to end; cancelling at the same time is a race within go-plugin
+			err = protocol.Close() // cancelling at the same time is a race in go-plugin
 		}
 		if err != nil {
 			cancel()
@@ -171,7 +170,7 @@ func (d reattach) Start() (*Running, error) {
 	return running, nil
 }
 
-// attached is a plugin in this process, as go-plugin sees it.
+// attached is a plugin in this process (runner.AttachedRunner).
 type attached struct{ ended <-chan struct{} }
 
 // Wait waits for the end of the plugin.
@@ -180,18 +179,18 @@ func (a attached) Wait(context.Context) error {
 	return nil
 }
 
-// Kill does nothing: the driver ends the plugin.
+// Kill does nothing, because the driver ends the plugin.
 func (a attached) Kill(context.Context) error { return nil }
 
-// ID is that of the process.
+// ID returns an id for messages.
 func (a attached) ID() string { return "this process" }
 
-// PluginToHost translates nothing.
+// PluginToHost returns the address unchanged.
 func (a attached) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin translates nothing.
+// HostToPlugin returns the address unchanged.
 func (a attached) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }
@@ -208,8 +207,8 @@ func dispense(host *plugin.Client, log *logBuffer) (*Running, error) {
 	return &Running{Client: client.(*sdk.Client), log: log}, nil
 }
 
-// Subprocess runs a program as the hub does: a copy of that one file. The transport is that of its
-// manifest, sdk.TransportMTLS or sdk.TransportSocket; with the manifest's limits too it is held to those.
+// Subprocess returns a driver that runs a copy of a program, as the hub does. The transport is sdk.TransportMTLS or
+// sdk.TransportSocket. With limits, the program must respect them.
 func Subprocess(path, transport string, limits ...sdk.ManifestLimits) Driver {
 	return subprocess{path, transport, limits}
 }
@@ -219,7 +218,7 @@ type subprocess struct {
 	limits          []sdk.ManifestLimits
 }
 
-// Name names the driver.
+// Name returns the name of the driver.
 func (subprocess) Name() string { return "as a program" }
 
 // Start runs the program.
@@ -237,7 +236,7 @@ func (d subprocess) Start() (*Running, error) {
 	return running, nil
 }
 
-// from runs a copy of the program in an empty directory, where nothing lies beside it.
+// from runs a copy of the program in an empty directory.
 func (d subprocess) from(alone string) (*Running, error) {
 	path := filepath.Join(alone, filepath.Base(d.path))
 	if err := copyProgram(d.path, path); err != nil {
@@ -277,7 +276,7 @@ func copyProgram(from, to string) error {
 		return err
 	}
 	defer source.Close()
-	syscall.ForkLock.RLock() // what is started meanwhile would hold it open for writing: it could not be run
+	syscall.ForkLock.RLock() // a process forked now would hold the file open for writing, and it could not run
 	defer syscall.ForkLock.RUnlock()
 	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o500)
 	if err != nil {

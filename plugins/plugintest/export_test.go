@@ -1,6 +1,6 @@
 package plugintest
 
-// Only has the suite run one check, besides looking for what is left behind.
+// Only limits the suite to one check and the final check for leftovers.
 func (o Options) Only(check string) Options {
 	o.only = check
 	return o

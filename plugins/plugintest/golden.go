@@ -17,14 +17,14 @@ const (
 	goldenSuffix = ".golden.json"
 )
 
-// Case is a question of a directory of golden files, and the answer that is expected.
+// Case is a request from a directory of golden files, with its expected result.
 type Case struct {
 	Name    string
 	Request Request
 	golden  string
 }
 
-// Cases reads the NAME.input.json of a directory; none for an empty name.
+// Cases reads the NAME.input.json files of a directory. It returns none for an empty name.
 func Cases(dir string) ([]Case, error) {
 	if dir == "" {
 		return nil, nil
@@ -49,7 +49,7 @@ func Cases(dir string) ([]Case, error) {
 	return cases, nil
 }
 
-// check compares the answer with the expected one, or writes it when update is set.
+// check compares the result with the golden file, or writes that file if update is set.
 func (c Case) check(ctx context.Context, r *Running, update bool) error {
 	answer, err := c.Request.ResultJSON(ctx, r.Client)
 	if err != nil {
@@ -71,14 +71,14 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 	return nil
 }
 
-// missingCapability tells that the plugin does not have what the question is for.
+// missingCapability returns the error for a case whose capability the plugin does not have.
 func (c Case) missingCapability() error {
 	return fmt.Errorf("%s: the plugin has no %s, but calls %s: implement it, or delete %s and %s", c.Name,
 		sdk.CapabilityOf(c.Request.Method), c.Request.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix,
 		c.golden)
 }
 
-// difference shows the first line in which two texts differ.
+// difference describes the first line that differs.
 func difference(expected, actual string) string {
 	want, got := strings.Split(expected, "\n"), strings.Split(actual, "\n")
 	for i := range max(len(want), len(got)) {

@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// canLook tells whether this system shows what a program has.
+// canLook reports whether this system shows the resources of a process.
 const canLook = true
 
-// allowedEnvironment is what go-plugin tells a program, and what interpreters set for themselves.
+// allowedEnvironment are the prefixes of variables that go-plugin passes, and that interpreters set for themselves.
 var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE=", "GOMEMLIMIT="}
 
-// environment looks at what the program was started with.
+// environment checks the environment variables of the program.
 func environment(_ context.Context, s *session) error {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.PID), "environ"))
 	if err != nil {
@@ -43,7 +43,7 @@ func allowed(variable string) bool {
 	return false
 }
 
-// network looks for sockets that are of no local kind, after everything was asked.
+// network checks that the program has no network sockets after all requests.
 func network(_ context.Context, s *session) error {
 	proc := filepath.Join("/proc", strconv.Itoa(s.PID))
 	files, err := os.ReadDir(filepath.Join(proc, "fd"))
@@ -52,7 +52,7 @@ func network(_ context.Context, s *session) error {
 	}
 	open := map[string]bool{}
 	for _, file := range files {
-		target, _ := os.Readlink(filepath.Join(proc, "fd", file.Name())) // closed meanwhile
+		target, _ := os.Readlink(filepath.Join(proc, "fd", file.Name())) // it may have been closed
 		if inode, socket := strings.CutPrefix(target, "socket:["); socket {
 			open[strings.TrimSuffix(inode, "]")] = true
 		}
@@ -74,8 +74,7 @@ func network(_ context.Context, s *session) error {
 	return nil
 }
 
-// resident is the memory that a process has in use, in bytes, as the hub counts it; 0
-// without one.
+// resident returns the memory of a process in bytes, as the hub counts it, or 0 for no process.
 func resident(pid int) (bytes uint64) {
 	if pid == 0 {
 		return 0
@@ -92,5 +91,5 @@ func resident(pid int) (bytes uint64) {
 	return bytes
 }
 
-// alive tells whether a process is there.
+// alive reports whether a process exists.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

@@ -4,10 +4,10 @@ package plugintest
 
 import "context"
 
-// canLook tells whether this system shows what a program has: only Linux does.
+// canLook reports whether this system shows the resources of a process. Only Linux does.
 const canLook = false
 
-// environment and network are not checked here.
+// environment and network do nothing on this system.
 func environment(context.Context, *session) error { return nil }
 
 func network(context.Context, *session) error { return nil }

@@ -13,7 +13,7 @@ import (
 // Program is the program of a plugin.
 type Program struct {
 	Path     string
-	Manifest *sdk.Manifest // nil: it has none
+	Manifest *sdk.Manifest // nil: none
 }
 
 // Find returns the program at a path: the program, its manifest, or the directory of both.

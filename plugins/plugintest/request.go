@@ -17,14 +17,13 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Request is a call of the protocol and what it asks. The streams of menus are
-// asked as one message: a whole menu, or all items.
+// Request is a call of the protocol. The streams of menus are one message here: a whole menu, or all items.
 type Request struct {
 	Method  string // such as Riders.PlanStatus
 	Message proto.Message
 }
 
-// hubTimeout is how long a hub waits for the answer to a question, at most.
+// hubTimeout returns the time limit of a hub for a call.
 func hubTimeout(method string) time.Duration {
 	switch method {
 	case "Menu.Render", "Menu.PlanUnlist":
@@ -35,8 +34,7 @@ func hubTimeout(method string) time.Duration {
 	return 4 * time.Second
 }
 
-// ParseRequest reads {"method": …, "request": {…}}; the request is in the form
-// of sdk.FromJSON.
+// ParseRequest parses {"method": …, "request": {…}}. The request has the form of sdk.FromJSON.
 func ParseRequest(text []byte) (Request, error) {
 	var file struct {
 		Method  string          `json:"method"`
@@ -82,8 +80,8 @@ func newMessage(d protoreflect.MessageDescriptor) (proto.Message, error) {
 	return kind.New().Interface(), nil
 }
 
-// Send asks the question. The answer to Menu.CheckItems is a pb.FindingsChunk
-// with all findings, to Menu.Render a pb.Decision. It has the time that a hub gives it.
+// Send makes the call with the time limit of a hub. The result of Menu.CheckItems is a pb.FindingsChunk with all
+// findings, and that of Menu.Render a pb.Decision.
 func (q Request) Send(ctx context.Context, client *sdk.Client) (proto.Message, error) {
 	within := hubTimeout(q.Method)
 	bounded, cancel := context.WithTimeout(ctx, within)
@@ -115,17 +113,17 @@ func (q Request) send(ctx context.Context, client *sdk.Client) (proto.Message, e
 	return answer, client.Conn().Invoke(ctx, path, q.Message, answer)
 }
 
-// ResultJSON asks the question and writes the answer as JSON: {"answer": …}, or
-// {"error": {"code", "message"}} where the plugin refuses it.
+// ResultJSON makes the call and returns the result as JSON: {"answer": …}, or {"error": {"code", "message"}} for a
+// gRPC error.
 func (q Request) ResultJSON(ctx context.Context, client *sdk.Client) ([]byte, error) {
 	message, err := q.Send(ctx, client)
 	var out any
 	if err != nil {
-		said, isStatus := status.FromError(err)
+		state, isStatus := status.FromError(err)
 		if !isStatus {
 			return nil, err
 		}
-		out = map[string]any{"error": map[string]string{"code": said.Code().String(), "message": said.Message()}}
+		out = map[string]any{"error": map[string]string{"code": state.Code().String(), "message": state.Message()}}
 	} else {
 		text, err := sdk.ToJSON(message)
 		if err != nil {

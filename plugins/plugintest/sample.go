@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// sampleCall is a call of one business.
+// sampleCall returns a call of one business.
 func sampleCall() *pb.Call {
 	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: []byte("{}"),
 		IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001", Currency: "USD"}
@@ -21,14 +21,14 @@ func sampleOrder() *pb.Order {
 		OrderType: "delivery", DeliveryType: "self", IsBulkOrder: true}
 }
 
-// riderStatuses are all that there are (spec, States and transitions).
+// riderStatuses are all statuses of a rider, as in the API specification.
 var riderStatuses = []string{"ASSIGNED", "UNASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED",
 	"NO-RIDER-FOUND"}
 
 var orderStatuses = []string{"Placed", "Acknowledged", "Food Ready", "Dispatched", "Completed", "Cancelled"}
 
-// sampleRequests are questions for every method of the protocol. A plugin may refuse
-// what its aggregator would not send.
+// sampleRequests returns requests for every method of the protocol. A plugin may refuse those that its aggregator
+// would not send.
 func sampleRequests(about *sdk.Description) []Request {
 	call, order := sampleCall(), sampleOrder()
 	response := &pb.Response{Status: 200, Headers: map[string]string{"content-type": "application/json"},
@@ -85,7 +85,7 @@ func sampleRequests(about *sdk.Description) []Request {
 	return list
 }
 
-// sampleInbound is a request of a declared kind, with a body that no aggregator sends.
+// sampleInbound returns a request of a declared kind, with a body that no aggregator sends.
 func sampleInbound(about *sdk.Description, purpose pb.InboundPurpose) *pb.InboundRequest {
 	request := &pb.InboundRequest{Kind: "unknown", Headers: map[string]string{"content-type": "application/json"},
 		Body: []byte(`{}`), ReceivedAt: 1700000000000}
@@ -97,8 +97,7 @@ func sampleInbound(about *sdk.Description, purpose pb.InboundPurpose) *pb.Inboun
 	return request
 }
 
-// sampleMenu is a menu of n items, of which every third has nutritional
-// values, every other one of these incomplete.
+// sampleMenu returns a menu of n items. Every third has nutritional values, and half of these are incomplete.
 func sampleMenu(n int) *sdk.Menu {
 	menu := &sdk.Menu{
 		Store: &pb.Store{RefId: "S-1", PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,

@@ -12,16 +12,16 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Options are what the suite is told besides the driver.
+// Options configures the suite.
 type Options struct {
 	Golden   string        // directory of NAME.input.json and NAME.golden.json; may be empty
 	Update   bool          // write the golden files instead of comparing
 	Manifest *sdk.Manifest // that the description must equal; may be nil
 
-	only string // a check to run alone; empty: all
+	only string // run only this check; empty: all
 }
 
-// Result is the outcome of one check of the suite.
+// Result is the result of one check.
 type Result struct {
 	Check string `json:"check"`
 	Error string `json:"error,omitempty"` // empty: passed
@@ -34,18 +34,18 @@ type session struct {
 	options     Options
 	description *sdk.Description
 	cases       []Case
-	requests    []Request // of the cases and samples, those that it has the capability for
-	peakMemory  uint64    // bytes of memory, at most after a check
+	requests    []Request // cases and samples of its capabilities
+	peakMemory  uint64    // bytes; measured after each check
 }
 
-// check is one rule that every plugin keeps.
+// check is one rule for every plugin.
 type check struct {
 	name    string
 	run     func(context.Context, *session) error
-	program bool // looks at a program of its own
+	program bool // only for a separate program
 }
 
-// checks in the order in which they run; those that end the plugin come last.
+// checks are in execution order. Those that end the plugin come last.
 var checks = []check{
 	{name: "the description is complete, constant and equals the manifest", run: checkDescription},
 	{name: "settings are accepted and refused as their schema says", run: checkSettings},
@@ -83,8 +83,8 @@ func Run(t *testing.T, d Driver, o Options) {
 	})
 }
 
-// Check runs the suite outside of a Go test, and reports each result. Its error
-// is one of starting or stopping the plugin.
+// Check runs the suite outside a Go test and reports each result. It returns an error if the plugin cannot be started
+// or stopped.
 func Check(ctx context.Context, d Driver, o Options, report func(Result)) error {
 	return runChecks(ctx, d, o, func(c check, do func() error) {
 		result := Result{Check: c.name}
@@ -95,11 +95,10 @@ func Check(ctx context.Context, d Driver, o Options, report func(Result)) error 
 	})
 }
 
-// canary is what the suite asks with where a plugin must not repeat it in its log.
+// canary is a marker in requests that must not appear in the plugin's log.
 const canary = "servery-canary-8f1d2c"
 
-// runChecks starts the plugin, has every check run, stops the plugin, and looks for
-// what it left behind.
+// runChecks starts the plugin, runs every check, stops the plugin and checks for leftovers.
 func runChecks(ctx context.Context, d Driver, o Options, run func(check, func() error)) error {
 	before := goleak.IgnoreCurrent()
 	s, err := openSession(ctx, d, o)
@@ -148,20 +147,20 @@ func openSession(ctx context.Context, d Driver, o Options) (*session, error) {
 	return s, nil
 }
 
-// has tells whether the plugin answers a method.
+// has reports whether the plugin supports a method.
 func (s *session) has(method string) bool {
 	return slices.Contains(s.description.GetCapabilities(), sdk.CapabilityOf(method))
 }
 
-// leftovers looks for the program, or for the goroutines of a plugin in this process.
+// leftovers checks that the program, or the goroutines of a plugin in this process, have ended.
 func leftovers(s *session, before goleak.Option) error {
 	switch {
 	case s.PID != 0 && alive(s.PID):
 		return fmt.Errorf("process %d still runs", s.PID)
-	case s.PID != 0: // the goroutines here are not the plugin's
+	case s.PID != 0: // the goroutines of this process are not the plugin's
 		return nil
 	}
 	return goleak.Find(before,
-		// go-plugin reads the process's own standard output for ever when it serves within a test.
+		// go-plugin reads the test's own standard output and never stops
 		goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan"))
 }

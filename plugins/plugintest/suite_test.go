@@ -17,10 +17,10 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// sound is a plugin that keeps every rule; the others break one each.
-type sound struct{}
+// compliant is a compliant plugin. Each of the other types breaks one rule.
+type compliant struct{}
 
-func (sound) Describe(context.Context) (*sdk.Description, error) {
+func (compliant) Describe(context.Context) (*sdk.Description, error) {
 	return &sdk.Description{
 		Id: "sound", Version: "1.0.0", DisplayName: "Sound",
 		SettingsSchema: []byte(`{"type":"object","properties":{"word":{"type":"string"}},"examples":[{"word":"a"},` +
@@ -30,45 +30,45 @@ func (sound) Describe(context.Context) (*sdk.Description, error) {
 	}, nil
 }
 
-func (sound) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
+func (compliant) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	return []*sdk.Finding{{RefId: items[0].GetRefId(), Rule: "first", Message: "is the first"}}, nil
 }
 
-func (sound) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+func (compliant) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
 	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu",
 		map[string]any{"call": call.GetIdempotencyKey(), "items": len(menu.GetItems())}))
 }
 
-func (sound) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+func (compliant) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", r.GetStatus()))
 }
 
-type forgetsExamples struct{ sound }
+type withoutExamples struct{ compliant }
 
-func (forgetsExamples) Describe(ctx context.Context) (*sdk.Description, error) {
-	d, err := sound{}.Describe(ctx)
+func (withoutExamples) Describe(ctx context.Context) (*sdk.Description, error) {
+	d, err := compliant{}.Describe(ctx)
 	d.SettingsSchema = []byte(`{"type":"object"}`)
 	return d, err
 }
 
-type refusesItsExample struct{ sound }
+type rejectsExample struct{ compliant }
 
-func (refusesItsExample) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
+func (rejectsExample) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
 	return []*sdk.Problem{{Path: "word", Message: "is wrong"}}, nil
 }
 
-type counts struct {
-	sound
+type countsCalls struct {
+	compliant
 	calls *atomic.Int64
 }
 
-func (c counts) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+func (c countsCalls) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	return sdk.Send(sdk.JSONPlan("POST", "api", fmt.Sprintf("/rider/%d", c.calls.Add(1)), nil))
 }
 
-// remembersSettings answers with the settings that came before.
+// remembersSettings returns the settings of the previous call.
 type remembersSettings struct {
-	sound
+	compliant
 	last *atomic.Value
 }
 
@@ -77,13 +77,13 @@ func (r remembersSettings) Render(_ context.Context, call *sdk.Call, _ *sdk.Menu
 	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu", last))
 }
 
-type panics struct{ sound }
+type panics struct{ compliant }
 
 func (panics) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	panic("unexpected")
 }
 
-type undeclaredEndpoint struct{ sound }
+type undeclaredEndpoint struct{ compliant }
 
 func (undeclaredEndpoint) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	return sdk.Send(sdk.JSONPlan("POST", "elsewhere", "/rider", nil))
@@ -92,7 +92,7 @@ func (undeclaredEndpoint) PlanRiderStatus(context.Context, *pb.RiderStatusReques
 type translates struct{ translation *sdk.Translation }
 
 func (translates) Describe(ctx context.Context) (*sdk.Description, error) {
-	d, err := sound{}.Describe(ctx)
+	d, err := compliant{}.Describe(ctx)
 	d.Inbound = []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
 		Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x-key", Secret: "key"}}
 	return d, err
@@ -102,48 +102,48 @@ func (t translates) Translate(context.Context, *sdk.Call, *sdk.InboundRequest) (
 	return t.translation, nil
 }
 
-type saysNothing struct{ sound }
+type emptyOutcome struct{ compliant }
 
-func (saysNothing) InterpretPublish(context.Context, *sdk.Call, *sdk.Response) (*sdk.PublishOutcome, error) {
+func (emptyOutcome) InterpretPublish(context.Context, *sdk.Call, *sdk.Response) (*sdk.PublishOutcome, error) {
 	return &sdk.PublishOutcome{}, nil
 }
 
-type talksOfRiders struct{ sound }
+type logsRiderName struct{ compliant }
 
-func (talksOfRiders) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+func (logsRiderName) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	sdk.Logger(ctx).Info("relaying", "rider", r.GetRiderName())
-	return sound{}.PlanRiderStatus(ctx, r)
+	return compliant{}.PlanRiderStatus(ctx, r)
 }
 
-type unknownItem struct{ sound }
+type unknownItem struct{ compliant }
 
 func (unknownItem) CheckItems(context.Context, *sdk.Call, []*sdk.Item) ([]*sdk.Finding, error) {
 	return []*sdk.Finding{{RefId: "nobody-asked", Rule: "any"}}, nil
 }
 
-type findsSilently struct{ sound }
+type emptyFinding struct{ compliant }
 
-func (findsSilently) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
+func (emptyFinding) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	return []*sdk.Finding{{RefId: items[0].GetRefId()}}, nil
 }
 
 type leavesGoroutines struct {
-	sound
+	compliant
 	forever chan struct{}
 }
 
 func (l leavesGoroutines) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	go func() { <-l.forever }()
-	return sound{}.PlanRiderStatus(ctx, r)
+	return compliant{}.PlanRiderStatus(ctx, r)
 }
 
-type plansNothing struct{ sound }
+type plansNothing struct{ compliant }
 
 func (plansNothing) PlanAction(context.Context, *pb.ActionRequest) (*sdk.Decision, error) {
 	return nil, errors.New("not yet")
 }
 
-func outcome(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string {
+func failures(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string {
 	t.Helper()
 	failed := map[string]string{}
 	require.NoError(t, plugintest.Check(t.Context(), plugintest.InProcess(p), o, func(r plugintest.Result) {
@@ -155,7 +155,7 @@ func outcome(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string
 }
 
 func TestCompliantPluginPasses(t *testing.T) {
-	require.Empty(t, outcome(t, sound{}, plugintest.Options{}))
+	require.Empty(t, failures(t, compliant{}, plugintest.Options{}))
 }
 
 func TestEveryBrokenRuleIsFound(t *testing.T) {
@@ -166,14 +166,14 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 		check  string
 		says   string
 	}{
-		"a schema without examples": {forgetsExamples{}, "settings are accepted and refused as their schema says",
+		"a schema without examples": {withoutExamples{}, "settings are accepted and refused as their schema says",
 			"at least one is needed"},
-		"an example that is refused": {refusesItsExample{}, "settings are accepted and refused as their schema says",
+		"an example that is refused": {rejectsExample{}, "settings are accepted and refused as their schema says",
 			"an example of the schema is rejected"},
-		"an answer that changes": {counts{calls: &atomic.Int64{}},
+		"an answer that changes": {countsCalls{calls: &atomic.Int64{}},
 			"same question, same answer, in any order and at the same time",
 			"returns another response to the same request"},
-		"updates that are counted": {counts{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
+		"updates that are counted": {countsCalls{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
 			"responds depending on earlier requests"},
 		"settings that are kept": {remembersSettings{last: &atomic.Value{}},
 			"settings of one business do not reach another", "returns another response"},
@@ -183,12 +183,16 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 			`endpoint "elsewhere" is not declared`},
 		"an order of nothing": {translates{&sdk.Translation{}},
 			"answers are complete, and plans name what is declared", "neither that it is an order"},
-		"an amount that is none":  {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{OrderTotal: "12,50"}}}}, "answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
-		"an order of no items":    {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}}, "answers are complete, and plans name what is declared", "items: at least one is required"},
-		"a finding without words": {findsSilently{}, "a menu of 10,000 items", "needs a rule and a message"},
-		"an outcome without a state": {saysNothing{}, "answers are complete, and plans name what is declared",
+		"an amount that is none": {translates{&sdk.Translation{Meaning: &pb.Translation_Order{
+			Order: &sdk.NewOrder{OrderTotal: "12,50"}}}},
+			"answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
+		"an order of no items": {translates{&sdk.Translation{Meaning: &pb.Translation_Order{
+			Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}},
+			"answers are complete, and plans name what is declared", "items: at least one is required"},
+		"a finding without words": {emptyFinding{}, "a menu of 10,000 items", "needs a rule and a message"},
+		"an outcome without a state": {emptyOutcome{}, "answers are complete, and plans name what is declared",
 			"the outcome's state 0 is none"},
-		"a log that repeats people": {talksOfRiders{}, "the log is readable and holds nothing of what was asked",
+		"a log that repeats people": {logsRiderName{}, "the log is readable and holds nothing of what was asked",
 			"repeats the request"},
 		"a finding on another's item": {unknownItem{}, "a menu of 10,000 items",
 			`"nobody-asked", which it was not asked about`},
@@ -198,30 +202,31 @@ func TestEveryBrokenRuleIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone := c.check
-			if alone == "nothing is left behind" { // by what another has asked
+			if alone == "nothing is left behind" { // leftovers of another check
 				alone = "duplicated and disordered rider updates"
 			}
-			require.Contains(t, outcome(t, c.plugin, plugintest.Options{}.Only(alone))[c.check], c.says)
+			require.Contains(t, failures(t, c.plugin, plugintest.Options{}.Only(alone))[c.check], c.says)
 		})
 	}
 }
 
-// uncounted runs a plugin whose health knows of no call under way.
+// uncounted runs a plugin whose health reports no running calls.
 type uncounted struct{ plugintest.Driver }
 
 func (u uncounted) Start() (*plugintest.Running, error) {
 	running, err := u.Driver.Start()
 	if err == nil {
-		running.Client = sdk.NewClient(zeroed{running.Client.Conn()})
+		running.Client = sdk.NewClient(zeroInFlight{running.Client.Conn()})
 	}
 	return running, err
 }
 
-type zeroed struct{ grpc.ClientConnInterface }
+type zeroInFlight struct{ grpc.ClientConnInterface }
 
-func (z zeroed) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
-	err := z.ClientConnInterface.Invoke(ctx, method, asked, answer, options...)
-	if health, is := answer.(*pb.Health); is {
+func (z zeroInFlight) Invoke(ctx context.Context, method string, request, response any,
+	options ...grpc.CallOption) error {
+	err := z.ClientConnInterface.Invoke(ctx, method, request, response, options...)
+	if health, is := response.(*pb.Health); is {
 		health.InFlight = 0
 	}
 	return err
@@ -230,23 +235,23 @@ func (z zeroed) Invoke(ctx context.Context, method string, asked, answer any, op
 func TestUncountedCallsFailTheSuite(t *testing.T) {
 	t.Parallel()
 	failed := map[string]string{}
-	require.NoError(t, plugintest.Check(t.Context(), uncounted{plugintest.InProcess(sound{})},
+	require.NoError(t, plugintest.Check(t.Context(), uncounted{plugintest.InProcess(compliant{})},
 		plugintest.Options{}.Only("a cancelled call ends"), func(r plugintest.Result) {
 			failed[r.Check] = r.Error
 		}))
 	require.Contains(t, failed["a cancelled call ends"], "in_flight of its health is 0 while a call is under way")
 }
 
-// tellsItsTime plans where it is told how long it was given.
-type tellsItsTime struct{ sound }
+// reportsDeadline puts whether its deadline is at most 4 s into its plan.
+type reportsDeadline struct{ compliant }
 
-func (tellsItsTime) PlanRiderStatus(ctx context.Context, _ *pb.RiderStatusRequest) (*sdk.Decision, error) {
+func (reportsDeadline) PlanRiderStatus(ctx context.Context, _ *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	until, _ := ctx.Deadline()
 	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", time.Until(until) <= 4*time.Second))
 }
 
 func TestTestCallsUseTheHubsDeadline(t *testing.T) {
-	running, err := plugintest.InProcess(tellsItsTime{}).Start()
+	running, err := plugintest.InProcess(reportsDeadline{}).Start()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, running.Stop()) }()
 	question, err := plugintest.ParseRequest([]byte(`{"method":"Riders.PlanStatus"}`))
@@ -257,13 +262,13 @@ func TestTestCallsUseTheHubsDeadline(t *testing.T) {
 }
 
 func TestManifestMismatchIsFound(t *testing.T) {
-	about, err := sound{}.Describe(t.Context())
+	about, err := compliant{}.Describe(t.Context())
 	require.NoError(t, err)
-	about.Protocol, about.Capabilities = sdk.Protocol, sdk.Capabilities(sound{})
+	about.Protocol, about.Capabilities = sdk.Protocol, sdk.Capabilities(compliant{})
 	manifest := sdk.ManifestOf(about, sdk.TransportMTLS)
-	require.Empty(t, outcome(t, sound{}, plugintest.Options{Manifest: manifest}))
+	require.Empty(t, failures(t, compliant{}, plugintest.Options{Manifest: manifest}))
 	manifest.Version = "1.0.1"
-	failed := outcome(t, sound{}, plugintest.Options{Manifest: manifest})
+	failed := failures(t, compliant{}, plugintest.Options{Manifest: manifest})
 	require.Equal(t, `version: the manifest says "1.0.1", the plugin "1.0.0"`,
 		failed["the description is complete, constant and equals the manifest"])
 }
@@ -273,12 +278,12 @@ func TestGoldenMismatchNamesItsLine(t *testing.T) {
 	write := func(name, text string) { require.NoError(t, os.WriteFile(dir+"/"+name, []byte(text), 0o600)) }
 	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"DELIVERED"}}`)
 	options := plugintest.Options{Golden: dir, Update: true}
-	require.Empty(t, outcome(t, sound{}, options))
+	require.Empty(t, failures(t, compliant{}, options))
 	options.Update = false
-	require.Empty(t, outcome(t, sound{}, options))
+	require.Empty(t, failures(t, compliant{}, options))
 	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"ASSIGNED"}}`)
 	require.Equal(t, `rider: line 4: expected "body": "\"DELIVERED\"",, got "body": "\"ASSIGNED\"",`,
-		outcome(t, sound{}, options)["golden answers"])
+		failures(t, compliant{}, options)["golden answers"])
 }
 
 func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
@@ -287,8 +292,9 @@ func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate"}`), 0o600))
 	for _, update := range []bool{false, true} {
 		require.Equal(t,
-			map[string]string{"golden answers": "order: the plugin has no order_translate, but calls Orders.Translate: implement it, or delete " +
-				input + " and " + golden}, outcome(t, sound{}, plugintest.Options{Golden: dir, Update: update}))
+			map[string]string{"golden answers": "order: the plugin has no order_translate, " +
+				"but calls Orders.Translate: implement it, or delete " +
+				input + " and " + golden}, failures(t, compliant{}, plugintest.Options{Golden: dir, Update: update}))
 		require.NoFileExists(t, golden)
 	}
 }
@@ -298,7 +304,7 @@ func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus"}`), 0o600))
 	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir +
 		"/rider.golden.json: run go test -update"},
-		outcome(t, sound{}, plugintest.Options{Golden: dir}))
+		failures(t, compliant{}, plugintest.Options{Golden: dir}))
 }
 
 func TestInvalidGoldenInputIsExplained(t *testing.T) {

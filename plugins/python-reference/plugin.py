@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A plugin of the Servery hub in Python: it shows that the protocol is not Go's alone.
+"""A plugin of the Servery hub in Python, as an example for languages other than Go.
 
-It needs grpcio and protobuf, and no generated code: the messages come from
+It needs grpcio and protobuf, but no generated code. The messages come from
 DESCRIPTOR, which make generate writes into this file, because a hub runs a copy of
-one file. The lower half is go-plugin's handshake and the services that every plugin
-has; the rules are the three functions check_items, translate and plan_rider_status.
+a single file. The rules are the functions check_items, translate and
+plan_rider_status. The lower half is go-plugin's handshake and the services that
+every plugin has.
 """
 
 import base64
@@ -29,7 +30,7 @@ MAX_MESSAGE = 16 << 20
 MAX_MENU = 64 << 20
 ORDER_PURPOSE, BEARER = 1, 2
 
-# plugins/proto/descriptor.binpb, by zlib and base64
+# plugins/proto/descriptor.binpb, compressed with zlib and encoded as base64
 DESCRIPTOR = """
 eNrMe01sI0d2sJv/fPwRVZ4fDudPbnt25xvbMzvyrD2fHThLSZyR1iNRbkkT29ig0ewuUb1qdtP9oxkmOQSIEQR7CuBgD3vJZU972g2QnHLKIcglQAIE
 ARwgpwDJIchtk70FQb2qajapJqWR7Nm98b16VdX16v2/Ivw0A9cC6h9Rf3Rv6ER92713dP+eaTjO3aHvhR5ZFKN3+ejdo/vqXyqQWzUch7Sg1IsC26VB
@@ -91,7 +92,7 @@ pYE75tQVjz/1nb9iF6rxhXW7O6nmaurV7PwFfwCL8W3Eq57qzuZtLS/t5woU0EcHp+DF8SBm/qfvcl5I
 
 
 def load_messages():
-    """Every message of the protocol, by its short name."""
+    """Returns every message of the protocol by its short name."""
     files = descriptor_pb2.FileDescriptorSet.FromString(zlib.decompress(base64.b64decode(DESCRIPTOR)))
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
@@ -126,14 +127,14 @@ DESCRIPTION = PB["Description"](
 
 
 class Refusal(Exception):
-    """A question that is wrong in itself."""
+    """The error for an invalid request."""
 
 
-# The rules. They are pure: the same question has the same answer.
+# The rules. They are pure: the same request has the same result.
 
 
 def settings_problems(raw):
-    """What is wrong with settings, as (path, message)."""
+    """Returns the problems of settings as (path, message)."""
     try:
         settings = json.loads(raw or b"{}")
     except ValueError:
@@ -148,7 +149,7 @@ def settings_problems(raw):
 
 
 def check_items(call, items):
-    """Items whose title is too long."""
+    """Returns a finding for each item whose title is too long."""
     problems = settings_problems(call.settings)
     if problems:
         raise Refusal(f"settings of platform {call.platform}: {problems[0][0]} {problems[0][1]}")
@@ -161,7 +162,7 @@ def check_items(call, items):
 
 
 def translate(request, _context):
-    """An order of the aggregator's own format."""
+    """Translates an order from the aggregator's format."""
     try:
         sent = json.loads(request.request.body)
         lines = [PB["OrderItem"](ref_id=line["item"], quantity=line["count"]) for line in sent.get("lines", [])]
@@ -175,7 +176,7 @@ def translate(request, _context):
 
 
 def plan_rider_status(request, _context):
-    """What a rider does, to the aggregator."""
+    """Plans the update of a rider's status."""
     if request.order.delivery_type != "self":
         return PB["Decision"](skip="only riders of self-delivery orders are relayed")
     at = datetime.fromtimestamp(request.changed_at // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -187,11 +188,11 @@ def plan_rider_status(request, _context):
     ))
 
 
-# What every plugin has.
+# The services of every plugin.
 
 
-class Flight:
-    """Counts the calls under way and ends their acceptance."""
+class InFlight:
+    """Counts running calls. While draining it rejects new ones."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -214,20 +215,20 @@ class Flight:
             return self.changed.wait_for(lambda: self.calls == 0, timeout=seconds)
 
 
-FLIGHT = Flight()
+IN_FLIGHT = InFlight()
 
 
 def log(level, message, **values):
-    """A line that the host reads: @message and @level are always strings."""
+    """Writes a log line for the host: @message and @level are always strings."""
     line = {"@level": level, "@message": str(message), **{k: str(v) for k, v in values.items()}}
     print(json.dumps(line)[:60_000], file=sys.stderr, flush=True)
 
 
 def guarded(handle):
-    """A unary call: counted, its errors turned into gRPC's."""
+    """Returns a handler that counts its calls and converts errors to gRPC statuses."""
     def run(request, context):
         try:
-            with FLIGHT:
+            with IN_FLIGHT:
                 return handle(request, context)
         except InterruptedError:
             context.abort(grpc.StatusCode.UNAVAILABLE, "the plugin is being drained")
@@ -237,9 +238,9 @@ def guarded(handle):
 
 
 def check_items_stream(chunks, context):
-    """The chunks of a menu, put together and checked."""
+    """Receives the chunks of a menu and checks its items."""
     try:
-        with FLIGHT:
+        with IN_FLIGHT:
             call, items, size = None, [], 0
             for chunk in chunks:
                 call = chunk.call if call is None else call
@@ -261,12 +262,12 @@ def configure(request, _context):
 
 
 def check_health(_request, _context):
-    return PB["Health"](state=3 if FLIGHT.draining else 1, in_flight=FLIGHT.calls)
+    return PB["Health"](state=3 if IN_FLIGHT.draining else 1, in_flight=IN_FLIGHT.calls)
 
 
 def drain(_request, context):
     left = context.time_remaining()
-    if not FLIGHT.drain(left):
+    if not IN_FLIGHT.drain(left):
         context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "calls are still under way")
     return PB["DrainResponse"]()
 
@@ -277,9 +278,9 @@ def unary(request, handle):
 
 
 def services(stop):
-    """Methods that are not listed answer UNIMPLEMENTED by themselves."""
+    """Yields the service handlers. gRPC returns UNIMPLEMENTED for unlisted methods."""
     def shutdown(_request, _context):
-        threading.Timer(0.05, stop).start()  # after the answer has gone out
+        threading.Timer(0.05, stop).start()  # after the response was sent
         return b""
 
     ours = {
@@ -296,14 +297,14 @@ def services(stop):
         "Riders": {"PlanStatus": unary("RiderStatusRequest", guarded(plan_rider_status))},
     }
     yield from (grpc.method_handlers_generic_handler("servery.plugin.v1." + name, methods) for name, methods in ours.items())
-    # go-plugin's own: a health check that says SERVING, and the request to end.
+    # The services of go-plugin: a health check with the status SERVING, and the shutdown request.
     serving = b"\x08\x01"
     yield grpc.method_handlers_generic_handler("grpc.health.v1.Health", {"Check": grpc.unary_unary_rpc_method_handler(lambda *_: serving)})
     yield grpc.method_handlers_generic_handler("plugin.GRPCController", {"Shutdown": grpc.unary_unary_rpc_method_handler(shutdown)})
 
 
 def watch_parent(stop):
-    """Ends the plugin when the process that started it has gone."""
+    """Stops the plugin when its parent process ends."""
     parent = os.getppid()
 
     def look():

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// TestConformance asks of a plugin in another language what it asks of Go's.
+// TestConformance runs the suite on a plugin in another language.
 func TestConformance(t *testing.T) {
 	require.NoError(t, buildtest.DependOn("."))
 	describe := exec.Command("./plugin.py", "describe")

@@ -1,5 +1,4 @@
-// Package scaffold writes the beginning of a plugin: a Go module of its own,
-// with rules, tests and golden files that pass.
+// Package scaffold creates the skeleton of a plugin: a Go module with rules, tests and golden files that pass.
 package scaffold
 
 import (
@@ -14,22 +13,22 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// HubModule is the module that plugins are written with.
+// HubModule is the path of the hub's Go module, which contains the SDK.
 const HubModule = "github.com/servery-hub/servery"
 
 //go:embed all:template
 var template embed.FS
 
-// Options is what is to be written.
+// Options configures a skeleton.
 type Options struct {
-	Dir     string // must be empty or not be there
-	ID      string // of the plugin
+	Dir     string // must be empty or missing
+	ID      string // plugin id
 	Module  string // path of its Go module
-	Source  string // a checkout of the hub, which stands in for its released module; "" to use Version
+	Source  string // checkout of the hub, used instead of a release; "" to use Version
 	Version string // of the hub's module, such as v1.2.3
 }
 
-// Write writes the module and returns its files, below the directory.
+// Write creates the module and returns the paths of its files below the directory.
 func Write(p Options) ([]string, error) {
 	if !sdk.IsID(p.ID) {
 		return nil, fmt.Errorf("the name %q must be lower-case letters, digits and hyphens, at most 64", p.ID)
@@ -75,9 +74,8 @@ func write(dir string, files map[string]string) (names []string, err error) {
 	return names, nil
 }
 
-// goMod is the module's go.mod and go.sum. Beside a checkout they list what the
-// hub itself needs, so that nothing has to be downloaded; `go mod tidy` removes
-// what is too much.
+// goMod returns the module's go.mod and go.sum. With a checkout they list the hub's own requirements, so that nothing
+// must be downloaded. `go mod tidy` removes the unused ones.
 func (p Options) goMod() (module, sums string, err error) {
 	if p.Source == "" {
 		if p.Version == "" {
@@ -107,7 +105,7 @@ func (p Options) goMod() (module, sums string, err error) {
 	return fmt.Sprintf(head, p.Module, needs, HubModule, HubModule, source), string(checksums), nil
 }
 
-// FindSource looks for a checkout of the hub in the directories and those above them.
+// FindSource returns the first checkout of the hub at or above one of the directories, or "".
 func FindSource(dirs ...string) string {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)

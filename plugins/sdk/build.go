@@ -9,8 +9,8 @@ import (
 	"regexp"
 )
 
-// JSONPlan is a plan whose body is JSON. A body that cannot be written is a
-// fault of the plugin: it panics, which the caller gets as an error.
+// JSONPlan returns a plan with a JSON body. It panics if the body cannot be encoded, and the caller receives that as
+// an error.
 func JSONPlan(method, endpoint, path string, body any) *Plan {
 	return &Plan{
 		Method: method, Endpoint: endpoint, Path: path, Body: JSON(body),
@@ -18,7 +18,7 @@ func JSONPlan(method, endpoint, path string, body any) *Plan {
 	}
 }
 
-// JSON writes a value, the same always the same, and HTML's characters as they are.
+// JSON returns the deterministic encoding of a value. It does not escape HTML characters.
 func JSON(value any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -29,7 +29,7 @@ func JSON(value any) []byte {
 	return bytes.TrimRight(out.Bytes(), "\n")
 }
 
-// ReadJSON reads what an aggregator sent; an error is a refusal that names what it is.
+// ReadJSON decodes a JSON body from an aggregator. Its error is a refusal that begins with what.
 func ReadJSON(what string, body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return Refusef("%s: %v", what, err)
@@ -39,7 +39,8 @@ func ReadJSON(what string, body []byte, into any) error {
 
 var decimalPattern = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?$`)
 
-// Number is a decimal as a JSON number, digit for digit.
+// Number returns a decimal as a JSON number without changing its digits. The error is a refusal that begins with
+// what.
 func Number(what, decimal string) (json.Number, error) {
 	if !decimalPattern.MatchString(decimal) {
 		return "", Refusef("%s: %q is no decimal number", what, decimal)
@@ -47,25 +48,24 @@ func Number(what, decimal string) (json.Number, error) {
 	return json.Number(decimal), nil
 }
 
-// unusualDigits are the currencies that have not two digits after the point (ISO 4217).
+// unusualDigits has the currencies whose smallest unit is not 1/100 (ISO 4217).
 var unusualDigits = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0,
 	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
 	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
 }
 
-// MinorDigits is how many digits a currency has after the point, by its ISO 4217
-// code; false where none is told.
-func MinorDigits(currency string) (digits int, told bool) {
+// MinorDigits returns the number of digits after the decimal point of a currency, by its ISO 4217 code. It returns
+// false for the empty code.
+func MinorDigits(currency string) (digits int, known bool) {
 	if digits, apart := unusualDigits[currency]; apart {
 		return digits, true
 	}
 	return 2, currency != ""
 }
 
-// MinorUnits turns a decimal amount into a whole number of the currency's
-// smallest units, rounded half away from zero: "9.50" with two digits is 950. An
-// empty amount is 0.
+// MinorUnits converts a decimal amount to the currency's smallest unit, rounded half away from zero: "9.50" with two
+// digits is 950. An empty amount is 0.
 func MinorUnits(what, amount string, digits int) (json.Number, error) {
 	if amount == "" {
 		amount = "0"
@@ -78,16 +78,15 @@ func MinorUnits(what, amount string, digits int) (json.Number, error) {
 	return json.Number(value.Mul(value, new(big.Rat).SetInt(scale)).FloatString(0)), nil
 }
 
-// FromMinorUnits is the way back: 950 with two digits is "9.50".
+// FromMinorUnits converts an amount in the smallest unit to a decimal: 950 with two digits is "9.50".
 func FromMinorUnits(units int64, digits int) string {
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(digits)), nil)
 	return new(big.Rat).SetFrac(big.NewInt(units), scale).FloatString(digits)
 }
 
-// Judge reads the status of an answer as most aggregators mean it: 2xx is
-// success, a 4xx that says "later" and every 5xx are to be tried again, any other
-// is final.
-func Judge(status int32) (success, again bool) {
+// ClassifyStatus classifies a response status as most aggregators use it. Every 2xx is a success. A temporary 4xx and
+// every 5xx are worth a retry. Any other status is final.
+func ClassifyStatus(status int32) (success, again bool) {
 	switch {
 	case status >= 200 && status < 300:
 		return true, false
@@ -98,8 +97,7 @@ func Judge(status int32) (success, again bool) {
 	}
 }
 
-// FinalStatuses are the answers that are not worth another attempt, for a
-// SuccessRule.
+// FinalStatuses returns the statuses that are not worth a retry, for a SuccessRule.
 func FinalStatuses() []int32 {
 	return []int32{400, 401, 403, 404, 405, 409, 410, 413, 415, 422}
 }

@@ -32,12 +32,12 @@ func TestAmountsConvertToMinorUnits(t *testing.T) {
 func TestCurrencyDigitsFollowISO4217(t *testing.T) {
 	for currency, digits := range map[string]int{"USD": 2, "INR": 2, "IDR": 2, "PKR": 2, "JPY": 0, "KRW": 0, "KWD": 3,
 		"IQD": 3} {
-		got, told := MinorDigits(currency)
+		got, known := MinorDigits(currency)
 		require.Equal(t, digits, got, currency)
-		require.True(t, told)
+		require.True(t, known)
 	}
-	_, told := MinorDigits("")
-	require.False(t, told)
+	_, known := MinorDigits("")
+	require.False(t, known)
 }
 
 func TestMinorUnitsRoundTrip(t *testing.T) {

@@ -2,8 +2,7 @@ package sdk
 
 import "slices"
 
-// The capabilities that a plugin can have: one for each interface of this
-// package, in the order of their names.
+// The capabilities of plugins: one for each interface of this package, sorted by name.
 const (
 	CapabilityActionCallback   = "action_callback"
 	CapabilityActionPlan       = "action_plan"
@@ -24,7 +23,7 @@ const (
 	CapabilityStoreAction      = "store_action"
 )
 
-// methods says which capability answers which call of the protocol.
+// methods is the capability by method of the protocol.
 var methods = map[string]string{
 	"Menu.CheckItems":              CapabilityMenuCheck,
 	"Menu.Render":                  CapabilityMenuRender,
@@ -45,11 +44,11 @@ var methods = map[string]string{
 	"Actions.InterpretCallback":    CapabilityActionCallback,
 }
 
-// CapabilityOf is the capability that answers a call, such as Menu.Render; ""
-// for the calls that every plugin answers and for unknown ones.
+// CapabilityOf returns the capability of a method, such as Menu.Render. It returns "" for a method of every plugin
+// and for an unknown one.
 func CapabilityOf(method string) string { return methods[method] }
 
-// Capabilities are those of a plugin, sorted.
+// Capabilities returns the capabilities of a plugin, sorted.
 func Capabilities(p Plugin) []string {
 	var has []string
 	add := func(capability string, ok bool) {
@@ -83,7 +82,7 @@ func implements[T any](p Plugin) bool {
 	return ok
 }
 
-// knownCapability tells whether this version of the protocol has a capability.
+// knownCapability reports whether this version of the protocol has a capability.
 func knownCapability(name string) bool {
 	for _, capability := range methods {
 		if capability == name {

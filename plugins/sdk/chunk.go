@@ -6,11 +6,11 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// ChunkSize is how large a chunk of a menu may grow, in bytes. An entity is
-// never cut: one that is larger is a chunk of its own.
+// ChunkSize is the maximum size of a chunk of a menu, in bytes. Entities are not split: a larger one is a separate
+// chunk.
 const ChunkSize = 128 << 10
 
-// sendChunks sends a list in parts of at most size bytes; nothing for an empty list.
+// sendChunks sends a list in parts of at most size bytes. It sends nothing for an empty list.
 func sendChunks[T proto.Message](list []T, size int, send func([]T) error) error {
 	start, sum := 0, 0
 	for i, element := range list {
@@ -29,7 +29,7 @@ func sendChunks[T proto.Message](list []T, size int, send func([]T) error) error
 	return send(list[start:])
 }
 
-// sendItems sends a call and its items; at least one chunk, for the call.
+// sendItems sends a call and its items in chunks of at most size bytes. The first chunk has the call.
 func sendItems(call *Call, items []*Item, size int, send func(*pb.ItemsChunk) error) error {
 	first := true
 	err := sendChunks(items, size, func(part []*Item) error {
@@ -84,7 +84,7 @@ func addToChunks[T proto.Message](c *menuChunker, list []T, field func(*pb.MenuC
 	}
 }
 
-// appendChunk adds a chunk to the menu it is a piece of.
+// appendChunk adds the content of a chunk to a menu.
 func appendChunk(menu *Menu, chunk *pb.MenuChunk) {
 	if chunk.GetCall() != nil {
 		menu.Call = chunk.GetCall()
@@ -100,11 +100,11 @@ func appendChunk(menu *Menu, chunk *pb.MenuChunk) {
 	menu.Charges = append(menu.Charges, chunk.GetCharges()...)
 }
 
-// sendRendered sends a decision, and the body of its plan in pieces.
+// sendRendered sends a decision, and the body of its plan in chunks.
 func sendRendered(decision *Decision, send func(*pb.RenderedChunk) error) error {
 	body := decision.GetPlan().GetBody()
 	if decision.GetPlan() != nil {
-		decision = proto.CloneOf(decision) // the plugin may keep its own
+		decision = proto.CloneOf(decision) // the plugin may reuse its decision
 		decision.GetPlan().Body = nil
 	}
 	chunk := &pb.RenderedChunk{Decision: decision}

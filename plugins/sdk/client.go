@@ -9,17 +9,17 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// The deadlines of calls whose context has none that is earlier.
+// The deadlines of calls. An earlier deadline of the context takes precedence.
 const (
 	healthDeadline = time.Second
 	callDeadline   = 5 * time.Second
 	menuDeadline   = 30 * time.Second
 )
 
-// Client speaks to one plugin. Every call has a deadline. Errors are gRPC's;
-// IsRefusal and IsAbsent read them, and a Fault is a plugin that answered wrongly.
+// Client calls one plugin. Every call has a deadline. Errors are gRPC errors, which IsRefusal and IsAbsent classify,
+// or a Fault.
 type Client struct {
-	// Chunk is how large a chunk of a menu is; ChunkSize unless it is set.
+	// Chunk is the maximum size of a chunk of a menu, in bytes. The default is ChunkSize.
 	Chunk        int
 	conn         grpc.ClientConnInterface
 	plugin       pb.PluginClient
@@ -30,19 +30,20 @@ type Client struct {
 	availability pb.AvailabilityClient
 }
 
-// NewClient speaks over a connection that was made with DialOptions.
+// NewClient returns a client for a connection, which must use DialOptions.
 func NewClient(conn grpc.ClientConnInterface) *Client {
 	return &Client{
 		Chunk: ChunkSize, conn: conn,
 		plugin: pb.NewPluginClient(conn), menu: pb.NewMenuClient(conn), orders: pb.NewOrdersClient(conn),
-		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn), availability: pb.NewAvailabilityClient(conn),
+		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn),
+		availability: pb.NewAvailabilityClient(conn),
 	}
 }
 
-// Conn is the connection.
+// Conn returns the connection.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
-// call makes a unary call within a deadline.
+// call makes a unary call with a time limit.
 func call[Q, A any](ctx context.Context, within time.Duration,
 	do func(context.Context, Q, ...grpc.CallOption) (A, error), question Q) (A, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -50,34 +51,34 @@ func call[Q, A any](ctx context.Context, within time.Duration,
 	return do(ctx, question)
 }
 
-// Describe asks what the plugin is.
+// Describe returns the plugin's description.
 func (c *Client) Describe(ctx context.Context) (*Description, error) {
 	return call(ctx, callDeadline, c.plugin.Describe, &pb.DescribeRequest{})
 }
 
-// Configure checks the settings of a call; they are accepted when no problem is listed.
+// Configure validates the settings of a call. It returns no problems if they are valid.
 func (c *Client) Configure(ctx context.Context, about *Call) ([]*Problem, error) {
 	answer, err := call(ctx, callDeadline, c.plugin.Configure, &pb.ConfigureRequest{Call: about})
 	return answer.GetProblems(), err
 }
 
-// CheckHealth asks how the plugin is, within a second.
+// CheckHealth returns the plugin's health. Its deadline is one second.
 func (c *Client) CheckHealth(ctx context.Context) (*pb.Health, error) {
 	return call(ctx, healthDeadline, c.plugin.CheckHealth, &pb.CheckHealthRequest{})
 }
 
-// Drain ends the acceptance of calls and waits for those under way.
+// Drain stops the plugin from accepting calls, and waits for the running ones.
 func (c *Client) Drain(ctx context.Context) error {
 	_, err := call(ctx, menuDeadline, c.plugin.Drain, &pb.DrainRequest{})
 	return err
 }
 
-// InterpretPublish reads the aggregator's answer to a menu.
+// InterpretPublish interprets the aggregator's response to a menu.
 func (c *Client) InterpretPublish(ctx context.Context, about *Call, response *Response) (*PublishOutcome, error) {
 	return call(ctx, callDeadline, c.menu.InterpretPublish, &pb.InterpretRequest{Call: about, Response: response})
 }
 
-// PlanUnlist plans how a store is taken off the aggregator.
+// PlanUnlist plans the removal of a store from the aggregator.
 func (c *Client) PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.menu.PlanUnlist, request)
 }
@@ -87,19 +88,19 @@ func (c *Client) PlanStoreAction(ctx context.Context, request *pb.StoreActionReq
 	return call(ctx, callDeadline, c.availability.PlanStore, request)
 }
 
-// PlanItemAction plans the switching of items and options.
+// PlanItemAction plans the enabling or disabling of items and options.
 func (c *Client) PlanItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.availability.PlanItems, request)
 }
 
-// InterpretAvailability reads the aggregator's answer to a switch.
+// InterpretAvailability interprets the aggregator's response to a store or item action.
 func (c *Client) InterpretAvailability(ctx context.Context, about *Call, action string,
 	response *Response) (*PublishOutcome, error) {
 	return call(ctx, callDeadline, c.availability.InterpretAnswer,
 		&pb.InterpretRequest{Call: about, Action: action, Response: response})
 }
 
-// Translate reads an inbound request that brings an order.
+// Translate translates an inbound request that places or cancels an order.
 func (c *Client) Translate(ctx context.Context, about *Call, request *InboundRequest) (*Translation, error) {
 	return call(ctx, callDeadline, c.orders.Translate, &pb.TranslateRequest{Call: about, Request: request})
 }
@@ -109,27 +110,27 @@ func (c *Client) PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeReq
 	return call(ctx, callDeadline, c.orders.PlanAcknowledge, request)
 }
 
-// PlanOrderStatus plans the news of an order's state.
+// PlanOrderStatus plans the update of an order's state.
 func (c *Client) PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.orders.PlanStatus, request)
 }
 
-// PlanItemsOOS plans the news that items of an order are out of stock.
+// PlanItemsOOS plans the report that items of an order are out of stock.
 func (c *Client) PlanItemsOOS(ctx context.Context, request *pb.ItemsOOSRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.orders.PlanItemsOOS, request)
 }
 
-// InterpretItemsOOS reads the aggregator's answer to that.
+// InterpretItemsOOS interprets the aggregator's response to that report.
 func (c *Client) InterpretItemsOOS(ctx context.Context, about *Call, response *Response) (*ItemsOOSOutcome, error) {
 	return call(ctx, callDeadline, c.orders.InterpretItemsOOS, &pb.InterpretRequest{Call: about, Response: response})
 }
 
-// PlanRiderStatus plans the relay of a rider's status.
+// PlanRiderStatus plans the update of a rider's status.
 func (c *Client) PlanRiderStatus(ctx context.Context, request *pb.RiderStatusRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.riders.PlanStatus, request)
 }
 
-// PlanRiderLocation plans the relay of a rider's place.
+// PlanRiderLocation plans the update of a rider's location.
 func (c *Client) PlanRiderLocation(ctx context.Context, request *pb.RiderLocationRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.riders.PlanLocation, request)
 }
@@ -139,14 +140,14 @@ func (c *Client) PlanAction(ctx context.Context, request *pb.ActionRequest) (*De
 	return call(ctx, callDeadline, c.actions.PlanAction, request)
 }
 
-// InterpretResponse reads the aggregator's answer to an action.
+// InterpretResponse interprets the aggregator's response to an action.
 func (c *Client) InterpretResponse(ctx context.Context, about *Call, action string,
 	response *Response) (*ActionOutcome, error) {
 	return call(ctx, callDeadline, c.actions.InterpretResponse,
 		&pb.InterpretRequest{Call: about, Action: action, Response: response})
 }
 
-// InterpretCallback reads an inbound request that answers an action.
+// InterpretCallback interprets an inbound request with the outcome of an action.
 func (c *Client) InterpretCallback(ctx context.Context, about *Call, request *InboundRequest) (*ActionOutcome, error) {
 	return call(ctx, callDeadline, c.actions.InterpretCallback,
 		&pb.InterpretCallbackRequest{Call: about, Request: request})

@@ -13,14 +13,15 @@ var (
 	idPattern      = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	namePattern    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	kindPattern    = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-	versionPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	hostPattern    = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	versionPattern = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
+		`(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	hostPattern = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
-// IsID tells whether a text may be the id of a plugin.
+// IsID reports whether a text is a valid plugin id.
 func IsID(id string) bool { return idPattern.MatchString(id) && len(id) <= 64 }
 
-// CheckDescription names everything that is wrong with a description.
+// CheckDescription returns an error that lists everything wrong with a description.
 func CheckDescription(d *Description) error {
 	c := &validation{}
 	c.check(IsID(d.GetId()), "id %q: must be lower-case letters, digits and hyphens, at most 64", d.GetId())
@@ -47,7 +48,7 @@ func CheckDescription(d *Description) error {
 	return c.err()
 }
 
-// validation collects what is wrong.
+// validation collects errors.
 type validation struct{ list []error }
 
 func (c *validation) check(ok bool, format string, args ...any) {

@@ -13,26 +13,26 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Name is the name under which a plugin of any protocol version is dispensed.
+// Name is the name of the plugin in go-plugin's plugin sets, for every protocol version.
 const Name = "servery"
 
-// StdinHeld is the environment variable by which a host promises to hold the
-// plugin's standard input open: with the value 1, its end is the host's end.
+// StdinHeld is an environment variable. With the value 1, the host holds the plugin's standard input open. The end of
+// input then means that the host has ended.
 const StdinHeld = "SERVERY_PLUGIN_STDIN_HELD"
 
-// StartTimeout is how long a program may take from its start until it serves.
+// StartTimeout is the maximum time from the start of a program until it serves.
 const StartTimeout = 10 * time.Second
 
-// Handshake keeps other programs from being taken for plugins. It is no secret.
+// Handshake distinguishes plugins from other programs. It is not a secret.
 var Handshake = plugin.HandshakeConfig{MagicCookieKey: "SERVERY_PLUGIN", MagicCookieValue: "e9d4c3f0-hub-and-plugin"}
 
-// VersionedPlugins is what a host accepts: one set for each protocol version.
-// The dispensed value is a *Client.
+// VersionedPlugins returns the plugin sets that a host accepts, by protocol version. The dispensed value is a
+// *Client.
 func VersionedPlugins() map[int]plugin.PluginSet {
 	return map[int]plugin.PluginSet{Protocol: {Name: grpcPlugin{}}}
 }
 
-// DialOptions bound what a host accepts of a plugin, and send the trace along.
+// DialOptions returns the options of a host's connection: message size limits and trace propagation.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
@@ -40,10 +40,8 @@ func DialOptions() []grpc.DialOption {
 	}
 }
 
-// HostConfig is the part of go-plugin's configuration that hosts have in
-// common. The caller adds Cmd, RunnerFunc or Reattach, and Stderr: go-plugin's
-// own reading of the log is off, because a line whose @message is no string
-// makes it panic.
+// HostConfig returns the part of go-plugin's configuration that all hosts share. The caller adds Cmd, RunnerFunc or
+// Reattach, and Stderr. go-plugin's log parser is off: it panics on a line whose @message is not a string.
 func HostConfig() *plugin.ClientConfig {
 	return &plugin.ClientConfig{
 		HandshakeConfig: Handshake, VersionedPlugins: VersionedPlugins(),
@@ -53,16 +51,16 @@ func HostConfig() *plugin.ClientConfig {
 	}
 }
 
-// ExplainStartError says in an author's words why go-plugin could not begin to speak with a
-// program: the first line of its error, or what is known of that.
+// ExplainStartError rewrites go-plugin's error about the start of a program for plugin authors. The result is one
+// line.
 func ExplainStartError(err error) error {
 	line, _, _ := strings.Cut(err.Error(), "\n")
-	said, printed := strings.CutPrefix(line, "Unrecognized remote plugin message: ")
+	output, printed := strings.CutPrefix(line, "Unrecognized remote plugin message: ")
 	switch {
-	case printed && said == "":
+	case printed && output == "":
 		return errors.New("it printed no handshake (1|1|unix|SOCKET|grpc)")
 	case printed:
-		return fmt.Errorf("its first line must be a handshake (1|1|unix|SOCKET|grpc), not: %s", said)
+		return fmt.Errorf("its first line must be a handshake (1|1|unix|SOCKET|grpc), not: %s", output)
 	case strings.Contains(line, "incompatible API version"):
 		return fmt.Errorf("its handshake has another protocol than %d, the only one of this hub (%s)",
 			Protocol, line)
@@ -72,11 +70,11 @@ func ExplainStartError(err error) error {
 	return errors.New(line)
 }
 
-// ErrNoTLS is the fault of a program that did not show a certificate to go-plugin.
+// ErrNoTLS is returned for a program that presented no certificate to go-plugin.
 var ErrNoTLS = errors.New(
 	"it does not speak go-plugin's TLS: set `transport: socket` in its manifest (--transport socket)")
 
-// grpcPlugin joins a Server or a Client to go-plugin.
+// grpcPlugin connects a Server or a Client to go-plugin (plugin.GRPCPlugin).
 type grpcPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	server *Server
@@ -88,18 +86,18 @@ func (w grpcPlugin) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-// GRPCClient makes the client in the host.
+// GRPCClient returns the client in the host.
 func (w grpcPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
 	return NewClient(conn), nil
 }
 
-// ServeConfig is go-plugin's configuration for serving; stop, when it is not
-// nil, is told how to end the server once there is one.
+// ServeConfig returns go-plugin's configuration for serving. If stop is not nil, it receives the function that stops
+// the server.
 func (s *Server) ServeConfig(stop func(func())) *plugin.ServeConfig {
 	return &plugin.ServeConfig{
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{Protocol: {Name: grpcPlugin{server: s}}},
-		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Error}), // why it cannot serve
+		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Error}), // errors that prevent serving
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			server := grpc.NewServer(append(options, s.Options()...)...)
 			if stop != nil {

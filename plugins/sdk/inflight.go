@@ -2,17 +2,17 @@ package sdk
 
 import "sync"
 
-// inFlight counts the calls under way and ends their acceptance.
+// inFlight counts running calls. While draining it rejects new ones.
 type inFlight struct {
 	mu       sync.Mutex
 	calls    int
 	draining bool
-	idle     chan struct{} // closed once it is draining and no call is under way
+	idle     chan struct{} // closed when draining and no call runs
 }
 
 func newInFlight() *inFlight { return &inFlight{idle: make(chan struct{})} }
 
-// begin counts a call; false while draining.
+// begin counts a call. It returns false while draining.
 func (f *inFlight) begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -31,7 +31,7 @@ func (f *inFlight) end() {
 	}
 }
 
-// drain accepts no more calls; the channel is closed when those under way have ended.
+// drain rejects further calls. The channel is closed when the running calls have ended.
 func (f *inFlight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

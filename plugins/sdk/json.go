@@ -12,9 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// ToJSON writes a message for people: names as in the .proto files, bytes that
-// hold a JSON object or array as that, other bytes as text ({"base64": …} where
-// they are none). The same message is always written the same.
+// ToJSON returns readable JSON of a message, in a deterministic encoding. Names are those of the .proto files. Bytes
+// with a JSON object or array are embedded as JSON, and other bytes are text, or {"base64": …} if they are not UTF-8.
 func ToJSON(m proto.Message) ([]byte, error) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
 	if err != nil {
@@ -36,7 +35,7 @@ func ToJSON(m proto.Message) ([]byte, error) {
 	return bytes.TrimRight(out.Bytes(), "\n"), err
 }
 
-// FromJSON reads what ToJSON writes. Unknown fields are an error.
+// FromJSON decodes the output of ToJSON. Unknown fields are an error.
 func FromJSON(text []byte, m proto.Message) error {
 	value, err := decodeJSON(text)
 	if err != nil {
@@ -52,7 +51,7 @@ func FromJSON(text []byte, m proto.Message) error {
 	return protojson.Unmarshal(text, m)
 }
 
-// decodeJSON keeps every digit of numbers.
+// decodeJSON decodes JSON without losing digits of numbers.
 func decodeJSON(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -63,8 +62,7 @@ func decodeJSON(text []byte) (any, error) {
 	return value, nil
 }
 
-// walk changes every bytes field of a message that is held as decoded JSON, and
-// writes whole numbers as numbers.
+// walk converts every bytes field of a message in decoded JSON, and int64 strings to numbers.
 func walk(value any, d protoreflect.MessageDescriptor, bytesField func(any) (any, error)) (any, error) {
 	object, ok := value.(map[string]any)
 	if !ok {
@@ -109,7 +107,7 @@ func walkField(held any, field protoreflect.FieldDescriptor, bytesField func(any
 	return held, nil
 }
 
-// showBytes turns protojson's base64 into what a person reads.
+// showBytes converts protojson's base64 to readable JSON.
 func showBytes(held any) (any, error) {
 	text, _ := held.(string)
 	raw, err := base64.StdEncoding.DecodeString(text)
@@ -124,7 +122,7 @@ func showBytes(held any) (any, error) {
 	return map[string]any{"base64": text}, nil
 }
 
-// readBytes is the way back.
+// readBytes reverses showBytes.
 func readBytes(held any) (any, error) {
 	raw := []byte(nil)
 	switch held := held.(type) {

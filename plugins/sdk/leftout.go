@@ -2,8 +2,8 @@ package sdk
 
 import "strings"
 
-// NestedLeftOut is what an aggregator without nested option groups is not told of
-// a menu: for each option with groups underneath, that these are left out.
+// NestedLeftOut returns an error for each option with nested option groups, for an aggregator that does not support
+// them.
 func NestedLeftOut(menu *Menu) (list []*PublishError) {
 	for _, option := range menu.GetOptions() {
 		if nested := option.GetNestedOptGrps(); len(nested) > 0 {

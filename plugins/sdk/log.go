@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// maxLogLine bounds a line of the log: the host reads lines of up to 64 KiB.
+// maxLogLine is the maximum length of a log line, in bytes. The host reads lines of up to 64 KiB.
 const maxLogLine = 60 << 10
 
-// NewLogHandler writes the lines that go-plugin's host reads from a plugin's
-// stderr: JSON with @level, @message and @timestamp, which are always strings.
+// NewLogHandler returns a handler that writes log lines for go-plugin's host. They are JSON with @level, @message and
+// @timestamp, which are always strings.
 func NewLogHandler(w io.Writer, level slog.Leveler) slog.Handler {
 	return hostHandler{slog.NewJSONHandler(lineWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: renameAttrs}),
 		false}
 }
 
-// renameAttrs gives slog's own attributes the names that the host looks for.
-// hostHandler has seen to it that nothing else has their names.
+// renameAttrs renames slog's attributes to the names that the host expects. hostHandler ensures that no other
+// attribute has these names.
 func renameAttrs(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		return a
@@ -50,11 +50,10 @@ func levelName(level slog.Level) string {
 	}
 }
 
-// hostHandler keeps the reserved names free: an attribute of a caller that has
-// one is written with an underscore behind it.
+// hostHandler reserves the host's attribute names. It appends an underscore to any other attribute of that name.
 type hostHandler struct {
 	slog.Handler
-	grouped bool // attributes stand within a group: no name is reserved there
+	grouped bool // attributes are inside a group, where no name is reserved
 }
 
 // Handle writes one line.
@@ -70,7 +69,7 @@ func (h hostHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, cleaned)
 }
 
-// WithAttrs is the handler with attributes.
+// WithAttrs returns a handler with the attributes added.
 func (h hostHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if !h.grouped {
 		attrs = slices.Clone(attrs)
@@ -81,7 +80,7 @@ func (h hostHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return hostHandler{h.Handler.WithAttrs(attrs), h.grouped}
 }
 
-// WithGroup is the handler with a group.
+// WithGroup returns a handler that puts further attributes into a group.
 func (h hostHandler) WithGroup(name string) slog.Handler {
 	return hostHandler{h.Handler.WithGroup(name), h.grouped || name != ""}
 }
@@ -89,7 +88,7 @@ func (h hostHandler) WithGroup(name string) slog.Handler {
 func escapeReserved(a slog.Attr) slog.Attr {
 	a.Value = a.Value.Resolve()
 	switch {
-	case a.Key == "" && a.Value.Kind() == slog.KindGroup: // its attributes are written in its place
+	case a.Key == "" && a.Value.Kind() == slog.KindGroup: // slog inlines its attributes
 		attrs := slices.Clone(a.Value.Group())
 		for i := range attrs {
 			attrs[i] = escapeReserved(attrs[i])
@@ -101,7 +100,7 @@ func escapeReserved(a slog.Attr) slog.Attr {
 	return a
 }
 
-// lineWriter replaces a line that is too long by one that says so.
+// lineWriter replaces a line that is too long with a short one that says so.
 type lineWriter struct{ w io.Writer }
 
 // Write writes one line.

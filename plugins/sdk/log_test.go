@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile is a value that is an attribute group by surprise.
-type hostile struct{}
+// groupValue is a log value that resolves to an attribute group.
+type groupValue struct{}
 
-// LogValue hides reserved names.
-func (hostile) LogValue() slog.Value {
+// LogValue returns a group with reserved names.
+func (groupValue) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("msg", 5), slog.Any("@message", []int{1}))
 }
 
@@ -27,7 +27,7 @@ func TestReservedLogFieldsAreAlwaysStrings(t *testing.T) {
 		},
 		"with attributes":   func() { log.With("@message", 1, "msg", 2).Warn("said") },
 		"an inline group":   func() { log.Info("said", slog.Group("", "@message", 7, slog.Group("", "level", 1))) },
-		"an inline value":   func() { log.Error("said", slog.Any("", hostile{})) },
+		"an inline value":   func() { log.Error("said", slog.Any("", groupValue{})) },
 		"a named group":     func() { log.WithGroup("g").Info("said", "@message", 1, "msg", 2) },
 		"nothing but words": func() { log.Debug("said") },
 	} {

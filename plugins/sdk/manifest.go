@@ -17,19 +17,18 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// ManifestName is the file beside a plugin's binary without which the hub does
-// not run it.
+// ManifestName is the name of the manifest file beside a plugin's program. The hub does not run a program without
+// one.
 const ManifestName = "plugin.yaml"
 
-// The ways in which the hub talks to a plugin. Both use a socket in a directory
-// that only the hub may enter.
+// The transports between hub and plugin. Both use a socket in a directory that only the hub can access.
 const (
 	TransportMTLS   = "mtls"   // go-plugin's AutoMTLS; the default
-	TransportSocket = "socket" // without encryption, for languages whose TLS does not know go-plugin's certificates
+	TransportSocket = "socket" // unencrypted, for languages whose TLS rejects go-plugin's certificates
 )
 
-// Manifest is what an operator agrees to when a plugin is installed. A running
-// plugin's description must say the same.
+// Manifest is the manifest of a plugin, which the operator accepts by installing it. The running plugin's description
+// must match it.
 type Manifest struct {
 	ID           string             `yaml:"id" json:"id"`
 	Version      string             `yaml:"version" json:"version"`
@@ -42,37 +41,36 @@ type Manifest struct {
 	Limits       ManifestLimits     `yaml:"limits" json:"limits"`
 }
 
-// Binary is the program of a manifest for one system.
+// Binary is the plugin's program for one system.
 type Binary struct {
 	OS     string `yaml:"os" json:"os"`     // as in GOOS; any for scripts
 	Arch   string `yaml:"arch" json:"arch"` // as in GOARCH; any for scripts
-	Path   string `yaml:"path" json:"path"` // below the manifest's directory
+	Path   string `yaml:"path" json:"path"` // relative to the manifest's directory
 	SHA256 string `yaml:"sha256" json:"sha256"`
 }
 
-// AnySystem stands for every system in a Binary.
+// AnySystem is the OS and Arch of a Binary that runs on every system.
 const AnySystem = "any"
 
-// ManifestEndpoint is an address of the aggregator: its name, and the hosts at
-// which it may be.
+// ManifestEndpoint is an endpoint of the aggregator, with its allowed hosts.
 type ManifestEndpoint struct {
 	Name  string   `yaml:"name" json:"name"`
 	Hosts []string `yaml:"hosts" json:"hosts"`
 }
 
-// ManifestLimits are the plugin's limits; zero leaves one to the hub.
+// ManifestLimits are the plugin's resource limits. For a zero value the hub uses its default.
 type ManifestLimits struct {
 	MemoryMB uint32 `yaml:"memory_mb" json:"memory_mb"`
 	InFlight uint32 `yaml:"in_flight" json:"in_flight"`
 }
 
-// defaultMemory is the limit of a plugin that has none of its own, in MB.
+// defaultMemory is the default memory limit, in MB.
 const defaultMemory = 512
 
-// Memory is what the plugin may take with what it starts, in bytes.
+// Memory returns the memory limit of the plugin and its child processes, in bytes.
 func (l ManifestLimits) Memory() uint64 { return uint64(cmp.Or(l.MemoryMB, defaultMemory)) << 20 }
 
-// ReadManifest reads and checks a manifest.
+// ReadManifest reads and validates a manifest file.
 func ReadManifest(path string) (*Manifest, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -85,7 +83,7 @@ func ReadManifest(path string) (*Manifest, error) {
 	return m, nil
 }
 
-// ParseManifest reads and checks a manifest. A field that it does not know is an error.
+// ParseManifest parses and validates a manifest. Unknown fields are an error.
 func ParseManifest(text []byte) (*Manifest, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
@@ -99,7 +97,7 @@ func ParseManifest(text []byte) (*Manifest, error) {
 	return m, m.Check()
 }
 
-// YAML is the text of the manifest.
+// YAML returns the manifest as YAML.
 func (m *Manifest) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -108,7 +106,7 @@ func (m *Manifest) YAML() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Check names everything that is wrong with the manifest, without looking at files.
+// Check returns an error that lists everything wrong with the manifest. It does not read other files.
 func (m *Manifest) Check() error {
 	c := &validation{}
 	c.check(IsID(m.ID), "id %q: must be lower-case letters, digits and hyphens, at most 64", m.ID)
@@ -145,7 +143,7 @@ func (m *Manifest) secrets() (list []*pb.Secret) {
 	return list
 }
 
-// Binary is the program for a system.
+// Binary returns the program for a system, or an error if there is none.
 func (m *Manifest) Binary(system, arch string) (Binary, error) {
 	for _, b := range m.Binaries {
 		if (b.OS == system || b.OS == AnySystem) && (b.Arch == arch || b.Arch == AnySystem) {
@@ -155,7 +153,7 @@ func (m *Manifest) Binary(system, arch string) (Binary, error) {
 	return Binary{}, fmt.Errorf("plugin %s has no binary for %s/%s", m.ID, system, arch)
 }
 
-// Verify reads a program to its end and compares its digest.
+// Verify checks the digest of a program.
 func (b Binary) Verify(program io.Reader) error {
 	digest, err := Digest(program)
 	if err == nil && digest != b.SHA256 {
@@ -167,7 +165,7 @@ func (b Binary) Verify(program io.Reader) error {
 	return err
 }
 
-// Digest is the SHA-256 digest of what is read, in hexadecimal.
+// Digest returns the SHA-256 digest of the input, in hexadecimal.
 func Digest(r io.Reader) (string, error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, r); err != nil {
@@ -176,7 +174,7 @@ func Digest(r io.Reader) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// ManifestOf is the manifest that a description asks for.
+// ManifestOf returns the manifest for a description.
 func ManifestOf(d *Description, transport string, binaries ...Binary) *Manifest {
 	if transport == TransportMTLS {
 		transport = ""
@@ -195,7 +193,7 @@ func ManifestOf(d *Description, transport string, binaries ...Binary) *Manifest 
 	return m
 }
 
-// Matches names everything in which a description differs from the manifest.
+// Matches returns an error that lists every difference between a description and the manifest.
 func (m *Manifest) Matches(d *Description) error {
 	c := &validation{}
 	says := ManifestOf(d, m.Transport)

@@ -113,7 +113,7 @@ func TestInvalidDescriptionIsExplained(t *testing.T) {
 	}
 }
 
-// FuzzManifest: a manifest that is accepted is written and read as the same.
+// FuzzManifest checks that an accepted manifest survives writing and reading.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(manifestText))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -12,18 +12,17 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// maxFindings bounds the findings of one check, in bytes.
+// maxFindings is the maximum size of the findings of one check, in bytes.
 const maxFindings = 16 << 20
 
-// Fault is the error of a plugin that answered wrongly: something that the
-// question does not hold, or more than it may.
+// Fault is the error for an invalid result of a plugin: one that does not match the request, or is too large.
 type Fault struct{ Message string }
 
-// Error is the message.
+// Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
-// CheckItems asks which items break the aggregator's rules. Findings name only
-// items that were asked about.
+// CheckItems returns the items that break the aggregator's rules. A finding about an item that was not sent is a
+// Fault.
 func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]*Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
 	defer cancel()
@@ -58,7 +57,7 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 	return findings, nil
 }
 
-// Render asks for a store and its menu in the aggregator's own format.
+// Render returns the request for a store and its menu in the aggregator's format.
 func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
 	defer cancel()
@@ -95,8 +94,7 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 	return decision, nil
 }
 
-// exchange sends and receives at the same time, so that neither side waits for
-// the other, and returns when both have ended.
+// exchange sends and receives concurrently, so that neither side blocks the other. It returns when both have ended.
 func exchange[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc,
 	send func(func(*Q) error) error, take func(*A) error) error {
 	sent := make(chan error, 1)
@@ -109,9 +107,9 @@ func exchange[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.Ca
 	}()
 	received := receive(stream, take)
 	if received != nil {
-		cancel() // ends the sending too
+		cancel() // also ends the sending
 	}
-	// EOF: the plugin answered without reading on
+	// EOF: the plugin finished before it had read everything
 	if err := <-sent; received == nil && err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

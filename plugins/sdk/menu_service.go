@@ -13,7 +13,7 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// MaxMenu bounds a menu, and what is made of it, in bytes.
+// MaxMenu is the maximum size of a menu, and of its rendering, in bytes.
 const MaxMenu = 64 << 20
 
 type menuService struct {
@@ -21,7 +21,7 @@ type menuService struct {
 	s *Server
 }
 
-// CheckItems gathers the items and sends what the plugin finds.
+// CheckItems receives all items, calls the plugin and sends its findings.
 func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, pb.FindingsChunk]) error {
 	checker, ok := m.s.plugin.(MenuChecker)
 	if !ok {
@@ -46,7 +46,7 @@ func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, p
 		func(part []*Finding) error { return stream.Send(&pb.FindingsChunk{Findings: part}) })
 }
 
-// Render gathers the menu and sends what the plugin makes of it.
+// Render receives the whole menu, calls the plugin and sends the result.
 func (m menuService) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.RenderedChunk]) error {
 	renderer, ok := m.s.plugin.(MenuRenderer)
 	if !ok {
@@ -63,19 +63,20 @@ func (m menuService) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.Ren
 	return sendRendered(decision, stream.Send)
 }
 
-// InterpretPublish reads the aggregator's answer to a menu.
+// InterpretPublish interprets the aggregator's response to a menu.
 func (m menuService) InterpretPublish(ctx context.Context, req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
 	return withCapability(m.s, CapabilityMenuResult, func(p PublishInterpreter) (*pb.PublishOutcome, error) {
 		return p.InterpretPublish(ctx, req.GetCall(), req.GetResponse())
 	})
 }
 
-// PlanUnlist takes a store off the aggregator.
+// PlanUnlist plans the removal of a store from the aggregator.
 func (m menuService) PlanUnlist(ctx context.Context, req *pb.UnlistRequest) (*pb.Decision, error) {
-	return withCapability(m.s, CapabilityMenuUnlist, func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
+	return withCapability(m.s, CapabilityMenuUnlist,
+		func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
 }
 
-// receiveChunks takes every chunk of a stream, up to MaxMenu bytes.
+// receiveChunks reads every chunk of a stream, up to MaxMenu bytes.
 func receiveChunks[C any, A any, P interface {
 	*C
 	proto.Message

@@ -7,12 +7,10 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// Nutrition is the key-value group of an item's nutritional values, which
-// several aggregators ask for.
+// Nutrition is the key-value group of an item's nutritional values. Several aggregators require it.
 const Nutrition = "NutritionalInfo"
 
-// nutritionKeys are all keys of the group, in the order in which they are
-// shown (spec, Key-value groups).
+// nutritionKeys are the keys of the group, in display order.
 var nutritionKeys = []struct{ name, label, unit string }{
 	{"calorie_kcal", "Energy", "kcal"}, {"fat_mg", "Fat", "mg"}, {"saturatedfat_mg", "Saturated fat", "mg"},
 	{"transfat_mg", "Trans fat", "mg"}, {"cholesterol_mg", "Cholesterol", "mg"},
@@ -23,8 +21,8 @@ var nutritionKeys = []struct{ name, label, unit string }{
 	{"artificialsweetener_mg", "Artificial sweetener", "mg"},
 }
 
-// NutritionalInfo declares the group with all its keys, so that a merchant may
-// send them whichever plugins are installed.
+// NutritionalInfo returns the declaration of the group with all keys, so that merchants can send them with any set of
+// plugins.
 func NutritionalInfo() *pb.VocabularyGroup {
 	group := &pb.VocabularyGroup{Group: Nutrition, OnItem: true}
 	for _, key := range nutritionKeys {
@@ -34,8 +32,8 @@ func NutritionalInfo() *pb.VocabularyGroup {
 	return group
 }
 
-// NutritionText lists an item's nutritional values in words, such as
-// "Energy 250 kcal, Fat 900 mg"; "" when it has none.
+// NutritionText returns an item's nutritional values as text, such as "Energy 250 kcal, Fat 900 mg", or "" if it has
+// none.
 func NutritionText(item *Item) string {
 	values, _ := Values(item.GetKeyValueGroups(), Nutrition)
 	var parts []string
@@ -47,7 +45,7 @@ func NutritionText(item *Item) string {
 	return strings.Join(parts, ", ")
 }
 
-// Values are the values of one key-value group; false when it is not there.
+// Values returns the values of a key-value group by key, or false if the group is missing.
 func Values(groups []*pb.KeyValueGroup, name string) (map[string]string, bool) {
 	for _, group := range groups {
 		if group.GetGroup() == name {
@@ -61,15 +59,15 @@ func Values(groups []*pb.KeyValueGroup, name string) (map[string]string, bool) {
 	return nil, false
 }
 
-// Choice is a set of keys of which an item needs at least one.
+// Choice is a set of keys. An item needs at least one of them.
 type Choice struct {
-	Rule string // of the finding
-	Name string // for people
+	Rule string // rule of the finding
+	Name string // name in the message
 	Keys []string
 }
 
-// OneOfEach finds the items of which a key-value group lacks a key of a choice.
-// Items without the group are left alone unless it is required.
+// OneOfEach returns a finding for each item and choice whose key-value group has none of the choice's keys. Items
+// without the group are skipped unless it is required.
 func OneOfEach(items []*Item, group string, required bool, choices []Choice) (findings []*Finding) {
 	for _, item := range items {
 		values, present := Values(item.GetKeyValueGroups(), group)

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// watchParent calls gone, once, when the process that started this one has
-// ended: told by the system where it can, by the end of standard input where the
-// host holds it, and by looking once a second. A signal to end is ignored while
-// the parent lives: it decides when its plugins end.
+// watchParent calls gone once when the parent process has ended. It uses the system's signal, the end of standard
+// input if the host holds it open, and a check every second. It ignores SIGTERM while the parent lives, because the
+// host decides when its plugins end.
 func watchParent(gone func()) {
 	parent := os.Getppid()
 	once := sync.OnceFunc(gone)

@@ -2,5 +2,5 @@
 
 package sdk
 
-// askForSignal does nothing: this system sends no signal when a parent dies.
+// askForSignal does nothing, because this system sends no signal when a parent dies.
 func askForSignal() {}

@@ -12,13 +12,12 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// SecretPlaceholder stands, in the template of a secret header, for the secret.
+// SecretPlaceholder is replaced with the secret in the template of a secret header.
 const SecretPlaceholder = "{secret}"
 
-// CheckDecision names everything in which a decision cannot be carried out: an
-// endpoint or secret that the description does not declare, a method or path
-// that is none, a header of the hub's own or with a value that HTTP forbids, a success
-// rule that cannot be held against an answer.
+// CheckDecision returns an error that lists why the hub cannot execute a decision. The endpoint and the secrets must
+// be declared in the description. Method, path, headers and success rule must be valid, and the hub's own headers are
+// not allowed.
 func CheckDecision(d *Description, decision *Decision) error {
 	c := &validation{}
 	plan := decision.GetPlan()
@@ -55,7 +54,7 @@ func CheckDecision(d *Description, decision *Decision) error {
 	return c.err()
 }
 
-// success refuses a rule by which no answer can be judged.
+// success checks that a success rule is valid.
 func (c *validation) success(rule *pb.SuccessRule) {
 	for _, status := range slices.Concat(rule.GetStatuses(), rule.GetFinalStatuses()) {
 		c.check(status >= 100 && status <= 599, "the plan's success rule names the status %d, which is none", status)
@@ -69,7 +68,7 @@ func (c *validation) success(rule *pb.SuccessRule) {
 		rule.GetJsonEquals())
 }
 
-// header refuses the headers that are the hub's, and names that are none.
+// header checks a header name. It rejects headers that the hub sets.
 func (c *validation) header(name string) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	c.check(name != "" && strings.Trim(name, letters) == "", "%q is no header name", name)

@@ -9,32 +9,29 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// refusal is an error of the question, not of the plugin.
+// refusal is the error for an invalid request. It is not a fault of the plugin.
 type refusal struct{ message string }
 
-// Error is the message.
+// Error returns the message.
 func (r refusal) Error() string { return r.message }
 
-// Refusef is the error of a question that is wrong in itself: malformed JSON of
-// an aggregator, a status that it does not know. The message names the place and
-// can be acted on. The hub does not repeat the call.
+// Refusef returns the error for an invalid request, such as malformed JSON from an aggregator or an unknown status.
+// The message must name the field and the remedy. The hub does not retry the call.
 func Refusef(format string, args ...any) error {
 	return refusal{fmt.Sprintf(format, args...)}
 }
 
-// IsRefusal tells whether an error that came from a plugin means that the
-// question was wrong in itself.
+// IsRefusal reports whether a plugin's error means that the request was invalid.
 func IsRefusal(err error) bool {
 	return errors.As(err, &refusal{}) || status.Code(err) == codes.InvalidArgument
 }
 
-// IsAbsent tells whether an error that came from a plugin means that it does not
-// have the capability.
+// IsAbsent reports whether a plugin's error means that it does not have the capability.
 func IsAbsent(err error) bool { return status.Code(err) == codes.Unimplemented }
 
-// statusError turns what a plugin returned into what gRPC carries. That a call was
-// canceled or came too late is for its context alone to say, and that it was lost
-// for the connection: of such a status of the plugin's own only the message is left.
+// statusError converts the error of a plugin to a gRPC status. Only the context decides that a call was canceled or
+// late, and only the connection that it was lost. A plugin's own status of that kind becomes Internal with the same
+// message.
 func statusError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

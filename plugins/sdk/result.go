@@ -12,9 +12,8 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// CheckResult names what makes an answer of a plugin of no use to the hub: a decision
-// that cannot be carried out (CheckDecision), a translation that says nothing, a finding
-// that does not say what is wrong, an outcome without a state.
+// CheckResult returns an error that states why the hub cannot use a plugin's result. Examples are an invalid decision
+// (CheckDecision), an empty translation, a finding without a message, and an outcome without a state.
 func CheckResult(d *Description, answer proto.Message) error {
 	c := &validation{}
 	switch a := answer.(type) {
@@ -32,32 +31,31 @@ func CheckResult(d *Description, answer proto.Message) error {
 		state := a.GetState()
 		_, named := pb.OutcomeState_name[int32(state)]
 		c.check(named && state != pb.OutcomeState_OUTCOME_STATE_UNSPECIFIED, "the outcome's state %d is none", state)
-		_, action := answer.(*ActionOutcome) // of which alone a callback tells
+		_, action := answer.(*ActionOutcome) // only an action has a callback
 		c.check(action || state != pb.OutcomeState_OUTCOME_STATE_PENDING,
 			"the outcome's state is pending, but nothing of it comes later")
 	}
 	return c.err()
 }
 
-// decimals are the members of an order that are texts and hold a decimal number,
-// wherever they stand.
+// decimals are the fields of an order, at any depth, that are strings with a decimal number.
 var decimals = []string{
 	"price", "value", "rate", "amount", "latitude", "longitude",
 	"order_subtotal", "total_charges", "total_taxes", "discount", "order_total", "payable_amount",
 }
 
-// IsDecimal tells whether a member of an order is a text that holds a decimal number.
+// IsDecimal reports whether a field of an order is a string with a decimal number.
 func IsDecimal(member string) bool { return slices.Contains(decimals, member) }
 
-// jsonNumber is a number as JSON writes it.
+// jsonNumber matches a JSON number.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$`)
 
-// maxQuantity bounds an item or option of an order.
+// maxQuantity is the maximum quantity of an item or option of an order.
 const maxQuantity = 100_000
 
-// CheckOrder names what an order lacks that every order has, and what is wrong in itself:
-// a quantity of 0, a decimal number such as 12,50, a text with a NUL character. A plugin
-// whose aggregator sends such an order refuses it (Refusef).
+// CheckOrder returns an error that lists the missing and invalid fields of an order. Examples are a quantity of 0, a
+// decimal number such as 12,50, and a text with a NUL character. A nil order is valid. If the aggregator sends an
+// invalid order, the plugin must reject it (Refusef).
 func CheckOrder(o *NewOrder) error {
 	c := &validation{}
 	if o == nil {
@@ -73,7 +71,7 @@ func CheckOrder(o *NewOrder) error {
 	for i, item := range o.GetItems() {
 		c.orderedItem(fmt.Sprintf("items[%d]", i), item.GetRefId(), item.GetQuantity(), 1)
 		for n, option := range item.GetOptions() {
-			// 0 was not sent: 1
+			// 0 means that the field was not sent, and stands for 1
 			c.orderedItem(fmt.Sprintf("items[%d].options[%d]", i, n), option.GetRefId(), option.GetQuantity(), 0)
 		}
 	}

@@ -22,11 +22,13 @@ func TestCheckOrderRequiresEveryMandatoryField(t *testing.T) {
 			o.OrderType =
 				"DELIVERY"
 		},
-		`delivery_type: "rider" must be self or partner`:            func(o *sdk.NewOrder) { o.DeliveryType = "rider" },
-		"items: at least one is required":                           func(o *sdk.NewOrder) { o.Items = nil },
-		"items[0].ref_id: is required":                              func(o *sdk.NewOrder) { o.Items[0].RefId = "" },
-		"items[0].quantity: 0 must be from 1 to 100000":             func(o *sdk.NewOrder) { o.Items[0].Quantity = 0 },
-		"items[0].options[0].quantity: -1 must be from 1 to 100000": func(o *sdk.NewOrder) { o.Items[0].Options[0].Quantity = -1 },
+		`delivery_type: "rider" must be self or partner`: func(o *sdk.NewOrder) { o.DeliveryType = "rider" },
+		"items: at least one is required":                func(o *sdk.NewOrder) { o.Items = nil },
+		"items[0].ref_id: is required":                   func(o *sdk.NewOrder) { o.Items[0].RefId = "" },
+		"items[0].quantity: 0 must be from 1 to 100000":  func(o *sdk.NewOrder) { o.Items[0].Quantity = 0 },
+		"items[0].options[0].quantity: -1 must be from 1 to 100000": func(o *sdk.NewOrder) {
+			o.Items[0].Options[0].Quantity = -1
+		},
 		`items[0].price: "2,50" is no decimal number`: func(o *sdk.NewOrder) {
 			o.Items[0].Price =
 				"2,50"

@@ -10,12 +10,11 @@ import (
 	"github.com/hashicorp/go-plugin"
 )
 
-// exitTimeout is how long a plugin may take to end once its host has gone.
+// exitTimeout is the maximum time that a plugin takes to end after its host has.
 const exitTimeout = 2 * time.Second
 
-// Serve is the main function of a plugin. It returns when the host has ended
-// the plugin, or has gone. Started by hand it says what the program is;
-// `describe` prints the description as JSON.
+// Serve is the main function of a plugin. It returns when the host stops the plugin or ends. Started by hand, the
+// program prints what it is; the argument "describe" prints the description as JSON.
 func Serve(p Plugin) {
 	log := slog.New(NewLogHandler(os.Stderr, slog.LevelInfo))
 	slog.SetDefault(log)
@@ -35,7 +34,7 @@ func Serve(p Plugin) {
 	}))
 }
 
-// runByHand answers a person at a terminal, and returns the exit status.
+// runByHand handles a start by a person at a terminal. It returns the exit status.
 func (s *Server) runByHand(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == "describe" {
 		text, err := ToJSON(s.description)

@@ -21,14 +21,14 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// The test's own program is also the plugin, and a host of it.
+// The test's own program also acts as the plugin and as a host.
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
 	case "as-plugin":
 		os.Args = os.Args[:1]
-		sdk.Serve(small{})
+		sdk.Serve(minimal{})
 	case "as-plugin-by-hand", "describe":
-		sdk.Serve(small{})
+		sdk.Serve(minimal{})
 	case "as-host":
 		host()
 	default:
@@ -36,14 +36,14 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// small is a plugin with the least that one can have.
-type small struct{}
+// minimal is a minimal plugin.
+type minimal struct{}
 
-func (small) Describe(context.Context) (*sdk.Description, error) {
+func (minimal) Describe(context.Context) (*sdk.Description, error) {
 	return &sdk.Description{Id: "small", Version: "1.0.0", DisplayName: "Small"}, nil
 }
 
-// host starts the plugin, says where it is, and stays.
+// host starts the plugin, prints its process id and address, and blocks.
 func host() {
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(os.Args[0], "as-plugin")
@@ -58,7 +58,7 @@ func host() {
 	select {}
 }
 
-func within(t *testing.T, what string, condition func() bool) {
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, what)
 }
@@ -77,12 +77,11 @@ func TestPluginEndsWithItsKilledHost(t *testing.T) {
 	require.FileExists(t, socket)
 	require.NoError(t, host.Process.Kill())
 	_ = host.Wait()
-	within(t, "the plugin ends", func() bool { return gone(pid) })
-	within(t, "its socket is removed", func() bool { _, err := os.Stat(socket); return os.IsNotExist(err) })
+	eventually(t, "the plugin ends", func() bool { return gone(pid) })
+	eventually(t, "its socket is removed", func() bool { _, err := os.Stat(socket); return os.IsNotExist(err) })
 }
 
-// gone tells whether a process has ended; one that nobody waits for stays behind
-// as a zombie where the machine has no init.
+// gone reports whether a process has ended. On a machine without init it stays as a zombie.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

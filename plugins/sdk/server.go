@@ -16,13 +16,13 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-// MaxMessage bounds a message of the protocol, in bytes.
+// MaxMessage is the maximum size of a message of the protocol, in bytes.
 const MaxMessage = 16 << 20
 
-// maxCallTime bounds a call that came without a deadline.
+// maxCallTime is the deadline of a call that has none.
 const maxCallTime = time.Minute
 
-// Server answers the protocol for one plugin.
+// Server serves the protocol for one plugin.
 type Server struct {
 	plugin      Plugin
 	description *Description
@@ -31,8 +31,8 @@ type Server struct {
 	calls       *inFlight
 }
 
-// NewServer asks the plugin for its description and checks it. The logger gets
-// what the plugin logs.
+// NewServer returns a server for a plugin. It returns an error if the plugin's description or settings schema is
+// invalid. Calls log to the logger.
 func NewServer(p Plugin, log *slog.Logger) (*Server, error) {
 	about, err := describe(p)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewServer(p Plugin, log *slog.Logger) (*Server, error) {
 	return &Server{plugin: p, description: about, settings: settings, log: log, calls: newInFlight()}, nil
 }
 
-// describe is the complete description of a plugin.
+// describe returns the description of a plugin with protocol and capabilities filled in.
 func describe(p Plugin) (about *Description, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -63,7 +63,7 @@ func describe(p Plugin) (about *Description, err error) {
 	return about, CheckDescription(about)
 }
 
-// Options are the options of the gRPC server that the services are registered on.
+// Options returns the options for the gRPC server on which the services are registered.
 func (s *Server) Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
@@ -102,8 +102,8 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	})
 }
 
-// runCall runs one call: counted, within a deadline, with its trace and logger, a
-// panic turned into an error. Calls of go-plugin's own services pass as they are.
+// runCall runs one call with a count, a deadline, the trace and a logger. It converts a panic into an error. Calls of
+// go-plugin's own services pass unchanged.
 func (s *Server) runCall(ctx context.Context, method string, call func(context.Context) error) (err error) {
 	if !strings.HasPrefix(method, servicePrefix) {
 		return call(ctx)
@@ -133,16 +133,16 @@ func (s *Server) runCall(ctx context.Context, method string, call func(context.C
 	return statusError(ctx, call(context.WithValue(ctx, loggerKey{}, log)))
 }
 
-// contextStream is a stream with another context.
+// contextStream is a stream with a replaced context.
 type contextStream struct {
 	grpc.ServerStream
 	ctx context.Context
 }
 
-// Context is the context of the call.
+// Context returns the context of the call.
 func (c contextStream) Context() context.Context { return c.ctx }
 
-// unimplemented is the answer to a call whose capability the plugin does not have.
+// unimplemented returns the error for a call whose capability the plugin does not have.
 func (s *Server) unimplemented(capability string) error {
 	return status.Errorf(codes.Unimplemented, "%s does not have the capability %s", s.description.Id, capability)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// dial serves what register registers, and returns a client of it.
+// dial serves the registered services, and returns a client for them.
 func dial(t *testing.T, register func(grpc.ServiceRegistrar), options ...grpc.ServerOption) *sdk.Client {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
@@ -59,7 +59,7 @@ type safeBuffer struct {
 	bytes.Buffer
 }
 
-// Write adds to the buffer.
+// Write appends to the buffer.
 func (b *safeBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,9 +72,9 @@ func (b *safeBuffer) text() string {
 	return b.String()
 }
 
-// riders answers as it is told to.
+// riders is a plugin with a configurable result.
 type riders struct {
-	small
+	minimal
 	answer func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error)
 }
 
@@ -140,7 +140,7 @@ func TestEveryPluginCallHasADeadline(t *testing.T) {
 	}})
 	_, err := client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
-	// a host that sets none
+	// a host without a deadline
 	_, err = pb.NewRidersClient(client.Conn()).PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
 }
@@ -159,7 +159,7 @@ func TestDrainFinishesRunningCallsAndRejectsNewOnes(t *testing.T) {
 	}()
 	<-entered
 	go func() { drained <- client.Drain(t.Context()) }()
-	within(t, "draining", func() bool {
+	eventually(t, "draining", func() bool {
 		health, err := client.CheckHealth(t.Context())
 		return err == nil && health.GetState() == pb.HealthState_HEALTH_STATE_DRAINING && health.GetInFlight() == 1
 	})
@@ -197,7 +197,7 @@ func TestSettingsAreValidatedByTheirSchema(t *testing.T) {
 type configured struct{}
 
 func (configured) Describe(ctx context.Context) (*sdk.Description, error) {
-	d, err := small{}.Describe(ctx)
+	d, err := minimal{}.Describe(ctx)
 	d.SettingsSchema =
 		[]byte(`{"type":"object","properties":{"hours":{"type":"array","items":{"type":"object",` +
 			`"properties":{"from":{"type":"integer","maximum":23}}}}},"additionalProperties":false}`)
@@ -214,12 +214,12 @@ func (configured) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, 
 type wrongExample struct{}
 
 func (wrongExample) Describe(ctx context.Context) (*sdk.Description, error) {
-	d, err := small{}.Describe(ctx)
+	d, err := minimal{}.Describe(ctx)
 	d.SettingsSchema = []byte(`{"type":"object","required":["word"],"examples":[{}]}`)
 	return d, err
 }
 
-// hostileMenu answers menus with what no plugin should.
+// hostileMenu returns invalid results for menus.
 type hostileMenu struct {
 	pb.UnimplementedMenuServer
 	findings *pb.FindingsChunk
@@ -251,8 +251,9 @@ func TestInvalidMenuResponsesAreExplained(t *testing.T) {
 	page := &pb.RenderedChunk{Decision: &pb.Decision{Outcome: &pb.Decision_Plan{Plan: &pb.Plan{}}},
 		Body: make([]byte, 8<<20)}
 	for says, h := range map[string]hostileMenu{
-		`found fault with item "naan", which it was not asked about`: {findings: &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "naan"}}}, times: 1},
-		"findings are more than 16 MB":                               {findings: big, times: 1 << 10},
+		`found fault with item "naan", which it was not asked about`: {
+			findings: &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "naan"}}}, times: 1},
+		"findings are more than 16 MB": {findings: big, times: 1 << 10},
 	} {
 		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).CheckItems(t.Context(),
 			&sdk.Call{}, items)

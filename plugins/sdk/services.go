@@ -11,12 +11,12 @@ type pluginService struct {
 	s *Server
 }
 
-// Describe tells what the plugin is.
+// Describe returns the plugin's description.
 func (p pluginService) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
 	return p.s.description, nil
 }
 
-// Configure checks settings: first by the schema, then by the plugin.
+// Configure validates settings, first by the schema and then by the plugin.
 func (p pluginService) Configure(ctx context.Context, req *pb.ConfigureRequest) (*pb.ConfigureResponse, error) {
 	problems := p.s.settings.check(req.GetCall().GetSettings())
 	if configurer, ok := p.s.plugin.(Configurer); ok && len(problems) == 0 {
@@ -28,7 +28,7 @@ func (p pluginService) Configure(ctx context.Context, req *pb.ConfigureRequest) 
 	return &pb.ConfigureResponse{Problems: problems}, nil
 }
 
-// CheckHealth answers at once.
+// CheckHealth returns the health at once.
 func (p pluginService) CheckHealth(ctx context.Context, _ *pb.CheckHealthRequest) (*pb.Health, error) {
 	calls, draining := p.s.calls.state()
 	health := &pb.Health{State: pb.HealthState_HEALTH_STATE_SERVING, InFlight: uint32(calls)}
@@ -43,7 +43,7 @@ func (p pluginService) CheckHealth(ctx context.Context, _ *pb.CheckHealthRequest
 	return health, nil
 }
 
-// Drain refuses new calls and waits for those under way.
+// Drain rejects new calls and waits for the running ones.
 func (p pluginService) Drain(ctx context.Context, _ *pb.DrainRequest) (*pb.DrainResponse, error) {
 	select {
 	case <-p.s.calls.drain():
@@ -53,7 +53,8 @@ func (p pluginService) Drain(ctx context.Context, _ *pb.DrainRequest) (*pb.Drain
 	}
 }
 
-// withCapability answers a call by the interface that has the capability.
+// withCapability calls the plugin by the interface of a capability. It returns Unimplemented if the plugin does not
+// have it.
 func withCapability[T, A any](s *Server, capability string, do func(T) (A, error)) (A, error) {
 	able, ok := s.plugin.(T)
 	if !ok {
@@ -68,32 +69,32 @@ type ordersService struct {
 	s *Server
 }
 
-// Translate reads what the aggregator sent.
+// Translate translates an inbound request.
 func (o ordersService) Translate(ctx context.Context, req *pb.TranslateRequest) (*pb.Translation, error) {
 	return withCapability(o.s, CapabilityOrderTranslate, func(p OrderTranslator) (*pb.Translation, error) {
 		return p.Translate(ctx, req.GetCall(), req.GetRequest())
 	})
 }
 
-// PlanAcknowledge tells the aggregator that an order was taken or refused.
+// PlanAcknowledge plans the acknowledgement of an order.
 func (o ordersService) PlanAcknowledge(ctx context.Context, req *pb.AcknowledgeRequest) (*pb.Decision, error) {
 	return withCapability(o.s, CapabilityOrderAcknowledge,
 		func(p OrderAcknowledger) (*pb.Decision, error) { return p.PlanAcknowledge(ctx, req) })
 }
 
-// PlanStatus tells the aggregator of an order's new state.
+// PlanStatus plans the update of an order's state.
 func (o ordersService) PlanStatus(ctx context.Context, req *pb.OrderStatusRequest) (*pb.Decision, error) {
 	return withCapability(o.s, CapabilityOrderStatus,
 		func(p OrderStatusPlanner) (*pb.Decision, error) { return p.PlanOrderStatus(ctx, req) })
 }
 
-// PlanItemsOOS tells the aggregator that items of an order are out of stock.
+// PlanItemsOOS plans the report that items of an order are out of stock.
 func (o ordersService) PlanItemsOOS(ctx context.Context, req *pb.ItemsOOSRequest) (*pb.Decision, error) {
 	return withCapability(o.s, CapabilityOrderItemsOOS,
 		func(p ItemsOOSPlanner) (*pb.Decision, error) { return p.PlanItemsOOS(ctx, req) })
 }
 
-// InterpretItemsOOS reads the aggregator's answer to that.
+// InterpretItemsOOS interprets the aggregator's response to that report.
 func (o ordersService) InterpretItemsOOS(ctx context.Context, req *pb.InterpretRequest) (*pb.ItemsOOSOutcome, error) {
 	return withCapability(o.s, CapabilityOrderOOSResult, func(p ItemsOOSInterpreter) (*pb.ItemsOOSOutcome, error) {
 		return p.InterpretItemsOOS(ctx, req.GetCall(), req.GetResponse())
@@ -105,19 +106,19 @@ type availabilityService struct {
 	s *Server
 }
 
-// PlanStore opens or closes a store.
+// PlanStore plans the opening or closing of a store.
 func (a availabilityService) PlanStore(ctx context.Context, req *pb.StoreActionRequest) (*pb.Decision, error) {
 	return withCapability(a.s, CapabilityStoreAction,
 		func(p StoreActionPlanner) (*pb.Decision, error) { return p.PlanStoreAction(ctx, req) })
 }
 
-// PlanItems makes items and options available or unavailable.
+// PlanItems plans the enabling or disabling of items and options.
 func (a availabilityService) PlanItems(ctx context.Context, req *pb.ItemActionRequest) (*pb.Decision, error) {
 	return withCapability(a.s, CapabilityItemAction,
 		func(p ItemActionPlanner) (*pb.Decision, error) { return p.PlanItemAction(ctx, req) })
 }
 
-// InterpretAnswer reads the aggregator's answer.
+// InterpretAnswer interprets the aggregator's response to a store or item action.
 func (a availabilityService) InterpretAnswer(ctx context.Context,
 	req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
 	return withCapability(a.s, CapabilityAvailability, func(p AvailabilityInterpreter) (*pb.PublishOutcome, error) {
@@ -130,13 +131,13 @@ type ridersService struct {
 	s *Server
 }
 
-// PlanStatus relays a rider's status.
+// PlanStatus plans the update of a rider's status.
 func (r ridersService) PlanStatus(ctx context.Context, req *pb.RiderStatusRequest) (*pb.Decision, error) {
 	return withCapability(r.s, CapabilityRiderStatus,
 		func(p RiderStatusPlanner) (*pb.Decision, error) { return p.PlanRiderStatus(ctx, req) })
 }
 
-// PlanLocation relays a rider's place.
+// PlanLocation plans the update of a rider's location.
 func (r ridersService) PlanLocation(ctx context.Context, req *pb.RiderLocationRequest) (*pb.Decision, error) {
 	return withCapability(r.s, CapabilityRiderLocation,
 		func(p RiderLocationPlanner) (*pb.Decision, error) { return p.PlanRiderLocation(ctx, req) })
@@ -147,20 +148,20 @@ type actionsService struct {
 	s *Server
 }
 
-// PlanAction decides how an action is sent.
+// PlanAction plans a feature action.
 func (a actionsService) PlanAction(ctx context.Context, req *pb.ActionRequest) (*pb.Decision, error) {
 	return withCapability(a.s, CapabilityActionPlan,
 		func(p ActionPlanner) (*pb.Decision, error) { return p.PlanAction(ctx, req) })
 }
 
-// InterpretResponse reads the aggregator's answer.
+// InterpretResponse interprets the aggregator's response to an action.
 func (a actionsService) InterpretResponse(ctx context.Context, req *pb.InterpretRequest) (*pb.ActionOutcome, error) {
 	return withCapability(a.s, CapabilityActionResponse, func(p ResponseInterpreter) (*pb.ActionOutcome, error) {
 		return p.InterpretResponse(ctx, req.GetCall(), req.GetAction(), req.GetResponse())
 	})
 }
 
-// InterpretCallback reads an outcome that the aggregator sends later.
+// InterpretCallback interprets an outcome that the aggregator sends later.
 func (a actionsService) InterpretCallback(ctx context.Context,
 	req *pb.InterpretCallbackRequest) (*pb.ActionOutcome, error) {
 	return withCapability(a.s, CapabilityActionCallback, func(p CallbackInterpreter) (*pb.ActionOutcome, error) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// ReadSettings reads the settings of a call into a struct. Settings were checked
-// against the schema when they were set; without any, the struct stays as it is.
+// ReadSettings decodes the settings of a call into a struct. They were validated by the schema when they were set.
+// Without settings the struct is unchanged.
 func ReadSettings(call *Call, into any) error {
 	if len(call.GetSettings()) == 0 {
 		return nil
@@ -24,8 +24,8 @@ func ReadSettings(call *Call, into any) error {
 	return nil
 }
 
-// CheckSettings lists what is wrong with settings by the schema of a description, nil
-// where it has none. None at all count as an empty object.
+// CheckSettings validates settings by a description's schema, and returns the problems. Without a schema every object
+// is valid. Empty settings count as an empty object.
 func CheckSettings(schema, settings []byte) ([]*Problem, error) {
 	checker, err := newSettingsChecker(schema)
 	return checker.check(settings), err
@@ -34,7 +34,7 @@ func CheckSettings(schema, settings []byte) ([]*Problem, error) {
 // settingsChecker checks settings against the schema of a description.
 type settingsChecker struct{ schema *jsonschema.Schema } // nil: any object
 
-// newSettingsChecker fails when the schema is none, or refuses one of its examples.
+// newSettingsChecker compiles a schema. It returns an error if the schema is invalid or rejects one of its examples.
 func newSettingsChecker(schema []byte) (settingsChecker, error) {
 	if len(schema) == 0 {
 		return settingsChecker{}, nil
@@ -61,7 +61,7 @@ func newSettingsChecker(schema []byte) (settingsChecker, error) {
 	return checker, nil
 }
 
-// check lists what is wrong with settings; none at all count as an empty object.
+// check returns the problems of settings. Empty settings count as an empty object.
 func (s settingsChecker) check(settings []byte) []*Problem {
 	if len(settings) == 0 {
 		settings = []byte("{}")
@@ -89,7 +89,7 @@ func (s settingsChecker) checkValue(value any) []*Problem {
 	return problems
 }
 
-// collect takes the innermost causes, which say what is wrong.
+// collect adds the innermost causes of an error, which are specific.
 func collect(e *jsonschema.ValidationError, printer *message.Printer, problems *[]*Problem) {
 	if len(e.Causes) == 0 {
 		*problems = append(*problems,

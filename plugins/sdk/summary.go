@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Summary describes a plugin in a few lines for people.
+// Summary describes a plugin in a few lines of text.
 func Summary(about *Description) string {
 	var text strings.Builder
 	row := func(name string, values ...string) {

@@ -13,18 +13,18 @@ const traceKey = "traceparent"
 
 type traceparent struct{}
 
-// WithTraceparent hands a trace context on: the client sends it with its calls.
+// WithTraceparent returns a context with a trace context, which the client sends with its calls.
 func WithTraceparent(ctx context.Context, value string) context.Context {
 	return context.WithValue(ctx, traceparent{}, value)
 }
 
-// Traceparent is the trace context of a call; "" where it has none.
+// Traceparent returns the trace context of a call, or "" if it has none.
 func Traceparent(ctx context.Context) string {
 	value, _ := ctx.Value(traceparent{}).(string)
 	return value
 }
 
-// traceID is the second of the four parts of a traceparent.
+// traceID returns the trace id of a traceparent, the second of its four parts.
 func traceID(value string) string {
 	if len(value) < 36 || value[2] != '-' || value[35] != '-' {
 		return ""
@@ -32,7 +32,7 @@ func traceID(value string) string {
 	return value[3:35]
 }
 
-// outgoing puts the trace context of ctx into the metadata of its calls.
+// outgoing adds the trace context to the metadata of outgoing calls.
 func outgoing(ctx context.Context) context.Context {
 	if value := Traceparent(ctx); value != "" {
 		return metadata.AppendToOutgoingContext(ctx, traceKey, value)
@@ -40,7 +40,7 @@ func outgoing(ctx context.Context) context.Context {
 	return ctx
 }
 
-// incoming takes the trace context of a call from its metadata.
+// incoming reads the trace context from the metadata of a call.
 func incoming(ctx context.Context) context.Context {
 	if values := metadata.ValueFromIncomingContext(ctx, traceKey); len(values) > 0 {
 		return WithTraceparent(ctx, values[0])
@@ -60,8 +60,8 @@ func traceStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientCo
 
 type loggerKey struct{}
 
-// Logger is the logger of a call: its lines reach the hub's log with the
-// plugin's id, the call and the trace.
+// Logger returns the logger of a call. Its lines appear in the hub's log with the plugin's id, the call and the
+// trace.
 func Logger(ctx context.Context) *slog.Logger {
 	if log, ok := ctx.Value(loggerKey{}).(*slog.Logger); ok {
 		return log

@@ -5,22 +5,20 @@ import (
 	"errors"
 )
 
-// Account is a platform of a merchant: what an aggregator knows of a customer of
-// its own. Space tells merchants apart, Platform the accounts of one of them.
+// Account is a platform of a merchant, with the aggregator's configuration for it. Space identifies the merchant.
 type Account struct {
 	Space    string
-	Platform string // its name at the hub, in the path of the hub's callback route
-	Plugin   string // that serves it there: whose aggregator is played
-	Callback string // address of the hub's callback route; {kind} stands for what is sent
+	Platform string // its name at the hub, as in the callback path
+	Plugin   string // the plugin that serves it; selects the simulated aggregator
+	Callback string // URL of the hub's callback; {kind} is replaced
 	Currency string // of the merchant, ISO 4217
 	Secrets  map[string]string
 }
 
-// Directory knows the accounts. It is asked at each request and may keep what it
-// has read for a while.
+// Directory looks up accounts. It is called for every request and may cache.
 type Directory interface {
-	Account(ctx context.Context, space, platform string) (Account, error) // ErrNoAccount where there is none
+	Account(ctx context.Context, space, platform string) (Account, error) // ErrNoAccount if there is none
 }
 
-// ErrNoAccount says that there is no such account.
+// ErrNoAccount is returned for an unknown account.
 var ErrNoAccount = errors.New("there is no such account")

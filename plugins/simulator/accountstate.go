@@ -6,70 +6,70 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of one account.
+// Limits of the state of one account.
 const (
 	maxReceived     = 200
-	maxRecordedText = 4 << 10 // of a body, in bytes
+	maxRecordedText = 4 << 10 // bytes of a body
 	maxOrders       = 20_000
-	maxSteps        = 100 // of one order
+	maxSteps        = 100 // per order
 	maxStores       = 5_000
-	maxDisabled     = 5_000 // dishes and options of a store that are off
+	maxDisabled     = 5_000 // disabled items and options per store
 )
 
-// Received is a request of the hub, or a message to it, as it went.
+// Received is a request from the hub or a message to it, as recorded.
 type Received struct {
 	ID      int64     `json:"id"`
 	At      time.Time `json:"at"`
-	Call    Call      `json:"call,omitempty"` // none: a request that the aggregator does not have
+	Call    Call      `json:"call,omitempty"` // "": the aggregator has no such request
 	Sent    bool      `json:"sent,omitempty"` // by the simulator
 	Request string    `json:"request"`        // method and path
-	Key     string    `json:"key,omitempty"`  // of idempotency, where the request carries one
+	Key     string    `json:"key,omitempty"`  // idempotency key, if any
 	Body    string    `json:"body,omitempty"` // its first 4 KiB
-	Status  int       `json:"status"`         // of the answer; 0: none
+	Status  int       `json:"status"`         // of the response; 0: none
 	Answer  string    `json:"answer,omitempty"`
-	Problem string    `json:"problem,omitempty"` // why it was refused
-	Fault   string    `json:"fault,omitempty"`   // the one that befell it
+	Problem string    `json:"problem,omitempty"` // why it was rejected
+	Fault   string    `json:"fault,omitempty"`   // the fault that was injected
 }
 
-// Order is what the aggregator knows of an order.
+// Order is the aggregator's state of an order.
 type Order struct {
-	ID        string    `json:"id"`
-	Store     string    `json:"store,omitempty"`    // as the merchant calls it
-	HubOrder  int64     `json:"order_id,omitempty"` // as the hub calls it
-	PlacedAt  time.Time `json:"placed_at"`
-	Elsewhere bool      `json:"elsewhere,omitempty"` // the hub spoke of it; it was not placed here, or is forgotten
-	Answer    string    `json:"answer,omitempty"`    // of the hub, to the order
-	Decision  string    `json:"decision,omitempty"`
-	Missing   string    `json:"missing,omitempty"` // what of it is out of stock
-	Status    string    `json:"status,omitempty"`
-	Rider     string    `json:"rider,omitempty"`
-	Place     *Point    `json:"place,omitempty"`
-	Places    int       `json:"places,omitempty"` // how many came
-	Steps     []Step    `json:"steps"`            // in the order in which they came, the last 100
+	ID              string    `json:"id"`
+	Store           string    `json:"store,omitempty"`    // the merchant's ref_id
+	HubOrder        int64     `json:"order_id,omitempty"` // the hub's order id
+	PlacedAt        time.Time `json:"placed_at"`
+	PlacedElsewhere bool      `json:"elsewhere,omitempty"` // not placed here, or evicted since
+	Answer          string    `json:"answer,omitempty"`    // the hub's response to the order
+	Decision        string    `json:"decision,omitempty"`
+	Missing         string    `json:"missing,omitempty"` // what is out of stock
+	Status          string    `json:"status,omitempty"`
+	Rider           string    `json:"rider,omitempty"`
+	Location        *Point    `json:"place,omitempty"`
+	LocationUpdates int       `json:"places,omitempty"` // number of updates
+	Steps           []Step    `json:"steps"`            // oldest first, the last 100
 }
 
-// Step is something that the aggregator heard of an order.
+// Step is an update of an order.
 type Step struct {
 	At   time.Time `json:"at"`
 	Call Call      `json:"call"`
 	What string    `json:"what"`
 }
 
-// Store is what the aggregator knows of a store.
+// Store is the aggregator's state of a store.
 type Store struct {
-	Code       string    `json:"code"` // the aggregator's
-	Ref        string    `json:"ref,omitempty"`
-	Open       bool      `json:"open"`
-	Unlisted   bool      `json:"unlisted,omitempty"` // taken off by the merchant
-	MenuAt     time.Time `json:"menu_at,omitzero"`
-	Menus      int       `json:"menus"` // how many came
-	Dishes     int       `json:"dishes"`
-	Bytes      int       `json:"bytes"`
-	OffDishes  []string  `json:"off_dishes,omitempty"`
-	OffOptions []string  `json:"off_options,omitempty"`
+	Code            string    `json:"code"` // the aggregator's store id
+	Ref             string    `json:"ref,omitempty"`
+	Open            bool      `json:"open"`
+	Unlisted        bool      `json:"unlisted,omitempty"` // removed by the merchant
+	MenuAt          time.Time `json:"menu_at,omitzero"`
+	Menus           int       `json:"menus"` // number of menus received
+	Items           int       `json:"dishes"`
+	Bytes           int       `json:"bytes"`
+	DisabledItems   []string  `json:"off_dishes,omitempty"`
+	DisabledOptions []string  `json:"off_options,omitempty"`
 }
 
-// accountState is what is kept of one account, within bounds: the oldest goes first.
+// accountState is the state of one account. Its lists are bounded, and the oldest entries are dropped first.
 type accountState struct {
 	mu       sync.Mutex
 	account  Account
@@ -79,19 +79,20 @@ type accountState struct {
 	orders   map[string]*Order
 	orderIDs []string // oldest first
 	stores   map[string]*Store
-	codes    []string // of the stores, the longest known first
+	codes    []string // of the stores, oldest first
 }
 
 func newAccountState() *accountState {
 	return &accountState{orders: map[string]*Order{}, stores: map[string]*Store{}}
 }
 
-// record keeps a request or message.
+// record adds a request or message.
 func (s *accountState) record(r Received) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastID++
-	r.ID, r.Body, r.Answer, r.Problem = s.lastID, truncate(r.Body, maxRecordedText), truncate(r.Answer, maxRecordedText), truncate(r.Problem, maxRecordedText)
+	r.ID, r.Body, r.Answer = s.lastID, truncate(r.Body, maxRecordedText), truncate(r.Answer, maxRecordedText)
+	r.Problem = truncate(r.Problem, maxRecordedText)
 	r.Request = truncate(r.Request, maxRecordedText)
 	if len(s.received) == maxReceived {
 		s.received = slices.Delete(s.received, 0, 1)
@@ -99,7 +100,7 @@ func (s *accountState) record(r Received) {
 	s.received = append(s.received, r)
 }
 
-// order finds an order, or takes note of one that is unknown. The caller holds mu.
+// order returns an order, and creates it if it is unknown. The caller holds mu.
 func (s *accountState) order(id string, now time.Time) *Order {
 	o := s.orders[id]
 	if o == nil {
@@ -107,13 +108,13 @@ func (s *accountState) order(id string, now time.Time) *Order {
 			delete(s.orders, s.orderIDs[0])
 			s.orderIDs = s.orderIDs[1:]
 		}
-		o = &Order{ID: id, PlacedAt: now, Elsewhere: true}
+		o = &Order{ID: id, PlacedAt: now, PlacedElsewhere: true}
 		s.orders[id], s.orderIDs = o, append(s.orderIDs, id)
 	}
 	return o
 }
 
-// store likewise.
+// store returns a store, and creates it if it is unknown. The caller holds mu.
 func (s *accountState) store(code string) *Store {
 	st := s.stores[code]
 	if st == nil {
@@ -134,7 +135,7 @@ func (o *Order) step(now time.Time, call Call, what string) {
 	o.Steps = append(o.Steps, Step{now, call, truncate(what, 200)})
 }
 
-// apply takes in what a request says. size is that of a menu.
+// apply applies a request. size is that of a menu, in bytes.
 func (s *accountState) apply(call Call, t update, size int, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,12 +151,13 @@ func (s *accountState) apply(call Call, t update, size int, now time.Time) {
 		st.Unlisted = !*t.listed
 	}
 	if call == CallMenu {
-		st.Unlisted, st.Ref, st.MenuAt, st.Menus, st.Dishes, st.Bytes = false, t.storeRef, now, st.Menus+1, t.itemCount, size
-		st.OffDishes, st.OffOptions = nil, nil // a menu replaces what was there
+		st.Unlisted, st.Ref, st.MenuAt, st.Menus = false, t.storeRef, now, st.Menus+1
+		st.Items, st.Bytes = t.itemCount, size
+		st.DisabledItems, st.DisabledOptions = nil, nil // a menu replaces all state of its items
 	}
 	if t.availability != nil {
-		st.OffDishes = setAvailability(st.OffDishes, t.availability.items, t.availability.on)
-		st.OffOptions = setAvailability(st.OffOptions, t.availability.options, t.availability.on)
+		st.DisabledItems = setAvailability(st.DisabledItems, t.availability.items, t.availability.on)
+		st.DisabledOptions = setAvailability(st.DisabledOptions, t.availability.options, t.availability.on)
 	}
 }
 
@@ -172,13 +174,13 @@ func (s *accountState) applyToOrder(call Call, t update, now time.Time) {
 	case CallRiderStatus:
 		o.Rider = what
 	case CallRiderLocation:
-		o.Place, o.Places = t.location, o.Places+1
-		return // there may be thousands: the last is enough
+		o.Location, o.LocationUpdates = t.location, o.LocationUpdates+1
+		return // there can be thousands; only the last is stored
 	}
 	o.step(now, call, what)
 }
 
-// setAvailability takes refs out of those that are off, or puts them there.
+// setAvailability removes refs from the disabled ones, or adds them.
 func setAvailability(off, refs []string, on bool) []string {
 	for _, ref := range refs {
 		if at := slices.Index(off, ref); on && at >= 0 {

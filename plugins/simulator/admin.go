@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Bounds of the admin API.
+// Limits of the admin API.
 const (
 	maxAdminBody = 1 << 20
-	maxPlaced    = 1000 // orders of one request
+	maxPlaced    = 1000 // orders per request
 )
 
-// mountAdmin makes the admin API's routes. Bodies and answers are JSON.
+// mountAdmin registers the routes of the admin API. Bodies and responses are JSON.
 func (s *Simulator) mountAdmin() {
 	for pattern, handle := range map[string]func(*http.Request) (any, error){
 		"GET /admin/{$}":                                        s.getAccounts,
@@ -40,17 +40,17 @@ func (s *Simulator) mountAdmin() {
 	}
 }
 
-// badRequest is a request of the admin API that is wrong in itself.
+// badRequest is an error for an invalid admin request.
 type badRequest string
 
-// Error says what is wrong.
+// Error returns the message.
 func (b badRequest) Error() string { return string(b) }
 
 func (s *Simulator) serveAdmin(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
 	if !s.checkToken(w, r) {
 		return
 	}
-	if r.Method == http.MethodPost { // what a page of another site can send without asking is no JSON
+	if r.Method == http.MethodPost { // a cross-site form cannot send JSON
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
 			reply(w, http.StatusUnsupportedMediaType,
 				map[string]string{"message": "send JSON, with Content-Type: application/json"})
@@ -72,11 +72,11 @@ func (s *Simulator) serveAdmin(w http.ResponseWriter, r *http.Request, handle fu
 	}
 }
 
-// checkToken asks for the token, where there is one.
+// checkToken reports whether the request has the configured token. If not, it responds with 401.
 func (s *Simulator) checkToken(w http.ResponseWriter, r *http.Request) bool {
 	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if _, password, basic := r.BasicAuth(); basic {
-		given = password // of a browser
+		given = password // from a browser
 	}
 	if s.config.Token == "" || secretsEqual(given, s.config.Token) {
 		return true
@@ -97,12 +97,12 @@ func readBody[T any](r *http.Request) (T, error) {
 	return into, nil
 }
 
-// requestedAccount finds what is kept of the account in the path.
+// requestedAccount returns the account in the request's path.
 func (s *Simulator) requestedAccount(r *http.Request) (*accountState, Account, error) {
 	return s.accountState(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 }
 
-// AccountView is an account in the list of those that the simulator has met.
+// AccountView is a known account in the list.
 type AccountView struct {
 	Space    string `json:"space"`
 	Platform string `json:"platform"`
@@ -148,19 +148,19 @@ func (s *Simulator) deleteFault(r *http.Request) (any, error) {
 	return s.faults.active(""), nil
 }
 
-// getFaults lists the faults in force, of a space those that may befall it.
+// getFaults lists the active faults, or those that can affect a space.
 func (s *Simulator) getFaults(r *http.Request) (any, error) {
 	return s.faults.active(r.URL.Query().Get("space")), nil
 }
 
-// deleteFaults takes all faults away, of a space those that are meant for it alone.
+// deleteFaults removes all faults, or those of one space.
 func (s *Simulator) deleteFaults(r *http.Request) (any, error) {
 	space := r.URL.Query().Get("space")
 	s.faults.remove(func(f Fault) bool { return space == "" || f.Space == space })
 	return s.faults.active(space), nil
 }
 
-// getReceived lists requests and messages, the oldest first; after and call narrow it.
+// getReceived lists requests and messages, oldest first. The parameters after and call filter the list.
 func (s *Simulator) getReceived(r *http.Request) (any, error) {
 	at, _, err := s.requestedAccount(r)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Simulator) getStores(r *http.Request) (any, error) {
 	return s.Stores(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 }
 
-// Stores are what the aggregator knows of the stores of an account.
+// Stores returns the state of an account's stores.
 func (s *Simulator) Stores(ctx context.Context, space, platform string) ([]Store, error) {
 	at, _, err := s.accountState(ctx, space, platform)
 	if err != nil {
@@ -209,7 +209,7 @@ func (s *Simulator) getMenu(r *http.Request) (any, error) {
 	return json.RawMessage(menu), nil
 }
 
-// getOrders lists the latest 500 orders, the oldest first.
+// getOrders lists the latest 500 orders, oldest first.
 func (s *Simulator) getOrders(r *http.Request) (any, error) {
 	at, _, err := s.requestedAccount(r)
 	if err != nil {
@@ -232,12 +232,12 @@ func (s *Simulator) getOrder(r *http.Request) (any, error) {
 	return o.clone(), nil
 }
 
-// orderRequest asks for orders: one that is given, or some from the store's latest menu.
+// orderRequest requests orders: a given basket, or random ones from the store's latest menu.
 type orderRequest struct {
 	Basket *Basket   `json:"basket"`
 	Store  string    `json:"store"`
-	Count  int       `json:"count"` // 1 unless it is given
-	First  int       `json:"first"` // number of the first within the seed; 0
+	Count  int       `json:"count"` // default 1
+	First  int       `json:"first"` // number of the first order of the seed; default 0
 	Seed   uint64    `json:"seed"`
 	Spec   OrderSpec `json:"wish"`
 }
@@ -257,7 +257,8 @@ func (s *Simulator) postOrders(r *http.Request) (any, error) {
 	}
 	placed := []Sent{}
 	for n := range max(p.Count, 1) {
-		b, err := s.BasketFromMenu(r.Context(), space, platform, p.Store, p.Spec, p.Seed, p.First+n)
+		request := BasketRequest{Store: p.Store, Spec: p.Spec, Seed: p.Seed, N: p.First + n}
+		b, err := s.RandomBasket(r.Context(), space, platform, request)
 		if err != nil {
 			return nil, err
 		}
@@ -274,7 +275,7 @@ func (s *Simulator) postCancel(r *http.Request) (any, error) {
 	return s.Cancel(r.Context(), r.PathValue("space"), r.PathValue("platform"), r.PathValue("order"))
 }
 
-// postContact sends a customer's contact that nobody waits for, or once more.
+// postContact sends a customer's contact, even if the hub has not requested it.
 func (s *Simulator) postContact(r *http.Request) (any, error) {
 	p, err := readBody[struct {
 		RequestID   string `json:"request_id"`
@@ -288,14 +289,14 @@ func (s *Simulator) postContact(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, order := aggregatorOf(account.Plugin), r.PathValue("order")
-	if own.contactCallback == nil {
-		return nil, badRequest(own.Plugin + " tells no contacts")
+	aggregator, order := aggregatorOf(account.Plugin), r.PathValue("order")
+	if aggregator.contactCallback == nil {
+		return nil, badRequest(aggregator.Plugin + " tells no contacts")
 	}
 	if p.MaskedPhone == "" {
 		p.MaskedPhone = maskedPhone(order)
 	}
-	return s.send(r.Context(), at, account, own.contactCallback(p.RequestID, order, p.MaskedPhone, p.Error)), nil
+	return s.send(r.Context(), at, account, aggregator.contactCallback(p.RequestID, order, p.MaskedPhone, p.Error)), nil
 }
 
 func (s *Simulator) postMessage(r *http.Request) (any, error) {
@@ -306,7 +307,7 @@ func (s *Simulator) postMessage(r *http.Request) (any, error) {
 	return s.Message(r.Context(), r.PathValue("space"), r.PathValue("platform"), r.PathValue("kind"), body)
 }
 
-// clone is a copy that may be read without the lock.
+// clone returns a copy that can be read without the lock.
 func (o *Order) clone() Order {
 	c := *o
 	c.Steps = append([]Step{}, o.Steps...)
@@ -315,11 +316,11 @@ func (o *Order) clone() Order {
 
 func (st *Store) clone() Store {
 	c := *st
-	c.OffDishes, c.OffOptions = slices.Clone(st.OffDishes), slices.Clone(st.OffOptions)
+	c.DisabledItems, c.DisabledOptions = slices.Clone(st.DisabledItems), slices.Clone(st.DisabledOptions)
 	return c
 }
 
-// latestOrders copies the latest orders, the oldest first.
+// latestOrders returns copies of the latest orders, oldest first.
 func (s *accountState) latestOrders(most int) []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Call is what a request or message between the hub and an aggregator is about.
+// Call is the kind of a request or message between the hub and an aggregator.
 type Call string
 
-// The calls of the hub.
+// The kinds of requests from the hub.
 const (
 	CallMenu          Call = "menu"
 	CallDecision      Call = "decision"
@@ -25,11 +25,11 @@ const (
 	CallItemsOOS      Call = "items_oos"
 )
 
-// The messages to the hub.
+// The kinds of messages to the hub.
 const (
 	CallOrder    Call = "order"
 	CallCancel   Call = "cancel"
-	CallCallback Call = "callback" // the later answer to an action
+	CallCallback Call = "callback" // the later outcome of an action
 )
 
 var (
@@ -38,37 +38,37 @@ var (
 	callsOut = []Call{CallOrder, CallCancel, CallCallback}
 )
 
-// update is what a request of the hub says, whatever its format.
+// update is the content of a request from the hub, independent of its format.
 type update struct {
-	store        string // of a menu or state: the aggregator's id of the store
-	storeRef     string // of a menu: the merchant's
+	store        string // the aggregator's id of the store
+	storeRef     string // the merchant's ref_id, in a menu
 	order        string
-	summary      string // what it says, in a word or two
+	summary      string // short description
 	location     *Point
-	requestID    string // of a request for a customer's contact
-	open         *bool  // whether the store takes orders
-	listed       *bool  // whether customers see the store
+	requestID    string // in a request for a customer's contact
+	open         *bool  // the store accepts orders
+	listed       *bool  // the store is visible to customers
 	availability *availabilityChange
-	itemCount    int // of a menu
+	itemCount    int // number of items in a menu
 }
 
-// availabilityChange puts dishes and options on or off.
+// availabilityChange enables or disables items and options.
 type availabilityChange struct {
 	on             bool
 	items, options []string
 }
 
-// problem is a thing of a request that the aggregator did not take.
+// problem is an object that the aggregator rejected.
 type problem struct{ kind, id, code, detail string }
 
-// result is what becomes of a request.
+// result is the result of a request.
 type result struct {
 	kind     resultKind
 	message  string
 	problems []problem
-	phone    string // the customer's masked number, where it is known at once
-	pin      string // that is asked for behind it
-	status   int    // of failing
+	phone    string // the customer's masked number, if known at once
+	pin      string // to dial after the number
+	status   int    // with resultFault
 }
 
 type resultKind int
@@ -80,19 +80,19 @@ const (
 	resultUnauthorized
 	resultNotFound
 	resultRejected
-	resultFault // as a machine fails, not by a rule
+	resultFault // a technical failure
 )
 
-// httpStatuses are the verdicts in HTTP's words, for those who speak it.
+// httpStatuses are the HTTP statuses of results.
 var httpStatuses = map[resultKind]int{
 	resultAccepted: http.StatusOK, resultPending: http.StatusAccepted, resultMalformed: http.StatusBadRequest,
 	resultUnauthorized: http.StatusUnauthorized,
 	resultNotFound:     http.StatusNotFound, resultRejected: http.StatusUnprocessableEntity,
 }
 
-// route is a request that an aggregator takes.
+// route is a request that an aggregator supports.
 type route struct {
-	pattern string // of net/http: method and path below the account's address
+	pattern string // net/http pattern: method and path below the account's URL
 	call    Call
 	parse   func(r *http.Request, body []byte) (update, error)
 }
@@ -100,36 +100,35 @@ type route struct {
 // message is a message to the hub.
 type message struct {
 	call Call
-	kind string // of the hub's callback route
-	id   string // of the order, as the aggregator calls it
+	kind string // {kind} of the hub's callback
+	id   string // the aggregator's order id
 	body []byte
 }
 
-// aggregator is one of the three: what it is called, takes, answers and sends.
+// aggregator defines the protocol of a simulated aggregator.
 type aggregator struct {
 	Needs
 	routes          []route
 	authorized      func(r *http.Request, secrets map[string]string) bool
-	response        func(call Call, v result) (status int, body any) // no body: nil
+	response        func(call Call, v result) (status int, body any) // body is nil for none
 	parseMenu       func(menu []byte, a Account) (Menu, error)
 	newOrder        func(b Basket, a Account) (message, error)
 	cancelOrder     func(id string) message
-	contactCallback func(request, order, phone, failure string) message         // nil: it has no such action
-	sign            func(h http.Header, body []byte, secrets map[string]string) // as its README says
+	contactCallback func(request, order, phone, failure string) message         // nil: not supported
+	sign            func(h http.Header, body []byte, secrets map[string]string) // adds the documented credentials
 }
 
-// Needs are the names by which a plugin asks for what it needs to reach the
-// simulator: endpoints, and secrets in both directions.
+// Needs has the names of the endpoints and secrets that a plugin needs to use the simulator.
 type Needs struct {
 	Plugin    string
 	Endpoints []string
-	Outgoing  string // secret of the hub's requests
-	Inbound   string // secret of what the aggregator sends
+	Outgoing  string // secret in the hub's requests
+	Inbound   string // secret in the aggregator's messages
 }
 
 var aggregators = []*aggregator{&aggregatorA, &aggregatorB, &aggregatorC}
 
-// Aggregators lists the aggregators that are played, by their plugins.
+// Aggregators returns the simulated aggregators.
 func Aggregators() []Needs {
 	list := make([]Needs, len(aggregators))
 	for i, a := range aggregators {
@@ -145,12 +144,12 @@ func aggregatorOf(plugin string) *aggregator {
 	return nil
 }
 
-// secretsEqual compares a credential with what is expected; an empty one is never right.
+// secretsEqual compares a credential in constant time. An empty expected value never matches.
 func secretsEqual(given, expected string) bool {
 	return expected != "" && subtle.ConstantTimeCompare([]byte(given), []byte(expected)) == 1
 }
 
-// marshal writes what is made of texts, numbers and lists, which cannot fail.
+// marshal encodes values that cannot fail to encode.
 func marshal(value any) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -159,7 +158,7 @@ func marshal(value any) []byte {
 	return text
 }
 
-// bodyParser is a reader of a body of type T.
+// bodyParser returns a parser for bodies of type T.
 func bodyParser[T any](say func(r *http.Request, body T) update) func(*http.Request, []byte) (update, error) {
 	return func(r *http.Request, body []byte) (update, error) {
 		read, err := decodeStrict[T](body)
@@ -170,12 +169,12 @@ func bodyParser[T any](say func(r *http.Request, body T) update) func(*http.Requ
 	}
 }
 
-// cancelReason is why customers cancel.
+// cancelReason is the reason of a customer's cancellation.
 const cancelReason = "customer changed their mind"
 
-// outOfStockText says what of an order is out of stock.
-func outOfStockText(mayEdit bool, dishes, options []string) string {
-	what := "out of stock: " + strings.Join(slices.Concat(dishes, options), ", ")
+// outOfStockText describes the items of an order that are out of stock.
+func outOfStockText(mayEdit bool, items, options []string) string {
+	what := "out of stock: " + strings.Join(slices.Concat(items, options), ", ")
 	if mayEdit {
 		what += "; the customer may edit the order"
 	}

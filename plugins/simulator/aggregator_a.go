@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The formats of aggregator A, as its plugin's README documents them.
+// The formats of aggregator A, as in plugins/aggregatora/README.md.
 type (
 	menuA struct {
 		Outlet struct {
@@ -135,7 +135,8 @@ var aggregatorA = aggregator{
 		Inbound: "webhook_secret"},
 	routes: []route{
 		{"PUT /v2/outlets/{store}/menu", CallMenu, bodyParser(func(_ *http.Request, m menuA) update {
-			return update{store: m.Outlet.ID, storeRef: m.Outlet.Reference, open: &m.Outlet.Open, itemCount: len(m.Products)}
+			return update{store: m.Outlet.ID, storeRef: m.Outlet.Reference, open: &m.Outlet.Open,
+				itemCount: len(m.Products)}
 		})},
 		{"PUT /v2/outlets/{store}/state", CallStoreState, bodyParser(func(r *http.Request, s stateA) update {
 			return update{store: r.PathValue("store"), open: &s.Open}
@@ -143,9 +144,11 @@ var aggregatorA = aggregator{
 		{"PUT /v2/outlets/{store}/listing", CallListing, bodyParser(func(r *http.Request, l listingA) update {
 			return update{store: r.PathValue("store"), listed: &l.Listed}
 		})},
-		{"POST /v2/outlets/{store}/availability", CallItemState, bodyParser(func(r *http.Request, a availabilityA) update {
-			return update{store: r.PathValue("store"), availability: &availabilityChange{a.Available, a.Products, a.Modifiers}}
-		})},
+		{"POST /v2/outlets/{store}/availability", CallItemState,
+			bodyParser(func(r *http.Request, a availabilityA) update {
+				return update{store: r.PathValue("store"),
+					availability: &availabilityChange{a.Available, a.Products, a.Modifiers}}
+			})},
 		{"POST /v2/orders/{order}/accept", CallDecision,
 			orderParser(func(a acceptA) string { return readyIn("accepted", a.PrepMinutes) })},
 		{"POST /v2/orders/{order}/reject", CallDecision,
@@ -187,12 +190,14 @@ var aggregatorA = aggregator{
 	},
 }
 
-// orderParser reads what says something of the order in the path.
+// orderParser returns a parser for an update of the order in the path.
 func orderParser[T any](say func(T) string) func(*http.Request, []byte) (update, error) {
-	return bodyParser(func(r *http.Request, body T) update { return update{order: r.PathValue("order"), summary: say(body)} })
+	return bodyParser(func(r *http.Request, body T) update {
+		return update{order: r.PathValue("order"), summary: say(body)}
+	})
 }
 
-// readyIn adds to a decision how long the kitchen takes, where it says so.
+// readyIn appends the preparation time to a decision, if there is one.
 func readyIn(decision string, minutes int64) string {
 	if minutes == 0 {
 		return decision
@@ -223,8 +228,8 @@ func responseA(call Call, v result) (int, any) {
 	return status, body
 }
 
-func parseMenuA(menu []byte, _ Account) (Menu, error) {
-	m, err := decodeStrict[menuA](menu)
+func parseMenuA(body []byte, _ Account) (Menu, error) {
+	m, err := decodeStrict[menuA](body)
 	groups := make(map[string]OptionGroup, len(m.ModifierGroups))
 	for _, g := range m.ModifierGroups {
 		c := OptionGroup{Min: g.Min, Max: -1}
@@ -236,18 +241,18 @@ func parseMenuA(menu []byte, _ Account) (Menu, error) {
 		}
 		groups[g.ID] = c
 	}
-	shelf := Menu{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
+	menu := Menu{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
 	for _, p := range m.Products {
 		d := Item{Ref: p.ID, Title: p.Name, Price: p.Price, OutOfStock: p.Stock != nil && *p.Stock == 0}
 		for _, id := range p.ModifierGroups {
 			d.OptionGroups = append(d.OptionGroups, groups[id])
 		}
-		shelf.Items = append(shelf.Items, d)
+		menu.Items = append(menu.Items, d)
 	}
-	return shelf, err
+	return menu, err
 }
 
-// lineA is a line of an order, or a modifier of one.
+// lineA is a line of an order, or a modifier of a line.
 type lineA struct {
 	SKU       string      `json:"sku"`
 	Name      string      `json:"name"`
@@ -257,8 +262,7 @@ type lineA struct {
 	Modifiers []lineA     `json:"modifiers,omitempty"`
 }
 
-// orderA leaves fees, taxes and totals to who reads it: A works them out of the
-// taxes and charges that its menu came with.
+// orderA leaves out fees, taxes and totals. The hub calculates them from the taxes and charges of the menu.
 func orderA(b Basket, _ Account) (message, error) {
 	lines := make([]lineA, len(b.Lines))
 	for i, l := range b.Lines {
@@ -276,5 +280,6 @@ func orderA(b Basket, _ Account) (message, error) {
 		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
 			"line1": c.Street, "city": c.City, "postcode": c.Zip, "lat": c.Point.Latitude, "lng": c.Point.Longitude}},
 	}
-	return message{CallOrder, "orders", b.Number, marshal(map[string]any{"event": "order.created", "order": order})}, nil
+	return message{CallOrder, "orders", b.Number,
+		marshal(map[string]any{"event": "order.created", "order": order})}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The formats of aggregator B, as its plugin's README documents them.
+// The formats of aggregator B, as in plugins/aggregatorb/README.md.
 type (
 	catalogueB struct {
 		MerchantID string `json:"merchantId,omitempty"`
@@ -124,9 +124,10 @@ var aggregatorB = aggregator{
 		Inbound: "callback_token"},
 	routes: []route{
 		{"POST /api/restaurants/{store}/catalogue", CallMenu, bodyParser(func(_ *http.Request, c catalogueB) update {
-			dishes := map[string]bool{}
-			c.each(func(d *dishB) { dishes[d.ID] = true })
-			return update{store: c.Restaurant.ID, storeRef: c.Restaurant.Ref, open: &c.Restaurant.Accepts, itemCount: len(dishes)}
+			items := map[string]bool{}
+			c.each(func(d *dishB) { items[d.ID] = true })
+			return update{store: c.Restaurant.ID, storeRef: c.Restaurant.Ref, open: &c.Restaurant.Accepts,
+				itemCount: len(items)}
 		})},
 		{"PUT /api/restaurants/{store}/opening", CallStoreState, bodyParser(func(r *http.Request, o openingB) update {
 			return update{store: r.PathValue("store"), open: &o.Accepts}
@@ -149,9 +150,10 @@ var aggregatorB = aggregator{
 			}
 			return d.State + " " + cmp.Or(d.Rider.Name, d.Rider.Phone)
 		})},
-		{"PUT /api/orders/{order}/rider-position", CallRiderLocation, bodyParser(func(r *http.Request, p positionB) update {
-			return update{order: r.PathValue("order"), location: &Point{p.Lat, p.Lng}}
-		})},
+		{"PUT /api/orders/{order}/rider-position", CallRiderLocation,
+			bodyParser(func(r *http.Request, p positionB) update {
+				return update{order: r.PathValue("order"), location: &Point{p.Lat, p.Lng}}
+			})},
 	},
 	authorized: func(r *http.Request, secrets map[string]string) bool {
 		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -166,11 +168,11 @@ var aggregatorB = aggregator{
 	},
 }
 
-// each visits every dish, as often as it stands in sections.
+// each visits every item once per section.
 func (c *catalogueB) each(visit func(*dishB)) {
-	all := func(dishes []dishB) {
-		for i := range dishes {
-			visit(&dishes[i])
+	all := func(list []dishB) {
+		for i := range list {
+			visit(&list[i])
 		}
 	}
 	for _, top := range c.Sections {
@@ -199,31 +201,31 @@ func responseB(_ Call, v result) (int, any) {
 	return httpStatuses[v.kind], body
 }
 
-func parseMenuB(menu []byte, _ Account) (Menu, error) {
-	c, err := decodeStrict[catalogueB](menu)
-	shelf, seen := Menu{Store: c.Restaurant.Ref, Code: c.Restaurant.ID}, map[string]bool{}
+func parseMenuB(body []byte, _ Account) (Menu, error) {
+	c, err := decodeStrict[catalogueB](body)
+	menu, seen := Menu{Store: c.Restaurant.Ref, Code: c.Restaurant.ID}, map[string]bool{}
 	c.each(func(d *dishB) {
 		if seen[d.ID] {
 			return
 		}
 		seen[d.ID] = true
-		dish := Item{Ref: d.ID, Title: d.Title, Price: d.Price.Amount}
+		item := Item{Ref: d.ID, Title: d.Title, Price: d.Price.Amount}
 		for _, set := range d.AddOns {
-			choice := OptionGroup{Min: set.Min, Max: set.Max}
+			group := OptionGroup{Min: set.Min, Max: set.Max}
 			if set.Max == 0 {
-				choice.Max = -1
+				group.Max = -1
 			}
 			for _, o := range set.AddOns {
-				choice.Options = append(choice.Options, Option{o.ID, o.Title, o.Price.Amount})
+				group.Options = append(group.Options, Option{o.ID, o.Title, o.Price.Amount})
 			}
-			dish.OptionGroups = append(dish.OptionGroups, choice)
+			item.OptionGroups = append(item.OptionGroups, group)
 		}
-		shelf.Items = append(shelf.Items, dish)
+		menu.Items = append(menu.Items, item)
 	})
-	return shelf, err
+	return menu, err
 }
 
-// orderB leaves fees, taxes and the total to who reads it.
+// orderB leaves out fees, taxes and the total.
 func orderB(b Basket, _ Account) (message, error) {
 	mode := map[string]string{BySelf: "SELF_DELIVERY", ByPartner: "DELIVERY"}[b.DeliveredBy]
 	if b.Mode == Pickup {

@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// The formats of aggregator C, as its plugin's README documents them.
+// The formats of aggregator C, as in plugins/aggregatorc/README.md.
 type (
 	menuC struct {
 		Shop struct {
@@ -141,7 +141,7 @@ func openC(status int64, err error) (*bool, error) {
 	return &open, err
 }
 
-// responseC answers 200 to all but a machine's failure; the code tells.
+// responseC responds with 200 to everything but a technical failure. The code in the body is the result.
 func responseC(call Call, v result) (int, any) {
 	if v.kind == resultFault {
 		return v.status, map[string]any{"code": v.status, "msg": v.message}
@@ -160,35 +160,35 @@ func responseC(call Call, v result) (int, any) {
 	return http.StatusOK, body
 }
 
-func parseMenuC(menu []byte, a Account) (Menu, error) {
-	m, err := decodeStrict[menuC](menu)
+func parseMenuC(body []byte, a Account) (Menu, error) {
+	m, err := decodeStrict[menuC](body)
 	digits, _ := sdk.MinorDigits(a.Currency)
 	price := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
-	choices := make(map[string]*OptionGroup, len(m.Choices))
+	groups := make(map[string]*OptionGroup, len(m.Choices))
 	for _, c := range m.Choices {
-		choices[c.Code] = &OptionGroup{Min: c.Min, Max: c.Max}
+		groups[c.Code] = &OptionGroup{Min: c.Min, Max: c.Max}
 	}
 	for _, e := range m.Extras {
 		for _, code := range e.Choices {
-			if c := choices[code]; c != nil {
+			if c := groups[code]; c != nil {
 				c.Options = append(c.Options, Option{e.Code, e.Names["default"], price(e.Minor)})
 			}
 		}
 	}
-	shelf := Menu{Store: m.Shop.Ref, Code: m.Shop.Code}
+	menu := Menu{Store: m.Shop.Ref, Code: m.Shop.Code}
 	for _, d := range m.Dishes {
-		dish := Item{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), OutOfStock: d.Left == 0}
+		item := Item{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), OutOfStock: d.Left == 0}
 		for _, code := range d.Choices {
-			if c := choices[code]; c != nil {
-				dish.OptionGroups = append(dish.OptionGroups, *c)
+			if c := groups[code]; c != nil {
+				item.OptionGroups = append(item.OptionGroups, *c)
 			}
 		}
-		shelf.Items = append(shelf.Items, dish)
+		menu.Items = append(menu.Items, item)
 	}
-	return shelf, err
+	return menu, err
 }
 
-// lineC is a line of an order, or an extra of one.
+// lineC is a line of an order, or an extra of a line.
 type lineC struct {
 	Dish   string  `json:"dish"`
 	Name   string  `json:"name"`
@@ -198,10 +198,10 @@ type lineC struct {
 	Extras []lineC `json:"extras,omitempty"`
 }
 
-// taxPercentC is the tax that the simulated C adds to the lines of an order, because its menu has none.
+// taxPercentC is the tax in percent that the simulated C adds to orders, because its menu has no taxes.
 const taxPercentC = 5
 
-// orderC is paid by what its lines and their tax come to: the simulated C adds no fees.
+// orderC includes the total of the lines and their tax. The simulated C adds no fees.
 func orderC(b Basket, a Account) (message, error) {
 	var total int64
 	var wrong error

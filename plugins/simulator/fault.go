@@ -13,36 +13,36 @@ import (
 
 // The kinds of fault.
 const (
-	FaultFail      = "fail"      // answer with a status, 503 unless one is named
-	FaultDelay     = "delay"     // wait before answering as usual
-	FaultHang      = "hang"      // never answer
-	FaultReset     = "reset"     // cut the connection
-	FaultRefuse    = "refuse"    // refuse, in the aggregator's own form
+	FaultFail      = "fail"      // respond with a status, by default 503
+	FaultDelay     = "delay"     // wait before responding as usual
+	FaultHang      = "hang"      // never respond
+	FaultReset     = "reset"     // reset the connection
+	FaultRefuse    = "refuse"    // reject, in the aggregator's format
 	FaultDuplicate = "duplicate" // send a message to the hub twice
 )
 
 var faultKinds = []string{FaultFail, FaultDelay, FaultHang, FaultReset, FaultRefuse, FaultDuplicate}
 
-// Fault goes wrong on demand. Empty Space, Platform and Call stand for every one;
-// a Platform may also be a plugin, such as aggregator-a.
+// Fault is an injected fault. Empty Space, Platform and Call match everything. Platform can also be a plugin, such as
+// aggregator-a.
 type Fault struct {
 	ID          int     `json:"id"`
 	Space       string  `json:"space,omitempty"`
 	Platform    string  `json:"platform,omitempty"`
 	Call        Call    `json:"call,omitempty"`
 	Kind        string  `json:"kind"`
-	Status      int     `json:"status,omitempty"`      // of FaultFail: 400 to 599
-	DelayMS     int64   `json:"delay_ms,omitempty"`    // of FaultDelay: up to 10 minutes
-	Probability float64 `json:"probability,omitempty"` // above 0, up to 1; 0 stands for 1
-	Seed        uint64  `json:"seed,omitempty"`        // of the probability
-	Times       int     `json:"times,omitempty"`       // 0: until it is taken away
-	LastsMS     int64   `json:"lasts_ms,omitempty"`    // after which it is taken away; 0: never, else up to a day
+	Status      int     `json:"status,omitempty"`      // for FaultFail: 400 to 599
+	DelayMS     int64   `json:"delay_ms,omitempty"`    // for FaultDelay: up to 10 minutes
+	Probability float64 `json:"probability,omitempty"` // 0 to 1; 0 means 1
+	Seed        uint64  `json:"seed,omitempty"`        // of the random draws
+	Times       int     `json:"times,omitempty"`       // 0: until it is removed
+	LastsMS     int64   `json:"lasts_ms,omitempty"`    // duration, up to a day; 0: unlimited
 	Hits        int     `json:"hits"`
 
-	Until time.Time `json:"until,omitzero"` // by LastsMS, once it is in force
+	Until time.Time `json:"until,omitzero"` // set from LastsMS when it is added
 }
 
-// ParseFault reads a fault as a flag says it: KIND or KIND:NAME=VALUE,…, such as
+// ParseFault parses a fault in the form of a flag: KIND or KIND:NAME=VALUE,…, such as
 // fail:platform=aggregator-a,call=menu,status=500,times=2.
 func ParseFault(text string) (Fault, error) {
 	kind, rest, _ := strings.Cut(text, ":")
@@ -84,7 +84,7 @@ func parseMS(value string) (int64, error) {
 	return d.Milliseconds(), err
 }
 
-// Check names what is wrong with a fault.
+// Check returns an error for an invalid fault.
 func (f Fault) Check() error {
 	calls := callsIn
 	if f.Kind == FaultDuplicate {
@@ -109,15 +109,14 @@ func (f Fault) Check() error {
 	return nil
 }
 
-// Bounds of faults: how many are in force at once, and of one space, and how long
-// one lasts that is not to be taken away.
+// Limits of faults: how many are active, in total and per space, and how long a temporary one lasts.
 const (
 	maxActiveFaults  = 100
 	maxFaultsOfSpace = 20
 	maxLastsMS       = 24 * 3600 * 1000
 )
 
-// faultSet are those in force.
+// faultSet has the active faults.
 type faultSet struct {
 	now  func() time.Time
 	mu   sync.Mutex
@@ -159,13 +158,13 @@ func (s *faultSet) add(f Fault) (Fault, error) {
 	return f, nil
 }
 
-// expire takes away the faults whose time is over. The caller holds mu.
+// expire removes expired faults. The caller holds mu.
 func (s *faultSet) expire() {
 	now := s.now()
 	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return !f.Until.IsZero() && !now.Before(f.Until) })
 }
 
-// active are the faults in force that may befall a space; "" stands for any.
+// active returns the active faults that can affect a space. "" returns all.
 func (s *faultSet) active(space string) []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,27 +178,26 @@ func (s *faultSet) active(space string) []Fault {
 	return list
 }
 
-// remove takes away the faults that are meant, and tells whether there was one.
-func (s *faultSet) remove(meant func(Fault) bool) bool {
+// remove removes the selected faults. It reports whether there was one.
+func (s *faultSet) remove(selected func(Fault) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return meant(f.Fault) })
+	s.list = slices.DeleteFunc(s.list, func(f *activeFault) bool { return selected(f.Fault) })
 	return len(s.list) < before
 }
 
-// match tells the fault that befalls a call: the first in force that is meant for
-// it and, where it has a probability, drawn.
+// match returns the fault for a call, if any: the first active one that matches the call, drawn by its probability.
 func (s *faultSet) match(a Account, call Call) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
 	out := slices.Contains(callsOut, call)
 	for _, f := range s.list {
-		meant := (f.Space == "" || f.Space == a.Space) &&
+		matches := (f.Space == "" || f.Space == a.Space) &&
 			(f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&
 			(f.Call == "" || f.Call == call) && out == (f.Kind == FaultDuplicate) && (f.Times == 0 || f.Hits < f.Times)
-		if meant && (f.Probability == 0 || f.random.Float64() < f.Probability) {
+		if matches && (f.Probability == 0 || f.random.Float64() < f.Probability) {
 			f.Hits++
 			return f.Fault, true
 		}

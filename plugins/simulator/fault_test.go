@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// strikes tells what befalls n calls.
-func strikes(t *testing.T, f Fault, n int) string {
+// drawFaults returns "x" for each of n calls with a fault, and "." for the others.
+func drawFaults(t *testing.T, f Fault, n int) string {
 	t.Helper()
 	set := faultSet{now: time.Now}
 	_, err := set.add(f)
@@ -28,17 +28,17 @@ func TestFaultAppliesOnlyToItsTargets(t *testing.T) {
 		"xx...": {Kind: FaultHang, Platform: "aggregator-a", Times: 2},
 		".....": {Kind: FaultFail, Call: CallStatus},
 	} {
-		require.Equal(t, want, strikes(t, f, 5))
+		require.Equal(t, want, drawFaults(t, f, 5))
 	}
-	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultFail, Platform: "other"}, 5))
-	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultFail, Space: "8"}, 5))
-	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultDuplicate}, 5), "it is for messages to the hub")
+	require.Equal(t, ".....", drawFaults(t, Fault{Kind: FaultFail, Platform: "other"}, 5))
+	require.Equal(t, ".....", drawFaults(t, Fault{Kind: FaultFail, Space: "8"}, 5))
+	require.Equal(t, ".....", drawFaults(t, Fault{Kind: FaultDuplicate}, 5), "it is for messages to the hub")
 }
 
 func TestSameSeedProducesTheSameFaults(t *testing.T) {
-	drawn := strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64)
-	require.Equal(t, drawn, strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64))
-	require.NotEqual(t, drawn, strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 4}, 64))
+	drawn := drawFaults(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64)
+	require.Equal(t, drawn, drawFaults(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64))
+	require.NotEqual(t, drawn, drawFaults(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 4}, 64))
 	require.Contains(t, drawn, "x")
 	require.Contains(t, drawn, ".")
 }
@@ -69,10 +69,10 @@ func TestFaultFlagsAreParsed(t *testing.T) {
 
 const acceptRoute = "/a/v2/orders/1/accept"
 
-// withFault is a bench with one fault, set by the admin API.
-func withFault(t *testing.T, body string) *bench {
+// withFault returns a bench with one fault, set by the admin API.
+func withFault(t *testing.T, body string) *harness {
 	t.Helper()
-	b := newBench(t, nil)
+	b := newHarness(t, nil)
 	var set Fault
 	b.admin("POST", "faults", body, &set)
 	require.Positive(t, set.ID)
@@ -81,8 +81,8 @@ func withFault(t *testing.T, body string) *bench {
 
 func TestFaultResponsesUseTheAggregatorFormat(t *testing.T) {
 	b := withFault(t, `{"kind":"fail","times":1}`)
-	require.Equal(t, answered{503, `{"message":"told to fail"}`}, b.tell("7", "POST", acceptRoute, `{}`))
-	require.Equal(t, 200, b.tell("7", "POST", acceptRoute, `{}`).status)
+	require.Equal(t, httpReply{503, `{"message":"told to fail"}`}, b.sendAsHub("7", "POST", acceptRoute, `{}`))
+	require.Equal(t, 200, b.sendAsHub("7", "POST", acceptRoute, `{}`).status)
 	var received []Received
 	b.admin("GET", "7/a/received", "", &received)
 	require.Equal(t, []string{"fail", ""}, []string{received[0].Fault, received[1].Fault})
@@ -90,16 +90,16 @@ func TestFaultResponsesUseTheAggregatorFormat(t *testing.T) {
 	b = withFault(t, `{"kind":"refuse","call":"menu"}`)
 	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"told to refuse","problems":[]}`,
 		"b": `{"message":"told to refuse"}`, "c": `{"code":422,"failed":[],"msg":"told to refuse"}`} {
-		p := plans(t, "aggregator"+letter)["menu"]
-		require.Equal(t, says, b.tell("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)
-		require.Empty(t, b.storesOf(letter), "nothing of it is kept")
+		p := goldenPlans(t, "aggregator"+letter)["menu"]
+		require.Equal(t, says, b.sendAsHub("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)
+		require.Empty(t, b.storesOf(letter), "a rejected menu is not stored")
 	}
 }
 
 func TestFaultsDelayHangAndReset(t *testing.T) {
 	b := withFault(t, `{"kind":"delay","delay_ms":60000}`)
-	got := make(chan answered, 1)
-	go func() { got <- b.tell("7", "POST", acceptRoute, `{}`) }()
+	got := make(chan httpReply, 1)
+	go func() { got <- b.sendAsHub("7", "POST", acceptRoute, `{}`) }()
 	waited := <-b.waiting
 	require.Empty(t, got)
 	waited <- time.Time{}
@@ -116,7 +116,7 @@ func TestFaultsDelayHangAndReset(t *testing.T) {
 			require.Eventually(t, func() bool { return b.faults.active("")[0].Hits == 1 }, 10*time.Second,
 				time.Millisecond)
 			require.Empty(t, ended)
-			b.end() // what hangs ends with the simulator
+			b.end() // hanging requests end with the simulator
 		}
 		require.Error(t, <-ended)
 		require.Eventually(t, func() bool { return len(b.latestReceived()) == 1 }, 10*time.Second, time.Millisecond)
@@ -124,8 +124,8 @@ func TestFaultsDelayHangAndReset(t *testing.T) {
 	}
 }
 
-// latestReceived is what the account a of space 7 keeps, also after the server's end.
-func (b *bench) latestReceived() []Received {
+// latestReceived returns the records of account a of space 7, even after the server's end.
+func (b *harness) latestReceived() []Received {
 	at, _, err := b.accountState(b.t.Context(), "7", "a")
 	require.NoError(b.t, err)
 	at.mu.Lock()
@@ -177,7 +177,7 @@ func TestFaultExpires(t *testing.T) {
 }
 
 func TestFaultsAreSeparatePerSpace(t *testing.T) {
-	b := newBench(t, nil)
+	b := newHarness(t, nil)
 	for _, body := range []string{`{"kind":"hang","space":"8"}`, `{"kind":"fail"}`,
 		`{"kind":"reset","space":"7","lasts_ms":60000}`} {
 		b.admin("POST", "faults", body, nil)

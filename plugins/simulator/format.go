@@ -12,20 +12,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// maxFormatErrors bounds the faults that are told of one body.
+// maxFormatErrors is the maximum number of errors that are reported for one body.
 const maxFormatErrors = 20
 
-// formatErrors says in what a body departs from the documented format.
+// formatErrors lists the differences of a body from the documented format.
 type formatErrors []string
 
-// Error names all of them.
+// Error returns all of them.
 func (f formatErrors) Error() string { return strings.Join(f, "; ") }
 
-// decodeStrict reads a body by the type that describes its format, a struct. Every
-// member must be one of the type's; one without omitempty must be there; null
-// stands for nothing; the tag `as` says what a text must be: id (not empty),
-// decimal, count (a whole number), instant (RFC 3339), time (HH:MM:SS), span (two of
-// these), weekday, or one of the words after "one of".
+// decodeStrict decodes a body into a struct that describes its format. Unknown members, missing members without
+// omitempty, and null are errors. The tag `as` restricts strings. Its values are id (not empty), decimal, count (a
+// whole number), instant (RFC 3339), time (HH:MM:SS), span (two times) and weekday. Other values are "one of" and the
+// allowed words.
 func decodeStrict[T any](body []byte) (T, error) {
 	var into T
 	var value any
@@ -43,7 +42,7 @@ func decodeStrict[T any](body []byte) (T, error) {
 	return into, nil
 }
 
-// formatChecker holds a value against a type.
+// formatChecker checks a value against a type.
 type formatChecker struct{ problems formatErrors }
 
 func (c *formatChecker) fail(path, format string, values ...any) {
@@ -130,7 +129,7 @@ var (
 	weekdays    = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 )
 
-// mismatch tells what a text should be and is not.
+// mismatch returns the rule that a text violates, or "".
 func mismatch(text, as string) string {
 	wrong, rule := false, ""
 	switch as {
@@ -161,7 +160,7 @@ func mismatch(text, as string) string {
 	return ""
 }
 
-// truncate shortens a text to at most so many bytes, at a letter's end.
+// truncate shortens a text to a number of bytes, between characters.
 func truncate(text string, most int) string {
 	if len(text) <= most {
 		return text

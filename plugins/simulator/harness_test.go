@@ -16,29 +16,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bench is a simulator over HTTP with an account at each aggregator, and a hub
-// that keeps what it gets.
-type bench struct {
+// harness is a simulator over HTTP with an account at each aggregator, and a hub that records requests.
+type harness struct {
 	*Simulator
 	t       *testing.T
 	url     string
-	waiting chan chan time.Time // of each wait, what ends it
+	waiting chan chan time.Time // a channel for each wait; sending ends it
 
-	mu     sync.Mutex
-	posted []posted
-	answer func(n int) (int, string)
+	mu          sync.Mutex
+	posted      []hubRequest
+	hubResponse func(n int) (int, string)
 }
 
-type posted struct {
+type hubRequest struct {
 	path   string
 	header http.Header
 	body   string
 }
 
-// merchants are a directory of what does not change.
-type merchants []Account
+// fixedDirectory is a fixed directory.
+type fixedDirectory []Account
 
-func (list merchants) Account(_ context.Context, space, platform string) (Account, error) {
+func (list fixedDirectory) Account(_ context.Context, space, platform string) (Account, error) {
 	for _, a := range list {
 		if a.Space == space && a.Platform == platform {
 			return a, nil
@@ -47,16 +46,16 @@ func (list merchants) Account(_ context.Context, space, platform string) (Accoun
 	return Account{}, ErrNoAccount
 }
 
-func newBench(t *testing.T, change func(*Config)) *bench {
+func newHarness(t *testing.T, change func(*Config)) *harness {
 	t.Helper()
-	b := &bench{t: t, waiting: make(chan chan time.Time, 1000), answer: func(int) (int, string) {
+	b := &harness{t: t, waiting: make(chan chan time.Time, 1000), hubResponse: func(int) (int, string) {
 		return 200, `{"status":"success","message":"order accepted","order_id":10001}`
 	}}
 	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		b.mu.Lock()
-		b.posted = append(b.posted, posted{r.URL.Path, r.Header, string(body)})
-		status, text := b.answer(len(b.posted))
+		b.posted = append(b.posted, hubRequest{r.URL.Path, r.Header, string(body)})
+		status, text := b.hubResponse(len(b.posted))
 		b.mu.Unlock()
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, text)
@@ -70,7 +69,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 				"webhook_secret": "in-" + space, "callback_token": "in-" + space, "shop_token": "in-" + space,
 			}}
 	}
-	config := Config{Directory: merchants{
+	config := Config{Directory: fixedDirectory{
 		account("7", "a", "aggregator-a"), account("7", "b", "aggregator-b"), account("7", "c", "aggregator-c"),
 		account("8", "a", "aggregator-a"), account("8", "z", "aggregator-z"),
 	}, After: func(time.Duration) <-chan time.Time {
@@ -94,20 +93,20 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	return b
 }
 
-// reached are the messages that the hub got.
-func (b *bench) reached() []posted {
+// hubRequests returns the messages that the hub received.
+func (b *harness) hubRequests() []hubRequest {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]posted{}, b.posted...)
+	return append([]hubRequest{}, b.posted...)
 }
 
-// answered is an answer of the simulator.
-type answered struct {
+// httpReply is a response of the simulator.
+type httpReply struct {
 	status int
 	text   string
 }
 
-func (b *bench) do(method, path, body string, headers map[string]string) (answered, error) {
+func (b *harness) do(method, path, body string, headers map[string]string) (httpReply, error) {
 	b.t.Helper()
 	request, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
 	require.NoError(b.t, err)
@@ -117,15 +116,15 @@ func (b *bench) do(method, path, body string, headers map[string]string) (answer
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return answered{}, err
+		return httpReply{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return answered{response.StatusCode, string(text)}, err
+	return httpReply{response.StatusCode, string(text)}, err
 }
 
-// tell sends what the hub of a space would, with its credentials.
-func (b *bench) tell(space, method, path, body string) answered {
+// sendAsHub sends a request as the hub of a space, with its credentials.
+func (b *harness) sendAsHub(space, method, path, body string) httpReply {
 	b.t.Helper()
 	key := "key-" + space
 	r, err := b.do(method, "/"+space+path, body,
@@ -134,8 +133,8 @@ func (b *bench) tell(space, method, path, body string) answered {
 	return r
 }
 
-// admin asks the admin API, and reads its answer.
-func (b *bench) admin(method, path, body string, into any) answered {
+// admin calls the admin API and decodes the response.
+func (b *harness) admin(method, path, body string, into any) httpReply {
 	b.t.Helper()
 	r, err := b.do(method, "/admin/"+path, body, nil)
 	require.NoError(b.t, err)
@@ -146,23 +145,23 @@ func (b *bench) admin(method, path, body string, into any) answered {
 	return r
 }
 
-// plan is a request as a plugin plans it, of its golden files.
-type plan struct {
+// goldenPlan is a planned request in a golden file of a plugin.
+type goldenPlan struct {
 	Method, Path string
 	Query        map[string]string
 	Body         json.RawMessage
 }
 
-// plans reads what a plugin's golden files plan, by the files' names.
-func plans(t testing.TB, plugin string) map[string]plan {
+// goldenPlans returns the plans in a plugin's golden files, by file name.
+func goldenPlans(t testing.TB, plugin string) map[string]goldenPlan {
 	t.Helper()
 	files, err := filepath.Glob("../" + plugin + "/testdata/*.golden.json")
 	require.NoError(t, err)
-	found := map[string]plan{}
+	found := map[string]goldenPlan{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		var golden struct{ Answer struct{ Plan *plan } }
+		var golden struct{ Answer struct{ Plan *goldenPlan } }
 		require.NoError(t, json.Unmarshal(text, &golden))
 		if golden.Answer.Plan != nil {
 			found[strings.TrimSuffix(filepath.Base(file), ".golden.json")] = *golden.Answer.Plan
@@ -172,14 +171,14 @@ func plans(t testing.TB, plugin string) map[string]plan {
 	return found
 }
 
-// menuOf sends the golden menu of a plugin.
-func (b *bench) menuOf(letter string) {
+// sendMenu sends the golden menu of a plugin to the simulator.
+func (b *harness) sendMenu(letter string) {
 	b.t.Helper()
-	p := plans(b.t, "aggregator"+letter)["menu"]
-	require.Less(b.t, b.tell("7", p.Method, "/"+letter+p.Path, string(p.Body)).status, 300)
+	p := goldenPlans(b.t, "aggregator"+letter)["menu"]
+	require.Less(b.t, b.sendAsHub("7", p.Method, "/"+letter+p.Path, string(p.Body)).status, 300)
 }
 
-func (b *bench) storesOf(letter string) (stores []Store) {
+func (b *harness) storesOf(letter string) (stores []Store) {
 	b.t.Helper()
 	b.admin("GET", "7/"+letter+"/stores", "", &stores)
 	return stores

@@ -5,13 +5,12 @@ import (
 	"sync"
 )
 
-// menuCache keeps the latest menu of each store as it came, up to a number of bytes
-// over all accounts; those that came longest ago go first.
+// menuCache has the latest menu of each store, up to a number of bytes in total. It evicts the oldest first.
 type menuCache struct {
 	mu       sync.Mutex
 	maxBytes int
 	bytes    int
-	order    *list.List // of kept, the oldest at the front
+	order    *list.List // of menuEntry, oldest first
 	entries  map[menuKey]*list.Element
 }
 
@@ -37,7 +36,7 @@ func (m *menuCache) put(key menuKey, body []byte) {
 	}
 }
 
-// get finds a menu; nil where none is kept.
+// get returns a menu, or nil if there is none.
 func (m *menuCache) get(key menuKey) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +46,7 @@ func (m *menuCache) get(key menuKey) []byte {
 	return nil
 }
 
-// drop takes an element out; the caller holds mu.
+// drop removes an element. The caller holds mu.
 func (m *menuCache) drop(e *list.Element) {
 	if e == nil {
 		return

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// Sent is what became of a message to the hub.
+// Sent is the result of a message to the hub.
 type Sent struct {
-	ID       string  `json:"id"`                 // of the order, as the aggregator calls it
-	HubOrder int64   `json:"order_id,omitempty"` // as the hub calls it
-	Status   int     `json:"status"`             // of the hub's answer; 0: there was none
+	ID       string  `json:"id"`                 // the aggregator's order id
+	HubOrder int64   `json:"order_id,omitempty"` // the hub's order id
+	Status   int     `json:"status"`             // of the hub's response; 0: none
 	Message  string  `json:"message"`
 	TookMS   float64 `json:"took_ms"`
-	Twice    bool    `json:"twice,omitempty"` // it was sent again, by a fault
+	Twice    bool    `json:"twice,omitempty"` // sent twice because of a fault
 }
 
-// maxResponse is how much of the hub's answer is read, in bytes.
+// maxResponse is the maximum part of the hub's response that is read, in bytes.
 const maxResponse = 64 << 10
 
-// errNotSent says that a message is none that can be sent.
+// errNotSent is returned for a message that cannot be sent.
 var errNotSent = errors.New("not sent")
 
-// Place places an order in the account's own format. ErrNoAccount where there is none.
+// Place places an order in the aggregator's format. It returns ErrNoAccount for an unknown account.
 func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket) (Sent, error) {
 	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
@@ -46,64 +46,70 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 	defer at.mu.Unlock()
 	now := s.config.Now()
 	o := at.order(m.id, now)
-	if o.Elsewhere && o.Steps == nil {
+	if o.PlacedElsewhere && o.Steps == nil {
 		o.PlacedAt = now
 	}
-	o.Elsewhere, o.Store, o.Answer = false, b.Store, out.Message
+	o.PlacedElsewhere, o.Store, o.Answer = false, b.Store, out.Message
 	if out.HubOrder != 0 {
 		o.HubOrder = out.HubOrder
 	}
 	return out, nil
 }
 
-// BasketFromMenu makes the n-th order of a seed from the latest menu of a store, which
-// may be named by the merchant's or the aggregator's id.
-func (s *Simulator) BasketFromMenu(ctx context.Context, space, platform, store string, wish OrderSpec, seed uint64,
-	n int) (Basket, error) {
-	shelf, open, err := s.Menu(ctx, space, platform, store)
+// BasketRequest selects a random order: the N-th of a seed, from the latest menu of a store.
+type BasketRequest struct {
+	Store string // the merchant's or the aggregator's id
+	Spec  OrderSpec
+	Seed  uint64
+	N     int
+}
+
+// RandomBasket returns a random order of an account.
+func (s *Simulator) RandomBasket(ctx context.Context, space, platform string, r BasketRequest) (Basket, error) {
+	menu, open, err := s.Menu(ctx, space, platform, r.Store)
 	if err == nil && !open {
-		err = fmt.Errorf("%w: store %q is closed", errNotSent, store)
+		err = fmt.Errorf("%w: store %q is closed", errNotSent, r.Store)
 	}
 	if err != nil {
 		return Basket{}, err
 	}
-	b, err := shelf.NewBasket(wish, seed, n)
+	b, err := menu.RandomBasket(r.Spec, r.Seed, r.N)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	return b, err
 }
 
-// Menu is what customers see of a store, which is named likewise, and whether it
-// takes orders.
-func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (shelf Menu, open bool, err error) {
+// Menu returns the menu of a store as customers see it, and whether the store accepts orders. The store is identified
+// as in BasketRequest.
+func (s *Simulator) Menu(ctx context.Context, space, platform, store string) (menu Menu, open bool, err error) {
 	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
-		return shelf, false, err
+		return menu, false, err
 	}
 	at.mu.Lock()
 	code, off := store, []string(nil)
 	open = true
 	for _, st := range at.stores {
 		if st.Ref == store || st.Code == store {
-			code, off, open = st.Code, slices.Clone(st.OffDishes), st.Open && !st.Unlisted
+			code, off, open = st.Code, slices.Clone(st.DisabledItems), st.Open && !st.Unlisted
 		}
 	}
 	at.mu.Unlock()
-	menu := s.menus.get(menuKey{space, platform, code})
-	if menu == nil {
-		return shelf, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
+	body := s.menus.get(menuKey{space, platform, code})
+	if body == nil {
+		return menu, open, fmt.Errorf("%w: store %q has no menu", errNotSent, store)
 	}
-	if shelf, err = aggregatorOf(account.Plugin).parseMenu(menu, account); err != nil {
-		return shelf, open, err
+	if menu, err = aggregatorOf(account.Plugin).parseMenu(body, account); err != nil {
+		return menu, open, err
 	}
-	for i := range shelf.Items {
-		shelf.Items[i].OutOfStock = shelf.Items[i].OutOfStock || slices.Contains(off, shelf.Items[i].Ref)
+	for i := range menu.Items {
+		menu.Items[i].OutOfStock = menu.Items[i].OutOfStock || slices.Contains(off, menu.Items[i].Ref)
 	}
-	return shelf, open, nil
+	return menu, open, nil
 }
 
-// Cancel tells the hub that the customer has cancelled an order.
+// Cancel notifies the hub that the customer has cancelled an order.
 func (s *Simulator) Cancel(ctx context.Context, space, platform, id string) (Sent, error) {
 	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
@@ -112,8 +118,7 @@ func (s *Simulator) Cancel(ctx context.Context, space, platform, id string) (Sen
 	return s.send(ctx, at, account, aggregatorOf(account.Plugin).cancelOrder(id)), nil
 }
 
-// Message sends the hub a body as it is, with the account's credentials, to a kind
-// of its callback route.
+// Message sends a body unchanged to a kind of the hub's callback, with the account's credentials.
 func (s *Simulator) Message(ctx context.Context, space, platform, kind string, body []byte) (Sent, error) {
 	at, account, err := s.accountState(ctx, space, platform)
 	if err != nil {
@@ -122,10 +127,10 @@ func (s *Simulator) Message(ctx context.Context, space, platform, kind string, b
 	return s.send(ctx, at, account, message{call: CallCallback, kind: kind, body: body}), nil
 }
 
-// sendContactLater answers a request for a customer's contact: by a callback in a while,
-// or at once when too many wait.
+// sendContactLater sends a customer's contact by a callback after a while, or returns it at once if too many
+// callbacks wait.
 func (s *Simulator) sendContactLater(at *accountState, account Account, t update) result {
-	own, phone := aggregatorOf(account.Plugin), maskedPhone(t.order)
+	aggregator, phone := aggregatorOf(account.Plugin), maskedPhone(t.order)
 	select {
 	case s.callbackSlots <- struct{}{}:
 	default:
@@ -133,8 +138,8 @@ func (s *Simulator) sendContactLater(at *accountState, account Account, t update
 	}
 	s.callbacks.Go(func() {
 		defer func() { <-s.callbackSlots }()
-		m, wait := own.contactCallback(t.requestID, t.order, phone, ""), s.config.CallbackAfter
-		for range 6 { // as real ones do, it tries again
+		m, wait := aggregator.contactCallback(t.requestID, t.order, phone, ""), s.config.CallbackAfter
+		for range 6 { // retry like a real aggregator
 			select {
 			case <-s.running.Done():
 				return
@@ -143,7 +148,7 @@ func (s *Simulator) sendContactLater(at *accountState, account Account, t update
 			out := s.send(s.running, at, account, m)
 			if out.Status != 0 && out.Status < 500 && out.Status != http.StatusTooManyRequests &&
 				out.Status != http.StatusNotFound {
-				return // it is not found where the hub has not yet recorded our own answer
+				return // 404: the hub may not have recorded our response yet
 			}
 			wait = max(time.Second, 2*wait)
 		}
@@ -151,20 +156,20 @@ func (s *Simulator) sendContactLater(at *accountState, account Account, t update
 	return result{kind: resultPending, message: "it is being looked up"}
 }
 
-// maskedPhone is the number behind which the customer of an order answers.
+// maskedPhone returns the masked number of an order's customer.
 func maskedPhone(order string) string {
 	sum := fnv.New32a()
 	sum.Write([]byte(order))
 	return fmt.Sprintf("+1510556%04d", sum.Sum32()%10_000)
 }
 
-// pinOf is what is asked for behind the masked number of an order.
+// pinOf returns the PIN for the masked number of an order.
 func pinOf(order string) string {
 	phone := maskedPhone(order)
 	return phone[len(phone)-4:]
 }
 
-// send sends a message, or by a fault sends it twice.
+// send sends a message, or sends it twice if a fault says so.
 func (s *Simulator) send(ctx context.Context, at *accountState, account Account, m message) Sent {
 	fault, twice := s.faults.match(account, m.call)
 	out := s.post(ctx, at, account, m, "")
@@ -207,7 +212,7 @@ func (s *Simulator) post(ctx context.Context, at *accountState, account Account,
 		Message string `json:"message"`
 		OrderID int64  `json:"order_id"`
 	}
-	_ = json.Unmarshal(answer, &read) // an answer of another form says nothing
+	_ = json.Unmarshal(answer, &read) // any other format has no message
 	out.Message, out.HubOrder = read.Message, read.OrderID
 	return out
 }

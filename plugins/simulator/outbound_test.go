@@ -22,11 +22,11 @@ import (
 )
 
 func TestMessagesCarryTheDocumentedCredentials(t *testing.T) {
-	b := newBench(t, nil)
+	b := newHarness(t, nil)
 	for n, letter := range []string{"a", "b", "c"} {
-		b.menuOf(letter)
+		b.sendMenu(letter)
 		b.admin("POST", "7/"+letter+"/orders", `{"store":"R-88","seed":1}`, new([]Sent))
-		got := b.reached()[n]
+		got := b.hubRequests()[n]
 		switch letter {
 		case "a":
 			mac := hmac.New(sha256.New, []byte("in-7"))
@@ -43,8 +43,8 @@ func TestMessagesCarryTheDocumentedCredentials(t *testing.T) {
 	}
 }
 
-// running starts the plugin of an aggregator.
-func running(t *testing.T, letter string) *sdk.Client {
+// startPlugin starts the plugin of an aggregator.
+func startPlugin(t *testing.T, letter string) *sdk.Client {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "plugin")
 	require.NoError(t, buildtest.Program(program, "../aggregator"+letter))
@@ -56,12 +56,13 @@ func running(t *testing.T, letter string) *sdk.Client {
 
 func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 	for _, letter := range []string{"a", "b", "c"} {
-		b, plugin := newBench(t, nil), running(t, letter)
-		b.menuOf(letter)
+		b, plugin := newHarness(t, nil), startPlugin(t, letter)
+		b.sendMenu(letter)
 		account, err := b.config.Directory.Account(t.Context(), "7", letter)
 		require.NoError(t, err)
 		for n := range 50 {
-			basket, err := b.BasketFromMenu(t.Context(), "7", letter, "S-1", OrderSpec{Bulk: n%10 == 0}, 42, n)
+			basket, err := b.RandomBasket(t.Context(), "7", letter,
+				BasketRequest{Store: "S-1", Spec: OrderSpec{Bulk: n%10 == 0}, Seed: 42, N: n})
 			require.NoError(t, err)
 			m, err := aggregatorOf(account.Plugin).newOrder(basket, account)
 			require.NoError(t, err)
@@ -109,29 +110,29 @@ func requireLine(t *testing.T, l Line, read *pb.OrderItem) {
 }
 
 func TestCustomerContactIsSentByCallback(t *testing.T) {
-	b := newBench(t, nil)
-	b.answer = func(n int) (int, string) {
+	b := newHarness(t, nil)
+	b.hubResponse = func(n int) (int, string) {
 		if n == 1 {
 			return 503, "busy"
 		}
 		return 200, `{"message":"outcome recorded"}`
 	}
 	const request = "01a1fd44-7c00-7000-8000-000000000001"
-	r := b.tell("7", "POST", "/a/v2/orders/90001/customer-contact", `{"request_id":"`+request+`"}`)
-	require.Equal(t, answered{202, `{"message":"it is being looked up"}`}, r)
+	r := b.sendAsHub("7", "POST", "/a/v2/orders/90001/customer-contact", `{"request_id":"`+request+`"}`)
+	require.Equal(t, httpReply{202, `{"message":"it is being looked up"}`}, r)
 	for n := range 2 { // the hub fails once
 		(<-b.waiting) <- time.Time{}
-		require.Eventually(t, func() bool { return len(b.reached()) == n+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return len(b.hubRequests()) == n+1 }, 10*time.Second, time.Millisecond)
 	}
-	got := b.reached()[1]
+	got := b.hubRequests()[1]
 	require.Equal(t, "/channel/api/v1/a/callback/customer-data/", got.path)
 	var sent map[string]any
 	require.NoError(t, json.Unmarshal([]byte(got.body), &sent))
 	require.Equal(t, map[string]any{"request_id": request, "order_id": "90001", "masked_phone": maskedPhone("90001")},
 		sent)
-	require.Equal(t, b.reached()[0].body, got.body)
+	require.Equal(t, b.hubRequests()[0].body, got.body)
 
-	plugin := running(t, "a")
+	plugin := startPlugin(t, "a")
 	outcome, err := plugin.InterpretCallback(t.Context(), &sdk.Call{},
 		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(got.body)})
 	require.NoError(t, err)
@@ -139,42 +140,42 @@ func TestCustomerContactIsSentByCallback(t *testing.T) {
 		[]any{outcome.GetState(), outcome.GetCustomerPhone(), outcome.GetIdempotencyKey()})
 	b.admin("POST", "7/a/orders/90001/contact", `{"error":"no such customer"}`, new(Sent))
 	outcome, err = plugin.InterpretCallback(t.Context(), &sdk.Call{},
-		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(b.reached()[2].body)})
+		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(b.hubRequests()[2].body)})
 	require.NoError(t, err)
 	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_FAILED, "no such customer", "90001"},
 		[]any{outcome.GetState(), outcome.GetMessage(), outcome.GetPlatformOrderId()})
 }
 
 func TestPendingContactsAreBounded(t *testing.T) {
-	b := newBench(t, nil)
+	b := newHarness(t, nil)
 	for range maxCallbacks {
-		require.Equal(t, 202, b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`).status)
+		require.Equal(t, 202, b.sendAsHub("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`).status)
 	}
-	r := b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`)
-	require.Equal(t, answered{200, fmt.Sprintf(`{"masked_phone":%q,"message":"here it is"}`, maskedPhone("1"))}, r)
+	r := b.sendAsHub("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`)
+	require.Equal(t, httpReply{200, fmt.Sprintf(`{"masked_phone":%q,"message":"here it is"}`, maskedPhone("1"))}, r)
 }
 
 func TestDuplicateFaultSendsTheMessageTwice(t *testing.T) {
 	b := withFault(t, `{"kind":"duplicate","times":1}`)
-	b.menuOf("b")
+	b.sendMenu("b")
 	var placed []Sent
 	b.admin("POST", "7/b/orders", `{"store":"S-1","count":2}`, &placed)
 	require.Equal(t, []bool{true, false}, []bool{placed[0].Twice, placed[1].Twice})
-	got := b.reached()
+	got := b.hubRequests()
 	require.Len(t, got, 3)
 	require.Equal(t, got[0].body, got[1].body)
 	require.NotEqual(t, got[1].body, got[2].body)
 }
 
 func TestMessageIsSentUnchangedAndFailuresReported(t *testing.T) {
-	b := newBench(t, nil)
-	b.answer = func(int) (int, string) { return 400, `{"status":"error","message":"order: mode is wrong"}` }
+	b := newHarness(t, nil)
+	b.hubResponse = func(int) (int, string) { return 400, `{"status":"error","message":"order: mode is wrong"}` }
 	var out Sent
 	b.admin("POST", "7/b/messages/order", `{"orderId":1,  "odd":[]}`, &out)
 	require.Equal(t, []any{400, "order: mode is wrong"}, []any{out.Status, out.Message})
-	require.Equal(t, `{"orderId":1,  "odd":[]}`, b.reached()[0].body)
+	require.Equal(t, `{"orderId":1,  "odd":[]}`, b.hubRequests()[0].body)
 
-	accounts := b.config.Directory.(merchants)
+	accounts := b.config.Directory.(fixedDirectory)
 	accounts[1].Callback = "http://127.0.0.1:1/"
 	b.admin("POST", "7/b/messages/order", `{}`, &out)
 	require.Equal(t, 0, out.Status)
@@ -185,7 +186,7 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	shelf := Menu{Store: "S-1", Items: []Item{{Ref: "a", Price: "1"}, {Ref: "b", Price: "2"}, {Ref: "c", Price: "3"}}}
 	make := func(seed uint64) (list []Basket) {
 		for n := range 20 {
-			b, err := shelf.NewBasket(OrderSpec{}, seed, n)
+			b, err := shelf.RandomBasket(OrderSpec{}, seed, n)
 			require.NoError(t, err)
 			list = append(list, b)
 		}
@@ -193,12 +194,13 @@ func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	}
 	require.Equal(t, make(7), make(7))
 	require.NotEqual(t, make(7), make(8))
-	_, err := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}.NewBasket(OrderSpec{}, 1, 1)
+	soldOut := Menu{Items: []Item{{Ref: "a", OutOfStock: true}, {Ref: "b", OptionGroups: []OptionGroup{{Min: 1}}}}}
+	_, err := soldOut.RandomBasket(OrderSpec{}, 1, 1)
 	require.ErrorContains(t, err, "nothing to order")
 }
 
-// TestGeneratedOrdersFollowTheMenuRules: dishes that are to be had, none twice, and of
-// each choice as many options as it asks for.
+// TestGeneratedOrdersFollowTheMenuRules checks that items are in stock and not repeated, and that the number of
+// options fits their groups.
 func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shelf := Menu{Store: "S"}
@@ -215,7 +217,7 @@ func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 			}
 			shelf.Items = append(shelf.Items, dish)
 		}
-		b, err := shelf.NewBasket(OrderSpec{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
+		b, err := shelf.RandomBasket(OrderSpec{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
 		if err != nil {
 			return
 		}
@@ -242,34 +244,34 @@ func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 	})
 }
 
-// FuzzAggregatorFormats: whatever the hub sends is taken or refused, and shown.
+// FuzzAggregatorFormats checks that every body is either accepted or rejected with a message.
 func FuzzAggregatorFormats(f *testing.F) {
 	for n, plugin := range []string{"aggregatora", "aggregatorb", "aggregatorc"} {
-		for _, p := range plans(f, plugin) {
+		for _, p := range goldenPlans(f, plugin) {
 			f.Add(uint8(n), []byte(p.Body))
 		}
 	}
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		own := aggregators[int(which)%len(aggregators)]
-		for _, takes := range own.routes {
-			request, err := fuzzRequest(takes.pattern)
+		for _, route := range own.routes {
+			request, err := fuzzRequest(route.pattern)
 			require.NoError(t, err)
-			said, err := takes.parse(request, body)
+			content, err := route.parse(request, body)
 			if err != nil {
 				require.NotEmpty(t, err.Error())
 				continue
 			}
-			newAccountState().apply(takes.call, said, len(body), time.Time{})
+			newAccountState().apply(route.call, content, len(body), time.Time{})
 		}
 		if shelf, err := own.parseMenu(body, Account{}); err == nil {
-			if b, err := shelf.NewBasket(OrderSpec{}, 1, 1); err == nil {
+			if b, err := shelf.RandomBasket(OrderSpec{}, 1, 1); err == nil {
 				_, _ = own.newOrder(b, Account{})
 			}
 		}
 	})
 }
 
-// fuzzRequest is a request of a pattern, whose wildcards stand for themselves.
+// fuzzRequest returns a request for a pattern, with the wildcards as literal text.
 func fuzzRequest(pattern string) (*http.Request, error) {
 	method, path, _ := strings.Cut(pattern, " ")
 	return http.NewRequest(method, path, nil)

@@ -14,12 +14,12 @@ import (
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"clock": func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
-	"place": func(p *Point) string { return fmt.Sprintf("%.5f, %.5f", p.Latitude, p.Longitude) },
-	"brief": func(text string) string { return truncate(text, 160) },
+	"clock":    func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
+	"location": func(p *Point) string { return fmt.Sprintf("%.5f, %.5f", p.Latitude, p.Longitude) },
+	"brief":    func(text string) string { return truncate(text, 160) },
 }).Parse(pageText))
 
-// pageAccount is an account as the page shows it, the latest first.
+// pageAccount is an account on the page, latest entries first.
 type pageAccount struct {
 	AccountView
 	Stores   []Store
@@ -27,10 +27,10 @@ type pageAccount struct {
 	Received []Received
 }
 
-// maxShown is how much of each account the page shows.
+// maxShown is the maximum number of entries of each list on the page.
 const maxShown = 50
 
-// page shows the accounts, or what came for those of one space.
+// page renders the list of accounts, or the activity of one space.
 func (s *Simulator) page(w http.ResponseWriter, r *http.Request) {
 	if !s.checkToken(w, r) {
 		return
@@ -38,12 +38,12 @@ func (s *Simulator) page(w http.ResponseWriter, r *http.Request) {
 	data := struct {
 		Space    string
 		Accounts []AccountView
-		Stands   []pageAccount
+		Active   []pageAccount
 		Faults   []Fault
 	}{r.PathValue("space"), s.accounts(), nil, s.faults.active(r.PathValue("space"))}
 	for _, a := range data.Accounts {
 		if a.Space == data.Space {
-			data.Stands = append(data.Stands, s.pageAccount(a))
+			data.Active = append(data.Active, s.pageAccount(a))
 		}
 	}
 	var out bytes.Buffer

@@ -1,7 +1,6 @@
-// Package simulator plays the aggregators A, B and C and their customers over
-// HTTP, for trying a hub out: it takes what the hub tells them, strictly in the
-// formats that their plugins' READMEs document, fails on demand, places orders, and
-// shows what came. One server stands for all three and for many merchants.
+// Package simulator simulates the aggregators A, B and C and their customers over HTTP, to test a hub. It validates
+// the hub's requests strictly by the formats in the plugins' READMEs. It injects faults, places orders and shows all
+// traffic. One server simulates all three aggregators for many merchants.
 package simulator
 
 import (
@@ -16,27 +15,26 @@ import (
 	"time"
 )
 
-// Config is what a simulator is made of. Only the directory is required.
+// Config configures a simulator. Only Directory is required.
 type Config struct {
 	Directory     Directory
-	Token         string        // that the admin API and the pages ask for, as a bearer; "": none
-	CallbackAfter time.Duration // how long a customer's contact takes; 1 s
-	Faults        []Fault       // in force from the start
+	Token         string        // bearer token of the admin API and the pages; "": none
+	CallbackAfter time.Duration // delay of a customer's contact; default 1 s
+	Faults        []Fault       // active from the start
 
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
 }
 
-// Bounds of the server.
+// Limits of the server.
 const (
 	maxBody      = 32 << 20
-	maxMenus     = 64 << 20 // bytes of all the menus that are kept
+	maxMenus     = 64 << 20 // total bytes of stored menus
 	maxAccounts  = 64
-	maxCallbacks = 256 // callbacks that wait for their time
+	maxCallbacks = 256 // waiting callbacks
 )
 
-// Simulator is the aggregators. It is an http.Handler; Close ends what it has
-// begun by itself.
+// Simulator simulates the aggregators. It is an http.Handler. Close ends its background work.
 type Simulator struct {
 	config Config
 	routes *http.ServeMux
@@ -48,7 +46,7 @@ type Simulator struct {
 	running       context.Context // ends with Close
 	end           context.CancelFunc
 	callbacks     sync.WaitGroup
-	callbackSlots chan struct{} // a place for each callback that waits
+	callbackSlots chan struct{} // one slot for each waiting callback
 
 	mu     sync.Mutex
 	states map[accountKey]*accountState
@@ -56,7 +54,7 @@ type Simulator struct {
 
 type accountKey struct{ space, platform string }
 
-// New makes a simulator. An error names a fault that is none.
+// New returns a simulator, or an error for an invalid fault.
 func New(config Config) (*Simulator, error) {
 	if config.CallbackAfter == 0 {
 		config.CallbackAfter = time.Second
@@ -68,8 +66,9 @@ func New(config Config) (*Simulator, error) {
 		config.After = time.After
 	}
 	s := &Simulator{
-		config: config, menus: newMenuCache(maxMenus), states: map[accountKey]*accountState{}, callbackSlots: make(chan struct{}, maxCallbacks),
-		faults: faultSet{now: config.Now},
+		config: config, menus: newMenuCache(maxMenus), states: map[accountKey]*accountState{},
+		callbackSlots: make(chan struct{}, maxCallbacks),
+		faults:        faultSet{now: config.Now},
 		client: &http.Client{
 			Timeout:       15 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -87,8 +86,8 @@ func New(config Config) (*Simulator, error) {
 	return s, nil
 }
 
-// Serve answers on the listener until the context ends, then ends what is under
-// way, at most within 5 s, and what it has begun by itself.
+// Serve serves on the listener until the context ends. It then ends open requests within 5 s, and all background
+// work.
 func (s *Simulator) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10}
@@ -120,11 +119,11 @@ func (s *Simulator) Close() {
 // mount makes the routes: an account's address is /SPACE/PLATFORM.
 func (s *Simulator) mount() {
 	s.routes, s.admin = http.NewServeMux(), http.NewServeMux()
-	for _, played := range aggregators {
-		for _, t := range played.routes {
+	for _, pathAggregator := range aggregators {
+		for _, t := range pathAggregator.routes {
 			method, path, _ := strings.Cut(t.pattern, " ")
 			s.routes.HandleFunc(method+" /{space}/{platform}"+path,
-				func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, played, &t) })
+				func(w http.ResponseWriter, r *http.Request) { s.handle(w, r, pathAggregator, &t) })
 		}
 	}
 	s.routes.HandleFunc("/{space}/{platform}/{rest...}",
@@ -134,7 +133,7 @@ func (s *Simulator) mount() {
 	s.mountAdmin()
 }
 
-// ServeHTTP answers the hub, and those who look on.
+// ServeHTTP handles requests from the hub, the admin API and the pages.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/admin/") {
 		s.admin.ServeHTTP(w, r)
@@ -143,7 +142,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.ServeHTTP(w, r)
 }
 
-// accountState finds what is kept of an account, as long as the directory knows it.
+// accountState returns the state of an account that the directory has.
 func (s *Simulator) accountState(ctx context.Context, space, platform string) (*accountState, Account, error) {
 	account, err := s.config.Directory.Account(ctx, space, platform)
 	if err == nil && aggregatorOf(account.Plugin) == nil {
@@ -167,7 +166,7 @@ func (s *Simulator) accountState(ctx context.Context, space, platform string) (*
 	return at, account, nil
 }
 
-// evictOldest forgets the account that was used longest ago. The caller holds mu.
+// evictOldest removes the account that was unused for longest. The caller holds mu.
 func (s *Simulator) evictOldest() {
 	var oldest accountKey
 	for key, at := range s.states {
@@ -178,9 +177,8 @@ func (s *Simulator) evictOldest() {
 	delete(s.states, oldest)
 }
 
-// handle answers a request of the hub. played is whose request it is by its path;
-// nil: nobody's.
-func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggregator, t *route) {
+// handle handles a request from the hub. pathAggregator is the aggregator of the path, or nil for none.
+func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, pathAggregator *aggregator, t *route) {
 	at, account, err := s.accountState(r.Context(), r.PathValue("space"), r.PathValue("platform"))
 	if err != nil {
 		replyError(w, err)
@@ -192,14 +190,14 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 			map[string]any{"message": "the body is larger than 32 MiB, or broke off"})
 		return
 	}
-	own := aggregatorOf(account.Plugin)
+	aggregator := aggregatorOf(account.Plugin)
 	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(),
 		Body: string(body[:min(len(body), maxRecordedText+1)])}
 	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"),
 		r.URL.Query().Get("nonce")} {
 		entry.Key += key
 	}
-	if played != own { // a path of another aggregator
+	if pathAggregator != aggregator { // the path of another aggregator
 		t = nil
 	}
 	defer func() { at.record(entry) }()
@@ -215,7 +213,7 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 			return
 		}
 	}
-	v, told := s.validate(r, own, t, account, body)
+	v, content := s.validate(r, t, account, body)
 	if struck && v.kind == resultAccepted {
 		switch fault.Kind {
 		case FaultFail:
@@ -225,11 +223,11 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 		}
 	}
 	if v.kind == resultAccepted {
-		v = s.apply(at, account, call, told, body)
+		v = s.apply(at, account, call, content, body)
 	} else {
 		entry.Problem = v.message
 	}
-	status, answer := own.response(call, v)
+	status, answer := aggregator.response(call, v)
 	entry.Status = status
 	if answer != nil {
 		entry.Answer = string(marshal(answer))
@@ -237,41 +235,44 @@ func (s *Simulator) handle(w http.ResponseWriter, r *http.Request, played *aggre
 	reply(w, status, answer)
 }
 
-// apply does what a request says that was taken.
+// apply applies an accepted request.
 func (s *Simulator) apply(at *accountState, account Account, call Call, t update, body []byte) result {
 	at.apply(call, t, len(body), s.config.Now())
 	switch {
 	case call == CallMenu:
 		s.menus.put(menuKey{account.Space, account.Platform, t.store}, bytes.Clone(body))
 	case call == CallItemState:
-		return result{kind: resultAccepted, message: "taken", problems: s.unknownRefs(aggregatorOf(account.Plugin), account, t)}
+		return result{kind: resultAccepted, message: "taken", problems: s.unknownRefs(account, t)}
 	case call == CallItemsOOS:
-		return result{kind: resultAccepted, message: "the customer was told", phone: maskedPhone(t.order), pin: pinOf(t.order)}
+		return result{kind: resultAccepted, message: "the customer was told",
+			phone: maskedPhone(t.order), pin: pinOf(t.order)}
 	case t.requestID != "":
 		return s.sendContactLater(at, account, t)
 	}
 	return result{kind: resultAccepted, message: "taken"}
 }
 
-// validate holds a request against the account's credentials and the format.
-func (s *Simulator) validate(r *http.Request, own *aggregator, t *route, account Account, body []byte) (result, update) {
-	if !own.authorized(r, account.Secrets) {
+// validate checks a request's credentials and format.
+func (s *Simulator) validate(r *http.Request, t *route, account Account, body []byte) (result, update) {
+	aggregator := aggregatorOf(account.Plugin)
+	if !aggregator.authorized(r, account.Secrets) {
 		return result{kind: resultUnauthorized, message: "the credentials are wrong"}, update{}
 	}
 	if t == nil {
-		return result{kind: resultNotFound, message: own.Plugin + " has no " + r.Method + " " + r.URL.Path}, update{}
+		message := aggregator.Plugin + " has no " + r.Method + " " + r.URL.Path
+		return result{kind: resultNotFound, message: message}, update{}
 	}
-	said, err := t.parse(r, body)
+	content, err := t.parse(r, body)
 	if err != nil {
 		return result{kind: resultMalformed, message: err.Error()}, update{}
 	}
-	if named := r.PathValue("store"); named != "" && named != said.store {
+	if named := r.PathValue("store"); named != "" && named != content.store {
 		return result{kind: resultMalformed, message: "the store in the body is not the one in the path"}, update{}
 	}
-	return result{kind: resultAccepted, message: "taken"}, said
+	return result{kind: resultAccepted, message: "taken"}, content
 }
 
-// injectFault lets a fault befall a request; false: there is no answer any more.
+// injectFault applies a fault to a request. It returns false if there will be no response.
 func (s *Simulator) injectFault(w http.ResponseWriter, r *http.Request, f Fault) bool {
 	wait := (<-chan time.Time)(nil)
 	switch f.Kind {
@@ -306,18 +307,18 @@ func resetConnection(w http.ResponseWriter) {
 	_ = connection.Close()
 }
 
-// unknownRefs names what a toggle is about and the store's menu does not have.
-func (s *Simulator) unknownRefs(own *aggregator, account Account, t update) (problems []problem) {
-	menu := s.menus.get(menuKey{account.Space, account.Platform, t.store})
-	if menu == nil {
+// unknownRefs returns the objects of an availability change that the store's menu does not have.
+func (s *Simulator) unknownRefs(account Account, t update) (problems []problem) {
+	body := s.menus.get(menuKey{account.Space, account.Platform, t.store})
+	if body == nil {
 		return nil
 	}
-	shelf, err := own.parseMenu(menu, account)
+	menu, err := aggregatorOf(account.Plugin).parseMenu(body, account)
 	if err != nil {
 		return nil
 	}
 	known := map[string]bool{}
-	for _, d := range shelf.Items {
+	for _, d := range menu.Items {
 		known["product "+d.Ref] = true
 		for _, c := range d.OptionGroups {
 			for _, o := range c.Options {
@@ -335,7 +336,7 @@ func (s *Simulator) unknownRefs(own *aggregator, account Account, t update) (pro
 	return problems
 }
 
-// replyError answers a request that finds no account.
+// replyError responds to a request whose account cannot be read.
 func replyError(w http.ResponseWriter, err error) {
 	if errors.Is(err, ErrNoAccount) {
 		reply(w, http.StatusNotFound, map[string]any{"message": err.Error()})

@@ -12,9 +12,9 @@ import (
 
 func TestSimulatorAcceptsWhatPluginsRender(t *testing.T) {
 	for letter, plugin := range map[string]string{"a": "aggregatora", "b": "aggregatorb", "c": "aggregatorc"} {
-		b := newBench(t, nil)
-		for name, p := range plans(t, plugin) {
-			r := b.tell("7", p.Method, "/"+letter+p.Path, string(p.Body))
+		b := newHarness(t, nil)
+		for name, p := range goldenPlans(t, plugin) {
+			r := b.sendAsHub("7", p.Method, "/"+letter+p.Path, string(p.Body))
 			require.Less(t, r.status, 300, "%s %s: %s", plugin, name, r.text)
 			if letter == "c" {
 				require.Contains(t, r.text, `"code":0`, name)
@@ -22,7 +22,7 @@ func TestSimulatorAcceptsWhatPluginsRender(t *testing.T) {
 		}
 		var received []Received
 		b.admin("GET", "7/"+letter+"/received", "", &received)
-		require.Len(t, received, len(plans(t, plugin)))
+		require.Len(t, received, len(goldenPlans(t, plugin)))
 		for _, r := range received {
 			require.NotEmpty(t, r.Call)
 			require.Empty(t, r.Problem)
@@ -67,9 +67,9 @@ func TestInvalidFormatIsRejectedAndShown(t *testing.T) {
 				`"sale":{"1":["noon"]}}],"dishes":[],"choices":[],"extras":[]}`, 200, "must be a span of a day"},
 		{"c", "POST /gw/order.eat", `{}`, 200, `"code":404`},
 	} {
-		b := newBench(t, nil)
+		b := newHarness(t, nil)
 		method, path, _ := strings.Cut(c.request, " ")
-		r := b.tell("7", method, "/"+c.letter+path, c.body)
+		r := b.sendAsHub("7", method, "/"+c.letter+path, c.body)
 		require.Equal(t, c.status, r.status, "%s: %s", c.request, r.text)
 		require.Contains(t, r.text, c.says)
 		var received []Received
@@ -83,7 +83,7 @@ func TestInvalidFormatIsRejectedAndShown(t *testing.T) {
 }
 
 func TestCredentialsIdentifyTheMerchant(t *testing.T) {
-	b := newBench(t, nil)
+	b := newHarness(t, nil)
 	for _, letter := range []string{"a", "b", "c"} {
 		for _, key := range []string{"", "key-8", "key-"} {
 			path := map[string]string{"a": "/v2/orders/1/accept", "b": "/api/orders/1/decision",
@@ -95,20 +95,20 @@ func TestCredentialsIdentifyTheMerchant(t *testing.T) {
 			require.Equal(t, map[string]int{"a": 401, "b": 401, "c": 200}[letter], r.status)
 		}
 	}
-	require.Equal(t, 404, b.tell("9", "POST", "/a/v2/orders/1/accept", `{}`).status)
-	require.Equal(t, 404, b.tell("8", "POST", "/z/v2/orders/1/accept", `{}`).status,
+	require.Equal(t, 404, b.sendAsHub("9", "POST", "/a/v2/orders/1/accept", `{}`).status)
+	require.Equal(t, 404, b.sendAsHub("8", "POST", "/z/v2/orders/1/accept", `{}`).status,
 		"nobody plays its plugin's aggregator")
-	require.Equal(t, 200, b.tell("8", "POST", "/a/v2/orders/1/accept", `{}`).status)
+	require.Equal(t, 200, b.sendAsHub("8", "POST", "/a/v2/orders/1/accept", `{}`).status)
 	var orders []Order
 	b.admin("GET", "7/a/orders", "", &orders)
 	require.Empty(t, orders)
 	b.admin("GET", "8/a/orders", "", &orders)
-	require.Equal(t, []any{"1", true, "accepted"}, []any{orders[0].ID, orders[0].Elsewhere, orders[0].Decision})
+	require.Equal(t, []any{"1", true, "accepted"}, []any{orders[0].ID, orders[0].PlacedElsewhere, orders[0].Decision})
 }
 
 func TestOrderShowsTheHubsUpdates(t *testing.T) {
-	b := newBench(t, nil)
-	b.menuOf("b")
+	b := newHarness(t, nil)
+	b.sendMenu("b")
 	var placed []Sent
 	b.admin("POST", "7/b/orders", `{"store":"S-1","seed":5,"wish":{"carrier":"self","mode":"delivery"}}`, &placed)
 	id := placed[0].ID
@@ -124,14 +124,14 @@ func TestOrderShowsTheHubsUpdates(t *testing.T) {
 		{"PUT", "/rider-position", `{"lat":37.80441,"lng":-122.27` + at},
 		{"POST", "/delivery-state", `{"state":"delivered"` + at},
 	} {
-		r := b.tell("7", c[0], path+c[1], c[2])
-		require.Equal(t, answered{204, ""}, r)
+		r := b.sendAsHub("7", c[0], path+c[1], c[2])
+		require.Equal(t, httpReply{204, ""}, r)
 	}
 	var o Order
 	b.admin("GET", "7/b/orders/"+id, "", &o)
 	require.Equal(t, []any{"S-1", int64(10001), false, "CONFIRMED, ready in 15 min", "READY", "delivered",
 		&Point{37.80441, -122.27}, 2},
-		[]any{o.Store, o.HubOrder, o.Elsewhere, o.Decision, o.Status, o.Rider, o.Place, o.Places})
+		[]any{o.Store, o.HubOrder, o.PlacedElsewhere, o.Decision, o.Status, o.Rider, o.Location, o.LocationUpdates})
 	whats := []string{}
 	for _, s := range o.Steps {
 		whats = append(whats, string(s.Call)+" "+s.What)
@@ -150,21 +150,21 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 		"c": {"POST /gw/shop.status", `{"shop":"R-88","status":0}`, "POST /gw/dish.switch",
 			`{"shop":"R-88","on":%t,"dishes":["dal","pie"],"extras":["rice"]}`},
 	} {
-		b := newBench(t, nil)
-		b.menuOf(letter)
-		tell := func(request, body string) answered {
+		b := newHarness(t, nil)
+		b.sendMenu(letter)
+		tell := func(request, body string) httpReply {
 			method, path, _ := strings.Cut(request, " ")
-			return b.tell("7", method, "/"+letter+path, body)
+			return b.sendAsHub("7", method, "/"+letter+path, body)
 		}
 		r := tell(c.items, fmt.Sprintf(c.off, false))
 		require.Equal(t, 200, r.status, r.text)
-		require.Contains(t, r.text, "pie", "what the menu does not have is told")
+		require.Contains(t, r.text, "pie", "unknown items are reported")
 		stores := b.storesOf(letter)
 		require.Equal(t, []any{"R-88", "S-1", true, 1, []string{"dal", "pie"}, []string{"rice"}},
-			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].OffDishes,
-				stores[0].OffOptions})
+			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].DisabledItems,
+				stores[0].DisabledOptions})
 		for n := range 20 {
-			basket, err := b.BasketFromMenu(t.Context(), "7", letter, "S-1", OrderSpec{}, 1, n)
+			basket, err := b.RandomBasket(t.Context(), "7", letter, BasketRequest{Store: "S-1", Seed: 1, N: n})
 			require.NoError(t, err)
 			for _, l := range basket.Lines {
 				require.NotEqual(t, "dal", l.Ref, "what is off is not ordered")
@@ -173,11 +173,12 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 		tell(c.items, fmt.Sprintf(c.off, true))
 		require.Less(t, tell(c.state, c.closed).status, 300)
 		stores = b.storesOf(letter)
-		require.Equal(t, []any{false, 0, 0}, []any{stores[0].Open, len(stores[0].OffDishes), len(stores[0].OffOptions)})
+		require.Equal(t, []any{false, 0, 0}, []any{stores[0].Open, len(stores[0].DisabledItems),
+			len(stores[0].DisabledOptions)})
 		r = b.admin("POST", "7/"+letter+"/orders", `{"store":"S-1"}`, nil)
 		require.Equal(t, 409, r.status)
 		require.Contains(t, r.text, "is closed")
-		b.menuOf(letter)
+		b.sendMenu(letter)
 		stores = b.storesOf(letter)
 		require.Equal(t, []any{true, 2}, []any{stores[0].Open, stores[0].Menus}, "a menu replaces what was there")
 	}
@@ -185,22 +186,22 @@ func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 
 func TestUnlistedStoreTakesNoOrdersUntilRepublished(t *testing.T) {
 	for _, letter := range []string{"a", "b", "c"} {
-		b := newBench(t, nil)
-		b.menuOf(letter)
-		off := plans(t, "aggregator"+letter)["unlist"]
-		require.Less(t, b.tell("7", off.Method, "/"+letter+off.Path, string(off.Body)).status, 300)
+		b := newHarness(t, nil)
+		b.sendMenu(letter)
+		off := goldenPlans(t, "aggregator"+letter)["unlist"]
+		require.Less(t, b.sendAsHub("7", off.Method, "/"+letter+off.Path, string(off.Body)).status, 300)
 		require.True(t, b.storesOf(letter)[0].Unlisted)
 		require.Contains(t, b.admin("POST", "7/"+letter+"/orders", `{"store":"S-1"}`, nil).text, "is closed")
-		b.menuOf(letter)
+		b.sendMenu(letter)
 		require.False(t, b.storesOf(letter)[0].Unlisted)
 	}
 }
 
 func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 	for _, letter := range []string{"a", "b", "c"} {
-		b := newBench(t, nil)
-		short := plans(t, "aggregator"+letter)["items-oos"]
-		r := b.tell("7", short.Method, "/"+letter+short.Path, string(short.Body))
+		b := newHarness(t, nil)
+		short := goldenPlans(t, "aggregator"+letter)["items-oos"]
+		r := b.sendAsHub("7", short.Method, "/"+letter+short.Path, string(short.Body))
 		if letter == "a" {
 			require.Regexp(t, `"masked_phone":"\+1510556(\d{4})","message":"the customer was told","pin":"\d{4}"`,
 				r.text)
@@ -215,9 +216,9 @@ func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 }
 
 func TestPageShowsReceivedMessagesEscaped(t *testing.T) {
-	b := newBench(t, nil)
-	b.menuOf("a")
-	b.tell("7", "POST", "/a/v2/orders/9/reject", `{"reason":"<script>alert(1)</script>"}`)
+	b := newHarness(t, nil)
+	b.sendMenu("a")
+	b.sendAsHub("7", "POST", "/a/v2/orders/9/reject", `{"reason":"<script>alert(1)</script>"}`)
 	r, err := b.do("GET", "/7/", "", nil)
 	require.NoError(t, err)
 	require.Equal(t, 200, r.status)
@@ -230,7 +231,7 @@ func TestPageShowsReceivedMessagesEscaped(t *testing.T) {
 }
 
 func TestAdminAPIRequiresItsToken(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Token = "t0ken" })
+	b := newHarness(t, func(c *Config) { c.Token = "t0ken" })
 	for _, path := range []string{"/admin/", "/", "/7/"} {
 		r, err := b.do("GET", path, "", nil)
 		require.NoError(t, err)
@@ -239,7 +240,7 @@ func TestAdminAPIRequiresItsToken(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 200, r.status)
 	}
-	b = newBench(t, nil)
+	b = newHarness(t, nil)
 	r, err := b.do("POST", "/admin/7/a/orders", `{}`, map[string]string{"Content-Type": "text/plain"})
 	require.NoError(t, err)
 	require.Equal(t, 415, r.status, "a page of another site may send that unasked")
@@ -254,8 +255,8 @@ func TestAdminAPIRequiresItsToken(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	b := newBench(t, func(c *Config) {
-		list := c.Directory.(merchants)
+	b := newHarness(t, func(c *Config) {
+		list := c.Directory.(fixedDirectory)
 		for n := range maxAccounts {
 			list = append(list, Account{Space: fmt.Sprint("s", n), Platform: "a", Plugin: "aggregator-a",
 				Secrets: list[0].Secrets})
@@ -279,7 +280,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.Len(t, b.menus.entries, 6)
 	require.Nil(t, b.menus.get(menuKey{"7", "a", "0"}))
 	b.menus.put(menuKey{"7", "a", "big"}, bytes.Repeat([]byte("x"), 3000))
-	require.Zero(t, b.menus.bytes, "a menu that is larger than all of it is not kept")
+	require.Zero(t, b.menus.bytes, "a menu above the limit is not stored")
 	for n := range maxOrders + 1 {
 		at.apply(CallStatus, update{order: fmt.Sprint("o", n)}, 0, time.Time{})
 	}

@@ -24,8 +24,8 @@ func TestNodeDispatcherReadsAnAggregatorOrder(t *testing.T) {
 	var basket simulator.Basket
 	c.waitUntil("the menu at the aggregator", func() (there bool) {
 		var err error
-		basket, err = c.simulator.BasketFromMenu(t.Context(), space, "aggregator-c", "s1",
-			simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}, 1, 0)
+		basket, err = c.simulator.RandomBasket(t.Context(), space, "aggregator-c", simulator.BasketRequest{
+			Store: "s1", Spec: simulator.OrderSpec{Mode: simulator.Delivery, DeliveredBy: simulator.BySelf}, Seed: 1})
 		return err == nil
 	})
 	sent, err := c.simulator.Place(t.Context(), space, "aggregator-c", basket)

@@ -39,7 +39,7 @@ func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
 	}
 
 	// The cancellation arrives before its order.
-	basket, err := s.orderableMenu().NewBasket(selfDelivery, 1, 7)
+	basket, err := s.orderableMenu().RandomBasket(selfDelivery, 1, 7)
 	require.NoError(t, err)
 	sent := cancel("aggregator-b", "B-"+basket.Number)
 	require.Equal(t, []any{200, "the order is unknown so far, and is cancelled when it arrives", int64(0)},

@@ -80,7 +80,7 @@ func (s *simulatorClient) orderableMenu() simulator.Menu {
 // placeOrder places the n-th order of a platform. It returns the ids at the hub and at the aggregator.
 func (s *simulatorClient) placeOrder(platform string, n int, wish simulator.OrderSpec) (id int64, its string) {
 	s.t.Helper()
-	basket, err := s.orderableMenu().NewBasket(wish, 1, n)
+	basket, err := s.orderableMenu().RandomBasket(wish, 1, n)
 	require.NoError(s.t, err)
 	sent, err := s.sim.Place(s.t.Context(), s.space, platform, basket)
 	require.NoError(s.t, err)
@@ -126,7 +126,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 		id, its := s.placeOrder(platform, n, simulator.OrderSpec{Mode: simulator.Delivery,
 			DeliveredBy: simulator.ByPartner})
 		placed := s.awaitOrderEvents(n + 1)[n]
-		basket, err := s.orderableMenu().NewBasket(simulator.OrderSpec{Mode: simulator.Delivery,
+		basket, err := s.orderableMenu().RandomBasket(simulator.OrderSpec{Mode: simulator.Delivery,
 			DeliveredBy: simulator.ByPartner}, 1, n)
 		require.NoError(t, err)
 		details := hubtest.Lookup(placed, "order.details").(map[string]any)
@@ -145,7 +145,7 @@ func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
 	s.setFault(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
 	s.placeOrder("aggregator-b", 7, selfDelivery)
 	s.placeOrder("aggregator-b", 8, selfDelivery)
-	basket, err := s.orderableMenu().NewBasket(selfDelivery, 1, 8)
+	basket, err := s.orderableMenu().RandomBasket(selfDelivery, 1, 8)
 	require.NoError(t, err)
 	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
 	var order simulator.Order
 	s.waitAdvancing(t, "the last place", func() bool {
 		order = s.aggregatorOrder("aggregator-b", its)
-		return order.Place != nil && order.Place.Latitude == 37.82
+		return order.Location != nil && order.Location.Latitude == 37.82
 	})
 	move("RIDER-REACHED")
 	move("DELIVERED")

@@ -38,7 +38,8 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 		return slices.Equal(slices.Compact(told), platforms)
 	})
 
-	basket, err := s.sim.BasketFromMenu(t.Context(), s.space, "aggregator-b", "s1", selfDelivery, 3, 0)
+	basket, err := s.sim.RandomBasket(t.Context(), s.space, "aggregator-b",
+		simulator.BasketRequest{Store: "s1", Spec: selfDelivery, Seed: 3})
 	require.NoError(t, err)
 	sent, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket)
 	require.NoError(t, err)
@@ -55,7 +56,7 @@ func TestMenuOrderAndRiderFlowEndToEnd(t *testing.T) {
 			s.ok("POST", riderLocationRoute,
 				fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"37.8","longitude":"-122.27"}}`, sent.HubOrder))
 			s.waitAdvancing(t, "the place", func() bool {
-				return s.aggregatorOrder("aggregator-b", sent.ID).Places == 1
+				return s.aggregatorOrder("aggregator-b", sent.ID).LocationUpdates == 1
 			})
 		}
 		s.ok("POST", riderStatusRoute,
@@ -82,7 +83,7 @@ func (s *simulatorClient) awaitOnSale(platforms []string, dishes map[string]int)
 		return !slices.ContainsFunc(platforms, func(platform string) bool {
 			stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
 			require.NoError(s.t, err)
-			return len(stores) != 1 || stores[0].Dishes != dishes[platform]
+			return len(stores) != 1 || stores[0].Items != dishes[platform]
 		})
 	})
 }

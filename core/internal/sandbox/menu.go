@@ -26,7 +26,7 @@ func (s *Scenario) readMenus(ctx context.Context) error {
 				orderable.Code = data.PlatformStoreID
 			}
 		}
-		if _, err := orderable.NewBasket(simulator.OrderSpec{}, s.Seed, 0); err != nil {
+		if _, err := orderable.RandomBasket(simulator.OrderSpec{}, s.Seed, 0); err != nil {
 			return err // before any order is placed
 		}
 		s.menus[platform] = orderable

@@ -103,7 +103,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // place places the n-th order.
 func (s *Scenario) place(ctx context.Context, spec simulator.OrderSpec, n int) PlacedOrder {
 	platform := s.platforms[n%len(s.platforms)]
-	basket, err := s.menus[platform].NewBasket(spec, s.Seed, n)
+	basket, err := s.menus[platform].RandomBasket(spec, s.Seed, n)
 	if err != nil {
 		s.Report.addCall("order", 0, 0)
 		return PlacedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
@@ -184,7 +184,7 @@ func (s *Scenario) route(n int, o PlacedOrder) (from, to simulator.Point) {
 	menu := s.menus[s.platforms[0]]
 	if o.basket.Number == "" {
 		// This cannot fail, because it succeeded when the menus were read.
-		o.basket, _ = menu.NewBasket(simulator.OrderSpec{}, s.Seed, n)
+		o.basket, _ = menu.RandomBasket(simulator.OrderSpec{}, s.Seed, n)
 	}
 	if to = o.basket.Customer.Point; menu.Point != nil {
 		return *menu.Point, to

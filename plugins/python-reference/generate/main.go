@@ -1,5 +1,5 @@
-// Generate writes the messages of the protocol into plugin.py, which has to be one
-// file, and the digest of that into plugin.yaml. Run it in the directory of both.
+// Generate writes the protocol's messages into plugin.py, which must be a single file, and the digest of that file
+// into plugin.yaml. Run it in the directory of both.
 package main
 
 import (
@@ -46,7 +46,7 @@ func generate(program, manifest, messages string) error {
 	return replace(manifest, regexp.MustCompile(`sha256: \w+`), "sha256: "+digest)
 }
 
-// compress is zlib's form of some bytes in lines of base64.
+// compress returns bytes compressed with zlib, as lines of base64.
 func compress(plain []byte) (string, error) {
 	var small bytes.Buffer
 	writer, err := zlib.NewWriterLevel(&small, zlib.BestCompression)
@@ -68,7 +68,7 @@ func compress(plain []byte) (string, error) {
 	return lines.String(), nil
 }
 
-// replace puts a text in the place of another, which must be there once.
+// replace replaces the only match of a pattern in a file.
 func replace(file string, old *regexp.Regexp, text string) error {
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -81,5 +81,5 @@ func replace(file string, old *regexp.Regexp, text string) error {
 	if bytes.Equal(before, after) {
 		return nil
 	}
-	return os.WriteFile(file, after, 0o600) // of a file that is there the mode stays
+	return os.WriteFile(file, after, 0o600) // an existing file keeps its mode
 }

@@ -1,5 +1,4 @@
-// Hostile is a plugin that does what a plugin must not do, as the name under
-// which it is started and the questions it is asked say.
+// Hostile is a plugin with faults. The name of its program and the requests select the fault.
 package main
 
 import (
@@ -34,88 +33,28 @@ func (h hostile) Describe(context.Context) (*sdk.Description, error) {
 	}, nil
 }
 
-// CheckItems does what the first item's ref_id says.
+// CheckItems acts by the first item's ref_id.
 func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
 	first := items[0]
-	says := func(message string) []*sdk.Finding {
-		return []*sdk.Finding{{RefId: first.RefId, Rule: "says", Message: message}}
-	}
+	var message string
+	var err error
 	switch first.RefId {
 	case "settings":
-		return says(fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)), nil
+		message = fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)
 	case "version":
-		return says(h.version), nil
-	case "wait": // until the file is there
-		for ctx.Err() == nil {
-			if _, err := os.Stat(first.Description); err == nil {
-				return says(h.version), nil
-			}
-		}
-		return nil, ctx.Err()
-	case "crash":
-		os.Exit(3)
-	case "crash-once":
-		if _, err := os.Stat(first.Description); err != nil {
-			_ = os.WriteFile(first.Description, nil, 0o600)
-			os.Exit(3)
-		}
-	case "panic":
-		panic("a mistake")
-	case "refuse":
-		return nil, sdk.Refusef("%s", first.Description)
+		message = h.version
 	case "find":
-		return says(first.Description), nil
-	case "child", "child-elsewhere", "child-without-environment", "child-without-trace": // outlives the plugin's group
-		child := exec.Command("/bin/sleep", "1000")
-		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		switch first.RefId {
-		case "child-elsewhere":
-			child.Dir = "/"
-		case "child-without-environment":
-			child.Env = []string{"A=b"}
-		case "child-without-trace":
-			child.Dir, child.Env = "/", []string{"A=b"}
-		}
-		if err := child.Start(); err != nil {
-			return nil, err
-		}
-		return says(fmt.Sprint(child.Process.Pid)), nil
-	case "child-eats":
-		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
-			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
-		return says("started"), child.Start()
+		message = first.Description
+	case "refuse":
+		err = sdk.Refusef("%s", first.Description)
+	case "wait":
+		message, err = h.version, waitForFile(ctx, first.Description)
 	case "read":
-		text, err := os.ReadFile(first.Description)
-		if err != nil {
-			return says(err.Error()), nil
-		}
-		return says(string(text)), nil
-	case "look": // what there is to be seen: processes, and interfaces that are up
-		processes, _ := filepath.Glob("/proc/[0-9]*")
-		interfaces, err := net.Interfaces()
-		up := 0
-		for _, one := range interfaces {
-			if one.Flags&net.FlagUp != 0 {
-				up++
-			}
-		}
-		return says(fmt.Sprintf("%d processes, %d interfaces", len(processes), up)), err
-	case "share":
-		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
-			syscall.MAP_SHARED|syscall.MAP_ANON)
-		for i := 0; i < len(shared); i += 4096 {
-			shared[i] = 1
-		}
-		return says("shared"), err
-	case "write":
-		file, err := os.Create("large")
-		if err == nil {
-			err = file.Truncate(65 << 20)
-		}
-		return says("written"), err
-	case "stop":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-		hang() // other threads run on for a moment
+		message = read(first.Description)
+	case "look":
+		message, err = look()
+	case "child", "child-elsewhere", "child-without-environment", "child-without-trace":
+		message, err = startChild(first.RefId)
 	case "unknown-item":
 		return []*sdk.Finding{{RefId: "of-somebody-else", Rule: "x"}}, nil
 	case "findings-without-end":
@@ -125,12 +64,111 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			findings[i] = finding
 		}
 		return findings, nil
+	case "crash", "crash-once", "panic", "stop":
+		crash(first.RefId, first.Description)
+	default:
+		message, err = useResources(first.RefId)
+	}
+	if message == "" || err != nil {
+		return nil, err
+	}
+	return []*sdk.Finding{{RefId: first.RefId, Rule: "says", Message: message}}, nil
+}
+
+// waitForFile waits until a file exists.
+func waitForFile(ctx context.Context, path string) error {
+	for ctx.Err() == nil {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// read returns the content of a file, or the error.
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// look counts the visible processes and the active network interfaces.
+func look() (string, error) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	interfaces, err := net.Interfaces()
+	up := 0
+	for _, one := range interfaces {
+		if one.Flags&net.FlagUp != 0 {
+			up++
+		}
+	}
+	return fmt.Sprintf("%d processes, %d interfaces", len(processes), up), err
+}
+
+// startChild starts a process outside the plugin's process group.
+func startChild(kind string) (string, error) {
+	child := exec.Command("/bin/sleep", "1000")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	switch kind {
+	case "child-elsewhere":
+		child.Dir = "/"
+	case "child-without-environment":
+		child.Env = []string{"A=b"}
+	case "child-without-trace":
+		child.Dir, child.Env = "/", []string{"A=b"}
+	}
+	if err := child.Start(); err != nil {
+		return "", err
+	}
+	return fmt.Sprint(child.Process.Pid), nil
+}
+
+// crash ends or stops the process. "crash-once" leaves a file as the mark that it has done so.
+func crash(kind, mark string) {
+	switch kind {
+	case "crash":
+		os.Exit(3)
+	case "crash-once":
+		if _, err := os.Stat(mark); err != nil {
+			_ = os.WriteFile(mark, nil, 0o600)
+			os.Exit(3)
+		}
+	case "panic":
+		panic("a mistake")
+	case "stop":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hang() // other threads run on for a moment
+	}
+}
+
+// useResources uses more memory, file space or output than the plugin may.
+func useResources(kind string) (string, error) {
+	switch kind {
+	case "child-eats":
+		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
+			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		return "started", child.Start()
+	case "share":
+		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_SHARED|syscall.MAP_ANON)
+		for i := 0; i < len(shared); i += 4096 {
+			shared[i] = 1
+		}
+		return "shared", err
+	case "write":
+		file, err := os.Create("large")
+		if err == nil {
+			err = file.Truncate(65 << 20)
+		}
+		return "written", err
 	case "print":
 		long := strings.Repeat("y", 200_000)
 		_, _ = syscall.Write(1, []byte(long+"\nmore\n"))
 		fmt.Println(long)
 		fmt.Fprintln(os.Stderr, long)
-		return says("printed"), nil
+		return "printed", nil
 	case "eat":
 		var eaten [][]byte
 		for range 64 {
@@ -140,12 +178,12 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			}
 			eaten = append(eaten, part)
 		}
-		return says(fmt.Sprint(len(eaten))), nil
+		return fmt.Sprint(len(eaten)), nil
 	}
-	return nil, nil
+	return "", nil
 }
 
-// PlanRiderStatus plans what the order's number on the platform says.
+// PlanRiderStatus plans by the order's platform_order_id.
 func (hostile) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	plan := &sdk.Plan{Endpoint: "api", Method: "POST", Path: "/riders"}
 	switch r.GetOrder().GetPlatformOrderId() {
@@ -176,8 +214,7 @@ func (hostile) Render(ctx context.Context, _ *sdk.Call, _ *sdk.Menu) (*sdk.Decis
 	return nil, ctx.Err()
 }
 
-// Translate does what the kind says: it never ends, answers with an amount that is
-// none, or nothing.
+// Translate acts by the kind: it never ends, or returns an invalid amount or nothing.
 func (hostile) Translate(ctx context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	switch request.GetKind() {
 	case "wait":
@@ -203,7 +240,7 @@ func main() {
 			eaten[i] = 1
 		}
 		hang()
-	case "leaves-a-child": // in a session of its own, and nobody's
+	case "leaves-a-child": // an orphan in a separate session
 		double := exec.Command("/bin/sh", "-c", "/bin/sleep 1000 & exit 0")
 		double.Dir, double.Env, double.SysProcAttr = "/", []string{"A=b"}, &syscall.SysProcAttr{Setsid: true}
 		if err := double.Run(); err != nil {
@@ -237,7 +274,8 @@ func main() {
 	}
 	config := server.ServeConfig(nil)
 	config.GRPCServer = func(options []grpc.ServerOption) *grpc.Server {
-		return grpc.NewServer(append(append(options, grpc.ChainUnaryInterceptor(spoil(mode))), server.Options()...)...)
+		options = append(options, grpc.ChainUnaryInterceptor(faultyCalls(mode)))
+		return grpc.NewServer(append(options, server.Options()...)...)
 	}
 	plugin.Serve(config)
 }
@@ -248,8 +286,8 @@ func hang() {
 	}
 }
 
-// spoil answers questions to every plugin wrongly.
-func spoil(mode string) grpc.UnaryServerInterceptor {
+// faultyCalls returns invalid results for the calls that every plugin has, by mode.
+func faultyCalls(mode string) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		switch {
 		case mode == "not-serving" && strings.HasSuffix(info.FullMethod, "/CheckHealth"):

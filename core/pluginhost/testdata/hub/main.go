@@ -1,5 +1,5 @@
-// Hub is a host of plugins that waits to be killed: `hub DIR TEMPDIR [plain]` prints the
-// process of the plugin hostile once it is ready.
+// Hub is a plugin host that waits to be killed. `hub DIR TEMPDIR [plain]` prints the process id of the plugin hostile
+// when it is ready. With plain there is no isolation.
 package main
 
 import (
@@ -25,7 +25,7 @@ func (o observer) PluginEntered(_ string, state pluginhost.State) {
 func main() {
 	pluginhost.Shim()
 	o := observer{make(chan struct{})}
-	host, err := pluginhost.Open(pluginhost.Config{Dir: os.Args[1], TempDir: os.Args[2], Plain: len(os.Args) > 3,
+	host, err := pluginhost.Open(pluginhost.Config{Dir: os.Args[1], TempDir: os.Args[2], NoIsolation: len(os.Args) > 3,
 		Clock: core.NewSystemClock(nil), Observer: o, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)

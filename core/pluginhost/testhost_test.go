@@ -20,30 +20,30 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// built is the directory of the programs that the tests start.
-var built string
+// programDir is the directory of the test programs.
+var programDir string
 
-// stage is a host whose clock the test moves, and its directory of plugins.
-type stage struct {
+// testHost is a host with a test clock and a directory of plugins.
+type testHost struct {
 	*Host
 	t     *testing.T
 	dir   string
 	clock *clocktest.Clock
 
-	mu    sync.Mutex
-	calls map[string]int // by outcome
-	seen  []State
+	mu         sync.Mutex
+	calls      map[string]int // by outcome
+	seenStates []State
 }
 
-func newStage(t *testing.T) *stage {
+func newTestHost(t *testing.T) *testHost {
 	t.Helper()
-	return newStageOf(t, Config{})
+	return newTestHostWith(t, Config{})
 }
 
-// newStageOf is a stage whose host is configured as given, beside what tests need.
-func newStageOf(t *testing.T, config Config) *stage {
+// newTestHostWith returns a test host with the given configuration, completed with what tests need.
+func newTestHostWith(t *testing.T, config Config) *testHost {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), clock: clocktest.New(), calls: map[string]int{}}
+	s := &testHost{t: t, dir: t.TempDir(), clock: clocktest.New(), calls: map[string]int{}}
 	temp := config.TempDir
 	if temp == "" {
 		temp = tempDir(t, "")
@@ -56,7 +56,7 @@ func newStageOf(t *testing.T, config Config) *stage {
 	t.Cleanup(func() {
 		ended := make(chan struct{})
 		go func() { s.Close(); close(ended) }()
-		s.until("the host is closed", func() bool {
+		s.advanceUntil("the host is closed", func() bool {
 			select {
 			case <-ended:
 				return true
@@ -72,7 +72,7 @@ func newStageOf(t *testing.T, config Config) *stage {
 	return s
 }
 
-// tempDir creates a directory that the stage removes; its name begins as given.
+// tempDir creates a directory that the test host removes. Its name begins as given.
 func tempDir(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", name)
@@ -81,31 +81,31 @@ func tempDir(t *testing.T, name string) string {
 }
 
 // PluginCalled counts a call (Observer).
-func (s *stage) PluginCalled(_, _, outcome string, _ time.Duration) {
+func (s *testHost) PluginCalled(_, _, outcome string, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[outcome]++
 }
 
-// PluginEntered notes a state (Observer).
-func (s *stage) PluginEntered(_ string, state State) {
+// PluginEntered records a state (Observer).
+func (s *testHost) PluginEntered(_ string, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = append(s.seen, state)
+	s.seenStates = append(s.seenStates, state)
 }
 
-func (s *stage) states() []State {
+func (s *testHost) states() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]State(nil), s.seen...)
+	return append([]State(nil), s.seenStates...)
 }
 
-// install puts the hostile plugin there under a mode; change may alter its manifest.
-func (s *stage) install(mode string, change ...func(*sdk.Manifest)) {
+// install installs the hostile plugin with a mode. change may alter its manifest.
+func (s *testHost) install(mode string, change ...func(*sdk.Manifest)) {
 	s.t.Helper()
 	dir := filepath.Join(s.dir, "hostile")
 	require.NoError(s.t, os.MkdirAll(dir, 0o700))
-	program := filepath.Join(built, "hostile")
+	program := filepath.Join(programDir, "hostile")
 	file, err := os.Open(program)
 	require.NoError(s.t, err)
 	defer file.Close()
@@ -133,23 +133,23 @@ func (s *stage) install(mode string, change ...func(*sdk.Manifest)) {
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, sdk.ManifestName), text, 0o600))
 }
 
-// until moves the clock until a condition holds. It stands still while the host has yet to
-// notice that a process has ended: else health checks would be missed meanwhile.
-func (s *stage) until(what string, holds func() bool) {
+// advanceUntil advances the clock until a condition holds. The clock stops while the host has not yet noticed that a
+// process has ended. Otherwise health checks would be missed.
+func (s *testHost) advanceUntil(what string, holds func() bool) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		if holds() {
 			return true
 		}
-		if !s.ending() {
+		if !s.processEnding() {
 			s.clock.Advance(10 * time.Millisecond)
 		}
 		return holds()
 	}, 30*time.Second, 2*time.Millisecond, what)
 }
 
-// ending tells whether a plugin that the host takes for running has ended.
-func (s *stage) ending() bool {
+// processEnding reports whether the process of a running plugin has ended.
+func (s *testHost) processEnding() bool {
 	return slices.ContainsFunc(s.Status(), func(p Status) bool {
 		if runtime.GOOS != "linux" || p.PID == 0 || p.State != Ready && p.State != Degraded {
 			return false
@@ -160,49 +160,49 @@ func (s *stage) ending() bool {
 	})
 }
 
-// still waits for a condition while the clock stands still.
-func (s *stage) still(what string, holds func() bool) {
+// waitUntil waits for a condition without advancing the clock.
+func (s *testHost) waitUntil(what string, holds func() bool) {
 	s.t.Helper()
 	require.Eventually(s.t, holds, 30*time.Second, time.Millisecond, what)
 }
 
-func (s *stage) state() Status {
+func (s *testHost) status() Status {
 	list := s.Status()
 	require.Len(s.t, list, 1)
 	return list[0]
 }
 
 // signal sends a signal to the plugin's process.
-func (s *stage) signal(signal syscall.Signal) (pid int) {
+func (s *testHost) signal(signal syscall.Signal) (pid int) {
 	s.t.Helper()
-	pid = s.state().PID
+	pid = s.status().PID
 	require.Positive(s.t, pid) // 0 would be this test's own group
 	require.NoError(s.t, syscall.Kill(pid, signal))
 	return pid
 }
 
-// another tells whether another process than one serves.
-func (s *stage) another(than int) func() bool {
-	return func() bool { now := s.state(); return now.PID != than && now.PID != 0 && now.State == Ready }
+// replaced returns a condition: another process serves than the given one.
+func (s *testHost) replaced(than int) func() bool {
+	return func() bool { now := s.status(); return now.PID != than && now.PID != 0 && now.State == Ready }
 }
 
-func (s *stage) is(state State) func() bool {
-	return func() bool { return s.state().State == state }
+func (s *testHost) inState(state State) func() bool {
+	return func() bool { return s.status().State == state }
 }
 
-// ready installs and starts a mode that gets ready.
-func (s *stage) ready(mode string) {
+// ready installs a mode, starts it and waits until it is ready.
+func (s *testHost) ready(mode string) {
 	s.t.Helper()
 	s.install(mode)
 	s.Start("hostile")
-	s.still("the plugin is ready", s.is(Ready))
+	s.waitUntil("the plugin is ready", s.inState(Ready))
 }
 
-func (s *stage) check(ctx context.Context, refID, description string) (string, error) {
+func (s *testHost) check(ctx context.Context, refID, description string) (string, error) {
 	return s.checkAs(ctx, Subject{Business: 1, Platform: "tasty", Settings: []byte(`{}`)}, refID, description)
 }
 
-func (s *stage) checkAs(ctx context.Context, subject Subject, refID, description string) (string, error) {
+func (s *testHost) checkAs(ctx context.Context, subject Subject, refID, description string) (string, error) {
 	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, 30*time.Second,
 		[]*sdk.Item{{RefId: refID, Description: description}})
 	if err != nil || len(findings) == 0 {
@@ -211,34 +211,34 @@ func (s *stage) checkAs(ctx context.Context, subject Subject, refID, description
 	return findings[0].GetMessage(), nil
 }
 
-// asked is a call that goes on beside the test.
-func (s *stage) asked(refID, description string) <-chan answered {
-	ch := make(chan answered, 1)
+// checkAsync starts a call in the background.
+func (s *testHost) checkAsync(refID, description string) <-chan asyncResult {
+	ch := make(chan asyncResult, 1)
 	go func() {
 		message, err := s.check(s.t.Context(), refID, description)
-		ch <- answered{message, err}
+		ch <- asyncResult{message, err}
 	}()
 	return ch
 }
 
-// expired makes a call whose deadline passes as soon as the plugin has it, and returns its error.
-func (s *stage) expired(call func(context.Context) error) error {
+// pastDeadline makes a call whose deadline passes as soon as the plugin has it, and returns its error.
+func (s *testHost) pastDeadline(call func(context.Context) error) error {
 	s.t.Helper()
 	ctx, cancel := context.WithCancelCause(s.t.Context())
 	defer cancel(nil)
 	failed := make(chan error, 1)
 	go func() { failed <- call(ctx) }()
-	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
+	s.waitUntil("the call is under way", func() bool { return s.status().InFlight == 1 })
 	cancel(context.DeadlineExceeded)
 	return <-failed
 }
 
-type answered struct {
+type asyncResult struct {
 	message string
 	err     error
 }
 
-func arrived(ch <-chan answered, into *answered) func() bool {
+func received(ch <-chan asyncResult, into *asyncResult) func() bool {
 	return func() bool {
 		select {
 		case *into = <-ch:
@@ -249,9 +249,9 @@ func arrived(ch <-chan answered, into *answered) func() bool {
 	}
 }
 
-// fault is the text of the plugin's last fault.
-func (s *stage) fault() string {
-	if faults := s.state().Faults; len(faults) > 0 {
+// lastFault returns the text of the plugin's last fault, or "".
+func (s *testHost) lastFault() string {
+	if faults := s.status().Faults; len(faults) > 0 {
 		return faults[0].Text
 	}
 	return ""
