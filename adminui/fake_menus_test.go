@@ -12,11 +12,10 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// revisionIDs are the ids of its revisions, the newest first.
+// revisionIDs are the ids of the revisions, newest first.
 var revisionIDs = []core.ID{idAt(30), idAt(60), idAt(90)}
 
-// menuHistory is the history of the fake: of the three revisions the latest made an item
-// too dear.
+// menuHistory is the history of the fake. The latest of its three revisions set a wrong price.
 type menuHistory struct{ *fake }
 
 func (p menuHistory) all() []menu.Revision {

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// hubSamples is what the fake hub has of orders, plugins and platforms.
+// hubSamples is the orders, plugins and platforms of the fake.
 type hubSamples struct {
 	orders          []console.Order
 	records         map[int64]order.Record
@@ -39,7 +39,7 @@ func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.O
 	return firstN(f.orders, filter.Limit), f.broken
 }
 
-// orderReader reads orders of the fake.
+// orderReader reads the orders of the fake.
 type orderReader struct{ *fake }
 
 func (f orderReader) Get(_ context.Context, _ core.BusinessID, _ string, id int64) (order.Record, error) {
@@ -83,7 +83,7 @@ func (f *fake) ItemID(_ context.Context, _ core.BusinessID, ref string) (int64, 
 	return 0, notFound()
 }
 
-// pluginReader reads plugins of the fake.
+// pluginReader reads the plugins of the fake.
 type pluginReader struct{ *fake }
 
 func (f pluginReader) ListPlugins(context.Context, []core.BusinessID) ([]console.Plugin, error) {
@@ -152,7 +152,7 @@ func (f *fake) DropCallbackKeys(_ context.Context, _ core.BusinessID, _ string, 
 	return nil
 }
 
-// newHubSamples fills the shelf with everything that a page can show.
+// newHubSamples returns samples of everything that a page can show.
 func newHubSamples() hubSamples {
 	s := hubSamples{records: map[int64]order.Record{}}
 	for n, o := range []console.Order{
@@ -293,7 +293,7 @@ func samplePlugins() []console.Plugin {
 		{ID: "aggregator-d", Enabled: true}}
 }
 
-// checklistReader is how far the fake's integration is.
+// checklistReader reads the integration progress of the fake.
 type checklistReader struct{ *fake }
 
 func (f checklistReader) Facts(context.Context, core.BusinessID) (checklist.Facts, error) {
@@ -304,7 +304,7 @@ func (f checklistReader) Facts(context.Context, core.BusinessID) (checklist.Fact
 		Store: hostile, Item: long, Platform: hostile, Order: 10410}, f.broken
 }
 
-// sandboxStub plays scenarios of the fake, where it has anything.
+// sandboxStub runs scenarios of the fake.
 type sandboxStub struct{ *fake }
 
 func (f sandboxStub) SimulatedPlatforms(context.Context, core.BusinessID) ([]string, error) {
@@ -341,7 +341,7 @@ func (f sandboxStub) LatestRun(context.Context, core.BusinessID) (console.Scenar
 			P50: 4 * time.Millisecond, P99: 180 * time.Millisecond}}, len(f.jobs) > 0, nil
 }
 
-// publicationReader reads what the fake has published.
+// publicationReader reads the publications of the fake.
 type publicationReader struct{ *fake }
 
 func (f publicationReader) List(_ context.Context, _ core.BusinessID, filter publish.Filter) ([]publish.Publication, error) {

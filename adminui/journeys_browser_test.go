@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// click follows a link or presses a button by its words, one click.
+// click clicks a link or button by its text.
 func click(words string) browsertest.Step {
 	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//main//*[self::a or self::button or `+
 		`self::summary][normalize-space()=%q]`, words)))
@@ -24,12 +24,12 @@ func mainText(t *testing.T, page *browsertest.Page) string {
 	return browsertest.Eval[string](t, page, `document.querySelector("main").innerText`)
 }
 
-// clickNavigation follows a link of the navigation.
+// clickNavigation clicks a link of the navigation.
 func clickNavigation(words string) browsertest.Step {
 	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//nav[@id="side"]//a[.=%q]`, words)))
 }
 
-// journey is a question that support staff answer with the console.
+// journey is a task of support staff in the console.
 type journey struct {
 	browser *browsertest.Browser
 	fake    *fake
@@ -166,7 +166,7 @@ func (j *journey) priceRolledBack(t *testing.T) {
 
 func (j *journey) slashSearches(t *testing.T) {
 	page := j.open(t, "")
-	// the protocol of the browser types the slash all the same
+	// DevTools also types the slash into the field
 	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
 		chromedp.KeyEvent("\bS-17\r"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))

@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// getPage is the status and the body of a page.
+// getPage returns the status and the body of a page.
 func getPage(t *testing.T, client *http.Client, address string) (int, string) {
 	t.Helper()
 	response, err := client.Get(address)
@@ -30,7 +30,7 @@ func getPage(t *testing.T, client *http.Client, address string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// postForm sends a form of a page as a browser does.
+// postForm sends a form like a browser.
 func postForm(t *testing.T, client *http.Client, page, address string, form url.Values) (*http.Response, string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))

@@ -16,7 +16,7 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-// emptyHub is a hub with an admin, and with nothing in its business.
+// emptyHub returns a hub with an admin and an empty business.
 func emptyHub() *fake {
 	return &fake{mu: new(sync.Mutex), sessions: map[string]int64{},
 		businesses: []core.Business{{ID: 7, Name: "Tasty Eats", Country: "US", Timezone: "America/Chicago",
@@ -24,14 +24,14 @@ func emptyHub() *fake {
 		users: []access.User{{ID: 1, Email: "sam@example.com", Role: access.Admin, CreatedAt: minutesAgo(9000)}}}
 }
 
-// long is a name that no column has room for.
+// long is a name wider than any column.
 const long = "A very long name that somebody typed into the point of sale without ever pressing the return key, as " +
 	"people do"
 
-// hostile is a name that would run where it is not escaped.
+// hostile is a name that runs as a script unless it is escaped.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 
-// fullHub is a hub in which everything that a page can show is there.
+// fullHub returns a hub with everything that a page can show.
 func fullHub() *fake {
 	f := emptyHub()
 	f.businesses = append(f.businesses,
@@ -165,7 +165,7 @@ func sampleNotices(job core.ID) console.Notices {
 	}
 }
 
-// sampleStoreCalls are those of store 1040.
+// sampleStoreCalls returns the calls of store 1040.
 func sampleStoreCalls() []console.Call {
 	return []console.Call{
 		{ID: idAt(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`),

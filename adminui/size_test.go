@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 )
 
-// repeatRows is as many of the things as a page of a list reads.
+// repeatRows repeats a list until it exceeds a page.
 func repeatRows[T any](list []T) (many []T) {
 	for len(list) > 0 && len(many) <= shell.PageSize {
 		many = append(many, list...)
@@ -24,7 +24,7 @@ func repeatRows[T any](list []T) (many []T) {
 	return many
 }
 
-// adminClient is a client that has signed in as an admin.
+// adminClient returns a client signed in as an admin.
 func adminClient(t *testing.T, base string) *http.Client {
 	t.Helper()
 	return signedInClient(t, base, "sam@example.com")

@@ -244,7 +244,7 @@ func TestItemStateIsExplained(t *testing.T) {
 	active := console.Item{Active: true}
 	wednesdays := []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{}},
 		{Day: "wednesday", Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}
-	// since is a Saturday, half past nine
+	// since is a Saturday at 09:30
 	saturdays := []core.DayHours{{Day: "friday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "10:00:00"}}}}
 	in := func(hours ...[]core.DayHours) (list []console.ItemCategory) {
 		for _, h := range hours {

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Unrouted tells why nobody was told of events that happened.
+// Unrouted explains why events had no webhook.
 func Unrouted(u console.UnroutedEvents, zone *time.Location) ui.Cause {
 	if u.Webhook != 0 {
 		return ui.Cause{State: ui.Warn,
@@ -23,11 +23,11 @@ func Unrouted(u console.UnroutedEvents, zone *time.Location) ui.Cause {
 		Detail: text.RemedyUnrouted}
 }
 
-// SubscriptionLimit is the throttle that every POS meets that subscribes to all events at
-// once. It waits and goes on: what is over is nobody's problem any more.
+// SubscriptionLimit is the limit that a POS reaches when it subscribes to all events at once. The POS retries, so
+// an expired block is no problem.
 const SubscriptionLimit = "WEBHOOKS"
 
-// Throttled tells why requests of a business are refused, or were lately.
+// Throttled explains why requests are rejected, or were recently.
 func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause {
 	if t.Name == SubscriptionLimit {
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseThrottled, t.Name, formatTimeExact(t.Until, zone)),
@@ -41,26 +41,26 @@ func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause
 		Detail: fmt.Sprintf(text.RemedyThrottled, t.Name)}
 }
 
-// RefusedWeek tells that objects of a business's requests fail day after day.
+// RefusedWeek reports that objects in requests fail day after day.
 func RefusedWeek(w console.FailureWeek) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text:   fmt.Sprintf(text.CauseFailureWeek, w.Days, console.WeekDays, ui.Count(w.Jobs, text.OneJob, text.Jobs_)),
 		Detail: text.RemedyFailureWeek}
 }
 
-// RevokedKey tells that somebody still uses a key that was revoked.
+// RevokedKey reports requests with a revoked key.
 func RevokedKey(k console.Key, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, formatTime(k.UsedAt, zone)),
 		Detail: text.RemedyRevoked}
 }
 
-// UnacknowledgedOrders tells that orders are not acknowledged.
+// UnacknowledgedOrders reports orders overdue for acknowledgement.
 func UnacknowledgedOrders(w console.OverdueOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseWaiting, orderCount(w.Count), formatTime(w.Since, zone)),
 		Detail: text.RemedyWaiting}
 }
 
-// SilentStores tells that nothing is heard of stores that are open.
+// SilentStores reports open stores without a sign of life.
 func SilentStores(s console.SilentStores, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseSilent, ui.Count(s.Count, text.OneOpenStore, text.OpenStores_), s.Store,
@@ -68,7 +68,7 @@ func SilentStores(s console.SilentStores, zone *time.Location) ui.Cause {
 		Detail: text.RemedySilent}
 }
 
-// ClosedStores tells that stores are closed on platforms on which they are listed.
+// ClosedStores reports stores closed on platforms that list them.
 func ClosedStores(n console.ClosedStores, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseClosed, ui.Count(n.Count, text.OneStoreShut, text.StoresShut_), n.Store,
@@ -76,7 +76,7 @@ func ClosedStores(n console.ClosedStores, zone *time.Location) ui.Cause {
 		Detail: text.RemedyClosed}
 }
 
-// callTexts are kinds of call in words: one, and as many as the format tells.
+// callTexts has the singular and the plural of each kind of call.
 var callTexts = map[relay.Kind][2]string{
 	relay.OrderAcknowledge: {text.OneAcknowledgment, text.Acknowledgements_},
 	relay.OrderStatus:      {text.OneOrderState, text.OrderStates_},
@@ -86,8 +86,7 @@ var callTexts = map[relay.Kind][2]string{
 	relay.ItemAction:  {text.OneItemSwitch, text.ItemSwitches_},
 }
 
-// RefusedCalls tells what a platform did not take of what it was told. plugin is nil
-// where no hub knows it.
+// RefusedCalls reports calls that a platform rejected. plugin is nil if it is unknown to all hubs.
 func RefusedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
 	told := make([]string, len(r.Kinds))
 	for i, kind := range r.Kinds {
@@ -105,7 +104,7 @@ func RefusedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Loca
 	return c
 }
 
-// UnnotifiedOrders tells of orders that came while no webhook was there for them.
+// UnnotifiedOrders reports orders that no webhook received.
 func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause {
 	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUnnotified, orderCount(u.Count), formatTime(u.Last, zone)),
 		Detail: text.RemedyUnnotifiedOn}
@@ -115,7 +114,7 @@ func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause 
 	return c
 }
 
-// RefusedJobs tells of requests of which much was refused; subject is that of the last in words.
+// RefusedJobs reports jobs with many failed objects. subject describes the last one.
 func RefusedJobs(j console.PartlyFailedJobs, subject string) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseJobsPartlyFailed, ui.Count(j.Count, text.OneRequest, text.Requests_), subject,
@@ -126,7 +125,7 @@ func eventCount(n int) string { return ui.Count(n, text.OneEvent, text.Events_) 
 
 func orderCount(n int) string { return CappedCount(n, text.OneOrder, text.Orders_) }
 
-// formatTimeExact is an instant for a sentence, to the second: a block is over in a few.
+// formatTimeExact formats a time to the second, because a block lasts only seconds.
 func formatTimeExact(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04:05 MST")
 }

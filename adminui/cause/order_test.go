@@ -13,11 +13,11 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// received is the delivery of a new order that its receiver accepted.
+// received is an accepted delivery of a new order.
 var received = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Delivered, Attempts: 1,
 	FinishedAt: since}
 
-// orderWith is a new order that its receiver has, but for a change.
+// orderWith returns a delivered new order, after a change.
 func orderWith(change func(*OrderFacts)) OrderFacts {
 	o := OrderFacts{State: order.Placed, History: []order.Step{{State: order.Placed, At: since.UnixMilli()}},
 		Deliveries: []webhook.DeliveryRecord{received}}
@@ -33,7 +33,7 @@ func call(kind, state, payload, message string) func(*OrderFacts) {
 	}
 }
 
-// explained is what is said of an order some time after it was placed.
+// explained is the expected explanation of an order some time after it was placed.
 type explained struct {
 	order OrderFacts
 	after time.Duration

@@ -19,8 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// ItemVisibility tells whether an item can be ordered at a store by the store's own values,
-// and else why not.
+// ItemVisibility explains whether an item can be ordered at a store, by the values of the store.
 func ItemVisibility(i console.ItemDetail, p console.ItemStore, now time.Time) Visibility {
 	if general := Item(i, now); general.State == ui.Err {
 		return Visibility{State: ui.Err, Label: text.NotShown}
@@ -31,7 +30,7 @@ func ItemVisibility(i console.ItemDetail, p console.ItemStore, now time.Time) Vi
 	return saleVisibility(i, now)
 }
 
-// saleVisibility tells whether it is the time for an item that is shown.
+// saleVisibility explains whether a visible item is on sale now.
 func saleVisibility(i console.ItemDetail, now time.Time) Visibility {
 	if why := notOnSaleReason(i, now); why != "" {
 		return Visibility{State: ui.Warn, Label: text.NotNow, Why: why}
@@ -39,7 +38,7 @@ func saleVisibility(i console.ItemDetail, now time.Time) Visibility {
 	return Visibility{State: ui.OK, Label: text.Shown}
 }
 
-// storeReason tells the same by what is of the store alone.
+// storeReason explains why a store does not sell an item.
 func storeReason(p console.ItemStore) (ui.State, string) {
 	switch {
 	case !p.Sold:
@@ -59,8 +58,8 @@ func storeReason(p console.ItemStore) (ui.State, string) {
 	}
 }
 
-// ItemOnPlatform tells whether an item is shown on a platform, and else why not, by what
-// holds at all stores, and by what the platform said of their menus.
+// ItemOnPlatform explains whether an item is visible on a platform. It checks the catalogue, and what the platform
+// rejected.
 func ItemOnPlatform(i console.ItemDetail, platform string, now time.Time) (ui.State, string) {
 	if state, why := catalogueReason(i, platform, now); state != ui.OK {
 		return state, why
@@ -88,9 +87,8 @@ func catalogueReason(i console.ItemDetail, platform string, now time.Time) (ui.S
 	return ui.OK, ""
 }
 
-// ItemVisibilityOn tells whether an item can be ordered at a store on a platform, and else
-// why not: by the item, by the store's values, and by how the store and its menu are
-// there.
+// ItemVisibilityOn explains whether an item can be ordered at a store on a platform. It checks the item, the
+// store, the plugin and the menu there.
 func ItemVisibilityOn(i console.ItemDetail, p console.ItemStore, platform Platform, now time.Time) Visibility {
 	published := platform.Published
 	if state, why := catalogueReason(i, platform.Name, now); state != ui.OK {
@@ -101,7 +99,7 @@ func ItemVisibilityOn(i console.ItemDetail, p console.ItemStore, platform Platfo
 	}
 	there := StoreVisibility(StoreOf(p.Store), platform, now)
 	switch {
-	case there.State == ui.Err && there.Remedy != AtStore: // it may be there with an earlier menu
+	case there.State == ui.Err && there.Remedy != AtStore: // the platform may still show an earlier menu
 		if published != nil && published.State == publish.Published && published.Note != "" {
 			_, there.Why = PublicationState(*published, now.Location())
 		}
@@ -117,26 +115,25 @@ func ItemVisibilityOn(i console.ItemDetail, p console.ItemStore, platform Platfo
 			}
 		}
 	}
-	if there.State == ui.OK || there.Remedy == AtItem { // of another one
+	if there.State == ui.OK || there.Remedy == AtItem { // of another item
 		return saleVisibility(i, now)
 	}
 	return there
 }
 
-// StoreOf is a store as far as it decides whether it takes orders.
+// StoreOf returns the parts of a store that decide whether it accepts orders.
 func StoreOf(s console.GridStore) store.Stored {
 	stored := store.Stored{ID: s.ID,
 		Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
 			ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
 	if len(s.ClosedOn) > 0 {
-		// what cannot be read is not told here; the store's page says so
+		// ignore an unreadable value; the page of the store reports it
 		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn)
 	}
 	return stored
 }
 
-// ItemFindings tells on which platforms the rules refuse an item, and which platforms
-// themselves did.
+// ItemFindings explains on which platforms the rules, or the platforms, reject an item.
 func ItemFindings(i console.ItemDetail) (told []ui.Cause) {
 	for n, f := range i.Findings {
 		if n > 0 && i.Findings[n-1].Platform == f.Platform {
@@ -153,10 +150,10 @@ func ItemFindings(i console.ItemDetail) (told []ui.Cause) {
 	return told
 }
 
-// PublicationState tells what became of publishing a store's menu on a platform on which it
-// is listed, and what the platform has meanwhile.
+// PublicationState explains whether the menu of a store is published on a platform, and which menu the platform
+// shows.
 func PublicationState(p publish.Publication, zone *time.Location) (ui.State, string) {
-	changes := !p.DueAt.IsZero() // since what came of it last
+	changes := !p.DueAt.IsZero() // since the last result
 	switch {
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
 		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone), p.Message)
@@ -179,7 +176,7 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	}
 }
 
-// missingText tells what a platform does not have as it should, and of the first why.
+// missingText reports the objects that a platform lacks, with the reason of the first.
 func missingText(errors []publish.Problem) string {
 	first := cmp.Or(errors[0].RefID, errors[0].Entity)
 	if slices.ContainsFunc(errors, func(e publish.Problem) bool { return cmp.Or(e.RefID, e.Entity) != first }) {
@@ -188,7 +185,7 @@ func missingText(errors []publish.Problem) string {
 	return fmt.Sprintf(text.PublishWithout, MissingCount(errors), first, errors[0].Message)
 }
 
-// MissingCount counts the objects that a platform does not have as it should.
+// MissingCount counts the objects that a platform lacks.
 func MissingCount(errors []publish.Problem) string {
 	objects, items := map[[2]string]bool{}, true
 	for _, e := range errors {
@@ -201,34 +198,34 @@ func MissingCount(errors []publish.Problem) string {
 	return ui.Count(len(objects), text.OneObject, text.Objects_)
 }
 
-// Remedy is where to correct what keeps a store from a platform.
+// Remedy is where to fix the problem of a store on a platform.
 type Remedy int
 
-// The places: the store itself unless another is named.
+// The zero value is the store itself.
 const (
 	AtStore Remedy = iota
 	AtPlugin
 	AtSettings // of the platform
-	AtItem     // the first that is missing
+	AtItem     // the first missing item
 )
 
 // Visibility is how a store is on a platform.
 type Visibility struct {
 	State  ui.State
-	Label  string // how it is, for a cell
-	Why    string // in a sentence; "" where all is well
+	Label  string // label of a table cell
+	Why    string // a sentence; "": no problem
 	Remedy Remedy
 }
 
-// Platform is a platform with what is known there of a store.
+// Platform is a platform with its plugin and the menu of a store.
 type Platform struct {
 	core.Platform
-	Plugin    *console.Plugin      // that serves it; nil where no hub knows it
-	Published *publish.Publication // of the store's menu; nil where nothing is known
+	Plugin    *console.Plugin      // serves the platform; nil: unknown to all hubs
+	Published *publish.Publication // menu of the store; nil: unknown
 }
 
-// StoreVisibility tells how a store is on a platform: by the store, by the plugin that
-// serves the platform, by its menu there, the gravest reason first.
+// StoreVisibility explains whether a store is live on a platform, by the most severe problem of store, plugin and
+// menu.
 func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibility {
 	state, why := StoreAvailability(s, platform.Name, now)
 	itself := Visibility{State: state, Label: visibilityLabels[state], Why: why}
@@ -256,7 +253,7 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	return itself
 }
 
-// menuVisibility is how a store is on a platform by its menu there.
+// menuVisibility explains whether a store is live, by its menu on the platform.
 func menuVisibility(p publish.Publication, zone *time.Location) Visibility {
 	state, why := PublicationState(p, zone)
 	seen := Visibility{State: state, Label: visibilityLabels[state], Why: why}
@@ -271,7 +268,7 @@ func menuVisibility(p publish.Publication, zone *time.Location) Visibility {
 	return seen
 }
 
-// visibilityLabels say how it is, visibilityReasons why, where a word is enough.
+// visibilityLabels are the labels of states. visibilityReasons replace them where one word gives the reason.
 var (
 	visibilityLabels = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits,
 		ui.Err: text.NotLive, ui.Run: text.GridRun}
@@ -279,8 +276,8 @@ var (
 		text.CauseStoreOff: text.NotActive, text.CauseStoreNoOrder: text.NoOrders}
 )
 
-// SettingsRemedy tells what of a platform's settings is to be looked at, by what is said of the
-// platform; "" where it says nothing of who calls it or where.
+// SettingsRemedy returns which setting to check for an error of a platform, or "" if the error is not about
+// secrets or URLs.
 func SettingsRemedy(about console.PluginAbout, message string) string {
 	var words []string
 	if authPattern.MatchString(message) {
@@ -298,14 +295,13 @@ func SettingsRemedy(about console.PluginAbout, message string) string {
 	return fmt.Sprintf(text.RemedyRejectedMenu, strings.Join(words, ", "))
 }
 
-// authPattern matches what is said of an aggregator that does not accept the secret,
-// astray of an address at which it is not.
+// authPattern matches errors about secrets, and addressPattern errors about URLs.
 var (
 	authPattern    = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|\b(key|secret|token)s?\b`)
 	addressPattern = regexp.MustCompile(`(?i)\b404\b|\baddress|\burl\b|\bhost\b|certificate|connection`)
 )
 
-// PublishResult tells whether platforms have what a request changed of menus.
+// PublishResult explains whether platforms have the menu changes of a request.
 func PublishResult(found []console.Publishing) ui.Cause {
 	told, words := ui.Cause{State: ui.OK}, make([]string, len(found))
 	for i, p := range found {
@@ -329,8 +325,7 @@ func PublishResult(found []console.Publishing) ui.Cause {
 	return told
 }
 
-// RefusedMenus tells that a platform does not take menus of a business. plugin is nil
-// where no hub knows it.
+// RefusedMenus reports menus that a platform rejects. plugin is nil if it is unknown to all hubs.
 func RefusedMenus(r console.RejectedMenus, plugin *console.Plugin) ui.Cause {
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseRejectedMenus, r.Platform, ui.Count(r.Count, text.OneStore, text.Stores_),

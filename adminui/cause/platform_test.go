@@ -63,7 +63,7 @@ func TestPluginStateIsExplained(t *testing.T) {
 var sold = console.ItemStore{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true,
 	Included: []string{"tasty", "web"}}, Sold: true, Available: true, Stock: -1}
 
-// item is one that is sold at a store, but for a change.
+// item returns an item sold at a store, after a change.
 func item(change func(*console.ItemDetail)) console.ItemDetail {
 	i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Stores: []console.ItemStore{sold}}
 	if change != nil {
@@ -82,7 +82,7 @@ func tasty(plugin *console.Plugin, published *publish.Publication) Platform {
 	return Platform{core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, plugin, published}
 }
 
-// shownOn is how an item at a store is shown on a platform whose plugin is well.
+// shownOn is a case for an item at a store on a platform with a working plugin.
 type shownOn struct {
 	item      console.ItemDetail
 	place     console.ItemStore

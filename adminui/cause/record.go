@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Job tells where a job stands, by its state and the errors of its objects.
+// Job explains the state of a job and the errors of its objects.
 func Job(j console.Job, groups []console.Group) ui.Cause {
 	wrong := 0
 	for _, group := range groups {
@@ -65,7 +65,7 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	}
 }
 
-// objectCount are as many objects of a job, named for what it changes.
+// objectCount returns n objects, named for the kind of the job.
 func objectCount(kind core.JobKind, n int) string {
 	switch kind {
 	case core.StoreJob:
@@ -76,18 +76,17 @@ func objectCount(kind core.JobKind, n int) string {
 	return ui.Count(n, text.OneObject, text.Objects_)
 }
 
-// maxWarnings is how many warnings of a job are told above it.
+// maxWarnings limits the warnings listed for a job.
 const maxWarnings = 3
 
-// Warnings are the first of what a job tells besides errors: what had no effect and
-// why, each a sentence.
+// Warnings returns the first warnings of a job, each a sentence.
 func Warnings(j console.Job) (told []string) {
 	var so struct {
 		Warnings []struct {
 			Message string `json:"message"`
 		} `json:"warnings"`
 	}
-	_ = json.Unmarshal(j.Result, &so) // what cannot be read has none
+	_ = json.Unmarshal(j.Result, &so)
 	for i, w := range so.Warnings {
 		if i == maxWarnings {
 			return append(told, fmt.Sprintf(text.MoreWarnings, ui.Number(len(so.Warnings)-i)))
@@ -97,7 +96,7 @@ func Warnings(j console.Job) (told []string) {
 	return told
 }
 
-// failedTimings counts the groups of category timings that failed in whole or part.
+// failedTimings returns how many timing groups failed at least in part.
 func failedTimings(j console.Job) int {
 	var so struct {
 		Errors int `json:"errors"`
@@ -106,7 +105,7 @@ func failedTimings(j console.Job) int {
 	return so.Errors
 }
 
-// resendCause tells what became of deliveries that were sent again.
+// resendCause reports the result of a bulk resend.
 func resendCause(j console.Job) ui.Cause {
 	var so webhook.ResendResult
 	_ = json.Unmarshal(j.Result, &so)
@@ -117,8 +116,7 @@ func resendCause(j console.Job) ui.Cause {
 		Text: fmt.Sprintf(text.CauseJobResentBut, deliveryCount(so.Resent), deliveryCount(so.Skipped))}
 }
 
-// Item tells why an item is or is not shown to customers, by what holds at all
-// stores; what differs between stores is told of each by Place.
+// Item explains why customers see an item or not, as far as all stores agree.
 func Item(i console.ItemDetail, now time.Time) ui.Cause {
 	if !i.Active {
 		return ui.Cause{State: ui.Err, Text: text.CauseItemInactive, Detail: text.RemedyItemInactive}
@@ -157,8 +155,7 @@ func Item(i console.ItemDetail, now time.Time) ui.Cause {
 	return ui.Cause{State: state, Text: told}
 }
 
-// Store tells why a store takes orders or not, on any of the platforms; down are
-// those that keep it from being live for reasons of their own.
+// Store explains why a store accepts orders or not. down lists platforms where it is not live for other reasons.
 func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	within, _ := store.OpenAt(s.Timings, now)
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Filter(platforms)
@@ -190,7 +187,7 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	}
 }
 
-// StoreAvailability tells why a store takes orders on one platform or not.
+// StoreAvailability explains why a store accepts orders on one platform or not.
 func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State, string) {
 	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).ListedOn(platform) {
 		return ui.Neutral, text.CauseNotListed
@@ -204,8 +201,8 @@ func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State
 	return ui.OK, ""
 }
 
-// StoreClosures tell where a store is listed and was closed, those together that were
-// closed together: by whom, and what opens it.
+// StoreClosures explains on which listed platforms a store is closed, and how it opens. Platforms closed by the
+// same action are grouped.
 func StoreClosures(s store.Stored, zone *time.Location) (told []ui.Cause) {
 	var platforms, words []string
 	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
@@ -231,7 +228,7 @@ func StoreClosures(s store.Stored, zone *time.Location) (told []ui.Cause) {
 	return told
 }
 
-// closedText tells who closed a store on a platform, since when, and until when.
+// closedText describes who closed a store, since when, and until when.
 func closedText(c store.PlatformClosure, zone *time.Location) string {
 	who := ActorName(c.Actor)
 	if c.Reason != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// RefusedOrders tells that orders were refused, and why the last was.
+// RefusedOrders reports rejected orders and the reason of the last.
 func RefusedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),

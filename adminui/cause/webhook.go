@@ -1,5 +1,5 @@
-// Package cause tells in one sentence why things are as they are, and what
-// the remedy is. It is pure: what the pages have read goes in, words come out.
+// Package cause explains the state of webhooks, orders, items and other objects in one sentence, with a remedy. It
+// only formats what the pages have read.
 package cause
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// failureTexts are the sentence and the remedy for a class of failure.
+// failureTexts maps failure classes to a sentence and a remedy.
 var failureTexts = map[webhook.ErrorClass]struct{ sentence, remedy string }{
 	webhook.DNS:              {text.CauseDNS, text.RemedyDNS},
 	webhook.TLS:              {text.CauseTLS, text.RemedyTLS},
@@ -28,8 +28,7 @@ var failureTexts = map[webhook.ErrorClass]struct{ sentence, remedy string }{
 	webhook.Redirect:         {text.CauseRedirect, text.RemedyRedirect},
 }
 
-// Webhook tells how a webhook fares, by its switch, its latest attempts and
-// what waits for it. Times are told in the zone.
+// Webhook explains the state of a webhook by its latest attempts and pending deliveries. Times are in the zone.
 func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	name := fmt.Sprintf(text.WebhookName, e.EventType, e.ID)
 	h := e.Health
@@ -58,11 +57,10 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	}
 }
 
-// staleFailureAge is for how long nothing may be sent to a webhook that fails before that
-// is worth a word.
+// staleFailureAge is the time without attempts after which a failure report mentions it.
 const staleFailureAge = 10 * time.Minute
 
-// failingCause tells why a webhook's attempts fail, and since when.
+// failingCause explains why the attempts of a webhook fail, and since when.
 func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
 	if maybeRecovered(e) {
 		return ui.Cause{State: ui.Warn,
@@ -101,7 +99,7 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 	return cause
 }
 
-// statusText is the status of a response with its meaning.
+// statusText returns a response status with its meaning.
 func statusText(code int) string {
 	if words := text.StatusWords[code]; words != "" {
 		return fmt.Sprintf("%d (%s)", code, words)
@@ -109,7 +107,7 @@ func statusText(code int) string {
 	return fmt.Sprint(code)
 }
 
-// statusRemedy is the remedy for a response with a status.
+// statusRemedy returns the remedy for a response status.
 func statusRemedy(code int) string {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -120,11 +118,11 @@ func statusRemedy(code int) string {
 	return text.RemedyStatus
 }
 
-// unreachableClasses are the failures that are a server's, whichever webhook meets them.
+// unreachableClasses are failures of the server rather than of one webhook.
 var unreachableClasses = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.ConnectionBroken}
 
-// maybeRecovered tells whether a failure may be over: the server has answered others since, and
-// nothing is sent that would show it.
+// maybeRecovered reports whether a failing server may work again. It has since responded to other webhooks, and no
+// pending delivery would show it.
 func maybeRecovered(e console.Endpoint) bool {
 	return e.Waiting+e.Held == 0 && e.ServerSucceededAt.After(e.Health.FailedAt) &&
 		slices.Contains(unreachableClasses, webhook.ErrorClass(e.Health.Class))
@@ -137,14 +135,14 @@ func failedText(e console.Endpoint) string {
 	return fmt.Sprintf(text.DetailFailedDeliveries, deliveryCount(e.FailedDeliveries))
 }
 
-// Failure is webhooks that fail alike at one server, or one webhook.
+// Failure is a cause shared by failing webhooks of one server, or the cause of one webhook.
 type Failure struct {
 	ui.Cause
 	Webhooks []console.Endpoint
 }
 
-// Failures tells why webhooks fail, once for those of a business that fail alike at
-// one server; what may be over and left nothing undone is not told.
+// Failures explains why webhooks fail, once for those of a business with the same failure at one server. It omits
+// failures that may be over and left no failed delivery.
 func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) (list []Failure) {
 	byServer := map[[4]string]int{}
 	for _, e := range endpoints {
@@ -169,7 +167,7 @@ func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) 
 	return list
 }
 
-// sharedCause tells why webhooks fail that do so alike at one server.
+// sharedCause explains the failure that webhooks of one server share.
 func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	all, names := webhooks[0], make([]string, len(webhooks))
 	for i, e := range webhooks {
@@ -196,7 +194,7 @@ func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location
 		zone)
 }
 
-// hostOf is the host and port of an address.
+// hostOf returns the host and port of a URL.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -219,7 +217,7 @@ func heldText(e console.Endpoint) string {
 	return fmt.Sprintf(text.CauseHeld, deliveryCount(e.Held))
 }
 
-// CappedNumber is a number of which counting stopped at console.Many.
+// CappedNumber formats a count that stops at console.Many.
 func CappedNumber(n int) string {
 	if n >= console.MaxCount {
 		return "more than " + ui.Number(console.MaxCount-1)
@@ -227,7 +225,7 @@ func CappedNumber(n int) string {
 	return ui.Number(n)
 }
 
-// CappedCount is ui.Count of a number of which counting stopped at console.Many.
+// CappedCount is ui.Count for a count that stops at console.Many.
 func CappedCount(n int, one, many string) string {
 	if n >= console.MaxCount {
 		return fmt.Sprintf(many, CappedNumber(n))
@@ -239,13 +237,13 @@ func deliveryCount(n int) string { return CappedCount(n, text.OneDelivery, text.
 
 func attemptCount(n int) string { return ui.Count(n, text.OneAttempt, text.Attempts_) }
 
-// formatTime is an instant for a sentence, with its zone.
+// formatTime formats a time with its zone.
 func formatTime(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04 MST")
 }
 
-// DeliveryWithAttempts tells where a delivery stands by its attempts, and whether it was sent
-// again after it had been accepted.
+// DeliveryWithAttempts explains the state of a delivery by its attempts. again reports whether it was resent after
+// it had been accepted.
 func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
 	zone *time.Location) (told ui.Cause, again bool) {
 	told = Delivery(d, zone)
@@ -262,7 +260,7 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 	return told, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
 
-// Delivery tells where a delivery stands.
+// Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	reason, maybe := d.LastError, ""
 	if d.LastClass == webhook.Timeout || d.LastClass == webhook.ConnectionBroken {
@@ -293,7 +291,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		Detail: maybe}
 }
 
-// heldCause tells why a delivery is held, with what is known of its last attempt.
+// heldCause explains why a delivery waits, with its last error.
 func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
 	why, remedy := d.HeldMessage, ""
 	switch d.HeldReason {
@@ -311,7 +309,7 @@ func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Ca
 		Detail: strings.TrimSpace(remedy + " " + last)}
 }
 
-// WaitingNote is why a delivery is held, in a few words; "" where it is not.
+// WaitingNote returns in a few words why a delivery waits, or "" if it does not.
 func WaitingNote(d webhook.DeliveryRecord) string {
 	if d.State != webhook.Held {
 		return ""

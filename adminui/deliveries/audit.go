@@ -16,19 +16,19 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// AuditObject is what the audit trail calls a delivery.
+// AuditObject returns the name of a delivery in the audit trail.
 func AuditObject(id core.ID) string { return "delivery/" + id.String() }
 
-// AuditReason is the reason that somebody gave who had something done.
+// AuditReason returns the reason in an audit entry, or "" if it has none.
 func AuditReason(e console.Entry) string {
 	var said struct {
 		Why string `json:"why"`
 	}
-	_ = json.Unmarshal(e.Detail, &said) // what cannot be read gives none
+	_ = json.Unmarshal(e.Detail, &said)
 	return said.Why
 }
 
-// statusCause is where a delivery stands, and who had it sent again.
+// statusCause explains the state of a delivery, and who resent it.
 func (p Pages) statusCause(ctx context.Context, v *shell.PageContext, d webhook.DeliveryRecord,
 	attempts []webhook.AttemptRecord) (ui.Cause, error) {
 	told, twice := cause.DeliveryWithAttempts(d, attempts, v.Zone)
@@ -41,7 +41,7 @@ func (p Pages) statusCause(ctx context.Context, v *shell.PageContext, d webhook.
 		by := fmt.Sprintf(text.ResentBy, cause.ActorName(asked[0].Actor), v.At(asked[0].At).Exact(), AuditReason(asked[0]))
 		told.Detail = strings.TrimSpace(by + " " + told.Detail)
 		told.SecondLink = ui.Link{Href: v.Link("audit/?object=" + AuditObject(d.ID)), Label: text.Audit}
-	case twice: // not alone, so a job did it
+	case twice: // no audit entry for this delivery: a bulk resend
 		told.SecondLink = ui.Link{Href: v.Link("jobs/?kind=" + string(core.BulkResendJob)), Label: text.ActSeeResends}
 	}
 	return told, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// linkWithFilters is an address of the business with the filters of this page.
+// linkWithFilters returns the path of a page of the business with the filters of this page.
 func linkWithFilters(v *shell.PageContext, path string) string {
 	query := url.Values{}
 	for _, name := range filterNames {
@@ -28,9 +28,8 @@ func linkWithFilters(v *shell.PageContext, path string) string {
 	return v.Link(path) + "?" + query.Encode()
 }
 
-// selectorOf is what the filters choose at an instant: deliveries that had come to
-// their end by then, failed ones unless it says otherwise. It never grows, so that
-// what is counted twice alike is the same.
+// selectorOf returns the deliveries that match the filters and ended by at; failed ones by default. The selection
+// never grows, so two equal counts select the same deliveries.
 func selectorOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
 	f, err := parseFilter(value, zone)
 	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
@@ -48,13 +47,13 @@ func selectorOf(value func(string) string, zone *time.Location, at time.Time) (w
 	return choice, err
 }
 
-// BulkResend shows how many deliveries the filters choose, before they are sent again.
+// BulkResend shows how many deliveries match the filters, before they are resent.
 func (p Pages) BulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.showBulkResend(c, v, v.Query.Get, "")
 }
 
 func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(string) string, problem string) error {
-	// ids tell milliseconds, and the present one belongs to it
+	// ids have millisecond resolution; include the current one
 	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond)
 	choice, err := selectorOf(value, v.Zone, at)
 	if err != nil {
@@ -90,8 +89,8 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 	return v.Show(c, head, bulkResendPage(facts, do, count > 0))
 }
 
-// QueueBulkResend has sent again what was counted, as a job; where the count differs
-// now, it says so instead.
+// QueueBulkResend queues a job that resends the counted deliveries. If the count has changed since, it shows the
+// new count instead.
 func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	value := func(name string) string { return shell.Field(c, name) }
 	at, err := strconv.ParseInt(value("at"), 10, 64)

@@ -11,8 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Diff compares what a delivery carries with what the webhook got before about
-// the same order or location.
+// Diff compares the body of a delivery with the previous body that the webhook received for the same object.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// filterNames are the names of what narrows the list and what is sent again.
+// filterNames are the query parameters that filter the list and the bulk resend.
 var filterNames = []string{"state", "event", "webhook", "order", "reference", "from", "to"}
 
-// filter is what narrows the list, as it was read.
+// filter holds the parsed filters.
 type filter struct {
 	state     webhook.State
 	event     core.EventType
 	webhook   int64
 	order     int64
 	reference string
-	from, to  time.Time // made from the one on and before the other
+	from, to  time.Time // created in [from, to)
 }
 
-// parseFilter reads the fields of the filter, moments as those of a zone. One that cannot be read is
-// Invalid: without it more would be shown, and sent again, than was meant.
+// parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter: without
+// it the page would show, and resend, too much.
 func parseFilter(value func(string) string, zone *time.Location) (f filter, err error) {
 	field := func(name string) string { return strings.TrimSpace(value(name)) }
 	f = filter{state: webhook.State(field("state")), event: core.EventType(field("event")),
@@ -59,7 +59,7 @@ func parseFilter(value func(string) string, zone *time.Location) (f filter, err 
 	return f, nil
 }
 
-// filterFields are the filters as they stand above the list.
+// filterFields returns the filter form.
 func filterFields(v *shell.PageContext, f filter) []ui.Filter {
 	zone := v.Now.In(v.Zone).Format("MST")
 	return []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},

@@ -12,16 +12,16 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// deliveryView is a delivery as the page shows it.
+// deliveryView is the view model of a delivery.
 type deliveryView struct {
 	facts       []ui.Fact
 	attempts    []attemptView
-	payload     ui.Option // its label and its text
+	payload     ui.Option // label and text
 	downloadURL string
 	curl        string
 }
 
-// attemptView is an attempt as the page shows it.
+// attemptView is the view model of an attempt.
 type attemptView struct {
 	key, title                      string
 	state                           ui.State
@@ -33,7 +33,7 @@ type attemptView struct {
 	body                            string
 }
 
-// attemptViews are the attempts, the latest first.
+// attemptViews returns the attempts, newest first.
 func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
@@ -62,8 +62,8 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 	return list
 }
 
-// maxShownPayload is how much of a payload stands on the page, curlPayload how
-// much a command carries along.
+// maxShownPayload and maxCurlPayload limit, in bytes, what the page shows of a payload and what a curl command
+// includes.
 const maxShownPayload, maxCurlPayload = 16 << 10, 4 << 10
 
 func payloadOption(body []byte) ui.Option {
@@ -79,8 +79,8 @@ func payloadOption(body []byte) ui.Option {
 	}
 }
 
-// curl is the latest attempt as a command. Headers are as they are recorded,
-// secrets masked; a long payload is read from the downloaded file.
+// curl returns the latest attempt as a curl command, with secrets masked. A long payload is read from the
+// downloaded file.
 func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []byte) string {
 	lines := []string{"curl -sS -X POST " + shellQuote(d.URL)}
 	if len(attempts) > 0 {
@@ -97,5 +97,5 @@ func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []
 	return strings.Join(append(lines, "--data-binary "+data), " \\\n  ")
 }
 
-// shellQuote is text as one word of a shell.
+// shellQuote quotes s for a POSIX shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

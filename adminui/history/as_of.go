@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// asOfView is the question after an item at a moment, with what is told of it.
+// asOfView is the form for an item at an earlier time, and its result.
 type asOfView struct {
 	item, store       ui.Filter
 	platform          ui.Filter
@@ -26,7 +26,7 @@ type asOfView struct {
 	effective, record string
 }
 
-// ItemAsOf tells what an item at a store was like on a platform at a moment.
+// ItemAsOf shows an item of a store on a platform at an earlier time.
 func (p Pages) ItemAsOf(c *fiber.Ctx, v *shell.PageContext) error {
 	platforms, err := p.Platforms.Platforms(c.UserContext(), v.Business.ID)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p Pages) ItemAsOf(c *fiber.Ctx, v *shell.PageContext) error {
 		told, err := p.loadAsOf(c, v, &view)
 		var wrong *core.Error
 		switch {
-		// of what the form says
+		// the form names something that does not exist
 		case errors.As(err, &wrong) && (wrong.Code == core.NotFound || wrong.Code == core.Invalid):
 			c.Status(http.StatusNotFound)
 			told = ui.Cause{State: ui.Warn, Text: wrong.Message}
@@ -58,7 +58,7 @@ func (p Pages) ItemAsOf(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, asOfPage(view))
 }
 
-// loadAsOf finds what the question asks for, and says it in a sentence.
+// loadAsOf reads the item into the view and explains whether customers saw it.
 func (p Pages) loadAsOf(c *fiber.Ctx, v *shell.PageContext, view *asOfView) (ui.Cause, error) {
 	at := v.Now.Truncate(time.Millisecond)
 	if view.at != "" {

@@ -19,28 +19,28 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// The bounds of what a revision's page shows.
+// Limits of the revision page.
 const (
 	differencesShown = 25
 	differencesOpen  = 3
 	fieldsShown      = 40
 	summaryFields    = 3
-	summaryWidth     = 40      // characters of a value
-	recordShown      = 2 << 10 // bytes of a record that was made or removed
+	summaryWidth     = 40
+	recordShown      = 2 << 10 // bytes of a created or deleted record
 )
 
-// revisionView is a revision as its page shows it.
+// revisionView is the view model of a revision.
 type revisionView struct {
 	facts                []ui.Fact
-	objectNote, wholeURL string // of which object alone it tells, and the address of the whole; "": it is the whole
+	objectNote, wholeURL string // the object shown, and the path of the whole revision; "": all objects
 	differences          []differenceView
-	first, next          string // addresses of other pages of differences
+	first, next          string // paths of the first and next page of differences
 }
 
-// differenceView is what became of one record.
+// differenceView is the view model of one changed record.
 type differenceView struct {
 	ref, kindLabel string
-	location       string // the association and the store, if it is of such
+	location       string // association and store, if any
 	state          ui.State
 	verb           string // of what was made or removed
 	summary        string
@@ -49,7 +49,7 @@ type differenceView struct {
 	diffURL        string // the address of the comparison of the whole record
 }
 
-// find reads the revision that the address names.
+// find reads the revision in the path.
 func (p Pages) find(c *fiber.Ctx, v *shell.PageContext) (menu.Revision, error) {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
@@ -58,7 +58,7 @@ func (p Pages) find(c *fiber.Ctx, v *shell.PageContext) (menu.Revision, error) {
 	return p.Menus.Revision(c.UserContext(), v.Business.ID, id)
 }
 
-// One shows what a revision changed.
+// One shows the changes of a revision.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, revisionPage(view))
 }
 
-// rollbackLinks are those back to before and to after a revision.
+// rollbackLinks returns the links that roll back to the state after and before a revision.
 func (p Pages) rollbackLinks(ctx context.Context, v *shell.PageContext, r menu.Revision) ([]ui.Link, error) {
 	links := []ui.Link{{Href: revisionLink(v, r.ID) + "rollback/", Label: text.RollbackAfter}}
 	earlier, err := p.Menus.Revisions(ctx, v.Business.ID, menu.RevisionFilter{After: r.ID, Limit: 1})
@@ -144,10 +144,10 @@ func differenceOf(d menu.Difference, whole string) differenceView {
 	return view
 }
 
-// line is the difference in one line.
+// line describes the difference in short.
 func (v differenceView) line() string { return cmp.Or(v.summary, v.verb) + v.location }
 
-// summary is the first few changes in one line.
+// summary joins the first changes.
 func summary(changes []console.FieldChange) string {
 	var parts []string
 	for i, change := range changes {
@@ -160,7 +160,7 @@ func summary(changes []console.FieldChange) string {
 	return strings.Join(parts, ", ")
 }
 
-// truncate is the beginning of a value, as a line has room for it.
+// truncate shortens a value to summaryWidth characters.
 func truncate(value string) string {
 	if value == "" {
 		return "–"
@@ -187,7 +187,7 @@ func fieldList(changes []console.FieldChange) ui.List {
 	return list
 }
 
-// Diff compares one record that a revision changed, whole.
+// Diff compares one changed record before and after.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {

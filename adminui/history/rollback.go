@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// PreviewRollback shows what going back to a revision would change, before it is done.
+// PreviewRollback shows what a rollback to a revision would change.
 func (p Pages) PreviewRollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
@@ -52,8 +52,7 @@ func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision,
 	return v.Show(c, head, rollbackPage(facts, do, undoing.Count() > 0))
 }
 
-// QueueRollback queues the job that goes back to a revision, where it would change what
-// was counted; else it says so.
+// QueueRollback queues the rollback if nothing has changed since its preview. Otherwise it shows a new preview.
 func (p Pages) QueueRollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {

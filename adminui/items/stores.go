@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// platformList tells of each platform whether the item is listed there.
+// platformList lists the platforms and whether the item is listed there.
 func platformList(v *shell.PageContext, item console.ItemDetail, platforms []core.Platform) ui.List {
 	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone,
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
@@ -33,8 +33,8 @@ func platformList(v *shell.PageContext, item console.ItemDetail, platforms []cor
 	return list
 }
 
-// storeList lists the stores with what customers see there: by the store's own
-// values, or as the platform that was chosen has them.
+// storeList lists the stores and what customers see there, by store values or by those of the platform in the
+// query.
 func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console.ItemDetail, store string,
 	platforms []core.Platform) (ui.List, error) {
 	options := []ui.Option{{Value: "", Label: text.OwnValues}}
@@ -74,16 +74,16 @@ func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console
 	return list, nil
 }
 
-// platformView is how an item is seen: on a platform, or with the stores' own values.
+// platformView decides how an item appears on a platform, or with the store values if platform is nil.
 type platformView struct {
 	item      console.ItemDetail
-	platform  *core.Platform  // nil: none was chosen
-	plugin    *console.Plugin // that serves it; nil: no hub knows it
+	platform  *core.Platform  // nil: no platform selected
+	plugin    *console.Plugin // serves the platform; nil: unknown to all hubs
 	master    menu.Item
-	published map[string]*publish.Publication // by the ref_id of the store
+	published map[string]*publish.Publication // by ref_id of the store
 }
 
-// maxPublications is of how many stores what was published is looked at.
+// maxPublications limits how many publications are read for one page.
 const maxPublications = 5000
 
 func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform, store string) error {
@@ -109,8 +109,8 @@ func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platfo
 	return err
 }
 
-// visibility is whether a customer sees the item at a store, else why not, and for which
-// price, on a platform with the rule that gave it.
+// visibility returns whether customers see the item at a store, and its price. On a platform, the note of the
+// price names the rule that set it.
 func (s platformView) visibility(place console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
 	if s.platform == nil {
 		return cause.ItemVisibility(s.item, place, now), ui.T(place.Price)

@@ -1,5 +1,4 @@
-// Package orders shows the orders of a business and, of one, everything that
-// happened to it in one line of time.
+// Package orders lists the orders of a business and shows the timeline of an order.
 package orders
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Lister lists orders, those that were refused, and the platforms that they come from.
+// Lister lists orders, rejected orders and platforms.
 type Lister interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
 	RejectedOrders(ctx context.Context, business core.BusinessID, f console.RejectedFilter) (list []console.RejectedOrder,
@@ -31,7 +30,7 @@ type Lister interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 }
 
-// Timeline reads what happened to an order.
+// Timeline reads the deliveries, calls and audit entries of an order.
 type Timeline interface {
 	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error)
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
@@ -39,19 +38,19 @@ type Timeline interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Notifier finds orders that no webhook received, and has them sent.
+// Notifier finds orders that no webhook received, and queues their delivery.
 type Notifier interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
 	UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.UnnotifiedOrders, error)
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
-// Reader reads an order whole.
+// Reader reads an order.
 type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 }
 
-// Pages are the pages of orders.
+// Pages is the order pages.
 type Pages struct {
 	Lister   Lister
 	Timeline Timeline
@@ -73,14 +72,12 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// periodOptions are the times within which orders are looked for. Without a choice it
-// is a day: what is filtered is read one by one.
+// periodOptions are the periods of the list. The default is a day, because filters scan orders one by one.
 var periodOptions = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay},
 	{Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
 
-// These stand among the states: for orders that wait too long for their
-// acknowledgement, of which nobody was told, and of which the platform did not take
-// something that it was told.
+// Filters listed among the states: orders overdue for acknowledgement, not received by any webhook, or with an
+// update that the platform rejected.
 const (
 	Unacknowledged = "unacknowledged"
 	Unnotified     = "untold"
@@ -145,7 +142,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, head, list, "before", keys)
 }
 
-// platformOptions are those of the business, to choose from.
+// platformOptions returns the platforms of the business as filter options.
 func (p Pages) platformOptions(ctx context.Context, v *shell.PageContext) ([]ui.Option, error) {
 	platforms, err := p.Lister.Platforms(ctx, v.Business.ID)
 	named := []ui.Option{{Value: "", Label: text.Any}}
@@ -197,8 +194,8 @@ func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, err
 	return id, record, err
 }
 
-// pollSeconds is after how many seconds an order's page looks for itself: the change token of a
-// business covers its newest orders alone.
+// pollSeconds is the refresh interval of an order page. The change token of a business covers only its newest
+// orders.
 const pollSeconds = 5
 
 // One shows an order.
@@ -211,7 +208,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	if record.Platform != "" { // the relay may name it by an alias
+	if record.Platform != "" { // the stored payload may use an alias
 		reading = reading.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
@@ -250,7 +247,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, orderPage(view))
 }
 
-// platformNote tells how the platform calls the order.
+// platformNote returns the platform and its order id.
 func platformNote(r order.APIOrder) string {
 	for _, platform := range r.Order.Details.Platforms {
 		return platform.ID + " · " + platform.Name
@@ -258,7 +255,7 @@ func platformNote(r order.APIOrder) string {
 	return r.Order.Details.Channel
 }
 
-// Payload answers with the order as it was sent on.
+// Payload downloads the order as the POS received it.
 func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// RefusedPath is the page of refused orders within a business.
+// RefusedPath is the path of the rejected orders within a business.
 const RefusedPath = "orders/refused/"
 
-// Refused shows the orders of a business that were not taken, and why.
+// Refused lists rejected orders with their reasons.
 func (p Pages) Refused(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.RejectedFilter{Platform: v.Query.Get("platform"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Store: strings.TrimSpace(v.Query.Get("store")), Limit: v.Limit()}
-	// no moment else that a database takes
+	// larger values overflow the timestamps of the database
 	if before, err := strconv.ParseInt(v.Query.Get("before"), 10, 64); err == nil && before>>57 == 0 {
 		f.Before = time.UnixMicro(before)
 	}
@@ -66,7 +66,7 @@ func refusedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 		ui.TimeCell(v.At(r.Last)), ui.TimeCell(v.At(r.First))}}
 }
 
-// refusedCauses tells of the orders that would be in a list of orders, had they been taken.
+// refusedCauses reports rejected orders that match the filters of the order list.
 func (p Pages) refusedCauses(ctx context.Context, v *shell.PageContext, f console.OrderFilter) ([]ui.Cause, error) {
 	last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
 		Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.Since, Missing: true, Limit: 1})

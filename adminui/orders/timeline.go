@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// orderView is an order as the page shows it.
+// orderView is the view model of an order.
 type orderView struct {
 	facts      []ui.Fact
 	timeline   *timeline.Timeline
@@ -26,7 +26,7 @@ type orderView struct {
 	payloadURL string
 }
 
-// timelineOf puts what is known of an order in the order of time.
+// timelineOf arranges the events of an order by time.
 func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeline.Timeline {
 	line := timeline.New(v)
 	for i, step := range o.History {
@@ -54,10 +54,10 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	return line
 }
 
-// maxResends is how many times that somebody had deliveries sent again an order's line shows.
+// maxResends limits how many resends the timeline shows.
 const maxResends = 20
 
-// addResends adds to a line who had deliveries of an order sent again.
+// addResends adds to the timeline who resent deliveries of the order.
 func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webhook.DeliveryRecord,
 	line *timeline.Timeline) error {
 	objects, events := []string{}, map[string]core.EventType{}

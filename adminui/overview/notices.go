@@ -14,18 +14,18 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// notices collects the causes of notices.
+// notices collects causes.
 type notices struct {
 	v        *shell.PageContext
 	plugins  map[string]*console.Plugin // by id
 	withName func(core.BusinessID, ui.Cause) ui.Cause
-	// many: of many businesses, closed stores and events without a webhook do not count.
-	// Merchants close stores every day, and many a POS wants no other event than orders.
+	// With several businesses, closed stores and events without webhooks are left out. Both are usual: merchants
+	// close stores daily, and many POS subscribe to orders only.
 	severalBusinesses bool
 	causes            []ui.Cause
 }
 
-// add adds a cause of a business with up to two links.
+// add adds a cause of a business, with up to two links.
 func (n *notices) add(business core.BusinessID, c ui.Cause, links ...ui.Link) {
 	c = n.withName(business, c)
 	for i, link := range links {
@@ -38,7 +38,7 @@ func (n *notices) add(business core.BusinessID, c ui.Cause, links ...ui.Link) {
 	n.causes = append(n.causes, c)
 }
 
-// link leads to a page of a business.
+// link links a page of a business.
 func link(business core.BusinessID, path, label string) ui.Link {
 	return ui.Link{Href: shell.BusinessLink(business, path), Label: label}
 }
@@ -55,7 +55,7 @@ func ordersLink(business core.BusinessID, state string) ui.Link {
 	return link(business, "orders/?state="+state, text.ActSeeOrders)
 }
 
-// addAll adds the causes of all notices, the gravest first.
+// addAll adds the causes of all notices, most severe first.
 func (n *notices) addAll(found console.Notices) {
 	n.addPlatforms(found)
 	n.addOrders(found)
@@ -68,7 +68,7 @@ func (n *notices) addAll(found console.Notices) {
 	n.addClients(found)
 }
 
-// addPlatforms adds what platforms do not accept.
+// addPlatforms adds menus and calls that platforms reject.
 func (n *notices) addPlatforms(found console.Notices) {
 	for _, r := range found.Menus {
 		n.add(r.Business, cause.RefusedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
@@ -83,7 +83,7 @@ func (n *notices) addPlatforms(found console.Notices) {
 	}
 }
 
-// addOrders adds orders that nobody received, that wait, or that were not taken.
+// addOrders adds orders that no webhook received, that wait, or that were rejected.
 func (n *notices) addOrders(found console.Notices) {
 	for _, u := range found.Unnotified {
 		n.add(u.Business, cause.UnnotifiedOrders(u, n.v.Zone), ordersLink(u.Business, orders.Unnotified))
@@ -96,7 +96,7 @@ func (n *notices) addOrders(found console.Notices) {
 	}
 }
 
-// addStores adds stores that do not acknowledge their orders, or are closed.
+// addStores adds silent and closed stores.
 func (n *notices) addStores(found console.Notices) {
 	for _, s := range found.Silent {
 		n.add(s.Business, cause.SilentStores(s, n.v.Zone), storeLink(s.Business, s.StoreID))
@@ -110,7 +110,7 @@ func (n *notices) addStores(found console.Notices) {
 	}
 }
 
-// addClients adds calls with a revoked key, calls over a limit, and events without a webhook.
+// addClients adds requests with a revoked key, throttled requests, and events without a webhook.
 func (n *notices) addClients(found console.Notices) {
 	for _, k := range found.Revoked {
 		n.add(k.Business, cause.RevokedKey(k, n.v.Zone), link(k.Business, "keys/", text.ActSeeKeys))

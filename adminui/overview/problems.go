@@ -14,8 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// problems are what needs attention: plugins, then webhooks, then jobs, then what
-// does not come through.
+// problems lists the problems of plugins, webhooks and jobs, then the notices.
 func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
 	names map[core.BusinessID]string) ([]ui.Cause, error) {
 	endpoints, err := p.Activity.UnhealthyEndpoints(ctx, ids, maxProblemsRead)
@@ -55,8 +54,8 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 	return collected.causes, nil
 }
 
-// fairShare are at most problemsShown of a list, and how many are left: of every business
-// its first before the second of any, so that none hides another.
+// fairShare returns at most maxProblems of a list, and how many are left out. It takes the first of each business
+// before the second of any, so that no business hides another.
 func fairShare[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
 	rank, seen := make(map[int][]T), make(map[core.BusinessID]int)
 	for _, one := range list {
@@ -70,8 +69,7 @@ func fairShare[T any](list []T, of func(T) core.BusinessID) (shown []T, left int
 	return shown, len(list) - len(shown)
 }
 
-// moreCause says how many problems are not shown, which is unknown where as many were read
-// as are read at most.
+// moreCause reports how many problems are not shown. The number is unknown if the read limit was reached.
 func moreCause(left, read int, words string) []ui.Cause {
 	if left == 0 && read < maxProblemsRead {
 		return nil
@@ -83,7 +81,6 @@ func moreCause(left, read int, words string) []ui.Cause {
 	return []ui.Cause{{State: ui.Neutral, Text: fmt.Sprintf(words, number)}}
 }
 
-// byID are plugins by their ids.
 func byID(found []console.Plugin) map[string]*console.Plugin {
 	plugins := map[string]*console.Plugin{}
 	for i := range found {

@@ -10,17 +10,17 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Stats are the counts of a store_creation callback.
+// Stats is the counts of a store_creation callback.
 type Stats struct {
 	Created int `json:"created"`
 	Updated int `json:"updated"`
 	Errors  int `json:"errors"`
 }
 
-// maxReference bounds the text that is taken for a reference.
+// maxReference limits the length of a reference.
 const maxReference = 64
 
-// summarize reads what a callback answers. A body of another form has nothing to say.
+// summarize returns the reference and the counts of a callback, as far as its body has them.
 func summarize(event string, body []byte) (reference string, stats *Stats) {
 	var told struct {
 		Reference   string         `json:"reference"`
@@ -44,8 +44,8 @@ func summarize(event string, body []byte) (reference string, stats *Stats) {
 	return strings.ToValidUTF8(reference, "?"), stats
 }
 
-// pretty indents JSON up to about limit bytes of output. A body that was cut
-// off is shown up to the cut, and what is no JSON as the text it is.
+// pretty indents JSON up to about limit bytes of output. It shows a truncated body up to the cut, and other bodies
+// as text.
 func pretty(body []byte, limit int) (text string, whole bool) {
 	var out bytes.Buffer
 	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
@@ -61,7 +61,7 @@ func pretty(body []byte, limit int) (text string, whole bool) {
 			break
 		}
 	}
-	if tokens < 2 && (tokens == 0 || decoder.StackDepth() > 0) { // not JSON, or cut off at once
+	if tokens < 2 && (tokens == 0 || decoder.StackDepth() > 0) { // not JSON, or truncated at once
 		kept := body[:min(len(body), limit)]
 		return strings.ToValidUTF8(string(kept), "\uFFFD"), len(kept) == len(body)
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// fixedClock is a clock that stands still.
+// fixedClock always returns the same time.
 type fixedClock struct{ now time.Time }
 
 func (s fixedClock) Now() time.Time { return s.now }
@@ -35,7 +35,7 @@ func (s fixedClock) At(time.Time) (<-chan time.Time, func()) { return nil, func(
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// fixture is a receiver with one known secret, mounted.
+// fixture is a mounted receiver with known secrets.
 type fixture struct {
 	t      *testing.T
 	app    *fiber.App
@@ -64,7 +64,7 @@ func newFixture(t *testing.T, capacity int) *fixture {
 	return b
 }
 
-// delivery is a request as the hub sends it.
+// delivery returns a signed request.
 func (b *fixture) delivery(id core.ID, event core.EventType, at time.Time, body string) *http.Request {
 	b.t.Helper()
 	signed, err := webhook.Sign(b.secret, id, at, []byte(body))
@@ -92,7 +92,7 @@ func (b *fixture) get(path string) (int, string) {
 	return b.send(httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-// listed is the machine-readable list.
+// listed is the JSON list.
 type listed struct {
 	Total      int
 	Deliveries []struct {

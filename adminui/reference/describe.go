@@ -12,7 +12,7 @@ type httpOperation struct {
 	*operation
 }
 
-// operations lists the operations of a path, writing before reading.
+// operations returns the operations of a path, POST first.
 func (p pathItem) operations() []httpOperation {
 	var list []httpOperation
 	for _, each := range []httpOperation{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch},
@@ -24,7 +24,7 @@ func (p pathItem) operations() []httpOperation {
 	return list
 }
 
-// describe makes an operation ready to show.
+// describe builds the view model of an operation.
 func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base string, callback bool) (operationView, error) {
 	shown := operationView{
 		id: o.ID, method: o.method, path: path.name, summary: o.Summary, description: o.Description, callback: callback,
@@ -65,7 +65,7 @@ func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base s
 	return shown, nil
 }
 
-// anyScope is the x-scope of what every key may call.
+// anyScope is the x-scope of operations open to all keys.
 const anyScope = "any"
 
 func (o *operation) facts(path string, callback bool) []fact {
@@ -93,7 +93,7 @@ func (o *operation) facts(path string, callback bool) []fact {
 	return list
 }
 
-// durationText is a number of seconds in words.
+// durationText returns a number of seconds in words.
 func durationText(seconds int) string {
 	switch span := time.Duration(seconds) * time.Second; {
 	case span == time.Hour:
@@ -105,7 +105,7 @@ func durationText(seconds int) string {
 	}
 }
 
-// parameterTables makes one table for each place of parameters.
+// parameterTables returns one table each for path, query and header parameters.
 func (d *document) parameterTables(id string, parameters []*parameter) ([]table, error) {
 	var tables []table
 	for _, place := range []struct{ in, title string }{{"path", "Path"}, {"query", "Query"}, {"header", "Headers"}} {
@@ -127,7 +127,7 @@ func (d *document) parameterTables(id string, parameters []*parameter) ([]table,
 	return tables, nil
 }
 
-// namedField describes a parameter or a header.
+// namedField returns the field of a parameter or header.
 func (d *document) namedField(name string, p *parameter) (field, error) {
 	s, err := d.schema(p.Schema)
 	if err != nil {
@@ -138,7 +138,7 @@ func (d *document) namedField(name string, p *parameter) (field, error) {
 	return f, err
 }
 
-// bodyTable adds the table of a body's fields, where it has any.
+// bodyTable appends the table of the fields of a body, if it has any.
 func (d *document) bodyTable(tables []table, id, title string, m media) ([]table, error) {
 	if m.Schema == nil {
 		return tables, nil
@@ -154,7 +154,7 @@ func (d *document) bodyTable(tables []table, id, title string, m media) ([]table
 	return append(tables, table{id, title, fields}), nil
 }
 
-// describeResponse makes a response ready to show.
+// describeResponse builds the view model of a response.
 func (d *document) describeResponse(id, status string, r *response) (answer, error) {
 	a := answer{id: id, status: status, text: r.Description}
 	if r.Ref != "" {
@@ -190,7 +190,7 @@ func (d *document) describeResponse(id, status string, r *response) (answer, err
 	return a, nil
 }
 
-// callbackRequests is a callback as it arrives: its headers and its body.
+// callbackRequests returns the example requests of a callback, with headers and body.
 func callbackRequests(parameters []*parameter, bodies []example) []example {
 	head := "POST /hooks/servery\nContent-Type: application/json\n"
 	for _, p := range parameters {

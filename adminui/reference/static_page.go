@@ -14,11 +14,11 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// staticPage is something that is made once and served as it is.
+// staticPage is a page rendered once.
 type staticPage struct {
 	mediaType, etag string
 	body, gzipped   []byte
-	immutable       bool // its path has a hash of its content
+	immutable       bool // path contains a hash of the content
 }
 
 func newStaticPage(media string, body []byte) (staticPage, error) {
