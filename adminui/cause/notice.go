@@ -11,11 +11,12 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Unrouted explains why events had no webhook.
-func Unrouted(u console.UnroutedEvents, zone *time.Location) ui.Cause {
+// UnroutedEvents explains why events had no webhook.
+func UnroutedEvents(u console.UnroutedEvents, zone *time.Location) ui.Cause {
 	if u.Webhook != 0 {
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), formatTime(u.At, zone), u.Webhook),
+			Text: fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), formatTime(u.At, zone),
+				u.Webhook),
 			Detail: text.RemedyUnroutedOff}
 	}
 	return ui.Cause{State: ui.Warn,
@@ -41,8 +42,8 @@ func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause
 		Detail: fmt.Sprintf(text.RemedyThrottled, t.Name)}
 }
 
-// RefusedWeek reports that objects in requests fail day after day.
-func RefusedWeek(w console.FailureWeek) ui.Cause {
+// FailureWeek reports that objects in requests fail day after day.
+func FailureWeek(w console.FailureWeek) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text:   fmt.Sprintf(text.CauseFailureWeek, w.Days, console.WeekDays, ui.Count(w.Jobs, text.OneJob, text.Jobs_)),
 		Detail: text.RemedyFailureWeek}
@@ -50,12 +51,13 @@ func RefusedWeek(w console.FailureWeek) ui.Cause {
 
 // RevokedKey reports requests with a revoked key.
 func RevokedKey(k console.Key, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, formatTime(k.UsedAt, zone)),
+	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix,
+		formatTime(k.UsedAt, zone)),
 		Detail: text.RemedyRevoked}
 }
 
-// UnacknowledgedOrders reports orders overdue for acknowledgement.
-func UnacknowledgedOrders(w console.OverdueOrders, zone *time.Location) ui.Cause {
+// OverdueOrders reports orders overdue for acknowledgement.
+func OverdueOrders(w console.OverdueOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseWaiting, orderCount(w.Count), formatTime(w.Since, zone)),
 		Detail: text.RemedyWaiting}
 }
@@ -86,18 +88,19 @@ var callTexts = map[relay.Kind][2]string{
 	relay.ItemAction:  {text.OneItemSwitch, text.ItemSwitches_},
 }
 
-// RefusedCalls reports calls that a platform rejected. plugin is nil if it is unknown to all hubs.
-func RefusedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
-	told := make([]string, len(r.Kinds))
+// FailedCalls reports calls that failed at a platform. plugin is nil if it is unknown to all hubs.
+func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
+	counts := make([]string, len(r.Kinds))
 	for i, kind := range r.Kinds {
 		words, known := callTexts[relay.Kind(kind.Kind)]
 		if !known {
 			words = [2]string{fmt.Sprintf(text.OneCall, kind.Kind), fmt.Sprintf(text.Calls_, kind.Kind, "%s")}
 		}
-		told[i] = ui.Count(kind.Count, words[0], words[1])
+		counts[i] = ui.Count(kind.Count, words[0], words[1])
 	}
 	c := ui.Cause{State: ui.Err,
-		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(told, ", "), formatTime(r.At, zone), r.Message)}
+		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), formatTime(r.At, zone),
+			r.Message)}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}
@@ -114,8 +117,16 @@ func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause 
 	return c
 }
 
-// RefusedJobs reports jobs with many failed objects. subject describes the last one.
-func RefusedJobs(j console.PartlyFailedJobs, subject string) ui.Cause {
+// RejectedOrders reports rejected orders and the reason of the last.
+func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Warn,
+		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
+			formatTime(n.At, zone), n.Reason),
+		Detail: text.RemedyRejectedOrders}
+}
+
+// PartlyFailedJobs reports jobs with many failed objects. subject describes the last one.
+func PartlyFailedJobs(j console.PartlyFailedJobs, subject string) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseJobsPartlyFailed, ui.Count(j.Count, text.OneRequest, text.Requests_), subject,
 			ui.Number(j.Failed), objectCount(j.Kind, j.Total))}

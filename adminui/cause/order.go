@@ -50,14 +50,14 @@ const maxFailedCalls = 3
 
 // Order explains the state of an order and its rider, then its problems, most severe first.
 func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
-	told := []ui.Cause{currentState(o, zone)}
-	told = append(told, deliveryCauses(o, now, zone)...)
-	told = append(told, failedCalls(o.Calls)...)
+	causes := []ui.Cause{currentState(o, zone)}
+	causes = append(causes, deliveryCauses(o, now, zone)...)
+	causes = append(causes, callCauses(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
-		told = append(told, ui.Cause{State: ui.Warn,
+		causes = append(causes, ui.Cause{State: ui.Warn,
 			Text: fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)), Detail: Flag(o.Flags[0])})
 	}
-	return told
+	return causes
 }
 
 func currentState(o OrderFacts, zone *time.Location) ui.Cause {
@@ -68,7 +68,8 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 	c := ui.Cause{State: OrderColour(string(o.State)),
 		Text: fmt.Sprintf(text.CauseOrder, o.State, formatTime(time.UnixMilli(last.At), zone)), Detail: last.Message}
 	if last.Actor != "" {
-		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone), ActorName(last.Actor))
+		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone),
+			ActorName(last.Actor))
 	}
 	if last.ReasonCode != "" {
 		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, last.ReasonCode) + " " + c.Detail)
@@ -168,9 +169,9 @@ func RiderText(s order.RiderStatus) string {
 }
 
 // deliveryCauses explains for each URL why it has not accepted the order, with a button to resend it.
-func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui.Cause) {
-	placed := latestDeliveries(o.Deliveries)
-	if len(placed) == 0 {
+func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []ui.Cause) {
+	latest := latestDeliveries(o.Deliveries)
+	if len(latest) == 0 {
 		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.RemedySubscribe, Button: o.NotifyButton}
 		switch {
 		case o.State == order.Cancelled:
@@ -181,17 +182,17 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui
 		return []ui.Cause{c}
 	}
 	var accepted time.Time
-	var lacking []webhook.DeliveryRecord
-	for _, d := range placed {
+	var unaccepted []webhook.DeliveryRecord
+	for _, d := range latest {
 		switch {
 		case d.State == webhook.Delivered:
 			accepted = d.FinishedAt
 		case d.State == webhook.Pending && d.Attempts == d.AttemptsBeforeRestart: // first attempt pending
 		default:
-			lacking = append(lacking, d)
+			unaccepted = append(unaccepted, d)
 		}
 	}
-	for _, d := range lacking {
+	for _, d := range unaccepted {
 		c := Delivery(d, zone)
 		c.Detail = c.Text
 		switch {
@@ -200,7 +201,7 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui
 		case o.State != order.Placed:
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, d.URL)
 		case !accepted.IsZero():
-			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(placed), d.URL)
+			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(latest), d.URL)
 		default:
 			c.Text = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
 		}
@@ -210,19 +211,20 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui
 		if o.ResendButton != nil && o.State != order.Cancelled {
 			c.Button = o.ResendButton(d)
 		}
-		told = append(told, c)
+		causes = append(causes, c)
 	}
 	if o.State == order.Placed && o.Escalated != 0 {
-		told = append(told, ui.Cause{State: ui.Err,
+		causes = append(causes, ui.Cause{State: ui.Err,
 			Text: fmt.Sprintf(text.CauseOrderWaits, formatTime(time.UnixMilli(o.Escalated), zone))})
 	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowAcknowledgement {
-		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, formatTime(accepted, zone))})
+		causes = append(causes, ui.Cause{State: ui.Warn,
+			Text: fmt.Sprintf(text.CauseOrderSilent, formatTime(accepted, zone))})
 	}
-	return told
+	return causes
 }
 
 // latestDeliveries returns the latest order_placed delivery of each webhook and URL.
-func latestDeliveries(deliveries []webhook.DeliveryRecord) (placed []webhook.DeliveryRecord) {
+func latestDeliveries(deliveries []webhook.DeliveryRecord) (latest []webhook.DeliveryRecord) {
 	for _, d := range deliveries { // oldest first
 		if d.EventType != core.OrderPlaced {
 			continue
@@ -230,21 +232,21 @@ func latestDeliveries(deliveries []webhook.DeliveryRecord) (placed []webhook.Del
 		same := func(before webhook.DeliveryRecord) bool {
 			return before.WebhookID == d.WebhookID && before.URL == d.URL
 		}
-		placed = append(slices.DeleteFunc(placed, same), d)
+		latest = append(slices.DeleteFunc(latest, same), d)
 	}
-	return placed
+	return latest
 }
 
-// failedCalls explains calls that the aggregator did not receive or accept, latest first.
-func failedCalls(calls []console.Call) (told []ui.Cause) {
-	for i := len(calls) - 1; i >= 0 && len(told) < maxFailedCalls; i-- {
+// callCauses explains calls that the aggregator did not receive or accept, latest first.
+func callCauses(calls []console.Call) (causes []ui.Cause) {
+	for i := len(calls) - 1; i >= 0 && len(causes) < maxFailedCalls; i-- {
 		c := Call(calls[i])
 		if c.State == ui.Err || c.State == ui.Warn {
 			c.Text = CallTitle(calls[i]) + ": " + c.Text
-			told = append(told, c)
+			causes = append(causes, c)
 		}
 	}
-	return told
+	return causes
 }
 
 // CallTitle names a call, its value and its platform.
@@ -304,11 +306,11 @@ func RiderLocationNote(p console.RiderLocation) string {
 func Call(c console.Call) ui.Cause {
 	switch relay.State(c.State) {
 	case relay.Done:
-		said := c.Message
+		detail := c.Message
 		if c.Result != "" {
-			said = fmt.Sprintf(text.CallResult, c.Result)
+			detail = fmt.Sprintf(text.CallResult, c.Result)
 		}
-		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: said}
+		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, c.Message)}
 	case relay.Skipped:

@@ -46,7 +46,8 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	case h.SucceededAt.IsZero() && e.FailedDeliveries > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: failedText(e)}
 	case e.FailedDeliveries > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFailedDeliveries, name, deliveryCount(e.FailedDeliveries)),
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseFailedDeliveries, name, deliveryCount(e.FailedDeliveries)),
 			Detail: strings.TrimSpace(text.RemedyFailedDeliveries + " " + pendingText(e))}
 	case h.SucceededAt.IsZero():
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseUnused, name)}
@@ -76,26 +77,28 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, statusText(e.Health.Status), since),
 			statusRemedy(e.Health.Status)
 	default:
-		words, known := failureTexts[class]
+		texts, known := failureTexts[class]
 		if !known {
-			words = failureTexts[webhook.Protocol]
+			texts = failureTexts[webhook.Protocol]
 		}
-		cause.Text, remedy = fmt.Sprintf(words.sentence, name, since), words.remedy
+		cause.Text, remedy = fmt.Sprintf(texts.sentence, name, since), texts.remedy
 	}
 	effect := text.EffectEvents
 	if e.EventType == core.OrderPlaced {
 		effect = text.EffectOrders
 	}
-	var more []string
+	var details []string
 	switch {
 	case e.Waiting+e.Held > 0 && !e.CircuitOpenedAt.IsZero():
-		more = []string{effect, pendingText(e), heldText(e), fmt.Sprintf(text.CauseProbed, e.ProbeInterval), failedText(e), remedy}
+		details = []string{effect, pendingText(e), heldText(e), fmt.Sprintf(text.CauseProbed, e.ProbeInterval),
+			failedText(e), remedy}
 	case e.Waiting+e.Held == 0 && now.Sub(e.Health.FailedAt) >= staleFailureAge:
-		more = []string{effect, fmt.Sprintf(text.CauseUntried, formatTime(e.Health.FailedAt, zone)), failedText(e), remedy}
+		details = []string{effect, fmt.Sprintf(text.CauseUntried, formatTime(e.Health.FailedAt, zone)), failedText(e),
+			remedy}
 	default:
-		more = []string{effect, pendingText(e), heldText(e), failedText(e), remedy}
+		details = []string{effect, pendingText(e), heldText(e), failedText(e), remedy}
 	}
-	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
+	cause.Detail = strings.Join(slices.DeleteFunc(details, func(texts string) bool { return texts == "" }), " ")
 	return cause
 }
 
@@ -119,7 +122,8 @@ func statusRemedy(code int) string {
 }
 
 // unreachableClasses are failures of the server rather than of one webhook.
-var unreachableClasses = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.ConnectionBroken}
+var unreachableClasses = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout,
+	webhook.ConnectionBroken}
 
 // maybeRecovered reports whether a failing server may work again. It has since responded to other webhooks, and no
 // pending delivery would show it.
@@ -149,13 +153,13 @@ func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) 
 		if e.Active && maybeRecovered(e) && e.FailedDeliveries == 0 {
 			continue
 		}
-		alike := [4]string{fmt.Sprint(e.Business), hostOf(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
-		at, known := byServer[alike]
+		key := [4]string{fmt.Sprint(e.Business), hostOf(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
+		at, known := byServer[key]
 		if fails := e.Active && !e.Health.FailingSince.IsZero() && !maybeRecovered(e); fails && known {
 			list[at].Webhooks = append(list[at].Webhooks, e)
 			continue
 		} else if fails {
-			byServer[alike] = len(list)
+			byServer[key] = len(list)
 		}
 		list = append(list, Failure{Cause: Webhook(e, now, zone), Webhooks: []console.Endpoint{e}})
 	}
@@ -190,8 +194,8 @@ func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location
 			all.CircuitOpenedAt, all.ProbeInterval = e.CircuitOpenedAt, max(all.ProbeInterval, e.ProbeInterval)
 		}
 	}
-	return failingCause(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), hostOf(all.URL), strings.Join(names, ", ")), now,
-		zone)
+	return failingCause(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), hostOf(all.URL), strings.Join(names, ", ")),
+		now, zone)
 }
 
 // hostOf returns the host and port of a URL.
@@ -217,7 +221,7 @@ func heldText(e console.Endpoint) string {
 	return fmt.Sprintf(text.CauseHeld, deliveryCount(e.Held))
 }
 
-// CappedNumber formats a count that stops at console.Many.
+// CappedNumber formats a count that stops at console.MaxCount.
 func CappedNumber(n int) string {
 	if n >= console.MaxCount {
 		return "more than " + ui.Number(console.MaxCount-1)
@@ -225,7 +229,7 @@ func CappedNumber(n int) string {
 	return ui.Number(n)
 }
 
-// CappedCount is ui.Count for a count that stops at console.Many.
+// CappedCount is ui.Count for a count that stops at console.MaxCount.
 func CappedCount(n int, one, many string) string {
 	if n >= console.MaxCount {
 		return fmt.Sprintf(many, CappedNumber(n))
@@ -245,8 +249,8 @@ func formatTime(at time.Time, zone *time.Location) string {
 // DeliveryWithAttempts explains the state of a delivery by its attempts. again reports whether it was resent after
 // it had been accepted.
 func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
-	zone *time.Location) (told ui.Cause, again bool) {
-	told = Delivery(d, zone)
+	zone *time.Location) (cause ui.Cause, resent bool) {
+	cause = Delivery(d, zone)
 	var accepted []string
 	for _, a := range attempts {
 		if a.OK() {
@@ -254,41 +258,43 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 		}
 	}
 	if d.State == webhook.Delivered && len(accepted) > 1 {
-		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredRepeatedly, len(accepted), strings.Join(accepted, ", ")),
+		cause.Text, cause.Detail = fmt.Sprintf(text.CauseDeliveredRepeatedly, len(accepted),
+			strings.Join(accepted, ", ")),
 			text.DetailRepeatedDelivery
 	}
-	return told, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
+	return cause, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
 
 // Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
-	reason, maybe := d.LastError, ""
+	reason, note := d.LastError, ""
 	if d.LastClass == webhook.Timeout || d.LastClass == webhook.ConnectionBroken {
-		maybe = text.DetailMaybeGot
+		note = text.DetailMaybeGot
 	}
 	switch d.State {
 	case webhook.Delivered:
-		told := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseDelivered, d.Attempts)}
+		cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseDelivered, d.Attempts)}
 		if d.Attempts > 1 {
-			told.Detail = text.DetailRepeats
+			cause.Detail = text.DetailRepeats
 		}
-		return told
+		return cause
 	case webhook.Failed:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attemptCount(d.Attempts), reason),
-			Detail: strings.TrimSpace(text.RemedyFailed + " " + maybe)}
+			Detail: strings.TrimSpace(text.RemedyFailed + " " + note)}
 	case webhook.Held:
-		return heldCause(d, zone, strings.TrimSpace(reason+" "+maybe))
+		return heldCause(d, zone, strings.TrimSpace(reason+" "+note))
 	}
-	anew := ""
+	prefix := ""
 	if d.AttemptsBeforeRestart > 0 {
-		anew = text.Resent + " "
+		prefix = text.Resent + " "
 	}
 	if d.Attempts == d.AttemptsBeforeRestart {
-		return ui.Cause{State: ui.Run, Text: anew + text.CausePendingFirst}
+		return ui.Cause{State: ui.Run, Text: prefix + text.CausePendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, formatTime(d.NextAttempt, zone), reason),
-		Detail: maybe}
+		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1,
+			formatTime(d.NextAttempt, zone), reason),
+		Detail: note}
 }
 
 // heldCause explains why a delivery waits, with its last error.

@@ -109,11 +109,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	head := shell.Head{Title: text.Jobs, Live: true}
 	if week.Days >= checklist.PersistentDays {
-		told := cause.RefusedWeek(week)
+		warning := cause.FailureWeek(week)
 		if f.State != console.WithFailures {
-			told.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithFailures), Label: text.ActSeeRequests}
+			warning.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithFailures), Label: text.ActSeeRequests}
 		}
-		head.Causes = append(head.Causes, told)
+		head.Causes = append(head.Causes, warning)
 	}
 	return v.ShowList(c, head, list, "before", keys)
 }
@@ -132,7 +132,7 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 			kind.Note = text.DryRun
 		}
 		state, words := stateOf(j)
-		objects, wrong, took := "", "", ""
+		objects, failures, took := "", "", ""
 		if j.Total > 0 {
 			objects = ui.Number(j.Total)
 			if j.State == string(job.Running) {
@@ -140,13 +140,14 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 			}
 		}
 		if n := job.FailedObjects(j.Result); n > 0 {
-			wrong = ui.Number(n)
+			failures = ui.Number(n)
 		}
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
 			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
+			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects),
+				ui.T(failures),
 				ui.TimeCell(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
 	}
 	return list
@@ -223,10 +224,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if j.Outcome == nil {
 		groups = console.GroupResultErrors(j.Result)
 	}
-	here := v.Link("jobs/" + j.Reference.String() + "/")
-	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{}, finished: !j.FinishedAt.IsZero(),
-		request: newBodyView(text.Request, j.Request, here+"request.json"),
-		outcome: newBodyView(text.Outcome, j.Outcome, here+"callback.json")}
+	page := v.Link("jobs/" + j.Reference.String() + "/")
+	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{},
+		finished: !j.FinishedAt.IsZero(),
+		request:  newBodyView(text.Request, j.Request, page+"request.json"),
+		outcome:  newBodyView(text.Outcome, j.Outcome, page+"callback.json")}
 	if j.DryRun && len(j.Result) > 0 {
 		view.result = clip(j.Result)
 	}
@@ -245,16 +247,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	head := shell.Head{Title: optionLabel(kindOptions, string(j.Kind)), Note: j.Reference.String(),
 		Parent: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
 		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: true}
-	if told, err := p.publishCause(c.UserContext(), v, j.Job); err != nil {
+	if published, err := p.publishCause(c.UserContext(), v, j.Job); err != nil {
 		return err
-	} else if told.Text != "" {
-		head.Causes = append(head.Causes, told)
+	} else if published.Text != "" {
+		head.Causes = append(head.Causes, published)
 	}
 	if j.Outcome != nil && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffJob}}
+		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffJob}}
 	}
 	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", ReasonLabel: text.Why,
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "again/", ReasonLabel: text.Why,
 			Help: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
@@ -296,12 +298,12 @@ func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console
 	if err != nil || len(found) == 0 {
 		return ui.Cause{}, err
 	}
-	told := cause.PublishResult(found)
-	told.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
-	if told.State == ui.Err {
-		told.Link.Href += "?state=" + string(console.MenuRejected)
+	status := cause.PublishResult(found)
+	status.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
+	if status.State == ui.Err {
+		status.Link.Href += "?state=" + string(console.MenuRejected)
 	}
-	return told, nil
+	return status, nil
 }
 
 // Diff compares the request with the callback.
@@ -311,7 +313,8 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote,
-		Parent: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: optionLabel(kindOptions, string(j.Kind))}}
+		Parent: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"),
+			Label: optionLabel(kindOptions, string(j.Kind))}}
 	if j.Outcome == nil {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.BodyGone}))
 	}
@@ -330,11 +333,11 @@ func (p Pages) Rerun(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	again, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
+	rerun, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
 	if err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("jobs/"+again.String()+"/"), "ran")
+	return shell.RedirectDone(c, v.Link("jobs/"+rerun.String()+"/"), "ran")
 }
 
 func duration(j console.Job) string {
@@ -344,8 +347,9 @@ func duration(j console.Job) string {
 	return ui.Took(max(j.FinishedAt.Sub(j.StartedAt), time.Microsecond))
 }
 
-func newBodyView(name string, raw []byte, whole string) bodyView {
-	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw), downloadURL: whole}
+func newBodyView(name string, raw []byte, downloadURL string) bodyView {
+	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw),
+		downloadURL: downloadURL}
 	if len(raw) > maxShownBody {
 		v.label = fmt.Sprintf(text.BodyClipped, name, ui.Size(maxShownBody), ui.Size(len(raw)))
 	}

@@ -25,8 +25,8 @@ import (
 // Lister lists orders, rejected orders and platforms.
 type Lister interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
-	RejectedOrders(ctx context.Context, business core.BusinessID, f console.RejectedFilter) (list []console.RejectedOrder,
-		all int, err error)
+	RejectedOrders(ctx context.Context, business core.BusinessID,
+		f console.RejectedFilter) (list []console.RejectedOrder, all int, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 }
 
@@ -41,7 +41,8 @@ type Timeline interface {
 // Notifier finds orders that no webhook received, and queues their delivery.
 type Notifier interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
-	UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.UnnotifiedOrders, error)
+	UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID,
+		since time.Time) ([]console.UnnotifiedOrders, error)
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
@@ -64,7 +65,7 @@ func (p Pages) Page() shell.Page {
 	return shell.Page{Path: path, Label: text.Orders,
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
-			shell.Get(shell.BusinessPath+RefusedPath, access.Viewer, p.Refused),
+			shell.Get(shell.BusinessPath+RejectedPath, access.Viewer, p.Rejected),
 			shell.Post(path+"tell/", access.Support, p.NotifyAll),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
@@ -81,12 +82,12 @@ var periodOptions = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "",
 const (
 	Unacknowledged = "unacknowledged"
 	Unnotified     = "untold"
-	UpdatesRefused = "untaken"
+	CallFailed     = "untaken"
 )
 
 func stateOptions() []ui.Option {
 	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged},
-		{Value: Unnotified, Label: text.Unnotified}, {Value: UpdatesRefused, Label: text.RejectedByPlatform}}
+		{Value: Unnotified, Label: text.Unnotified}, {Value: CallFailed, Label: text.RejectedByPlatform}}
 	for _, state := range order.States() {
 		options = append(options, ui.Option{Value: string(state), Label: string(state)})
 	}
@@ -98,9 +99,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"),
 		Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Before: console.ParseOrderCursor(v.Query.Get("before")), Limit: v.Limit()}
-	shown := f.State
-	if shown == Unacknowledged || shown == Unnotified || shown == UpdatesRefused {
-		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", shown == Unacknowledged, shown == Unnotified, shown == UpdatesRefused
+	state := f.State
+	if state == Unacknowledged || state == Unnotified || state == CallFailed {
+		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", state == Unacknowledged, state == Unnotified,
+			state == CallFailed
 	}
 	when := v.Query.Get("when")
 	if f.ID == "" && when != "any" {
@@ -114,17 +116,17 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	named, err := p.platformOptions(c.UserContext(), v)
+	platforms, err := p.platformOptions(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
-	refused, err := p.refusedCauses(c.UserContext(), v, f)
+	refused, err := p.rejectedCauses(c.UserContext(), v, f)
 	if err != nil {
 		return err
 	}
 	list := table(v, found)
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: stateOptions()},
-		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: state, Options: stateOptions()},
+		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"},
 		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint},
 		{Name: "when", Label: text.When, Value: when, Options: periodOptions}}
@@ -145,11 +147,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 // platformOptions returns the platforms of the business as filter options.
 func (p Pages) platformOptions(ctx context.Context, v *shell.PageContext) ([]ui.Option, error) {
 	platforms, err := p.Lister.Platforms(ctx, v.Business.ID)
-	named := []ui.Option{{Value: "", Label: text.Any}}
+	options := []ui.Option{{Value: "", Label: text.Any}}
 	for _, platform := range platforms {
-		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
+		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
-	return named, err
+	return options, err
 }
 
 func table(v *shell.PageContext, found []console.Order) ui.List {
@@ -204,46 +206,46 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	reading, err := record.ToAPI()
+	apiOrder, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
 	if record.Platform != "" { // the stored payload may use an alias
-		reading = reading.WithPlatform(record.Platform)
+		apiOrder = apiOrder.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
-	known := cause.OrderFacts{State: reading.State, Escalated: reading.Escalated, History: reading.History,
-		Rides: record.RiderHistory, Flags: reading.Flags}
-	if known.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+	orderFacts := cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
+		Rides: record.RiderHistory, Flags: apiOrder.Flags}
+	if orderFacts.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
-	if known.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
+	if orderFacts.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
-	known.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
+	orderFacts.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	if v.MayAct() {
-		known.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
+		orderFacts.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
 			return deliveries.ResendButton(v, d)
 		}
-		if known.NotifyButton, err = p.notifyButton(ctx, v, id, reading, known.Deliveries); err != nil {
+		if orderFacts.NotifyButton, err = p.notifyButton(ctx, v, id, apiOrder, orderFacts.Deliveries); err != nil {
 			return err
 		}
 	}
-	place, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
+	location, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	line := timelineOf(v, reading.Relay, known)
-	if err := p.addResends(ctx, v, known.Deliveries, line); err != nil {
+	line := timelineOf(v, apiOrder.Relay, orderFacts)
+	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}
-	view := orderView{facts: facts(v, reading, place), timeline: line,
+	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
 		payload: ui.Pretty(record.Relay, 16<<10), payloadURL: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
-	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(reading),
+	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,
-		Causes: cause.Order(known, v.Now, v.Zone)}
+		Causes: cause.Order(orderFacts, v.Now, v.Zone)}
 	return v.Show(c, head, orderPage(view))
 }
 
@@ -264,7 +266,7 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
 }
 
-func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) []ui.Fact {
+func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocation) []ui.Fact {
 	d, shop := r.Order.Details, r.Order.Store
 	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(cause.OrderColour(string(r.State)), string(r.State))},
 		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)),
@@ -276,7 +278,8 @@ func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) 
 			by = text.DeliveryMode_self
 		}
 		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)},
-			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)}, ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
+			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)},
+			ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
 	}
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
 		ui.Fact{Label: text.Payable, Cell: ui.T(d.Payable.String() + " " + v.Business.Currency)})
@@ -284,10 +287,10 @@ func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) 
 		list = append(list, ui.Fact{Label: text.Rider,
 			Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
 	}
-	if !place.ReceivedAt.IsZero() {
+	if !location.ReceivedAt.IsZero() {
 		list = append(list, ui.Fact{Label: text.RiderSeen,
-			Cell: ui.Cell{Instant: new(v.At(place.ReceivedAt)),
-				Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderLocationNote(place)}})
+			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),
+				Note: location.Latitude + ", " + location.Longitude + "; " + cause.RiderLocationNote(location)}})
 	}
 	return list
 }

@@ -25,8 +25,8 @@ const maxEndpoints = 200
 // notifyButton sends an order that no webhook received. It is nil if one has received it, if no webhook is active,
 // or if the order is not of today.
 func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64, r order.APIOrder,
-	told []webhook.DeliveryRecord) (*ui.Button, error) {
-	if !isToday(v, r) || slices.ContainsFunc(told,
+	sent []webhook.DeliveryRecord) (*ui.Button, error) {
+	if !isToday(v, r) || slices.ContainsFunc(sent,
 		func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
 		return nil, nil
 	}
@@ -51,14 +51,14 @@ func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	reading, err := record.ToAPI()
+	apiOrder, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
-	if !isToday(v, reading) {
+	if !isToday(v, apiOrder) {
 		return core.Errorf(core.Conflict, text.SendOrderLate)
 	}
-	placed := time.UnixMilli(reading.Order.Details.Created).UTC()
+	placed := time.UnixMilli(apiOrder.Order.Details.Created).UTC()
 	change := v.Change(c, "order.tell")
 	change.After = map[string]any{"order": id}
 	if _, err := p.queueRetry(c.UserContext(), v, placed, placed, change); err != nil {
@@ -71,11 +71,11 @@ func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
 func (p Pages) queueRetry(ctx context.Context, v *shell.PageContext, from, to time.Time,
 	change access.Change) (core.ID, error) {
 	retry := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: from, To: to.Add(time.Millisecond)}}
-	work, err := retry.Job(v.Business.ID, v.Now)
+	job, err := retry.Job(v.Business.ID, v.Now)
 	if err != nil {
 		return core.ID{}, err
 	}
-	return work.ID, p.Notifier.QueueJob(ctx, work, change)
+	return job.ID, p.Notifier.QueueJob(ctx, job, change)
 }
 
 // unnotified returns today's orders that no webhook received. It is zero if no webhook is active now.
@@ -91,27 +91,27 @@ func (p Pages) unnotified(ctx context.Context, v *shell.PageContext) (console.Un
 
 // notifyAllButtons sends all of today's orders that no webhook received.
 func (p Pages) notifyAllButtons(ctx context.Context, v *shell.PageContext) ([]ui.Button, error) {
-	untold, err := p.unnotified(ctx, v)
-	if err != nil || untold.Count == 0 {
+	pending, err := p.unnotified(ctx, v)
+	if err != nil || pending.Count == 0 {
 		return nil, err
 	}
 	return []ui.Button{{Label: text.SendOrders, Action: v.Link("orders/tell/"), ReasonLabel: text.Why,
-		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(untold.Count, text.OneOrder, text.Orders_),
-			v.At(untold.First).Exact())}}, nil
+		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(pending.Count, text.OneOrder, text.Orders_),
+			v.At(pending.First).Exact())}}, nil
 }
 
 // NotifyAll sends today's orders that no webhook received, as an order retry from the first to the last.
 func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
-	untold, err := p.unnotified(c.UserContext(), v)
+	pending, err := p.unnotified(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
-	if untold.Count == 0 {
+	if pending.Count == 0 {
 		return core.Errorf(core.Conflict, text.SendOrdersNone)
 	}
 	change := v.Change(c, "order.tell")
-	change.After = map[string]any{"count": untold.Count, "from": untold.First, "to": untold.Last}
-	job, err := p.queueRetry(c.UserContext(), v, untold.First, untold.Last, change)
+	change.After = map[string]any{"count": pending.Count, "from": pending.First, "to": pending.Last}
+	job, err := p.queueRetry(c.UserContext(), v, pending.First, pending.Last, change)
 	if err != nil {
 		return err
 	}

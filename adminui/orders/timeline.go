@@ -44,8 +44,8 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 			Note:  strings.TrimSpace(ride.Name + " " + ride.Phone)})
 	}
 	for _, d := range o.Deliveries {
-		told := cause.Delivery(d, v.Zone)
-		line.Add(d.CreatedAt, timeline.Entry{State: told.State, Title: string(d.EventType), Words: told.Text,
+		status := cause.Delivery(d, v.Zone)
+		line.Add(d.CreatedAt, timeline.Entry{State: status.State, Title: string(d.EventType), Words: status.Text,
 			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
 	}
 	for _, call := range o.Calls {
@@ -65,8 +65,8 @@ func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webh
 		object := deliveries.AuditObject(d.ID)
 		objects, events[object] = append(objects, object), d.EventType
 	}
-	asked, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: maxResends})
-	for _, e := range asked {
+	entries, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: maxResends})
+	for _, e := range entries {
 		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.Resent_, events[e.Object]),
 			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)),
 			Note:  deliveries.AuditReason(e), Href: v.Link("audit/" + e.ID.String() + "/")})

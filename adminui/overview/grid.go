@@ -92,12 +92,12 @@ func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.P
 // visibilityCell shows whether a store is live on a platform, with the reason as its hint.
 func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Platform, plugin *console.Plugin,
 	published map[string]publish.Publication) ui.Cell {
-	there := cause.Platform{Platform: platform, Plugin: plugin}
+	onPlatform := cause.Platform{Platform: platform, Plugin: plugin}
 	if p, found := published[platform.Name]; found {
-		there.Published = &p
+		onPlatform.Published = &p
 	}
-	seen := cause.StoreVisibility(cause.StoreOf(s), there, v.Now.In(v.Zone))
-	cell := ui.StateCell(seen.State, seen.Label)
-	cell.Hint = seen.Why
+	visibility := cause.StoreVisibility(cause.StoreOf(s), onPlatform, v.Now.In(v.Zone))
+	cell := ui.StateCell(visibility.State, visibility.Label)
+	cell.Hint = visibility.Why
 	return cell
 }

@@ -60,7 +60,7 @@ func (n *notices) addAll(found console.Notices) {
 	n.addPlatforms(found)
 	n.addOrders(found)
 	for _, j := range found.PartlyFailed {
-		n.add(j.Business, cause.RefusedJobs(j, jobs.Describe(j.Kind, j.Subject)),
+		n.add(j.Business, cause.PartlyFailedJobs(j, jobs.Describe(j.Kind, j.Subject)),
 			link(j.Business, "jobs/"+j.Reference.String()+"/", text.ActSeeJob),
 			link(j.Business, "jobs/?state="+console.WithFailures, text.ActSeeRequests))
 	}
@@ -71,15 +71,15 @@ func (n *notices) addAll(found console.Notices) {
 // addPlatforms adds menus and calls that platforms reject.
 func (n *notices) addPlatforms(found console.Notices) {
 	for _, r := range found.Menus {
-		n.add(r.Business, cause.RefusedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
+		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
 			link(r.Business, "grid/", text.ActSeeGrid))
 	}
 	for _, r := range found.Calls {
 		links := []ui.Link{settingsLink(r.Business, r.Platform)}
 		if r.Orders {
-			links = append(links, ordersLink(r.Business, orders.UpdatesRefused+"&platform="+url.QueryEscape(r.Platform)))
+			links = append(links, ordersLink(r.Business, orders.CallFailed+"&platform="+url.QueryEscape(r.Platform)))
 		}
-		n.add(r.Business, cause.RefusedCalls(r, n.plugins[r.ServedBy], n.v.Zone), links...)
+		n.add(r.Business, cause.FailedCalls(r, n.plugins[r.ServedBy], n.v.Zone), links...)
 	}
 }
 
@@ -89,10 +89,10 @@ func (n *notices) addOrders(found console.Notices) {
 		n.add(u.Business, cause.UnnotifiedOrders(u, n.v.Zone), ordersLink(u.Business, orders.Unnotified))
 	}
 	for _, w := range found.Overdue {
-		n.add(w.Business, cause.UnacknowledgedOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
+		n.add(w.Business, cause.OverdueOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
 	}
 	for _, t := range found.RejectedOrders {
-		n.add(t.Business, cause.RefusedOrders(t, n.v.Zone), link(t.Business, orders.RefusedPath, text.ActSeeRejected))
+		n.add(t.Business, cause.RejectedOrders(t, n.v.Zone), link(t.Business, orders.RejectedPath, text.ActSeeRejected))
 	}
 }
 
@@ -116,7 +116,8 @@ func (n *notices) addClients(found console.Notices) {
 		n.add(k.Business, cause.RevokedKey(k, n.v.Zone), link(k.Business, "keys/", text.ActSeeKeys))
 	}
 	for _, t := range found.Throttled {
-		if t.Until.After(n.v.Now) || t.Name != cause.SubscriptionLimit && t.Until.After(n.v.Now.Add(-throttleNoticeAge)) {
+		if t.Until.After(n.v.Now) || t.Name != cause.SubscriptionLimit &&
+			t.Until.After(n.v.Now.Add(-throttleNoticeAge)) {
 			n.add(t.Business, cause.Throttled(t, n.v.Now, n.v.Zone))
 		}
 	}
@@ -128,6 +129,6 @@ func (n *notices) addClients(found console.Notices) {
 		if u.Webhook != 0 {
 			links = []ui.Link{link(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook), text.ActSeeWebhook)}
 		}
-		n.add(u.Business, cause.Unrouted(u, n.v.Zone), links...)
+		n.add(u.Business, cause.UnroutedEvents(u, n.v.Zone), links...)
 	}
 }

@@ -25,32 +25,33 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 	if err != nil {
 		return nil, err
 	}
-	of := func(business core.BusinessID, c ui.Cause) ui.Cause {
+	withName := func(business core.BusinessID, c ui.Cause) ui.Cause {
 		if name := names[business]; name != "" {
 			c.Text = name + ": " + c.Text
 		}
 		return c
 	}
 	causes := plugins.Causes(found, v.Zone)
-	alike, left := fairShare(webhooks.Causes(v, endpoints),
+	failures, left := fairShare(webhooks.Causes(v, endpoints),
 		func(f cause.Failure) core.BusinessID { return f.Webhooks[0].Business })
-	for _, f := range alike {
-		causes = append(causes, of(f.Webhooks[0].Business, f.Cause))
+	for _, f := range failures {
+		causes = append(causes, withName(f.Webhooks[0].Business, f.Cause))
 	}
 	causes = append(causes, moreCause(left, len(endpoints), text.MoreWebhooks)...)
 	shown, left := fairShare(failed, func(j console.Job) core.BusinessID { return j.Business })
 	for _, j := range shown {
-		c := of(j.Business, cause.Job(j, nil))
+		c := withName(j.Business, cause.Job(j, nil))
 		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
 		causes = append(causes, c)
 	}
 	causes = append(causes, moreCause(left, len(failed), text.MoreJobs)...)
-	noticed, err := p.Activity.Notices(ctx, ids, v.Now.Add(-day))
+	current, err := p.Activity.Notices(ctx, ids, v.Now.Add(-day))
 	if err != nil {
 		return nil, err
 	}
-	collected := notices{v: v, plugins: byID(found), withName: of, severalBusinesses: names != nil, causes: causes}
-	collected.addAll(noticed)
+	collected := notices{v: v, plugins: byID(found), withName: withName, severalBusinesses: names != nil,
+		causes: causes}
+	collected.addAll(current)
 	return collected.causes, nil
 }
 
