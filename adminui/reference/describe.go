@@ -25,8 +25,9 @@ func (p pathItem) operations() []httpOperation {
 }
 
 // describe builds the view model of an operation.
-func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base string, callback bool) (operationView, error) {
-	shown := operationView{
+func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base string,
+	callback bool) (operationView, error) {
+	view := operationView{
 		id: o.ID, method: o.method, path: path.name, summary: o.Summary, description: o.Description, callback: callback,
 		facts: o.facts(path.name, callback),
 	}
@@ -34,35 +35,35 @@ func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base s
 	for _, listed := range append(path.value.Parameters, o.Parameters...) {
 		p, err := d.parameter(listed)
 		if err != nil {
-			return shown, err
+			return view, err
 		}
 		parameters = append(parameters, p)
 	}
 	var err error
-	if shown.tables, err = d.parameterTables(o.ID, parameters); err != nil {
-		return shown, err
+	if view.tables, err = d.parameterTables(o.ID, parameters); err != nil {
+		return view, err
 	}
 	var bodies []example
 	if o.RequestBody != nil && len(o.RequestBody.Content) > 0 {
 		body := o.RequestBody.Content[0].value
-		if shown.tables, err = d.bodyTable(shown.tables, o.ID+"-body", "Body", body); err != nil {
-			return shown, err
+		if view.tables, err = d.bodyTable(view.tables, o.ID+"-body", "Body", body); err != nil {
+			return view, err
 		}
 		bodies = examplesOf(body)
 	}
 	if callback {
-		shown.requests = callbackRequests(parameters, bodies)
+		view.requests = callbackRequests(parameters, bodies)
 	} else {
-		shown.requests = curlCommand{base, o.method, path.name, o.Security == nil, parameters, bodies}.examples()
+		view.requests = curlCommand{base, o.method, path.name, o.Security == nil, parameters, bodies}.examples()
 	}
 	for _, each := range o.Responses {
 		a, err := d.describeResponse(o.ID+"-"+strings.ToLower(each.name), each.name, each.value)
 		if err != nil {
-			return shown, err
+			return view, err
 		}
-		shown.responses = append(shown.responses, a)
+		view.responses = append(view.responses, a)
 	}
-	return shown, nil
+	return view, nil
 }
 
 // anyScope is the x-scope of operations open to all keys.
@@ -71,11 +72,11 @@ const anyScope = "any"
 func (o *operation) facts(path string, callback bool) []fact {
 	switch {
 	case callback:
-		named := "`" + path + "`"
+		events := "`" + path + "`"
 		if o.EventNumber != 0 {
-			named += fmt.Sprintf(", also by its number `%d`", o.EventNumber)
+			events += fmt.Sprintf(", also by its number `%d`", o.EventNumber)
 		}
-		return []fact{{"Sent to", "webhooks subscribed to " + named}, {"Signed", "by the secret of the webhook"}}
+		return []fact{{"Sent to", "webhooks subscribed to " + events}, {"Signed", "by the secret of the webhook"}}
 	case o.Security != nil:
 		return []fact{{"Key", "none needed"}}
 	}
@@ -155,8 +156,8 @@ func (d *document) bodyTable(tables []table, id, title string, m media) ([]table
 }
 
 // describeResponse builds the view model of a response.
-func (d *document) describeResponse(id, status string, r *response) (answer, error) {
-	a := answer{id: id, status: status, text: r.Description}
+func (d *document) describeResponse(id, status string, r *response) (responseView, error) {
+	a := responseView{id: id, status: status, text: r.Description}
 	if r.Ref != "" {
 		target, ok := d.Components.Responses.get(component(r.Ref))
 		if !ok {

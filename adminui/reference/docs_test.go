@@ -102,8 +102,8 @@ func TestGuidesPassBrowserChecks(t *testing.T) {
 	print.Print = true
 	page := browser.Open(t, base+"/docs/errors", print)
 	for _, left := range []string{".topbar", ".contents", ".outline", ".steps", ".copy", ".anchor"} {
-		shown := browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector("`+left+`")).display`)
-		require.Equal(t, "none", shown, left)
+		display := browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector("`+left+`")).display`)
+		require.Equal(t, "none", display, left)
 	}
 }
 

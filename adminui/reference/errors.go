@@ -7,8 +7,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// errorsName is the name of the error page.
-const errorsName = "errors"
+// errorsPageName is the name of the error page.
+const errorsPageName = "errors"
 
 // errorRow is the view model of an error code. Its texts are one-line Markdown.
 type errorRow struct {
@@ -59,7 +59,7 @@ const (
 // errorsGuide returns the error page.
 func errorsGuide() guide {
 	tables := errorTables()
-	g := guide{name: errorsName, title: "Errors", body: errorsPage(tables)}
+	g := guide{name: errorsPageName, title: "Errors", body: errorsPage(tables)}
 	for _, t := range tables {
 		g.headings = append(g.headings, t.heading)
 	}

@@ -33,7 +33,7 @@ var guideGroups = []struct {
 	{"Start", []string{"first-sync", "concepts", "sandbox", "clients", "moving"}},
 	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions"}},
 	{"Operate", []string{"console", "configuration", "metrics", "plugins"}},
-	{"Look up", []string{errorsName, "behaviour", "changes"}},
+	{"Look up", []string{errorsPageName, "behaviour", "changes"}},
 }
 
 // movedGuides maps former guide names to current ones.
@@ -56,7 +56,7 @@ func readGuides(base string) ([]guide, error) {
 }
 
 func readGuide(name, base string) (guide, error) {
-	if name == errorsName {
+	if name == errorsPageName {
 		return errorsGuide(), nil
 	}
 	content, err := guideFiles.ReadFile("guides/" + name + ".md")
@@ -85,10 +85,10 @@ func guideSections(guides []guide) []ui.Section {
 	return sections
 }
 
-// steps are the previous and the next guide. Both may be nil.
-type steps struct{ before, after *guide }
+// neighbours are the previous and the next guide. Both may be nil.
+type neighbours struct{ before, after *guide }
 
-func neighboursOf(guides []guide, at int) (s steps) {
+func neighboursOf(guides []guide, at int) (s neighbours) {
 	if at > 0 {
 		s.before = &guides[at-1]
 	}

@@ -154,8 +154,8 @@ func TestPostmanCollectionHasEveryOperation(t *testing.T) {
 	for path, operations := range document.Paths {
 		for method := range operations {
 			if method != "parameters" {
-				named := strings.ToUpper(method) + " " + regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(path, ":$1")
-				require.True(t, have[named], named)
+				request := strings.ToUpper(method) + " " + regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(path, ":$1")
+				require.True(t, have[request], request)
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func (d *document) requests(o httpOperation, path orderedEntry[pathItem]) ([]col
 		details.Auth = &auth
 	}
 	for _, part := range strings.Split(strings.TrimPrefix(path.name, "/"), "/") {
-		if name, named := strings.CutPrefix(part, "{"); named {
+		if name, isParameter := strings.CutPrefix(part, "{"); isParameter {
 			part = ":" + strings.TrimSuffix(name, "}")
 		}
 		details.URL.Path = append(details.URL.Path, part)
@@ -154,12 +154,12 @@ func (d *document) requests(o httpOperation, path orderedEntry[pathItem]) ([]col
 	bodies := examplesOf(content.value)
 	var list []collectionRequest
 	for _, body := range bodies {
-		with, name := details, o.Summary
-		with.Body = &requestBody{"raw", body.text}
+		request, name := details, o.Summary
+		request.Body = &requestBody{"raw", body.text}
 		if len(bodies) > 1 {
 			name += ": " + body.title
 		}
-		list = append(list, collectionRequest{name, with})
+		list = append(list, collectionRequest{name, request})
 	}
 	if len(list) == 0 {
 		list = []collectionRequest{{o.Summary, details}}

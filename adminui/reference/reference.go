@@ -86,15 +86,15 @@ func (r *Reference) addIndex(page *ui.Page) error {
 	sum := sha256.Sum256(index)
 	page.SearchIndex = fmt.Sprintf("%s/search-%x.json", Path, sum[:6])
 	err = r.add(page.SearchIndex, fiber.MIMEApplicationJSON, index, nil)
-	kept := r.pages[page.SearchIndex]
-	kept.immutable = true
-	r.pages[page.SearchIndex] = kept
+	stored := r.pages[page.SearchIndex]
+	stored.immutable = true
+	r.pages[page.SearchIndex] = stored
 	return err
 }
 
 // addPages renders the reference, the guides and the search results.
 func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
-	body, err := ui.Render(context.Background(), shown(v))
+	body, err := ui.Render(context.Background(), referencePage(v))
 	if err := r.add(Path, fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func Mount(router fiber.Router, pages func() (*Reference, error)) {
 		if path == SearchPath {
 			return r.search(c)
 		}
-		if page, there := r.pages[path]; there {
+		if page, found := r.pages[path]; found {
 			return page.send(c)
 		}
 		return c.Next()

@@ -41,7 +41,7 @@ func words(texts ...string) string {
 
 // entries returns the guide and its headings, each with the words of its section.
 func (g guide) entries() []entry {
-	if g.name == errorsName {
+	if g.name == errorsPageName {
 		list := []entry{{Title: g.title, URL: g.path(), Words: words(errorsIntro)}}
 		for _, t := range errorTables() {
 			list = append(list, t.entries(g)...)

@@ -31,7 +31,8 @@ func newStaticPage(media string, body []byte) (staticPage, error) {
 		return staticPage{}, fmt.Errorf("compressing a page: %w", err)
 	}
 	sum := sha256.Sum256(body)
-	return staticPage{mediaType: media, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, body: body, gzipped: packed.Bytes()}, nil
+	return staticPage{mediaType: media, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, body: body,
+		gzipped: packed.Bytes()}, nil
 }
 
 func (s staticPage) send(c *fiber.Ctx) error {

@@ -19,7 +19,7 @@ type view struct {
 	contents  []ui.Section
 	guides    []chapter
 	groups    []chapter
-	responses []answer // shared by operations
+	responses []responseView // shared by operations
 }
 
 // chapter is a tag with its operations.
@@ -36,7 +36,7 @@ type operationView struct {
 	facts                []fact
 	tables               []table
 	requests             []example
-	responses            []answer
+	responses            []responseView
 }
 
 type fact struct{ name, text string }
@@ -47,7 +47,7 @@ type table struct {
 }
 
 // responseView is the view model of a response. A shared one has only its name and a link.
-type answer struct {
+type responseView struct {
 	id, status, name, text string
 	shared                 bool
 	tables                 []table
@@ -71,12 +71,12 @@ func newView(d *document, base string, page ui.Page, guides []guide) (*view, err
 	}{{d.Paths, false}, {d.Webhooks, true}} {
 		for _, path := range set.paths {
 			for _, each := range path.value.operations() {
-				shown, err := d.describe(each, path, base, set.callback)
+				view, err := d.describe(each, path, base, set.callback)
 				if err != nil {
 					return nil, fmt.Errorf("%s %s: %w", each.method, path.name, err)
 				}
 				for _, name := range each.Tags {
-					byTag[name] = append(byTag[name], shown)
+					byTag[name] = append(byTag[name], view)
 				}
 			}
 		}
@@ -90,12 +90,12 @@ func newView(d *document, base string, page ui.Page, guides []guide) (*view, err
 		}
 	}
 	for _, each := range d.Components.Responses {
-		shown, err := d.describeResponse("answer-"+slug(each.name), "", each.value)
+		view, err := d.describeResponse("answer-"+slug(each.name), "", each.value)
 		if err != nil {
 			return nil, fmt.Errorf("response %s: %w", each.name, err)
 		}
-		shown.name, shown.status = each.name, d.statusOf(each.name)
-		v.responses = append(v.responses, shown)
+		view.name, view.status = each.name, d.statusOf(each.name)
+		v.responses = append(v.responses, view)
 	}
 	v.addContents(guides)
 	return v, nil
