@@ -105,7 +105,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	facts := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)},
 		{Label: text.Object, Cell: objectCell(v, e)},
 		{Label: text.Reason, Cell: ui.T(why)}, {Label: text.Changes, Cell: ui.T(changes)}}
-	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
+	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry,
+		Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
 		entryPage(facts,
 			ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After,
 				text.DiffTooLarge,
@@ -126,7 +127,7 @@ func summarize(detail []byte) (why, changes string) {
 		return "", ""
 	}
 	for _, name := range []string{"why", "reason"} { // earlier releases stored "reason" for disabled webhooks
-		if raw, given := all[name]; given {
+		if raw, found := all[name]; found {
 			_ = json.Unmarshal(raw, &why)
 			delete(all, name)
 		}

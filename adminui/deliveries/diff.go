@@ -21,8 +21,9 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	here := v.Link("deliveries/" + d.ID.String() + "/")
-	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType), Parent: ui.Link{Href: here, Label: d.ID.String()}}
+	page := v.Link("deliveries/" + d.ID.String() + "/")
+	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType),
+		Parent: ui.Link{Href: page, Label: d.ID.String()}}
 	previous, before, err := p.Bodies.PreviousBody(c.UserContext(), v.Business.ID, d)
 	if core.CodeOf(err) == core.NotFound {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.DiffNoBefore}))

@@ -29,27 +29,27 @@ type filter struct {
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter: without
 // it the page would show, and resend, too much.
-func parseFilter(value func(string) string, zone *time.Location) (f filter, err error) {
-	field := func(name string) string { return strings.TrimSpace(value(name)) }
+func parseFilter(get func(string) string, zone *time.Location) (f filter, err error) {
+	field := func(name string) string { return strings.TrimSpace(get(name)) }
 	f = filter{state: webhook.State(field("state")), event: core.EventType(field("event")),
 		reference: field("reference")}
 	if !slices.ContainsFunc(stateOptions, func(o ui.Option) bool { return o.Value == string(f.state) }) {
 		return f, core.Errorf(core.Invalid, text.FilterState, f.state)
 	}
 	for _, number := range []struct {
-		name, wrong string
-		into        *int64
+		name, message string
+		into          *int64
 	}{{"webhook", text.FilterWebhook, &f.webhook}, {"order", text.FilterOrder, &f.order}} {
-		if named := field(number.name); named != "" {
-			if *number.into, err = strconv.ParseInt(named, 10, 64); err != nil || *number.into <= 0 {
-				return f, core.Errorf(core.Invalid, number.wrong, named)
+		if value := field(number.name); value != "" {
+			if *number.into, err = strconv.ParseInt(value, 10, 64); err != nil || *number.into <= 0 {
+				return f, core.Errorf(core.Invalid, number.message, value)
 			}
 		}
 	}
 	for name, into := range map[string]*time.Time{"from": &f.from, "to": &f.to} {
-		if named := field(name); named != "" {
-			if *into, err = time.ParseInLocation(ui.MomentLayout, named, zone); err != nil {
-				return f, core.Errorf(core.Invalid, text.FilterMoment, named)
+		if value := field(name); value != "" {
+			if *into, err = time.ParseInLocation(ui.MomentLayout, value, zone); err != nil {
+				return f, core.Errorf(core.Invalid, text.FilterMoment, value)
 			}
 		}
 	}

@@ -75,7 +75,8 @@ func (p Pages) Page() shell.Page {
 // jobEvents are the events whose reference is a job.
 var jobEvents = []core.EventType{core.StoreCreation, core.InventoryUpdate, core.CatalogueTimingGroup, core.WebhookRetry}
 
-var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending},
+var stateOptions = []ui.Option{{Value: "", Label: text.Any},
+	{Value: string(webhook.Pending), Label: text.State_pending},
 	{Value: string(webhook.Held), Label: text.State_held},
 	{Value: string(webhook.Delivered), Label: text.State_delivered},
 	{Value: string(webhook.Failed), Label: text.State_failed}}
@@ -108,14 +109,15 @@ func eventOptions() []ui.Option {
 
 // List shows the deliveries of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	given, wrong := parseFilter(v.Query.Get, v.Zone)
-	if wrong != nil && v.WantsCSV() {
-		return wrong
+	filter, filterErr := parseFilter(v.Query.Get, v.Zone)
+	if filterErr != nil && v.WantsCSV() {
+		return filterErr
 	}
 	var found []webhook.DeliveryRecord
-	if wrong == nil {
-		f := webhook.Filter{State: given.state, EventType: given.event, WebhookID: given.webhook, OrderID: given.order,
-			Reference: given.reference, From: given.from, To: given.to, Limit: v.Limit()}
+	if filterErr == nil {
+		f := webhook.Filter{State: filter.state, EventType: filter.event, WebhookID: filter.webhook,
+			OrderID:   filter.order,
+			Reference: filter.reference, From: filter.from, To: filter.to, Limit: v.Limit()}
 		f.Before, _ = uuid.Parse(v.Query.Get("before"))
 		var err error
 		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
@@ -123,16 +125,16 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = filterFields(v, given)
-	if wrong != nil {
-		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, wrong)
+	list.Filters = filterFields(v, filter)
+	if filterErr != nil {
+		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, filterErr)
 	}
 	keys := make([]string, len(found))
 	for i, d := range found {
 		keys[i] = d.ID.String()
 	}
 	head := shell.Head{Title: text.Deliveries, Live: true}
-	if v.MayAct() && len(found) > 0 && given.state != webhook.Pending && given.state != webhook.Held {
+	if v.MayAct() && len(found) > 0 && filter.state != webhook.Pending && filter.state != webhook.Held {
 		head.Links = []ui.Link{{Href: linkWithFilters(v, "deliveries/again/"), Label: text.BulkResend}}
 	}
 	return v.ShowList(c, head, list, "before", keys)
@@ -236,10 +238,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	here := v.Link("deliveries/" + d.ID.String() + "/")
-	view := deliveryView{attempts: attemptViews(v, attempts), payload: payloadOption(payload), downloadURL: here + "payload.json",
-		curl: curl(d, attempts, payload)}
-	told, err := p.statusCause(c.UserContext(), v, d, attempts)
+	page := v.Link("deliveries/" + d.ID.String() + "/")
+	view := deliveryView{attempts: attemptViews(v, attempts), payload: payloadOption(payload),
+		downloadURL: page + "payload.json",
+		curl:        curl(d, attempts, payload)}
+	status, err := p.statusCause(c.UserContext(), v, d, attempts)
 	if err != nil {
 		return err
 	}
@@ -254,16 +257,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		view.facts = append(view.facts,
 			ui.Fact{Label: text.Webhook, Cell: ui.LinkCell(fmt.Sprint(d.WebhookID), link.Href)})
 		if d.State != webhook.Delivered {
-			told.Link = link
+			status.Link = link
 		}
 	}
 	if d.Reference != "" {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(),
-		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
+		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{status}, Live: true}
 	if d.WebhookID != 0 && payload != nil {
-		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffPrevious}}
+		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffPrevious}}
 	}
 	if v.MayAct() {
 		head.Buttons = []ui.Button{*ResendButton(v, d)}
@@ -286,8 +289,9 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 
 // ResendButton returns a button that resends a delivery once.
 func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
-	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), ReasonLabel: text.Why,
-		Hidden: []ui.Option{{Label: "seen", Value: formVersion(d)}}}
+	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"),
+		ReasonLabel: text.Why,
+		Hidden:      []ui.Option{{Label: "seen", Value: formVersion(d)}}}
 	if d.State == webhook.Delivered {
 		button.Help = text.RetryDelivered
 	}
@@ -309,7 +313,7 @@ func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	if was := shell.Field(c, "seen"); was != "" && was != formVersion(d) {
+	if version := shell.Field(c, "seen"); version != "" && version != formVersion(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
 	if err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID},

@@ -37,13 +37,13 @@ type attemptView struct {
 func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
-		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
+		view := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
 			result: fmt.Sprint(a.Status),
 			at:     v.At(a.StartedAt), took: ui.Took(a.Timing.Total), requestHeaders: ui.Headers(a.RequestHeaders),
 			responseHeaders: ui.Headers(a.ResponseHeaders),
 			body:            ui.Pretty(a.ResponseBody, 8<<10)}
 		if !a.OK() {
-			one.state, one.result = ui.Err, a.Error
+			view.state, view.result = ui.Err, a.Error
 		}
 		for _, phase := range []struct {
 			name string
@@ -51,13 +51,13 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 		}{{text.PhaseDNS, a.Timing.DNS}, {text.PhaseConnect, a.Timing.Connect}, {text.PhaseTLS, a.Timing.TLS},
 			{text.PhaseFirst, a.Timing.FirstByte}, {text.PhaseTotal, a.Timing.Total}} {
 			if phase.at > 0 {
-				one.phases = append(one.phases, ui.Option{Label: phase.name, Value: ui.Took(phase.at)})
+				view.phases = append(view.phases, ui.Option{Label: phase.name, Value: ui.Took(phase.at)})
 			}
 		}
 		if a.SentTwice {
-			one.phases = append(one.phases, ui.Option{Label: text.SentTwice, Value: text.SentTwiceWhy})
+			view.phases = append(view.phases, ui.Option{Label: text.SentTwice, Value: text.SentTwiceWhy})
 		}
-		list = append(list, one)
+		list = append(list, view)
 	}
 	return list
 }
@@ -71,7 +71,8 @@ func payloadOption(body []byte) ui.Option {
 	case body == nil:
 		return ui.Option{}
 	case len(body) > maxShownPayload:
-		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(maxShownPayload), ui.Size(len(body))),
+		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(maxShownPayload),
+			ui.Size(len(body))),
 			Value: ui.Pretty(body, maxShownPayload)}
 	default:
 		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))),

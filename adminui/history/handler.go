@@ -76,8 +76,8 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"back": text.RollbackQueued}}
 }
 
-var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings,
-	"rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
+var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores,
+	"timing_groups": text.ChangeTimings, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
 
 // revisionLink returns the path of a revision.
 func revisionLink(v *shell.PageContext, id core.ID) string {
@@ -94,14 +94,14 @@ func objectFilter(v *shell.PageContext) menu.RevisionFilter {
 }
 
 // withObject adds the object of f, if any, and further parameters such as from=25 to the path of a page.
-func withObject(page string, f menu.RevisionFilter, place ...string) string {
+func withObject(page string, f menu.RevisionFilter, query ...string) string {
 	if f.RefID != "" {
-		place = append(place, url.Values{"entity": {f.Entity}, "ref": {f.RefID}}.Encode())
+		query = append(query, url.Values{"entity": {f.Entity}, "ref": {f.RefID}}.Encode())
 	}
-	if len(place) == 0 {
+	if len(query) == 0 {
 		return page
 	}
-	return page + "?" + strings.Join(place, "&")
+	return page + "?" + strings.Join(query, "&")
 }
 
 // List shows the revisions of a business.
@@ -132,13 +132,14 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor},
 			{Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
-		kind, changed := ui.LinkCell(kindLabels[r.Kind], withObject(revisionLink(v, r.ID), f)), ui.T(changeCounts(r.Changes))
+		kind, changed := ui.LinkCell(kindLabels[r.Kind], withObject(revisionLink(v, r.ID), f)),
+			ui.T(changeCounts(r.Changes))
 		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind, ui.T(r.Actor), changed,
-				requestCell(v, r)}})
+			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind, ui.T(r.Actor),
+				changed, requestCell(v, r)}})
 	}
 	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true,
 		Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
@@ -161,15 +162,15 @@ func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 	}
 	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID, ids, f, 0, maxNotes+1)
 	for id, list := range found {
-		var told []string
+		var lines []string
 		for i, d := range list {
 			if i == maxNotes {
-				told = append(told, "…")
+				lines = append(lines, "…")
 				break
 			}
-			told = append(told, differenceOf(d, "").line())
+			lines = append(lines, differenceOf(d, "").line())
 		}
-		notes[id] = strings.Join(told, "; ")
+		notes[id] = strings.Join(lines, "; ")
 	}
 	return notes, err
 }
@@ -198,10 +199,10 @@ const maxCounts = 4
 
 // changeCounts lists the changed rows per entity and store, with records and associations added up.
 func changeCounts(touched []menu.ChangeCount) string {
-	type place struct{ entity, location string }
-	rows, order := map[place]int{}, []place{}
+	type key struct{ entity, location string }
+	rows, order := map[key]int{}, []key{}
 	for _, t := range touched {
-		at := place{t.Entity, t.Location}
+		at := key{t.Entity, t.Location}
 		if rows[at] == 0 {
 			order = append(order, at)
 		}
@@ -216,7 +217,8 @@ func changeCounts(touched []menu.ChangeCount) string {
 		if at.location == "" {
 			parts = append(parts, fmt.Sprintf(text.ChangedRows, entityLabel(at.entity), ui.Number(rows[at])))
 		} else {
-			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, entityLabel(at.entity), ui.Number(rows[at]), at.location))
+			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, entityLabel(at.entity), ui.Number(rows[at]),
+				at.location))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -42,11 +42,11 @@ type differenceView struct {
 	ref, kindLabel string
 	location       string // association and store, if any
 	state          ui.State
-	verb           string // of what was made or removed
+	verb           string // of a created or deleted record
 	summary        string
 	fields         ui.List
-	record         string // of what was made or removed
-	diffURL        string // the address of the comparison of the whole record
+	record         string // JSON of a created or deleted record
+	diffURL        string // path of the full comparison
 }
 
 // find reads the revision in the path.
@@ -109,7 +109,8 @@ func (p Pages) rollbackLinks(ctx context.Context, v *shell.PageContext, r menu.R
 func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	list := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(time.UnixMilli(r.At)))},
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
-		{Label: text.Changed, Cell: ui.T(changeCounts(r.Changes))}, {Label: text.ChangeRequest, Cell: requestCell(v, r)}}
+		{Label: text.Changed, Cell: ui.T(changeCounts(r.Changes))},
+		{Label: text.ChangeRequest, Cell: requestCell(v, r)}}
 	if r.RolledBackTo != nil {
 		list = append(list, ui.Fact{Label: text.BackTo,
 			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.RolledBackTo)).Exact(), Href: revisionLink(v, *r.RolledBackTo)}})
@@ -117,7 +118,7 @@ func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	return list
 }
 
-func differenceOf(d menu.Difference, whole string) differenceView {
+func differenceOf(d menu.Difference, diffURL string) differenceView {
 	view := differenceView{ref: d.RefID, state: ui.Neutral}
 	if view.ref == "" {
 		view.ref = text.GoneObject
@@ -139,7 +140,7 @@ func differenceOf(d menu.Difference, whole string) differenceView {
 	case d.After == nil:
 		view.state, view.verb, view.record = ui.Err, text.Gone, ui.Pretty(d.Before, recordShown)
 	default:
-		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes), whole
+		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes), diffURL
 	}
 	return view
 }
@@ -155,7 +156,8 @@ func summary(changes []console.FieldChange) string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, truncate(change.Before), truncate(change.After)))
+		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, truncate(change.Before),
+			truncate(change.After)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -204,10 +206,10 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	if len(found[r.ID]) == 0 {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	one := found[r.ID][0]
-	d := differenceOf(one, "")
+	difference := found[r.ID][0]
+	d := differenceOf(difference, "")
 	head := shell.Head{Title: d.ref, Note: d.kindLabel,
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.ID), objectFilter(v)), Label: kindLabels[r.Kind]}}
-	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before,
-		one.After, text.DiffTooLarge, text.DiffTooMany)))
+	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, difference.Before,
+		difference.After, text.DiffTooLarge, text.DiffTooMany)))
 }

@@ -124,8 +124,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 // causes explains why customers do not see the item at any store.
 func causes(v *shell.PageContext, item console.ItemDetail, store string) []ui.Cause {
 	list := cause.ItemFindings(item)
-	if told := cause.Item(item, v.Now.In(v.Zone)); told.State == ui.Err || store == "" { // with a store filter, the row of the store explains it
-		list = append([]ui.Cause{told}, list...)
+	if status := cause.Item(item, v.Now.In(v.Zone)); status.State == ui.Err || store == "" {
+		// With a store filter, the row of the store explains it.
+		list = append([]ui.Cause{status}, list...)
 	}
 	for i := range list {
 		if list[i].State != ui.OK {
@@ -160,7 +161,8 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	if !item.Active {
 		state, words = ui.Err, text.NotActive
 	}
-	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)}, {Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
+	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
+		{Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
 		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
 		{Label: text.Price, Cell: ui.T(item.Price)},
 		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},

@@ -28,7 +28,8 @@ func platformList(v *shell.PageContext, item console.ItemDetail, platforms []cor
 			words = text.NotShown
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why), ui.T(platform.ServedBy)}})
+			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why),
+				ui.T(platform.ServedBy)}})
 	}
 	return list
 }
@@ -54,22 +55,22 @@ func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console
 	if store != "" || at >= 0 {
 		list.Clear = v.Path
 	}
-	shown := platformView{item: item}
+	view := platformView{item: item}
 	if at >= 0 {
-		if err := p.loadPlatform(ctx, v, &shown, platforms[at], store); err != nil {
+		if err := p.loadPlatform(ctx, v, &view, platforms[at], store); err != nil {
 			return list, err
 		}
 	}
-	for _, place := range item.Stores {
-		there, price := shown.visibility(place, v.Now.In(v.Zone))
+	for _, itemStore := range item.Stores {
+		visibility, price := view.visibility(itemStore, v.Now.In(v.Zone))
 		stock := text.NotCounted
-		if place.Stock >= 0 {
-			stock = ui.Number(place.Stock)
+		if itemStore.Stock >= 0 {
+			stock = ui.Number(itemStore.Stock)
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: place.Store.RefID, Href: v.Link(fmt.Sprintf("stores/%d/", place.Store.ID)),
-				Code: true}, ui.T(place.Store.Name),
-				ui.StateCell(there.State, there.Label), ui.T(there.Why), price, ui.T(stock)}})
+			ui.Row{Cells: []ui.Cell{{Text: itemStore.Store.RefID, Code: true,
+				Href: v.Link(fmt.Sprintf("stores/%d/", itemStore.Store.ID))}, ui.T(itemStore.Store.Name),
+				ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}})
 	}
 	return list, nil
 }
@@ -86,7 +87,8 @@ type platformView struct {
 // maxPublications limits how many publications are read for one page.
 const maxPublications = 5000
 
-func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform, store string) error {
+func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform,
+	store string) error {
 	s.platform, s.published = &platform, map[string]*publish.Publication{}
 	if err := menu.DecodeStored(string(s.item.Record), &s.master); err != nil {
 		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
@@ -111,22 +113,22 @@ func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platfo
 
 // visibility returns whether customers see the item at a store, and its price. On a platform, the note of the
 // price names the rule that set it.
-func (s platformView) visibility(place console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
+func (s platformView) visibility(itemStore console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
 	if s.platform == nil {
-		return cause.ItemVisibility(s.item, place, now), ui.T(place.Price)
+		return cause.ItemVisibility(s.item, itemStore, now), ui.T(itemStore.Price)
 	}
-	there := cause.ItemVisibilityOn(s.item, place, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
-		Published: s.published[place.Store.RefID]}, now)
+	visibility := cause.ItemVisibilityOn(s.item, itemStore, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
+		Published: s.published[itemStore.Store.RefID]}, now)
 	var values menu.ItemValues
-	if !place.Sold || menu.DecodeStored(string(place.Values), &values) != nil {
-		return there, ui.T(place.Price)
+	if !itemStore.Sold || menu.DecodeStored(string(itemStore.Values), &values) != nil {
+		return visibility, ui.T(itemStore.Price)
 	}
 	price, rule := menu.RulePrice(&s.master, &values, *s.platform)
-	words := priceLabels[rule]
-	if p := s.published[place.Store.RefID]; p != nil && !p.DueAt.IsZero() {
-		words = fmt.Sprintf(text.PriceToCome, words)
+	note := priceLabels[rule]
+	if p := s.published[itemStore.Store.RefID]; p != nil && !p.DueAt.IsZero() {
+		note = fmt.Sprintf(text.PriceToCome, note)
 	}
-	return there, ui.Cell{Text: price.String(), Note: words}
+	return visibility, ui.Cell{Text: price.String(), Note: note}
 }
 
 var priceLabels = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform,

@@ -102,8 +102,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 					{Name: "platform", Label: text.KeyPlatform}}})
 		if len(working) > 0 {
 			head.Buttons = append(head.Buttons,
-				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), ReasonLabel: text.Why, Help: text.RevokeSay,
-					Danger: true,
+				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), ReasonLabel: text.Why,
+					Help: text.RevokeSay, Danger: true,
 					Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
 		}
 	}
