@@ -22,23 +22,24 @@ const maxReference = 64
 
 // summarize returns the reference and the counts of a callback, as far as its body has them.
 func summarize(event string, body []byte) (reference string, stats *Stats) {
-	var told struct {
+	var callback struct {
 		Reference   string         `json:"reference"`
 		ReferenceID string         `json:"reference_id"`
 		Stats       jsontext.Value `json:"stats"`
 	}
-	if err := json.Unmarshal(body, &told, jsontext.AllowDuplicateNames(true),
+	if err := json.Unmarshal(body, &callback, jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true)); err != nil {
 		return "", nil
 	}
-	if reference = told.Reference; reference == "" {
-		reference = told.ReferenceID
+	if reference = callback.Reference; reference == "" {
+		reference = callback.ReferenceID
 	}
 	if len(reference) > maxReference {
 		reference = ""
 	}
 	var counts Stats
-	if event == string(core.StoreCreation) && len(told.Stats) > 0 && json.Unmarshal(told.Stats, &counts) == nil {
+	if event == string(core.StoreCreation) && len(callback.Stats) > 0 &&
+		json.Unmarshal(callback.Stats, &counts) == nil {
 		stats = &counts
 	}
 	return strings.ToValidUTF8(reference, "?"), stats
@@ -46,7 +47,7 @@ func summarize(event string, body []byte) (reference string, stats *Stats) {
 
 // pretty indents JSON up to about limit bytes of output. It shows a truncated body up to the cut, and other bodies
 // as text.
-func pretty(body []byte, limit int) (text string, whole bool) {
+func pretty(body []byte, limit int) (text string, complete bool) {
 	var out bytes.Buffer
 	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), lenient...)
@@ -62,9 +63,9 @@ func pretty(body []byte, limit int) (text string, whole bool) {
 		}
 	}
 	if tokens < 2 && (tokens == 0 || decoder.StackDepth() > 0) { // not JSON, or truncated at once
-		kept := body[:min(len(body), limit)]
-		return strings.ToValidUTF8(string(kept), "\uFFFD"), len(kept) == len(body)
+		shown := body[:min(len(body), limit)]
+		return strings.ToValidUTF8(string(shown), "\uFFFD"), len(shown) == len(body)
 	}
-	whole = decoder.StackDepth() == 0 && len(bytes.TrimSpace(body[decoder.InputOffset():])) == 0
-	return strings.ToValidUTF8(strings.TrimRight(out.String(), "\n"), "\uFFFD"), whole
+	complete = decoder.StackDepth() == 0 && len(bytes.TrimSpace(body[decoder.InputOffset():])) == 0
+	return strings.ToValidUTF8(strings.TrimRight(out.String(), "\n"), "\uFFFD"), complete
 }

@@ -26,7 +26,7 @@ func (r *Receiver) Mount(router fiber.Router) {
 func (r *Receiver) post(c *fiber.Ctx) error {
 	share := r.Memory.NewReservation(bodyLimit.Class)
 	defer share.Release()
-	sent, err := body.Read(c.UserContext(), c.Context(), bodyLimit, &share)
+	received, err := body.Read(c.UserContext(), c.Context(), bodyLimit, &share)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *Receiver) post(c *fiber.Ctx) error {
 	signed := webhook.Signature{ID: d.WebhookID, Timestamp: header(webhook.HeaderTimestamp),
 		Signatures: header(webhook.HeaderSignature)}
 	d.WebhookID, d.EventType = validUTF8([]byte(d.WebhookID)), validUTF8([]byte(d.EventType))
-	r.accept(c.UserContext(), d, signed, sent)
+	r.accept(c.UserContext(), d, signed, received)
 	return c.Status(http.StatusOK).JSON(fiber.Map{"status": "received"})
 }
 
@@ -69,7 +69,8 @@ func (r *Receiver) one(c *fiber.Ctx) error {
 	if d == nil {
 		return ui.Write(c, http.StatusNotFound, notFoundPage(r.page("Delivery not found")))
 	}
-	return ui.Write(c, http.StatusOK, detailPage(r.page(fmt.Sprintf("Delivery %d", number)), newDeliveryView(d, 4*MaxBody)))
+	return ui.Write(c, http.StatusOK, detailPage(r.page(fmt.Sprintf("Delivery %d", number)),
+		newDeliveryView(d, 4*MaxBody)))
 }
 
 func (r *Receiver) page(title string) ui.Page {

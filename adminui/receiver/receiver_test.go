@@ -187,7 +187,7 @@ func TestInvalidSignatureIsShown(t *testing.T) {
 		request := b.delivery(id, core.StoreCreation, c.at, outcome)
 		c.change(request)
 		status, _ := b.send(request)
-		require.Equal(t, http.StatusOK, status, "what is not verified is shown all the same")
+		require.Equal(t, http.StatusOK, status, "unverified deliveries are shown too")
 		got := b.list("").Deliveries[0]
 		assert.False(t, got.Verified, c.name)
 		assert.Contains(t, got.Reason, c.reason, c.name)
@@ -203,16 +203,15 @@ func TestOneOfSeveralSignaturesIsEnough(t *testing.T) {
 }
 
 func TestUnreadableSecretsAreReported(t *testing.T) {
-	r := receiver.New(receiver.Config{Clock: fixedClock{noon}, Secrets: func(context.Context) (map[string]string, error) {
-		return nil, errors.New("the database is away")
-	}})
+	secrets := func(context.Context) (map[string]string, error) { return nil, errors.New("the database is away") }
+	r := receiver.New(receiver.Config{Clock: fixedClock{noon}, Secrets: secrets})
 	app := fiber.New()
 	r.Mount(app)
 	response, err := app.Test(httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader("{}")), -1)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	kept, _ := r.Deliveries()
-	assert.Equal(t, "the known secrets could not be read", kept[0].Signature.Reason)
+	stored, _ := r.Deliveries()
+	assert.Equal(t, "the known secrets could not be read", stored[0].Signature.Reason)
 }
 
 func TestMemoryIsBounded(t *testing.T) {
@@ -329,7 +328,7 @@ func TestConcurrentDeliveriesAreCounted(t *testing.T) {
 		})
 	}
 	all.Wait()
-	kept, total := r.Deliveries()
+	stored, total := r.Deliveries()
 	assert.Equal(t, 16, total)
-	assert.Len(t, kept, 8)
+	assert.Len(t, stored, 8)
 }

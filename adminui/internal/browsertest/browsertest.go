@@ -113,8 +113,8 @@ func Start(t *testing.T) *Browser {
 
 // chromiumPath returns the path of Chromium, or "".
 func chromiumPath() string {
-	if named := os.Getenv("CHROMIUM"); named != "" {
-		return named
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -41,17 +41,17 @@ func (p *Page) CheckPart(t *testing.T, selector string) { t.Helper(); p.check(t,
 // view only colours differ, so other rules run once per width.
 func (p *Page) CheckViews(t *testing.T, name string, views ...View) {
 	t.Helper()
-	seen := map[int64]bool{}
+	checkedWidths := map[int64]bool{}
 	for _, view := range views {
 		t.Run(view.Name, func(t *testing.T) {
 			p.SetView(t, view)
 			p.Screenshot(t, name+"-"+view.Name)
-			if view.Dark && seen[view.Width] {
+			if view.Dark && checkedWidths[view.Width] {
 				p.check(t, "html", `["color-contrast"]`)
 				return
 			}
 			p.Check(t)
-			seen[view.Width] = true
+			checkedWidths[view.Width] = true
 		})
 	}
 	p.Close()
@@ -101,12 +101,12 @@ const layoutShiftScript = `new Promise((done) => {
 })`
 
 // locations lists the first elements with the violation.
-func (v violation) locations() (places string) {
+func (v violation) locations() (list string) {
 	for i, node := range v.Nodes {
 		if i == 3 {
-			return places + fmt.Sprintf("and %d more", len(v.Nodes)-3)
+			return list + fmt.Sprintf("and %d more", len(v.Nodes)-3)
 		}
-		places += fmt.Sprintf("%v: %s; ", node.Target, node.FailureSummary)
+		list += fmt.Sprintf("%v: %s; ", node.Target, node.FailureSummary)
 	}
-	return places
+	return list
 }

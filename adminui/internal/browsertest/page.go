@@ -56,11 +56,11 @@ type Page struct {
 // Open opens a page in a free tab and closes it when the test ends.
 func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	t.Helper()
-	shown := b.acquire(t)
-	p := &Page{context: shown.context}
-	p.close = sync.OnceFunc(func() { b.release(shown) })
+	tab := b.acquire(t)
+	p := &Page{context: tab.context}
+	p.close = sync.OnceFunc(func() { b.release(tab) })
 	t.Cleanup(p.close)
-	shown.page.Store(p)
+	tab.page.Store(p)
 	p.SetView(t, view)
 	p.Do(t,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
@@ -76,47 +76,47 @@ func (b *Browser) acquire(t *testing.T) *tab {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if last := len(b.free) - 1; last >= 0 {
-		taken := b.free[last]
+		free := b.free[last]
 		b.free = b.free[:last]
-		return taken
+		return free
 	}
 	opened, _ := chromedp.NewContext(b.context) // closed with the profile
-	taken, err := newTab(opened)
+	free, err := newTab(opened)
 	if err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
-	return taken
+	return free
 }
 
 // newTab opens a tab that is closed when ctx ends.
-func newTab(opened context.Context) (*tab, error) {
-	made := &tab{context: opened}
-	if err := chromedp.Listen(opened, func(event any) {
-		if p := made.page.Load(); p != nil {
+func newTab(ctx context.Context) (*tab, error) {
+	created := &tab{context: ctx}
+	if err := chromedp.Listen(ctx, func(event any) {
+		if p := created.page.Load(); p != nil {
 			p.listen(event)
 		}
 	}); err != nil {
 		return nil, err
 	}
-	return made, chromedp.Do(opened, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
+	return created, chromedp.Do(ctx, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
 }
 
 // release returns a tab to the free list. A tab that does not leave its page is closed.
-func (b *Browser) release(shown *tab) {
-	shown.page.Store(nil)
-	ctx, cancel := context.WithTimeout(shown.context, timeout)
+func (b *Browser) release(used *tab) {
+	used.page.Store(nil)
+	ctx, cancel := context.WithTimeout(used.context, timeout)
 	defer cancel()
 	if err := chromedp.Do(ctx,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}),
 		command(runtime.Evaluate, runtime.EvaluateParams{Expression: `sessionStorage.clear()`}),
 		chromedp.Navigate("about:blank"),
 	); err != nil {
-		_ = chromedp.Cancel(shown.context)
+		_ = chromedp.Cancel(used.context)
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.free = append(b.free, shown)
+	b.free = append(b.free, used)
 }
 
 // SetView changes the window size and display settings.
