@@ -107,23 +107,23 @@ func New(config Config) *Console {
 
 // pages lists the pages in the order of the navigation.
 func pages(config Config, s *shell.Shell) []shell.Page {
-	db, sent := config.Database, config.Deliveries
-	start := overview.Pages{Activity: db, Stores: db, Listing: db, Plugins: config.Plugins}
+	db, deliveriesReader := config.Database, config.Deliveries
+	home := overview.Pages{Activity: db, Stores: db, Listing: db, Plugins: config.Plugins}
 	trail := audit.Pages{Trail: db}
 	return []shell.Page{
 		s.Page(),
 		signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}.Page(),
 		search.Pages{Searcher: db}.Page(),
-		start.Page(),
+		home.Page(),
 		plugins.Pages{Registry: config.Plugins, Controller: db}.Page(),
 		users.Pages{Users: db, Accounts: config.Accounts, BaseURL: config.BaseURL}.Page(),
 		trail.HubPage(),
-		start.BusinessPage(),
-		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: sent,
+		home.BusinessPage(),
+		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: deliveriesReader,
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
-		deliveries.Pages{Deliveries: sent, Bodies: db, Resender: db, Trail: db}.Page(),
+		deliveries.Pages{Deliveries: deliveriesReader, Bodies: db, Resender: db, Trail: db}.Page(),
 		orders.Pages{Orders: config.Orders, Lister: db, Timeline: db, Notifier: db}.Page(),
-		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: sent}.Page(),
+		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),
 		items.Pages{Items: db, Publications: config.Published, Plugins: config.Plugins}.Page(),

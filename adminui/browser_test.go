@@ -26,8 +26,8 @@ const password = "correct horse battery"
 func newConsole(f *fake) *adminui.Console {
 	return adminui.New(adminui.Config{Accounts: newAccounts(f), Provider: f.provider, Database: f, Deliveries: f,
 		Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publicationReader{f},
-		Stores: storeReader{f}, Menus: menuHistory{f}, Checklist: checklistReader{f}, Sandbox: sandboxStub{f}, Clock: fixedClock{},
-		Log: slog.New(slog.DiscardHandler)})
+		Stores: storeReader{f}, Menus: menuHistory{f}, Checklist: checklistReader{f}, Sandbox: sandboxStub{f},
+		Clock: fixedClock{}, Log: slog.New(slog.DiscardHandler)})
 }
 
 func newAccounts(f *fake) access.Accounts {
@@ -79,17 +79,17 @@ func signIn(t *testing.T, browser *browsertest.Browser, base, email string) {
 
 func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	whole, none, broken := fullHub(), emptyHub(), fullHub()
-	none.sessions, broken.sessions = whole.sessions, whole.sessions // one sign-in for all three hubs
-	none.mu, broken.mu = whole.mu, whole.mu
-	wholeBase, noneBase, brokenBase := serveConsole(t, whole), serveConsole(t, none), serveConsole(t, broken)
-	signIn(t, browser, wholeBase, "sam@example.com") // cookies ignore the port
+	full, bare, broken := fullHub(), emptyHub(), fullHub()
+	bare.sessions, broken.sessions = full.sessions, full.sessions // one sign-in for all three hubs
+	bare.mu, broken.mu = full.mu, full.mu
+	fullBase, bareBase, brokenBase := serveConsole(t, full), serveConsole(t, bare), serveConsole(t, broken)
+	signIn(t, browser, fullBase, "sam@example.com") // cookies ignore the port
 	broken.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
 	views := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]} // both widths, both colour schemes
 	for _, hub := range []struct {
 		name, base string
 		pages      map[string]string
-	}{{"full", wholeBase, allPages(t, whole)}, {"empty", noneBase, allPages(t, none)},
+	}{{"full", fullBase, allPages(t, full)}, {"empty", bareBase, allPages(t, bare)},
 		{"error", brokenBase, map[string]string{"overview": "", "jobs": "b/7/jobs/", "orders": "b/7/orders/",
 			"plugins": "plugins/", "settings": "b/7/settings/"}}} {
 		for name, path := range hub.pages {
@@ -110,13 +110,14 @@ type providerStub struct{ signin.Provider }
 
 func TestSignInPagesPassBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	vouched := emptyHub()
-	vouched.provider = providerStub{}
-	base, other := serveConsole(t, emptyHub()), serveConsole(t, vouched)
+	withProvider := emptyHub()
+	withProvider.provider = providerStub{}
+	base, providerBase := serveConsole(t, emptyHub()), serveConsole(t, withProvider)
 	for name, address := range map[string]string{"sign-in": base + shell.SignInPath,
-		"welcome": base + shell.WelcomePath + "?link=x", "provider": other + shell.SignInPath} {
+		"welcome": base + shell.WelcomePath + "?link=x", "provider": providerBase + shell.SignInPath} {
 		t.Run(name, func(t *testing.T) {
-			browser.Open(t, address, browsertest.Views()[0]).CheckViews(t, "console-public-"+name, browsertest.Views()...)
+			browser.Open(t, address, browsertest.Views()[0]).CheckViews(t, "console-public-"+name,
+				browsertest.Views()...)
 		})
 	}
 }

@@ -82,7 +82,8 @@ func (f *fake) Figures(context.Context, []core.BusinessID, time.Time) (console.F
 	return f.figures, f.broken
 }
 
-func (f *fake) UnhealthyEndpoints(_ context.Context, _ []core.BusinessID, limit int) (list []console.Endpoint, err error) {
+func (f *fake) UnhealthyEndpoints(_ context.Context, _ []core.BusinessID,
+	limit int) (list []console.Endpoint, err error) {
 	for _, e := range f.endpoints {
 		if !e.Active || !e.Health.FailingSince.IsZero() {
 			list = append(list, e)

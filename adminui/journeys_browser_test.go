@@ -44,21 +44,21 @@ func TestConsoleUserJourneys(t *testing.T) {
 	f := fullHub()
 	j := &journey{browser: browsertest.Start(t), fake: f, base: serveConsole(t, f)}
 	signIn(t, j.browser, j.base, "sam@example.com")
-	for _, one := range []struct {
+	for _, journeyCase := range []struct {
 		name string
 		run  func(*journey, *testing.T)
 	}{
 		{"webhooks are not arriving: two clicks", (*journey).webhooksNotArriving},
 		{"an item was not applied: three clicks", (*journey).itemNotApplied},
-		{"it is mended, and what failed is sent again: four clicks", (*journey).failedResent},
-		{"a delivery is sent again with a reason: three clicks", (*journey).deliveryResent},
+		{"failed deliveries are resent in bulk: four clicks", (*journey).failedResent},
+		{"a delivery is resent with a reason: three clicks", (*journey).deliveryResent},
 		{"where is an order and its rider: one search", (*journey).orderAndRider},
 		{"a store is not live on a platform: two clicks", (*journey).storeNotLive},
 		{"one merchant or platform-wide: two clicks", (*journey).platformWide},
-		{"the price of an item is wrong, who changed it, and back: six clicks", (*journey).priceRolledBack},
-		{"the slash leads to the search, and a single match opens", (*journey).slashSearches},
+		{"a wrong price is traced and rolled back: six clicks", (*journey).priceRolledBack},
+		{"the slash key focuses the search, and a single match opens", (*journey).slashSearches},
 	} {
-		t.Run(one.name, func(t *testing.T) { one.run(j, t) })
+		t.Run(journeyCase.name, func(t *testing.T) { journeyCase.run(j, t) })
 	}
 }
 
@@ -126,7 +126,8 @@ func (j *journey) orderAndRider(t *testing.T) {
 
 func (j *journey) storeNotLive(t *testing.T) {
 	page := j.open(t, "b/7/")
-	page.Do(t, clickNavigation("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"),
+	page.Do(t, clickNavigation("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)),
+		click("Market Street"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
 	assert.Contains(t, mainText(t, page), "The store is closed now, by its opening hours.")
 	assert.Contains(t, mainText(t, page),
@@ -135,7 +136,8 @@ func (j *journey) storeNotLive(t *testing.T) {
 
 func (j *journey) platformWide(t *testing.T) {
 	page := j.open(t, "")
-	page.Do(t, clickNavigation("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"),
+	page.Do(t, clickNavigation("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)),
+		click("aggregator-a"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
 	assert.Contains(t, mainText(t, page), "Plugin aggregator-a responds, but has reported a problem")
 	assert.Contains(t, mainText(t, page), "tasty-eats")

@@ -64,8 +64,8 @@ func allPages(t *testing.T, f *fake) map[string]string {
 	pages := map[string]string{"search-found": "search/?q=a"}
 	for _, page := range newConsole(f).Pages() {
 		for _, r := range page.Routes {
-			file, stream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
-			if r.Method != http.MethodGet || file || stream {
+			isFile, isStream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
+			if r.Method != http.MethodGet || isFile || isStream {
 				continue
 			}
 			if at, ok := routePath(t, f, r.Path); ok {
@@ -143,7 +143,7 @@ func TestEveryPageFolderIsRegistered(t *testing.T) {
 }
 
 func TestEveryActionHasAMessage(t *testing.T) {
-	pages := newConsole(fullHub()).Pages()
+	pages, calls := newConsole(fullHub()).Pages(), 0
 	eachPageFile(t, func(_ string, file *ast.File) {
 		ast.Inspect(file, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)
@@ -152,12 +152,14 @@ func TestEveryActionHasAMessage(t *testing.T) {
 			}
 			function, ok := call.Fun.(*ast.SelectorExpr)
 			keyword, literal := call.Args[2].(*ast.BasicLit)
-			if ok && literal && function.Sel.Name == "Then" {
+			if ok && literal && function.Sel.Name == "RedirectDone" {
 				assertMessage(t, pages, strings.Trim(keyword.Value, `"`))
+				calls++
 			}
 			return true
 		})
 	})
+	assert.Greater(t, calls, 10, "calls of shell.RedirectDone")
 }
 
 // describesPage reports whether a function returns a page descriptor.

@@ -40,9 +40,9 @@ func signedInClient(t *testing.T, base, email string) *http.Client {
 	require.NoError(t, err)
 	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	form.Header.Set("Sec-Fetch-Site", "same-origin")
-	answer, err := client.Do(form)
+	response, err := client.Do(form)
 	require.NoError(t, err)
-	answer.Body.Close()
+	response.Body.Close()
 	return client
 }
 
@@ -83,7 +83,7 @@ func TestPagesReportAnUnavailableDatabase(t *testing.T) {
 		assert.Contains(t, string(body), "<h1>The hub is unavailable</h1>", path)
 		assert.Contains(t, string(body), "Its database does not respond. Nothing was lost. Retry in a moment.",
 			path)
-		assert.Contains(t, string(body), `href="/console/`+path, "it leads here once more")
+		assert.Contains(t, string(body), `href="/console/`+path, "it links to the same page")
 		assert.NotContains(t, string(body), "The link does not work", path)
 	}
 }
