@@ -32,7 +32,7 @@ import (
 	"github.com/servery-hub/servery/core/limit"
 )
 
-// Database is what the pages read from the database and write to it.
+// Database is what the pages read and write.
 type Database interface {
 	shell.Businesses
 	overview.Activity
@@ -65,16 +65,16 @@ type Database interface {
 	ChangeToken(ctx context.Context, business core.BusinessID) (string, error)
 }
 
-// Plugins knows the plugins of all hubs.
+// Plugins reads the plugins of all hubs and checks settings of platforms.
 type Plugins interface {
 	plugins.Registry
 	settings.Plugins
 }
 
-// Config is what a console is made of. Every field is required but Provider and BaseURL.
+// Config holds the dependencies of a console. Provider, BaseURL and Memory are optional.
 type Config struct {
 	Accounts   access.Accounts
-	Provider   signin.Provider // of identities; nil: none
+	Provider   signin.Provider // identity provider; nil: passwords only
 	Database   Database
 	Deliveries deliveries.Reader
 	Tester     webhooks.Tester
@@ -86,9 +86,9 @@ type Config struct {
 	Menus      history.Menus
 	Checklist  checklist.Reader
 	Sandbox    sandbox.Runner
-	BaseURL    string         // of the hub as people reach it; "" as their requests come
-	Proxies    []netip.Prefix // whose X-Forwarded-For is believed
-	Memory     *limit.Memory  // for forms; nil: no bound
+	BaseURL    string         // public URL of the hub; "": taken from each request
+	Proxies    []netip.Prefix // proxies whose X-Forwarded-For is trusted
+	Memory     *limit.Memory  // memory for forms; nil: no limit
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -96,7 +96,7 @@ type Config struct {
 // Console serves the pages.
 type Console struct{ shell *shell.Shell }
 
-// New joins the pages.
+// New returns a console with all pages.
 func New(config Config) *Console {
 	s := &shell.Shell{Accounts: config.Accounts, Businesses: config.Database, Memory: config.Memory,
 		Clock: config.Clock, Log: config.Log,
@@ -105,25 +105,25 @@ func New(config Config) *Console {
 	return &Console{shell: s}
 }
 
-// pages are all pages, in the order of the navigation.
+// pages lists the pages in the order of the navigation.
 func pages(config Config, s *shell.Shell) []shell.Page {
-	db, sent := config.Database, config.Deliveries
-	start := overview.Pages{Activity: db, Stores: db, Listing: db, Plugins: config.Plugins}
+	db, deliveriesReader := config.Database, config.Deliveries
+	home := overview.Pages{Activity: db, Stores: db, Listing: db, Plugins: config.Plugins}
 	trail := audit.Pages{Trail: db}
 	return []shell.Page{
 		s.Page(),
 		signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}.Page(),
 		search.Pages{Searcher: db}.Page(),
-		start.Page(),
+		home.Page(),
 		plugins.Pages{Registry: config.Plugins, Controller: db}.Page(),
 		users.Pages{Users: db, Accounts: config.Accounts, BaseURL: config.BaseURL}.Page(),
 		trail.HubPage(),
-		start.BusinessPage(),
-		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: sent,
+		home.BusinessPage(),
+		webhooks.Pages{Webhooks: db, Updater: db, Recorder: db, Counts: db, Deliveries: deliveriesReader,
 			Tester: config.Tester, Rotator: config.Rotator}.Page(),
-		deliveries.Pages{Deliveries: sent, Bodies: db, Resender: db, Trail: db}.Page(),
+		deliveries.Pages{Deliveries: deliveriesReader, Bodies: db, Resender: db, Trail: db}.Page(),
 		orders.Pages{Orders: config.Orders, Lister: db, Timeline: db, Notifier: db}.Page(),
-		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: sent}.Page(),
+		jobs.Pages{Jobs: db, Rerunner: db, Deliveries: deliveriesReader}.Page(),
 		stores.Pages{Stores: config.Stores, Lister: db, Timeline: db, Publisher: db, Plugins: config.Plugins,
 			Publications: config.Published}.Page(),
 		items.Pages{Items: db, Publications: config.Published, Plugins: config.Plugins}.Page(),
@@ -137,17 +137,17 @@ func pages(config Config, s *shell.Shell) []shell.Page {
 	}
 }
 
-// Pages describes the pages.
+// Pages returns the descriptors of all pages.
 func (c *Console) Pages() []shell.Page { return c.shell.Pages }
 
-// Streams is how many pages follow what happens.
+// Streams returns the number of open live-update streams.
 func (c *Console) Streams() int { return c.shell.Live.Streams() }
 
 // Mount serves the console below /console/.
 func (c *Console) Mount(router fiber.Router) { c.shell.Mount(router) }
 
-// Run looks for changes, for live updates, until the context ends.
+// Run polls for changes and sends live updates until ctx is done.
 func (c *Console) Run(ctx context.Context) { c.shell.Live.Run(ctx) }
 
-// Stop ends the streams of live updates, which would else keep a server from stopping.
+// Stop ends the live-update streams, so that the server can shut down.
 func (c *Console) Stop() { c.shell.Live.Stop() }

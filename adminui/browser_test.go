@@ -22,19 +22,19 @@ import (
 
 const password = "correct horse battery"
 
-// newConsole is the console of the fake hub.
+// newConsole returns the console of a fake hub.
 func newConsole(f *fake) *adminui.Console {
 	return adminui.New(adminui.Config{Accounts: newAccounts(f), Provider: f.provider, Database: f, Deliveries: f,
 		Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publicationReader{f},
-		Stores: storeReader{f}, Menus: menuHistory{f}, Checklist: checklistReader{f}, Sandbox: sandboxStub{f}, Clock: fixedClock{},
-		Log: slog.New(slog.DiscardHandler)})
+		Stores: storeReader{f}, Menus: menuHistory{f}, Checklist: checklistReader{f}, Sandbox: sandboxStub{f},
+		Clock: fixedClock{}, Log: slog.New(slog.DiscardHandler)})
 }
 
 func newAccounts(f *fake) access.Accounts {
 	return access.Accounts{Users: f, Sessions: f, Attempts: f, Clock: fixedClock{}}
 }
 
-// serveConsole serves a console over the fake hub, whose users' passwords are all the same.
+// serveConsole serves the console of a fake hub. All users have the same password.
 func serveConsole(t *testing.T, f *fake) string {
 	t.Helper()
 	_, err := newAccounts(f).UseLink(context.Background(), "any", password, "")
@@ -61,7 +61,7 @@ func serveConsole(t *testing.T, f *fake) string {
 	return base
 }
 
-// signIn signs in by the form, without a script.
+// signIn signs in by the form, without JavaScript.
 func signIn(t *testing.T, browser *browsertest.Browser, base, email string) {
 	t.Helper()
 	view := browsertest.Views()[0]
@@ -79,17 +79,17 @@ func signIn(t *testing.T, browser *browsertest.Browser, base, email string) {
 
 func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	whole, none, broken := fullHub(), emptyHub(), fullHub()
-	none.sessions, broken.sessions = whole.sessions, whole.sessions // one sign-in opens all three
-	none.mu, broken.mu = whole.mu, whole.mu
-	wholeBase, noneBase, brokenBase := serveConsole(t, whole), serveConsole(t, none), serveConsole(t, broken)
-	signIn(t, browser, wholeBase, "sam@example.com") // the cookie is the host's, whatever the port
+	full, bare, broken := fullHub(), emptyHub(), fullHub()
+	bare.sessions, broken.sessions = full.sessions, full.sessions // one sign-in for all three hubs
+	bare.mu, broken.mu = full.mu, full.mu
+	fullBase, bareBase, brokenBase := serveConsole(t, full), serveConsole(t, bare), serveConsole(t, broken)
+	signIn(t, browser, fullBase, "sam@example.com") // cookies ignore the port
 	broken.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
-	views := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]} // both widths and both colour schemes
+	views := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]} // both widths, both colour schemes
 	for _, hub := range []struct {
 		name, base string
 		pages      map[string]string
-	}{{"full", wholeBase, allPages(t, whole)}, {"empty", noneBase, allPages(t, none)},
+	}{{"full", fullBase, allPages(t, full)}, {"empty", bareBase, allPages(t, bare)},
 		{"error", brokenBase, map[string]string{"overview": "", "jobs": "b/7/jobs/", "orders": "b/7/orders/",
 			"plugins": "plugins/", "settings": "b/7/settings/"}}} {
 		for name, path := range hub.pages {
@@ -97,7 +97,7 @@ func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 				t.Parallel()
 				page := browser.Open(t, hub.base+shell.Root+path, browsertest.Views()[0])
 				if hub.name == "error" || name == "missing" || name == "history-item-none" {
-					page.Ignore("Failed to load resource") // the browser tells the status
+					page.Ignore("Failed to load resource") // the browser reports the status
 				}
 				page.CheckViews(t, "console-"+hub.name+"-"+name, views...)
 			})
@@ -105,18 +105,19 @@ func TestEveryConsolePagePassesBrowserChecks(t *testing.T) {
 	}
 }
 
-// providerStub stands for an identity provider.
+// providerStub is an identity provider.
 type providerStub struct{ signin.Provider }
 
 func TestSignInPagesPassBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
-	vouched := emptyHub()
-	vouched.provider = providerStub{}
-	base, other := serveConsole(t, emptyHub()), serveConsole(t, vouched)
+	withProvider := emptyHub()
+	withProvider.provider = providerStub{}
+	base, providerBase := serveConsole(t, emptyHub()), serveConsole(t, withProvider)
 	for name, address := range map[string]string{"sign-in": base + shell.SignInPath,
-		"welcome": base + shell.WelcomePath + "?link=x", "provider": other + shell.SignInPath} {
+		"welcome": base + shell.WelcomePath + "?link=x", "provider": providerBase + shell.SignInPath} {
 		t.Run(name, func(t *testing.T) {
-			browser.Open(t, address, browsertest.Views()[0]).CheckViews(t, "console-public-"+name, browsertest.Views()...)
+			browser.Open(t, address, browsertest.Views()[0]).CheckViews(t, "console-public-"+name,
+				browsertest.Views()...)
 		})
 	}
 }

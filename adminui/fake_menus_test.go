@@ -12,11 +12,10 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// revisionIDs are the ids of its revisions, the newest first.
+// revisionIDs are the ids of the revisions, newest first.
 var revisionIDs = []core.ID{idAt(30), idAt(60), idAt(90)}
 
-// menuHistory is the history of the fake: of the three revisions the latest made an item
-// too dear.
+// menuHistory is the history of the fake. The latest of its three revisions set a wrong price.
 type menuHistory struct{ *fake }
 
 func (p menuHistory) all() []menu.Revision {
@@ -24,8 +23,9 @@ func (p menuHistory) all() []menu.Revision {
 		return nil
 	}
 	return []menu.Revision{
-		{ID: revisionIDs[0], At: minutesAgo(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17",
-			Actor: "key:pos", Changes: []menu.ChangeCount{{Entity: "items", Location: "S-17", Rows: 2},
+		{ID: revisionIDs[0], At: minutesAgo(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu",
+			Location: "S-17",
+			Actor:    "key:pos", Changes: []menu.ChangeCount{{Entity: "items", Location: "S-17", Rows: 2},
 				{Entity: "option_groups", Rows: 1200}}},
 		{ID: revisionIDs[1], At: minutesAgo(60).UnixMilli(), Reference: idAt(61), Kind: "rollback", Location: "-1",
 			Actor: "user:" + hostile, RolledBackTo: &revisionIDs[2],
@@ -37,7 +37,8 @@ func (p menuHistory) all() []menu.Revision {
 	}
 }
 
-func (p menuHistory) Revisions(_ context.Context, _ core.BusinessID, f menu.RevisionFilter) (list []menu.Revision, err error) {
+func (p menuHistory) Revisions(_ context.Context, _ core.BusinessID,
+	f menu.RevisionFilter) (list []menu.Revision, err error) {
 	for _, r := range p.all() {
 		if f.After == (core.ID{}) || r.At < core.TimeOf(f.After).UnixMilli() {
 			list = append(list, r)
@@ -87,7 +88,8 @@ func (p menuHistory) DifferencesOf(_ context.Context, _ core.BusinessID, ids []c
 	return found, nil
 }
 
-func (p menuHistory) ResolveLocation(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {
+func (p menuHistory) ResolveLocation(_ context.Context, _ core.BusinessID,
+	location string) (core.Business, menu.Scope, error) {
 	if location != "S-17" {
 		return core.Business{}, menu.Scope{}, notFound()
 	}

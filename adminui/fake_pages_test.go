@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// hubSamples is what the fake hub has of orders, plugins and platforms.
+// hubSamples is the orders, plugins and platforms of the fake.
 type hubSamples struct {
 	orders          []console.Order
 	records         map[int64]order.Record
@@ -27,19 +27,19 @@ type hubSamples struct {
 	plugins         []console.Plugin
 	platforms       []console.PlatformSettings
 	published       []publish.Publication
-	refused         []console.RejectedOrder
+	rejected        []console.RejectedOrder
 }
 
 func (f *fake) RejectedOrders(_ context.Context, _ core.BusinessID,
 	filter console.RejectedFilter) ([]console.RejectedOrder, int, error) {
-	return firstN(f.refused, filter.Limit), len(f.refused), f.broken
+	return firstN(f.rejected, filter.Limit), len(f.rejected), f.broken
 }
 
 func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {
 	return firstN(f.orders, filter.Limit), f.broken
 }
 
-// orderReader reads orders of the fake.
+// orderReader reads the orders of the fake.
 type orderReader struct{ *fake }
 
 func (f orderReader) Get(_ context.Context, _ core.BusinessID, _ string, id int64) (order.Record, error) {
@@ -83,7 +83,7 @@ func (f *fake) ItemID(_ context.Context, _ core.BusinessID, ref string) (int64, 
 	return 0, notFound()
 }
 
-// pluginReader reads plugins of the fake.
+// pluginReader reads the plugins of the fake.
 type pluginReader struct{ *fake }
 
 func (f pluginReader) ListPlugins(context.Context, []core.BusinessID) ([]console.Plugin, error) {
@@ -125,8 +125,8 @@ func (f *fake) SetDefaultListing(_ context.Context, _ core.BusinessID, _, _ stor
 }
 
 func (f *fake) AddAlias(_ context.Context, _ core.BusinessID, alias, _ string, _ *bool, change access.Change) error {
-	if wrong := core.CheckAlias(alias); wrong != "" {
-		return core.Errorf(core.Invalid, "the alias %s", wrong)
+	if problem := core.CheckAlias(alias); problem != "" {
+		return core.Errorf(core.Invalid, "the alias %s", problem)
 	}
 	f.recordChange(change)
 	return nil
@@ -152,7 +152,7 @@ func (f *fake) DropCallbackKeys(_ context.Context, _ core.BusinessID, _ string, 
 	return nil
 }
 
-// newHubSamples fills the shelf with everything that a page can show.
+// newHubSamples returns samples of everything that a page can show.
 func newHubSamples() hubSamples {
 	s := hubSamples{records: map[int64]order.Record{}}
 	for n, o := range []console.Order{
@@ -177,22 +177,24 @@ func newHubSamples() hubSamples {
 			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6,
 			LastError: "the server responded with 503", CreatedAt: minutesAgo(20)}}
 	s.calls = sampleCalls()
-	s.refused = []console.RejectedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
+	s.rejected = []console.RejectedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
 		Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: minutesAgo(300),
 		Last: minutesAgo(4)},
 		{Platform: "aggregator-a", PlatformOrderID: hostile, Store: hostile, Reason: long + hostile, Times: 1,
 			First: minutesAgo(50), Last: minutesAgo(50), OrderID: 10412},
 		{Reason: "the body is not valid JSON", Times: 2, First: minutesAgo(70), Last: minutesAgo(60)}}
-	s.riderLocation = console.RiderLocation{Latitude: "12.9716", Longitude: "77.5946", ReceivedAt: minutesAgo(1), State: "failed",
+	s.riderLocation = console.RiderLocation{Latitude: "12.9716", Longitude: "77.5946", ReceivedAt: minutesAgo(1),
+		State:   "failed",
 		Message: "the aggregator responded with 401 Unauthorized: " + long}
 	s.plugins = samplePlugins()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
 		Message: "the aggregator responded with 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
 		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"},
-			Settings:  []byte(`{"nutrition":"required"}`),
-			Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
-			Secrets:   map[string]time.Time{"api_key": minutesAgo(3000)}, Keys: []time.Time{minutesAgo(20), minutesAgo(9000)},
+			Settings:   []byte(`{"nutrition":"required"}`),
+			Addresses:  map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
+			Secrets:    map[string]time.Time{"api_key": minutesAgo(3000)},
+			Keys:       []time.Time{minutesAgo(20), minutesAgo(9000)},
 			Version:    strings.Repeat("a", 32),
 			RejectedAt: minutesAgo(3), Rejection: "the header x-signature is not right",
 			Aliases: []core.PlatformAlias{{Alias: "eats", Platform: "tasty-eats", InEvents: true},
@@ -220,7 +222,8 @@ func sampleOrder(o console.Order) order.Record {
 	}
 	if o.Rider != "" {
 		rider := order.Rider{Name: "Asha " + strings.ReplaceAll(hostile, `"`, ""), Phone: "5550100"}
-		r.RiderHistory = order.RiderHistory{{Status: order.Assigned, At: minutesAgo(15).UnixMilli(), Rider: rider, Actor: "key:pos"},
+		r.RiderHistory = order.RiderHistory{{Status: order.Assigned, At: minutesAgo(15).UnixMilli(), Rider: rider,
+			Actor: "key:pos"},
 			{Status: order.RiderStatus(o.Rider), At: minutesAgo(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
 	}
 	r.Relay = fmt.Appendf(nil,
@@ -233,10 +236,10 @@ func sampleOrder(o console.Order) order.Record {
 }
 
 func sampleCalls() []console.Call {
-	attempt := func(n, status int, wrong string) console.CallAttempt {
+	attempt := func(n, status int, message string) console.CallAttempt {
 		return console.CallAttempt{N: n, StartedAt: minutesAgo(15), Method: "POST",
 			URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status,
-			ErrorClass: wrong, Error: wrong, Duration: 84 * time.Millisecond,
+			ErrorClass: message, Error: message, Duration: 84 * time.Millisecond,
 			RequestHeaders:  map[string]string{"X-Key": "••••••", "Content-Type": "application/json"},
 			RequestBody:     []byte(`{"status":"ASSIGNED"}`),
 			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
@@ -247,8 +250,9 @@ func sampleCalls() []console.Call {
 			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator responded with 500 Internal Server Error"),
 				attempt(2, 200, "")}},
 		{ID: idAt(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
-			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long, CreatedAt: minutesAgo(9),
-			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator responded with 400 Bad Request")}},
+			State: "failed", Message: "the aggregator responded with 400 Bad Request: " + long,
+			CreatedAt: minutesAgo(9),
+			Attempts:  []console.CallAttempt{attempt(1, 400, "the aggregator responded with 400 Bad Request")}},
 		{ID: idAt(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
 			State: "done", Result: "+1 415 555 0199", CreatedAt: minutesAgo(8)},
 		{ID: idAt(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),
@@ -293,7 +297,7 @@ func samplePlugins() []console.Plugin {
 		{ID: "aggregator-d", Enabled: true}}
 }
 
-// checklistReader is how far the fake's integration is.
+// checklistReader reads the integration progress of the fake.
 type checklistReader struct{ *fake }
 
 func (f checklistReader) Facts(context.Context, core.BusinessID) (checklist.Facts, error) {
@@ -304,14 +308,15 @@ func (f checklistReader) Facts(context.Context, core.BusinessID) (checklist.Fact
 		Store: hostile, Item: long, Platform: hostile, Order: 10410}, f.broken
 }
 
-// sandboxStub plays scenarios of the fake, where it has anything.
+// sandboxStub runs scenarios of the fake.
 type sandboxStub struct{ *fake }
 
 func (f sandboxStub) SimulatedPlatforms(context.Context, core.BusinessID) ([]string, error) {
 	return firstN([]string{"aggregator-a", long}, 2*min(len(f.jobs), 1)), f.broken
 }
 
-func (f sandboxStub) StartScenario(_ context.Context, _ core.BusinessID, s console.Scenario, change access.Change) error {
+func (f sandboxStub) StartScenario(_ context.Context, _ core.BusinessID, s console.Scenario,
+	change access.Change) error {
 	f.done = append(f.done, change)
 	return s.Check()
 }
@@ -337,13 +342,15 @@ func (f sandboxStub) LatestRun(context.Context, core.BusinessID) (console.Scenar
 		Failure: "3 of 12000 calls failed, the first with: " + hostile,
 		Calls: []console.ScenarioCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond,
 			P99: 41 * time.Millisecond}},
-		Deliveries: console.ScenarioDeliveries{NewOrders: 11200, KnownOrders: 12, Delivered: 11000, Failed: 2, Waiting: 198, Retried: 6,
+		Deliveries: console.ScenarioDeliveries{NewOrders: 11200, KnownOrders: 12, Delivered: 11000, Failed: 2,
+			Waiting: 198, Retried: 6,
 			P50: 4 * time.Millisecond, P99: 180 * time.Millisecond}}, len(f.jobs) > 0, nil
 }
 
-// publicationReader reads what the fake has published.
+// publicationReader reads the publications of the fake.
 type publicationReader struct{ *fake }
 
-func (f publicationReader) List(_ context.Context, _ core.BusinessID, filter publish.Filter) ([]publish.Publication, error) {
+func (f publicationReader) List(_ context.Context, _ core.BusinessID,
+	filter publish.Filter) ([]publish.Publication, error) {
 	return firstN(f.published, filter.Limit), nil
 }

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// fixedClock stands still at noon.
+// fixedClock always returns noon.
 type fixedClock struct{}
 
 func (fixedClock) Now() time.Time                          { return noon }
@@ -36,7 +36,7 @@ func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 	return b || list == nil
 }
 
-// fake is the hub as the pages see it, in memory.
+// fake is an in-memory hub.
 type fake struct {
 	mu            *sync.Mutex
 	broken        error
@@ -60,7 +60,7 @@ type fake struct {
 	done          []access.Change
 	changes       int
 	morePlatforms []core.Platform
-	streamsDown   atomic.Bool // pages cannot follow it
+	streamsDown   atomic.Bool // live updates fail
 	sessions      map[string]int64
 	hubSamples
 }
@@ -82,7 +82,8 @@ func (f *fake) Figures(context.Context, []core.BusinessID, time.Time) (console.F
 	return f.figures, f.broken
 }
 
-func (f *fake) UnhealthyEndpoints(_ context.Context, _ []core.BusinessID, limit int) (list []console.Endpoint, err error) {
+func (f *fake) UnhealthyEndpoints(_ context.Context, _ []core.BusinessID,
+	limit int) (list []console.Endpoint, err error) {
 	for _, e := range f.endpoints {
 		if !e.Active || !e.Health.FailingSince.IsZero() {
 			list = append(list, e)
@@ -206,7 +207,7 @@ func (f *fake) StoreRef(_ context.Context, _ core.BusinessID, id int64) (string,
 	return "", time.Time{}, notFound()
 }
 
-// storeReader reads stores of the fake.
+// storeReader reads the stores of the fake.
 type storeReader struct{ *fake }
 
 func (f storeReader) Get(_ context.Context, _ core.BusinessID, ref string) (store.Stored, error) {
@@ -328,8 +329,6 @@ func (f *fake) StorePublications(context.Context, core.BusinessID,
 	}
 	return all, nil
 }
-
-// What people do besides.
 
 func (f *fake) recordChange(change access.Change) {
 	f.mu.Lock()

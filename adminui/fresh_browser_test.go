@@ -157,10 +157,10 @@ func TestSilentStreamIsShownAsDisconnected(t *testing.T) {
 	signIn(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
 	page.Wait(t, `document.querySelector("#live")._htmx?.sse?.reader`)
-	browsertest.Eval[int](t, page, `(window.told = Date.now, Date.now = () => told() + 60000, 0)`)
+	browsertest.Eval[int](t, page, `(window.realNow = Date.now, Date.now = () => realNow() + 60000, 0)`)
 	page.Wait(t, `!document.querySelector("#away").hidden`)
 	browsertest.Eval[int](t, page,
-		`(Date.now = told, document.querySelector("#live").dispatchEvent(new CustomEvent("beat",`+
+		`(Date.now = realNow, document.querySelector("#live").dispatchEvent(new CustomEvent("beat",`+
 			` { bubbles: true })), 0)`)
 	assert.True(t, browsertest.Eval[bool](t, page, `document.querySelector("#away").hidden`))
 	assert.Empty(t, page.Problems())

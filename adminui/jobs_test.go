@@ -13,10 +13,10 @@ func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
-	_, shown := getPage(t, client, base+shell.Root+"b/7/jobs/")
-	require.Contains(t, shown, "Objects of 12 jobs failed, on 4 of the last 7 days.")
-	require.Contains(t, shown, `href="/console/b/7/jobs/?state=refused"`)
+	_, page := getPage(t, client, base+shell.Root+"b/7/jobs/")
+	require.Contains(t, page, "Objects of 12 jobs failed, on 4 of the last 7 days.")
+	require.Contains(t, page, `href="/console/b/7/jobs/?state=refused"`)
 	f.week = console.FailureWeek{Days: 1, Jobs: 3}
-	_, shown = getPage(t, client, base+shell.Root+"b/7/jobs/")
-	require.NotContains(t, shown, "of the last 7 days")
+	_, page = getPage(t, client, base+shell.Root+"b/7/jobs/")
+	require.NotContains(t, page, "of the last 7 days")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// click follows a link or presses a button by its words, one click.
+// click clicks a link or button by its text.
 func click(words string) browsertest.Step {
 	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//main//*[self::a or self::button or `+
 		`self::summary][normalize-space()=%q]`, words)))
@@ -24,12 +24,12 @@ func mainText(t *testing.T, page *browsertest.Page) string {
 	return browsertest.Eval[string](t, page, `document.querySelector("main").innerText`)
 }
 
-// clickNavigation follows a link of the navigation.
+// clickNavigation clicks a link of the navigation.
 func clickNavigation(words string) browsertest.Step {
 	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//nav[@id="side"]//a[.=%q]`, words)))
 }
 
-// journey is a question that support staff answer with the console.
+// journey is a task of support staff in the console.
 type journey struct {
 	browser *browsertest.Browser
 	fake    *fake
@@ -44,21 +44,21 @@ func TestConsoleUserJourneys(t *testing.T) {
 	f := fullHub()
 	j := &journey{browser: browsertest.Start(t), fake: f, base: serveConsole(t, f)}
 	signIn(t, j.browser, j.base, "sam@example.com")
-	for _, one := range []struct {
+	for _, journeyCase := range []struct {
 		name string
 		run  func(*journey, *testing.T)
 	}{
 		{"webhooks are not arriving: two clicks", (*journey).webhooksNotArriving},
 		{"an item was not applied: three clicks", (*journey).itemNotApplied},
-		{"it is mended, and what failed is sent again: four clicks", (*journey).failedResent},
-		{"a delivery is sent again with a reason: three clicks", (*journey).deliveryResent},
+		{"failed deliveries are resent in bulk: four clicks", (*journey).failedResent},
+		{"a delivery is resent with a reason: three clicks", (*journey).deliveryResent},
 		{"where is an order and its rider: one search", (*journey).orderAndRider},
 		{"a store is not live on a platform: two clicks", (*journey).storeNotLive},
 		{"one merchant or platform-wide: two clicks", (*journey).platformWide},
-		{"the price of an item is wrong, who changed it, and back: six clicks", (*journey).priceRolledBack},
-		{"the slash leads to the search, and a single match opens", (*journey).slashSearches},
+		{"a wrong price is traced and rolled back: six clicks", (*journey).priceRolledBack},
+		{"the slash key focuses the search, and a single match opens", (*journey).slashSearches},
 	} {
-		t.Run(one.name, func(t *testing.T) { one.run(j, t) })
+		t.Run(journeyCase.name, func(t *testing.T) { journeyCase.run(j, t) })
 	}
 }
 
@@ -126,7 +126,8 @@ func (j *journey) orderAndRider(t *testing.T) {
 
 func (j *journey) storeNotLive(t *testing.T) {
 	page := j.open(t, "b/7/")
-	page.Do(t, clickNavigation("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"),
+	page.Do(t, clickNavigation("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)),
+		click("Market Street"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
 	assert.Contains(t, mainText(t, page), "The store is closed now, by its opening hours.")
 	assert.Contains(t, mainText(t, page),
@@ -135,7 +136,8 @@ func (j *journey) storeNotLive(t *testing.T) {
 
 func (j *journey) platformWide(t *testing.T) {
 	page := j.open(t, "")
-	page.Do(t, clickNavigation("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"),
+	page.Do(t, clickNavigation("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)),
+		click("aggregator-a"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
 	assert.Contains(t, mainText(t, page), "Plugin aggregator-a responds, but has reported a problem")
 	assert.Contains(t, mainText(t, page), "tasty-eats")
@@ -166,7 +168,7 @@ func (j *journey) priceRolledBack(t *testing.T) {
 
 func (j *journey) slashSearches(t *testing.T) {
 	page := j.open(t, "")
-	// the protocol of the browser types the slash all the same
+	// DevTools also types the slash into the field
 	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
 		chromedp.KeyEvent("\bS-17\r"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))

@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// getPage is the status and the body of a page.
+// getPage returns the status and the body of a page.
 func getPage(t *testing.T, client *http.Client, address string) (int, string) {
 	t.Helper()
 	response, err := client.Get(address)
@@ -30,7 +30,7 @@ func getPage(t *testing.T, client *http.Client, address string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// postForm sends a form of a page as a browser does.
+// postForm sends a form like a browser.
 func postForm(t *testing.T, client *http.Client, page, address string, form url.Values) (*http.Response, string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
@@ -90,7 +90,8 @@ func TestCSVFileContainsTheWholeList(t *testing.T) {
 	f.deliveries = repeatRows(f.deliveries)
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
-	_, page := getPage(t, client, base+shell.Root+"b/7/deliveries/?event=order_placed&before="+f.deliveries[3].ID.String())
+	filtered := "b/7/deliveries/?event=order_placed&before=" + f.deliveries[3].ID.String()
+	_, page := getPage(t, client, base+shell.Root+filtered)
 	assert.True(t, strings.Contains(page, `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`),
 		`href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`)
 	const limit = 10_000
@@ -111,23 +112,24 @@ func TestCSVFileContainsTheWholeList(t *testing.T) {
 
 func TestFormWithoutSessionReturnsToItsPage(t *testing.T) {
 	base := serveConsole(t, fullHub())
-	stays := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for page, next := range map[string]string{
 		base + shell.Root + "b/7/webhooks/3/?done=tested&x=1": shell.Root + "b/7/webhooks/3/?x=1",
 		"https://elsewhere.example" + shell.Root + "b/7/":     shell.Root,
 		"": shell.Root,
 	} {
-		response, _ := postForm(t, stays, page, base+shell.Root+"b/7/webhooks/3/pause/", url.Values{"why": {"it moves"}})
+		response, _ := postForm(t, client, page, base+shell.Root+"b/7/webhooks/3/pause/",
+			url.Values{"why": {"it moves"}})
 		require.Equal(t, http.StatusSeeOther, response.StatusCode)
 		to, err := response.Location()
 		require.NoError(t, err)
 		assert.Equal(t, next, to.Query().Get("next"))
-		_, signIn := getPage(t, stays, to.String())
+		_, signIn := getPage(t, client, to.String())
 		assert.True(t, strings.Contains(signIn, "You were signed out, so nothing was done."),
 			"You were signed out, so nothing was done.")
 		assert.True(t, strings.Contains(signIn, `name="next" value="`+next+`"`), `name="next" value="`+next+`"`)
 	}
-	_, signIn := getPage(t, stays, base+shell.SignInPath)
+	_, signIn := getPage(t, client, base+shell.SignInPath)
 	assert.False(t, strings.Contains(signIn, "You were signed out"), "You were signed out")
 }
 
@@ -164,13 +166,13 @@ func TestTruncatedListsSaySo(t *testing.T) {
 	f := fullHub()
 	base := serveConsole(t, f)
 	client := adminClient(t, base)
-	words := map[string]string{"": "Only 200 businesses are shown",
+	expectedTexts := map[string]string{"": "Only 200 businesses are shown",
 		"b/7/":        "More: search by name",
 		"b/7/grid/":   "10 of 11 platforms are shown",
 		"search/?q=a": "Only 10 results of each kind are shown"}
-	for path, said := range words {
+	for path, expected := range expectedTexts {
 		_, page := getPage(t, client, base+shell.Root+path)
-		assert.False(t, strings.Contains(page, said), "%s whole", path)
+		assert.False(t, strings.Contains(page, expected), "%s not truncated", path)
 	}
 	for id := range core.BusinessID(200) {
 		f.businesses = append(f.businesses,
@@ -183,9 +185,9 @@ func TestTruncatedListsSaySo(t *testing.T) {
 	for n := range 8 {
 		f.morePlatforms = append(f.morePlatforms, core.Platform{Name: fmt.Sprint("own-", n), ServedBy: "own"})
 	}
-	for path, said := range words {
+	for path, expected := range expectedTexts {
 		_, page := getPage(t, client, base+shell.Root+path)
-		assert.True(t, strings.Contains(page, said), path)
+		assert.True(t, strings.Contains(page, expected), path)
 		assert.False(t, strings.Contains(page, "Market 10"), "the eleventh of its kind")
 	}
 }
@@ -204,9 +206,9 @@ func TestRejectedFormKeepsItsInput(t *testing.T) {
 			"settings": {`{"nutrition": yes`}, "why": {"A new shop."},
 			secret: {"s3cr3t-typed"}, endpoint: {"https://typed.example"}})
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
-	for _, kept := range []string{`{&#34;nutrition&#34;: yes</textarea>`, `value="A new shop."`,
+	for _, expected := range []string{`{&#34;nutrition&#34;: yes</textarea>`, `value="A new shop."`,
 		`value="https://typed.example"`, `value="v-before"`, "Enter them again.", `role="alert"`} {
-		assert.True(t, strings.Contains(page, kept), kept)
+		assert.True(t, strings.Contains(page, expected), expected)
 	}
 	assert.False(t, strings.Contains(page, "s3cr3t-typed"), "s3cr3t-typed")
 
@@ -257,7 +259,8 @@ func TestAuditTrailLinksToObjects(t *testing.T) {
 	f := fullHub()
 	delivery := f.deliveries[0].ID.String()
 	for _, object := range []string{"store/1040", "delivery/" + delivery, "user/2", "platform/web"} {
-		f.audit = append(f.audit, console.Entry{ID: idAt(1), At: minutesAgo(1), Actor: "hub", Action: "a", Object: object})
+		f.audit = append(f.audit, console.Entry{ID: idAt(1), At: minutesAgo(1), Actor: "hub", Action: "a",
+			Object: object})
 	}
 	base := serveConsole(t, f)
 	client := adminClient(t, base)

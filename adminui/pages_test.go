@@ -22,8 +22,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// sampleIDs are ids with which pages of the full hub are opened, by the path before them.
-// Where the hub is empty there are no such pages.
+// sampleIDs returns ids of the full hub by the path before them. The empty hub has no such pages.
 func sampleIDs(f *fake) map[string]string {
 	if len(f.endpoints) == 0 {
 		return nil
@@ -36,13 +35,13 @@ func sampleIDs(f *fake) map[string]string {
 	}
 }
 
-// requiredQueries are those without which a page is not found.
+// requiredQueries are the queries of pages that are not found without one.
 var requiredQueries = map[string]string{
 	"b/7/settings/platform/": "?name=tasty-eats", "b/7/history/" + revisionIDs[0].String() + "/diff/": "?at=1",
 }
 
-// routePath is that of a route below the root of the console, with its samples. It has
-// none where the hub is empty and the page is of one object.
+// routePath fills in the parameters of a route and returns its path below the root. ok is false if the hub has no
+// such object.
 func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 	t.Helper()
 	at, found := strings.CutPrefix(strings.ReplaceAll(route, ":business", "7"), shell.Root)
@@ -59,14 +58,14 @@ func routePath(t *testing.T, f *fake, route string) (address string, ok bool) {
 	return at + requiredQueries[at], requiredQueries[at] == "" || known != nil
 }
 
-// allPages is each page of the console by a name: those of all routes, and more states of some.
+// allPages returns the paths of all pages by name, some in several states.
 func allPages(t *testing.T, f *fake) map[string]string {
 	t.Helper()
 	pages := map[string]string{"search-found": "search/?q=a"}
 	for _, page := range newConsole(f).Pages() {
 		for _, r := range page.Routes {
-			file, stream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
-			if r.Method != http.MethodGet || file || stream {
+			isFile, isStream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
+			if r.Method != http.MethodGet || isFile || isStream {
 				continue
 			}
 			if at, ok := routePath(t, f, r.Path); ok {
@@ -83,7 +82,7 @@ func allPages(t *testing.T, f *fake) map[string]string {
 	return pages
 }
 
-// extraPages are pages of the full hub in other states than those of samples.
+// extraPages returns further states of pages of the full hub.
 func extraPages(f *fake) map[string]string {
 	job := func(n int) string { return "b/7/jobs/" + f.jobs[n].Reference.String() + "/" }
 	revision := func(n int) string { return "b/7/history/" + revisionIDs[n].String() + "/" }
@@ -111,7 +110,7 @@ func extraPages(f *fake) map[string]string {
 	}
 }
 
-// eachPageFile calls visit for each file of Go of the folders of pages.
+// eachPageFile calls visit for each Go file of the page folders.
 func eachPageFile(t *testing.T, visit func(folder string, file *ast.File)) {
 	t.Helper()
 	files, err := filepath.Glob("*/*.go")
@@ -123,8 +122,8 @@ func eachPageFile(t *testing.T, visit func(folder string, file *ast.File)) {
 	}
 }
 
-// TestEveryPageFolderIsRegistered compares the functions of the folders that describe a
-// page with the folders of the handlers that the console serves.
+// TestEveryPageFolderIsRegistered compares the page descriptors in the folders with the pages that the console
+// serves.
 func TestEveryPageFolderIsRegistered(t *testing.T) {
 	described, served := map[string]int{}, map[string]int{}
 	eachPageFile(t, func(folder string, file *ast.File) {
@@ -144,7 +143,7 @@ func TestEveryPageFolderIsRegistered(t *testing.T) {
 }
 
 func TestEveryActionHasAMessage(t *testing.T) {
-	pages := newConsole(fullHub()).Pages()
+	pages, calls := newConsole(fullHub()).Pages(), 0
 	eachPageFile(t, func(_ string, file *ast.File) {
 		ast.Inspect(file, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)
@@ -153,15 +152,17 @@ func TestEveryActionHasAMessage(t *testing.T) {
 			}
 			function, ok := call.Fun.(*ast.SelectorExpr)
 			keyword, literal := call.Args[2].(*ast.BasicLit)
-			if ok && literal && function.Sel.Name == "Then" {
+			if ok && literal && function.Sel.Name == "RedirectDone" {
 				assertMessage(t, pages, strings.Trim(keyword.Value, `"`))
+				calls++
 			}
 			return true
 		})
 	})
+	assert.Greater(t, calls, 10, "calls of shell.RedirectDone")
 }
 
-// describesPage reports whether a function returns the descriptor of a page.
+// describesPage reports whether a function returns a page descriptor.
 func describesPage(f *ast.FuncDecl) bool {
 	if !f.Name.IsExported() || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
 		return false
@@ -169,7 +170,7 @@ func describesPage(f *ast.FuncDecl) bool {
 	switch result := f.Type.Results.List[0].Type.(type) {
 	case *ast.SelectorExpr:
 		return result.Sel.Name == "Page"
-	case *ast.Ident: // in shell itself
+	case *ast.Ident: // in package shell
 		return result.Name == "Page"
 	}
 	return false
@@ -209,7 +210,7 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 	}
 }
 
-// clientOf is a client that has signed in as a user of the role; with "" one who has not.
+// clientOf returns a client signed in with the role; "": not signed in.
 func clientOf(t *testing.T, base string, role access.Role) *http.Client {
 	t.Helper()
 	client := &http.Client{}
@@ -220,7 +221,7 @@ func clientOf(t *testing.T, base string, role access.Role) *http.Client {
 	return client
 }
 
-// assertMessage checks that one page has a message for a keyword.
+// assertMessage checks that exactly one page has a message for a keyword.
 func assertMessage(t *testing.T, pages []shell.Page, keyword string) {
 	t.Helper()
 	var messages []string
@@ -234,7 +235,7 @@ func assertMessage(t *testing.T, pages []shell.Page, keyword string) {
 	}
 }
 
-// requestRoute asks for a route as a browser does. A form has a token and a reason, and else nothing.
+// requestRoute requests a route like a browser. A form has only a token and a reason.
 func requestRoute(t *testing.T, client *http.Client, f *fake, base string, r shell.Route) *http.Response {
 	t.Helper()
 	at, ok := routePath(t, f, r.Path)

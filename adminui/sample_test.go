@@ -16,7 +16,7 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-// emptyHub is a hub with an admin, and with nothing in its business.
+// emptyHub returns a hub with an admin and an empty business.
 func emptyHub() *fake {
 	return &fake{mu: new(sync.Mutex), sessions: map[string]int64{},
 		businesses: []core.Business{{ID: 7, Name: "Tasty Eats", Country: "US", Timezone: "America/Chicago",
@@ -24,14 +24,14 @@ func emptyHub() *fake {
 		users: []access.User{{ID: 1, Email: "sam@example.com", Role: access.Admin, CreatedAt: minutesAgo(9000)}}}
 }
 
-// long is a name that no column has room for.
+// long is a name wider than any column.
 const long = "A very long name that somebody typed into the point of sale without ever pressing the return key, as " +
 	"people do"
 
-// hostile is a name that would run where it is not escaped.
+// hostile is a name that runs as a script unless it is escaped.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 
-// fullHub is a hub in which everything that a page can show is there.
+// fullHub returns a hub with everything that a page can show.
 func fullHub() *fake {
 	f := emptyHub()
 	f.businesses = append(f.businesses,
@@ -49,8 +49,10 @@ func fullHub() *fake {
 	f.jobs = sampleJobs()
 	f.jobs[0].Event = f.deliveries[0].EventID
 	f.stores, f.items, f.hubSamples = sampleStores(), sampleItems(), newHubSamples()
-	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS, CreatedAt: minutesAgo(600),
-		UsedAt: minutesAgo(1)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS, CreatedAt: minutesAgo(9000),
+	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS,
+		CreatedAt: minutesAgo(600),
+		UsedAt:    minutesAgo(1)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS,
+		CreatedAt:  minutesAgo(9000),
 		DisabledAt: minutesAgo(500), UsedAt: minutesAgo(2)}}
 	f.audit = []console.Entry{
 		{Business: 7, ID: idAt(5), At: minutesAgo(5), Actor: "user:sam@example.com", Action: "webhook.pause",
@@ -89,12 +91,14 @@ func sampleEndpoints(failed core.ID) []console.Endpoint {
 	return []console.Endpoint{
 		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true,
 			EventHeader: "X-Hook-Event", EventValue: "number",
-			Units: "seconds", CreatedAt: minutesAgo(40_000), Waiting: 41, FailedDeliveries: 22, CircuitOpenedAt: minutesAgo(90),
-			ProbeInterval: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
+			Units: "seconds", CreatedAt: minutesAgo(40_000), Waiting: 41, FailedDeliveries: 22,
+			CircuitOpenedAt: minutesAgo(90),
+			ProbeInterval:   30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
 			LastDay: console.Count{Succeeded: 20_412, Failed: 390, TotalTime: 2_000_000 * time.Millisecond,
 				Slowest: 4 * time.Second},
-			Health: console.Health{SucceededAt: minutesAgo(95), FailedAt: minutesAgo(1), FailingSince: minutesAgo(94), Status: 503,
-				Class: string(webhook.Status), Error: "the server responded with 503", Delivery: failed}},
+			Health: console.Health{SucceededAt: minutesAgo(95), FailedAt: minutesAgo(1), FailingSince: minutesAgo(94),
+				Status: 503,
+				Class:  string(webhook.Status), Error: "the server responded with 503", Delivery: failed}},
 		{Business: 7, ID: 4, EventType: "store_creation",
 			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), Active: true, Units: "minutes",
 			LastDay: console.Count{Succeeded: 12, TotalTime: 400 * time.Millisecond},
@@ -146,7 +150,8 @@ func sampleNotices(job core.ID) console.Notices {
 		Throttled: []console.Throttled{{Business: 7, Name: "STORES", Until: noon.Add(40 * time.Second)}},
 		Revoked: []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: minutesAgo(500),
 			UsedAt: minutesAgo(2)}},
-		Unnotified: []console.UnnotifiedOrders{{Business: 7, Count: 12, First: minutesAgo(20), Last: minutesAgo(8), HasWebhook: true}},
+		Unnotified: []console.UnnotifiedOrders{{Business: 7, Count: 12, First: minutesAgo(20), Last: minutesAgo(8),
+			HasWebhook: true}},
 		PartlyFailed: []console.PartlyFailedJobs{{Business: 7, Count: 3, Reference: job,
 			Kind: core.MenuJob, Subject: "-1", Failed: 40, Total: 40}},
 		Calls: []console.FailedCalls{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a",
@@ -165,7 +170,7 @@ func sampleNotices(job core.ID) console.Notices {
 	}
 }
 
-// sampleStoreCalls are those of store 1040.
+// sampleStoreCalls returns the calls of store 1040.
 func sampleStoreCalls() []console.Call {
 	return []console.Call{
 		{ID: idAt(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`),
@@ -205,7 +210,8 @@ func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 	for n := range 6 {
 		attempts = append(attempts,
 			webhook.AttemptRecord{N: n + 1,
-				Attempt: webhook.Attempt{StartedAt: minutesAgo(20 - n), URL: "https://pos.example.com/hooks", Status: 503,
+				Attempt: webhook.Attempt{StartedAt: minutesAgo(20 - n), URL: "https://pos.example.com/hooks",
+					Status:     503,
 					ErrorClass: webhook.Status,
 					Error:      "the server responded with 503 Service Unavailable",
 					RequestHeaders: map[string]string{"Webhook-Id": "01a1", "X-Token": "•••",
@@ -219,24 +225,27 @@ func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 }
 
 func sampleJobs() []console.JobDetail {
-	var wrong strings.Builder
+	var failures strings.Builder
 	for i := range 30 {
-		fmt.Fprintf(&wrong,
+		fmt.Fprintf(&failures,
 			`,{"ref_id":"item-%d","upipr_status":{"action":"A","error":true,`+
 				`"err_msg":"category_ref_ids: there is no category \"c-%d\""}}`, i, i)
 	}
 	outcome :=
 		`{"reference":"r","items":[{"ref_id":"a","upipr_status":{"action":"A","error":true,` +
-			`"err_msg":"title is required to create an item"}}` + wrong.String() + `]}`
+			`"err_msg":"title is required to create an item"}}` + failures.String() + `]}`
 	return []console.JobDetail{
 		{Job: console.Job{Business: 7, Reference: idAt(3), Kind: core.MenuJob, Subject: "-1", State: "done",
-			CreatedAt: minutesAgo(3), StartedAt: minutesAgo(3), FinishedAt: minutesAgo(3).Add(640 * time.Millisecond), Attempts: 1,
-			Done: 412, Total: 412, Result: []byte(`{"stats":{"items":{"created":381,"updated":0,"errors":31}}}`)},
+			CreatedAt: minutesAgo(3), StartedAt: minutesAgo(3), FinishedAt: minutesAgo(3).Add(640 * time.Millisecond),
+			Attempts: 1,
+			Done:     412, Total: 412, Result: []byte(`{"stats":{"items":{"created":381,"updated":0,"errors":31}}}`)},
 			RequestID: "pos-8812", Event: idAt(3),
 			Request: []byte(`{"items":[{"ref_id":"a"},{"ref_id":"` + hostile[2:] + `"}]}`), Outcome: []byte(outcome)},
-		{Job: console.Job{Business: 7, Reference: idAt(4), Kind: core.StoreJob, State: "running", CreatedAt: minutesAgo(1),
+		{Job: console.Job{Business: 7, Reference: idAt(4), Kind: core.StoreJob, State: "running",
+			CreatedAt: minutesAgo(1),
 			StartedAt: minutesAgo(1), Attempts: 1, Done: 1200, Total: 5000}, Request: []byte(`{}`)},
-		{Job: console.Job{Business: 7, Reference: idAt(5), Kind: core.StoreJob, State: "failed", CreatedAt: minutesAgo(65),
+		{Job: console.Job{Business: 7, Reference: idAt(5), Kind: core.StoreJob, State: "failed",
+			CreatedAt: minutesAgo(65),
 			StartedAt: minutesAgo(64), FinishedAt: minutesAgo(61), Attempts: 25, Total: 3,
 			Error: "the database refused it: " + long}, Request: []byte(`{"stores":[]}`)},
 		{Job: console.Job{Business: 7, Reference: idAt(6), Kind: core.MenuJob, Subject: "S-17", State: "queued",

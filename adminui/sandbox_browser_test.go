@@ -24,11 +24,11 @@ func TestSandboxFaultsPassBrowserChecks(t *testing.T) {
 			"How does the POS take it?")
 	}
 	page := browser.Open(t, base+shell.Root+"b/7/sandbox/", browsertest.Views()[0])
-	said := mainText(t, page)
-	for _, words := range []string{"Active faults: 3", "Fails with a status", "503, in 25% of the calls, seed 7",
+	content := mainText(t, page)
+	for _, expected := range []string{"Active faults: 3", "Fails with a status", "503, in 25% of the calls, seed 7",
 		"the simulator stops", "Rush: 12\u202f000 orders", "11\u202f000",
 		"of 11\u202f200 event deliveries for 11\u202f200 orders", "198 pending"} {
-		assert.Contains(t, said, words)
+		assert.Contains(t, content, expected)
 	}
 	page.Do(t, click("Start a fault"), why("faults/"), press("faults/"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Contains(t, mainText(t, page), "The fault is active.")

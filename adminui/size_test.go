@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 )
 
-// repeatRows is as many of the things as a page of a list reads.
+// repeatRows repeats a list until it exceeds a page.
 func repeatRows[T any](list []T) (many []T) {
 	for len(list) > 0 && len(many) <= shell.PageSize {
 		many = append(many, list...)
@@ -24,7 +24,7 @@ func repeatRows[T any](list []T) (many []T) {
 	return many
 }
 
-// adminClient is a client that has signed in as an admin.
+// adminClient returns a client signed in as an admin.
 func adminClient(t *testing.T, base string) *http.Client {
 	t.Helper()
 	return signedInClient(t, base, "sam@example.com")
@@ -40,9 +40,9 @@ func signedInClient(t *testing.T, base, email string) *http.Client {
 	require.NoError(t, err)
 	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	form.Header.Set("Sec-Fetch-Site", "same-origin")
-	answer, err := client.Do(form)
+	response, err := client.Do(form)
 	require.NoError(t, err)
-	answer.Body.Close()
+	response.Body.Close()
 	return client
 }
 
@@ -83,7 +83,7 @@ func TestPagesReportAnUnavailableDatabase(t *testing.T) {
 		assert.Contains(t, string(body), "<h1>The hub is unavailable</h1>", path)
 		assert.Contains(t, string(body), "Its database does not respond. Nothing was lost. Retry in a moment.",
 			path)
-		assert.Contains(t, string(body), `href="/console/`+path, "it leads here once more")
+		assert.Contains(t, string(body), `href="/console/`+path, "it links to the same page")
 		assert.NotContains(t, string(body), "The link does not work", path)
 	}
 }

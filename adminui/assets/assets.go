@@ -1,6 +1,5 @@
-// Package assets holds what pages load besides their HTML: one stylesheet, one
-// script, htmx with its extension for server-sent events, the icon. They are embedded and served under a hash of their
-// content, so that browsers keep them for good.
+// Package assets embeds the stylesheet, the scripts, htmx and the icon of the pages. It serves each under a hash
+// of its content, so that browsers cache it permanently.
 package assets
 
 import (
@@ -26,8 +25,7 @@ type asset struct {
 	body, gzipped  []byte
 }
 
-// bundle is every asset by its name. Stylesheets are joined in the order of
-// their paths: base, components, pages.
+// bundle maps names to assets. Stylesheets are concatenated in path order: base, components, pages.
 var bundle = sync.OnceValue(func() map[string]asset {
 	return map[string]asset{
 		"app.css": newAsset("app.css", "text/css; charset=utf-8", readFiles("css")),
@@ -38,7 +36,7 @@ var bundle = sync.OnceValue(func() map[string]asset {
 	}
 })
 
-// readFiles is every file below a folder, or one file.
+// readFiles concatenates the files below root, which may also be one file.
 func readFiles(root string) []byte {
 	var all bytes.Buffer
 	err := fs.WalkDir(files, root, func(path string, entry fs.DirEntry, err error) error {
@@ -50,7 +48,7 @@ func readFiles(root string) []byte {
 		return err
 	})
 	if err != nil {
-		panic(fmt.Sprintf("assets: the embedded %s: %v", root, err)) // embedded files are always there
+		panic(fmt.Sprintf("assets: the embedded %s: %v", root, err)) // cannot happen with embedded files
 	}
 	return all.Bytes()
 }
@@ -59,14 +57,14 @@ func newAsset(name, media string, body []byte) asset {
 	sum := sha256.Sum256(body)
 	a := asset{url: "/assets/" + hex.EncodeToString(sum[:6]) + "/" + name, mediaType: media, body: body}
 	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if _, err := w.Write(body); err == nil && w.Close() == nil {
 		a.gzipped = packed.Bytes()
 	}
 	return a
 }
 
-// URL is the address of an asset; "" of an unknown name.
+// URL returns the URL path of an asset, or "" for an unknown name.
 func URL(name string) string { return bundle()[name].url }
 
 // Mount serves the assets below /assets/.
@@ -79,7 +77,7 @@ func Mount(router fiber.Router) {
 		c.Set(fiber.HeaderContentType, a.mediaType)
 		c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 		c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-		c.Set(fiber.HeaderCacheControl, "no-cache") // a page of another version asks: it gets what there is
+		c.Set(fiber.HeaderCacheControl, "no-cache") // a page of another version gets the current file
 		if c.Path() == a.url {
 			c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
 		}

@@ -49,7 +49,7 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// List shows the audit trail of a business, or without one that of the hub.
+// List shows the audit trail of the business, or of the hub when there is no business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.EntryFilter{Actor: v.Query.Get("actor"), Action: v.Query.Get("action"), Object: v.Query.Get("object"),
 		Limit: v.Limit()}
@@ -79,7 +79,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, head, list, "before", keys)
 }
 
-// listPath is the list of the trail.
+// listPath returns the path of the list.
 func listPath(v *shell.PageContext) string {
 	if v.Business.ID == 0 {
 		return shell.AuditPath
@@ -87,7 +87,7 @@ func listPath(v *shell.PageContext) string {
 	return v.Link("audit/")
 }
 
-// One shows an entry with what it says of before and after, compared.
+// One shows an entry and compares its before and after values.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
@@ -105,28 +105,29 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	facts := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)},
 		{Label: text.Object, Cell: objectCell(v, e)},
 		{Label: text.Reason, Cell: ui.T(why)}, {Label: text.Changes, Cell: ui.T(changes)}}
-	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
+	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry,
+		Parent: ui.Link{Href: listPath(v), Label: text.Audit}},
 		entryPage(facts,
 			ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After,
 				text.DiffTooLarge,
 				text.DiffTooMany)))
 }
 
-// objectCell leads to the thing, where it has a page.
+// objectCell links the object of an entry if it has a page.
 func objectCell(v *shell.PageContext, e console.Entry) ui.Cell {
 	_, id, _ := strings.Cut(e.Object, "/")
 	href := v.ObjectLink(e.Object)
 	return ui.Cell{Text: e.Object, Href: href, Code: href != "" && uuid.Validate(id) == nil}
 }
 
-// summarize is the reason of an entry, and what it says besides in one line.
+// summarize returns the reason of an entry, and its other details joined by commas.
 func summarize(detail []byte) (why, changes string) {
 	var all map[string]jsontext.Value
 	if json.Unmarshal(detail, &all) != nil {
 		return "", ""
 	}
-	for _, name := range []string{"why", "reason"} { // reason: of webhooks that an earlier release switched off
-		if raw, given := all[name]; given {
+	for _, name := range []string{"why", "reason"} { // earlier releases stored "reason" for disabled webhooks
+		if raw, found := all[name]; found {
 			_ = json.Unmarshal(raw, &why)
 			delete(all, name)
 		}
@@ -153,7 +154,7 @@ func summarize(detail []byte) (why, changes string) {
 	return why, strings.Join(parts, ", ")
 }
 
-// plainValue is a value without the quotes of JSON.
+// plainValue returns a JSON value without quotes.
 func plainValue(raw jsontext.Value) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

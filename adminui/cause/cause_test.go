@@ -16,30 +16,46 @@ import (
 
 var since = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
-func TestWebhookStateIsExplained(t *testing.T) {
+// explainedWebhook is a webhook and parts of its expected explanation.
+type explainedWebhook struct {
+	endpoint console.Endpoint
+	state    ui.State
+	text     string
+	detail   string
+}
+
+func requireExplainedWebhooks(t *testing.T, rows map[string]explainedWebhook) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			cause := Webhook(row.endpoint, since.Add(time.Hour), time.UTC)
+			require.Equal(t, row.state, cause.State)
+			require.Contains(t, cause.Text, row.text)
+			require.Contains(t, cause.Detail, row.detail)
+		})
+	}
+}
+
+func TestWebhookFailureIsExplained(t *testing.T) {
 	failing := func(class webhook.ErrorClass, status int) console.Endpoint {
 		return console.Endpoint{ID: 7, EventType: "order_placed", Active: true, Waiting: 3,
 			Health: console.Health{FailingSince: since, Class: string(class), Status: status}}
 	}
-	for name, row := range map[string]struct {
-		endpoint console.Endpoint
-		state    ui.State
-		text     string
-		detail   string
-	}{
+	requireExplainedWebhooks(t, map[string]explainedWebhook{
 		"probed": {console.Endpoint{Active: true, CircuitOpenedAt: since, ProbeInterval: 30 * time.Second, Waiting: 3,
 			Health: console.Health{FailingSince: since, Class: "status", Status: 503}}, ui.Err,
 			"error 503 (not available)",
 			"Pending: 3 event deliveries. Every 30s the hub tests the server with one of them."},
-		"probed, with deliveries held": {console.Endpoint{Active: true, CircuitOpenedAt: since, ProbeInterval: time.Second,
-			Waiting: 1, Held: 3, Health: console.Health{FailingSince: since, FailedAt: since, Class: "status",
+		"probed, with deliveries waiting": {console.Endpoint{Active: true, CircuitOpenedAt: since,
+			ProbeInterval: time.Second,
+			Waiting:       1, Held: 3, Health: console.Health{FailingSince: since, FailedAt: since, Class: "status",
 				Status: 503}}, ui.Err,
 			"error 503",
 			"Pending: 1 event delivery. Waiting: 3 event deliveries. Every 1s the hub tests"},
 		"status": {failing(webhook.Status, 503), ui.Err,
 			"order_placed webhook 7: the server has responded with error 503 (not available) since 21 Nov 09:30 " +
 				"UTC.", "Pending: 3 event deliveries"},
-		"refused": {failing(webhook.AddressRefused, 0), ui.Err, "not on the public internet",
+		"address not public": {failing(webhook.AddressRefused, 0), ui.Err, "not on the public internet",
 			"SERVERY_WEBHOOK_ALLOW"},
 		"unauthorized": {failing(webhook.Status, 401), ui.Err, "error 401 (login rejected)",
 			"signing secret"},
@@ -50,53 +66,52 @@ func TestWebhookStateIsExplained(t *testing.T) {
 		"tls":           {failing(webhook.TLS, 0), ui.Err, "secure connection", "valid certificate"},
 		"connect": {failing(webhook.Connect, 0), ui.Err, "no connection to the server",
 			"New orders do not reach"},
-		"timeout":                    {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
-		"broken":                     {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response", "crashes"},
+		"timeout": {failing(webhook.Timeout, 0), ui.Err, "too slowly", "within 5"},
+		"broken": {failing(webhook.ConnectionBroken, 0), ui.Err, "without a full response",
+			"crashes"},
 		"protocol":                   {failing(webhook.Protocol, 0), ui.Err, "not valid HTTP", "a web server"},
 		"redirect":                   {failing(webhook.Redirect, 302), ui.Err, "redirect", "Change the URL"},
 		"a class of a later version": {failing("new", 0), ui.Err, "not valid HTTP", "a web server"},
+	})
+}
+
+func TestWebhookStateIsExplained(t *testing.T) {
+	requireExplainedWebhooks(t, map[string]explainedWebhook{
 		"gone": {console.Endpoint{DisabledReason: "the server responded with 410 Gone", Held: 2},
 			ui.Err, "410 (Gone)", "Waiting: 2 event deliveries."},
 		"paused, with deliveries waiting": {console.Endpoint{Held: console.MaxCount}, ui.Held,
 			"is paused. Waiting: more than 9\u202f999 event deliveries.", "Resume it"},
 		"paused": {console.Endpoint{}, ui.Held, "is paused, so its events are not sent", "Resume it"},
 		"unused": {console.Endpoint{Active: true}, ui.Neutral, "not been used", ""},
-		"unused since it was changed": {console.Endpoint{Active: true, FailedDeliveries: 2}, ui.Warn, "not been used",
+		"unused since its change": {console.Endpoint{Active: true, FailedDeliveries: 2}, ui.Warn, "not been used",
 			"Failed in the last 24 hours: 2 event deliveries."},
-		"given up": {console.Endpoint{Active: true, FailedDeliveries: 1,
+		"failed deliveries": {console.Endpoint{Active: true, FailedDeliveries: 1,
 			Health: console.Health{SucceededAt: since}}, ui.Warn, "works, but 1 event delivery failed", "resend them"},
-		"not tried for long": {console.Endpoint{Active: true, CircuitOpenedAt: since, FailedDeliveries: 1,
+		"no attempt for long": {console.Endpoint{Active: true, CircuitOpenedAt: since, FailedDeliveries: 1,
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "status", Status: 503}}, ui.Err,
 			"error 503",
 			"No attempt since 21 Nov 09:30 UTC, because there was nothing to deliver. Failed in the last 24 hours: 1 " +
 				"event delivery. The operator"},
-		"its server answers others": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
-			Health: console.Health{FailingSince: since, FailedAt: since, Class: "connect", Error: "nothing answers"}},
+		"server responds to other webhooks": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
+			Health: console.Health{FailingSince: since, FailedAt: since, Class: "connect", Error: "refused"}},
 			ui.Warn,
-			"the last attempt failed at 21 Nov 09:30 UTC (nothing answers). The server has since responded to other " +
+			"the last attempt failed at 21 Nov 09:30 UTC (refused). The server has since responded to other " +
 				"webhooks.", "The next event shows"},
-		"its server answers others, and it is held for": {console.Endpoint{Active: true, Held: 1,
+		"server responds to others, deliveries waiting": {console.Endpoint{Active: true, Held: 1,
 			ServerSucceededAt: since.Add(1),
 			Health:            console.Health{FailingSince: since, FailedAt: since, Class: "connect"}}, ui.Err,
 			"no connection", ""},
-		"its server answers others, and it is tried": {console.Endpoint{Active: true, Waiting: 1,
+		"server responds to others, deliveries pending": {console.Endpoint{Active: true, Waiting: 1,
 			ServerSucceededAt: since.Add(1),
 			Health:            console.Health{FailingSince: since, FailedAt: since, Class: "connect"}}, ui.Err,
 			"no connection", ""},
-		"its server answers others but not so": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
+		"server responds to others, but with an error": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "status", Status: 500}}, ui.Err,
 			"error 500", ""},
-		"some refused": {console.Endpoint{Active: true, Health: console.Health{SucceededAt: since},
+		"some attempts failed": {console.Endpoint{Active: true, Health: console.Health{SucceededAt: since},
 			LastDay: console.Count{Failed: 1}}, ui.Warn, "some attempts failed", ""},
-		"well": {console.Endpoint{Active: true, Health: console.Health{SucceededAt: since}}, ui.OK, "works", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cause := Webhook(row.endpoint, since.Add(time.Hour), time.UTC)
-			require.Equal(t, row.state, cause.State)
-			require.Contains(t, cause.Text, row.text)
-			require.Contains(t, cause.Detail, row.detail)
-		})
-	}
+		"working": {console.Endpoint{Active: true, Health: console.Health{SucceededAt: since}}, ui.OK, "works", ""},
+	})
 }
 
 func TestWebhooksFailingAlikeShareOneCause(t *testing.T) {
@@ -153,11 +168,13 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
 			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows at 21 Nov 09:30 UTC. The last " +
 			"attempt failed: 503", ""},
-		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastClass: webhook.ConnectionBroken},
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since,
+			LastClass: webhook.ConnectionBroken},
 			ui.Warn, "attempt 3 of 6", "have the same webhook-id"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, AttemptsBeforeRestart: 6}, ui.Run,
 			"Resent. Pending: the first attempt is due.", ""},
-		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, AttemptsBeforeRestart: 6, NextAttempt: since}, ui.Warn,
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, AttemptsBeforeRestart: 6, NextAttempt: since},
+			ui.Warn,
 			"Resent. Pending: attempt 4 of 6 follows", ""},
 	} {
 		cause := Delivery(row.record, time.UTC)
@@ -169,22 +186,23 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 }
 
 func TestDeliveryAcceptedTwiceSaysSo(t *testing.T) {
-	refused := webhook.AttemptRecord{N: 1, Attempt: webhook.Attempt{Status: 503, ErrorClass: webhook.Status}}
+	rejected := webhook.AttemptRecord{N: 1, Attempt: webhook.Attempt{Status: 503, ErrorClass: webhook.Status}}
 	accepted := func(n int) webhook.AttemptRecord {
 		return webhook.AttemptRecord{N: n, Attempt: webhook.Attempt{Status: 200}}
 	}
-	of := func(state webhook.State, attempts ...webhook.AttemptRecord) (string, bool) {
-		told, again := DeliveryWithAttempts(webhook.DeliveryRecord{State: state, Attempts: len(attempts), AttemptsBeforeRestart: 2}, attempts,
+	explain := func(state webhook.State, attempts ...webhook.AttemptRecord) (string, bool) {
+		sentence, resent := DeliveryWithAttempts(webhook.DeliveryRecord{State: state, Attempts: len(attempts),
+			AttemptsBeforeRestart: 2}, attempts,
 			time.UTC)
-		return told.Text, again
+		return sentence.Text, resent
 	}
-	told, again := of(webhook.Delivered, refused, accepted(2))
-	require.Equal(t, []any{"Delivered: the server accepted attempt 2.", false}, []any{told, again})
-	told, again = of(webhook.Delivered, refused, accepted(2), accepted(3))
+	sentence, resent := explain(webhook.Delivered, rejected, accepted(2))
+	require.Equal(t, []any{"Delivered: the server accepted attempt 2.", false}, []any{sentence, resent})
+	sentence, resent = explain(webhook.Delivered, rejected, accepted(2), accepted(3))
 	require.Equal(t, []any{"Delivered 2 times: the server accepted attempts 2, 3.", true},
-		[]any{told, again})
-	told, again = of(webhook.Pending, refused, accepted(2))
-	require.Equal(t, []any{"Resent. Pending: the first attempt is due.", true}, []any{told, again})
+		[]any{sentence, resent})
+	sentence, resent = explain(webhook.Pending, rejected, accepted(2))
+	require.Equal(t, []any{"Resent. Pending: the first attempt is due.", true}, []any{sentence, resent})
 }
 
 func TestJobStateIsExplained(t *testing.T) {
@@ -234,74 +252,95 @@ func TestJobWarningsAreShownWithItsErrors(t *testing.T) {
 	require.Empty(t, Job(console.Job{State: "done", Total: 10, Result: []byte(`{"stats":{}}`)}, nil).Detail)
 }
 
-func TestItemStateIsExplained(t *testing.T) {
-	at := func(available bool, stock int64) []console.ItemStore {
-		return []console.ItemStore{{Store: console.GridStore{Active: true, Ordering: true}, Sold: true,
-			Available: available, Stock: stock}}
+// explainedItem is an item and parts of its expected explanation, at all stores and at each.
+type explainedItem struct {
+	item  console.ItemDetail
+	state ui.State
+	text  string
+	store string
+}
+
+func requireExplainedItems(t *testing.T, rows map[string]explainedItem) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			cause := Item(row.item, since)
+			require.Equal(t, row.state, cause.State)
+			require.Contains(t, cause.Text, row.text)
+			for _, store := range row.item.Stores {
+				visibility := ItemVisibility(row.item, store, since)
+				require.Contains(t, visibility.Label+": "+visibility.Why, row.store)
+			}
+		})
 	}
-	unmet := at(true, -1)
+}
+
+// soldAt returns an item at one active store.
+func soldAt(available bool, stock int64) []console.ItemStore {
+	return []console.ItemStore{{Store: console.GridStore{Active: true, Ordering: true}, Sold: true,
+		Available: available, Stock: stock}}
+}
+
+func TestItemStateIsExplained(t *testing.T) {
+	unmet := soldAt(true, -1)
 	unmet[0].UnmetGroup = "size"
+	active := console.Item{Active: true}
+	requireExplainedItems(t, map[string]explainedItem{
+		"inactive in the catalogue": {console.ItemDetail{Stores: soldAt(true, -1)}, ui.Err, "inactive in the master",
+			"Not shown"},
+		"in an inactive category": {console.ItemDetail{Item: active, Stores: soldAt(true, -1),
+			Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
+		"under an inactive one": {console.ItemDetail{Item: active, Stores: soldAt(true, -1),
+			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}}, ui.Err,
+			"its category sub belongs to the inactive category top", "Not shown"},
+		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Stores: soldAt(true, -1)}, ui.Err,
+			"not listed on any platform", "Not shown"},
+		"at no store": {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
+		"unavailable": {console.ItemDetail{Item: active, Stores: soldAt(false, -1)}, ui.Warn, "0 of 1",
+			"available is false"},
+		"the store is not active": {console.ItemDetail{Item: active,
+			Stores: []console.ItemStore{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
+				Stock: -1}}}, ui.Warn, "0 of 1", "the store is inactive"},
+		"store accepts no orders": {console.ItemDetail{Item: active,
+			Stores: []console.ItemStore{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
+				Stock: -1}}}, ui.Warn, "0 of 1", "accepts no orders"},
+		"out of stock": {console.ItemDetail{Item: active, Stores: soldAt(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
+		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn, "0 of 1",
+			"option group size requires more options"},
+		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "1 of 1 store,", "Shown"},
+	})
+}
+
+func TestItemSaleHoursAreExplained(t *testing.T) {
 	active := console.Item{Active: true}
 	wednesdays := []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{}},
 		{Day: "wednesday", Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}
-	// since is a Saturday, half past nine
+	// since is a Saturday at 09:30
 	saturdays := []core.DayHours{{Day: "friday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "10:00:00"}}}}
-	in := func(hours ...[]core.DayHours) (list []console.ItemCategory) {
+	categories := func(hours ...[]core.DayHours) (list []console.ItemCategory) {
 		for _, h := range hours {
 			list = append(list, console.ItemCategory{RefID: "mains", Name: "Mains", Active: true, SaleHours: h})
 		}
 		return list
 	}
-	for name, row := range map[string]struct {
-		item  console.ItemDetail
-		state ui.State
-		text  string
-		place string
-	}{
-		"inactive at the master": {console.ItemDetail{Stores: at(true, -1)}, ui.Err, "inactive in the master",
-			"Not shown"},
-		"in an inactive category": {console.ItemDetail{Item: active, Stores: at(true, -1),
-			Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
-		"under an inactive one": {console.ItemDetail{Item: active, Stores: at(true, -1),
-			Categories: []console.ItemCategory{{RefID: "sub", InactiveParent: "top"}}}, ui.Err,
-			"its category sub belongs to the inactive category top", "Not shown"},
-		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Stores: at(true, -1)}, ui.Err,
-			"not listed on any platform", "Not shown"},
-		"at no store": {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
-		"unavailable": {console.ItemDetail{Item: active, Stores: at(false, -1)}, ui.Warn, "0 of 1",
-			"available is false"},
-		"the store is not active": {console.ItemDetail{Item: active,
-			Stores: []console.ItemStore{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "0 of 1", "the store is inactive"},
-		"the store takes none": {console.ItemDetail{Item: active,
-			Stores: []console.ItemStore{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "0 of 1", "accepts no orders"},
-		"out of stock": {console.ItemDetail{Item: active, Stores: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
-		"without what it demands": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn, "0 of 1",
-			"option group size requires more options"},
-		"shown": {console.ItemDetail{Item: active, Stores: at(true, 5)}, ui.OK, "1 of 1 store,", "Shown"},
-		"outside its times": {console.ItemDetail{Item: active, Stores: at(true, 5), Categories: in(wednesdays)},
+	requireExplainedItems(t, map[string]explainedItem{
+		"outside sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
+			Categories: categories(wednesdays)},
 			ui.Warn, "Not on sale now. Sale hours by category: Mains (Wed 08:00–11:30).",
 			"Not on sale now: Not on sale now."},
-		"without any time": {console.ItemDetail{Item: active, Stores: at(true, 5), Categories: in(wednesdays[:1])},
+		"without sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
+			Categories: categories(wednesdays[:1])},
 			ui.Warn, "Mains (no hours)", "Not on sale now"},
-		"outside them, and off": {console.ItemDetail{Item: active, Stores: at(false, 5), Categories: in(wednesdays)},
+		"outside sale hours and unavailable": {console.ItemDetail{Item: active, Stores: soldAt(false, 5),
+			Categories: categories(wednesdays)},
 			ui.Warn, "Not on sale now", "available is false"},
-		"within its times": {console.ItemDetail{Item: active, Stores: at(true, 5), Categories: in(saturdays)}, ui.OK,
+		"within sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
+			Categories: categories(saturdays)},
+			ui.OK,
 			"1 of 1", "Shown"},
-		"in another category too": {console.ItemDetail{Item: active, Stores: at(true, 5),
-			Categories: in(wednesdays, nil)}, ui.OK, "1 of 1", "Shown"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cause := Item(row.item, since)
-			require.Equal(t, row.state, cause.State)
-			require.Contains(t, cause.Text, row.text)
-			for _, place := range row.item.Stores {
-				seen := ItemVisibility(row.item, place, since)
-				require.Contains(t, seen.Label+": "+seen.Why, row.place)
-			}
-		})
-	}
+		"in another category too": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
+			Categories: categories(wednesdays, nil)}, ui.OK, "1 of 1", "Shown"},
+	})
 }
 
 func TestStoreStateIsExplained(t *testing.T) {

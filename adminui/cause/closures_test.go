@@ -23,8 +23,8 @@ func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 			"UTC",
 		"tasty": "",
 	} {
-		_, told := StoreAvailability(s, platform, noon)
-		require.Equal(t, why, told)
+		_, got := StoreAvailability(s, platform, noon)
+		require.Equal(t, why, got)
 	}
 	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, noon).State)
 	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, noon).Text, "on tasty.")
@@ -40,15 +40,16 @@ func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 			{Platform: "tasty", Actor: "hub", Source: "presence", Reason: "the POS is silent", Since: noon.UnixMilli()},
 			{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli()},
 		}}
-	told := StoreClosures(s, time.FixedZone("CET", 3600))
-	require.Len(t, told, 2, "those that were closed together are one, and where it is not listed is nothing to open")
-	require.Equal(t, "Closed on app, web by API key pos since 23 Nov 13:00 CET.", told[0].Text)
-	require.Contains(t, told[0].Detail, "POST /hub/api/v1/location/")
-	require.Equal(t, "Closed on tasty by the hub (the POS is silent) since 23 Nov 13:00 CET.", told[1].Text)
-	require.Contains(t, told[1].Detail, "opens automatically")
+	causes := StoreClosures(s, time.FixedZone("CET", 3600))
+	require.Len(t, causes, 2, "one per action; unlisted platforms are left out")
+	require.Equal(t, "Closed on app, web by API key pos since 23 Nov 13:00 CET.", causes[0].Text)
+	require.Contains(t, causes[0].Detail, "POST /hub/api/v1/location/")
+	require.Equal(t, "Closed on tasty by the hub (the POS is silent) since 23 Nov 13:00 CET.", causes[1].Text)
+	require.Contains(t, causes[1].Detail, "opens automatically")
 	require.Empty(t, StoreClosures(store.Stored{Object: s.Object}, time.UTC))
 	require.Equal(t,
 		"3 stores are closed on a platform. Last closed: Market Street on web, by API key pos at 23 Nov 12:00 UTC.",
-		ClosedStores(console.ClosedStores{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos", Since: noon},
+		ClosedStores(console.ClosedStores{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos",
+			Since: noon},
 			time.UTC).Text)
 }

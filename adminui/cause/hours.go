@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// DayHours tells the hours of a day.
+// DayHours formats the opening hours of a day.
 func DayHours(slots []core.HoursSlot) string {
 	spans := make([]string, len(slots))
 	for i, slot := range slots {
@@ -21,7 +21,7 @@ func DayHours(slots []core.HoursSlot) string {
 	return strings.Join(spans, ", ")
 }
 
-// WeekHours tells the hours of a week, days of the same hours together.
+// WeekHours formats the hours of a week. Days with equal hours are grouped.
 func WeekHours(week []core.DayHours) string {
 	var days, hours []string
 	for _, d := range week {
@@ -41,8 +41,8 @@ func WeekHours(week []core.DayHours) string {
 	return cmp.Or(strings.Join(days, "; "), text.NoTime)
 }
 
-// notOnSaleReason tells when an item is on sale of which no category is at an instant of the
-// business's local time; "" where one is, or where it is in none.
+// notOnSaleReason lists the sale hours of an item that no category sells at now, in the local time of the
+// business. It is "" if a category sells it, or if it has no category.
 func notOnSaleReason(i console.ItemDetail, now time.Time) string {
 	var times []string
 	for _, category := range i.Categories {

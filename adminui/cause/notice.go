@@ -11,11 +11,12 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Unrouted tells why nobody was told of events that happened.
-func Unrouted(u console.UnroutedEvents, zone *time.Location) ui.Cause {
+// UnroutedEvents explains why events had no webhook.
+func UnroutedEvents(u console.UnroutedEvents, zone *time.Location) ui.Cause {
 	if u.Webhook != 0 {
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), formatTime(u.At, zone), u.Webhook),
+			Text: fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), formatTime(u.At, zone),
+				u.Webhook),
 			Detail: text.RemedyUnroutedOff}
 	}
 	return ui.Cause{State: ui.Warn,
@@ -23,11 +24,11 @@ func Unrouted(u console.UnroutedEvents, zone *time.Location) ui.Cause {
 		Detail: text.RemedyUnrouted}
 }
 
-// SubscriptionLimit is the throttle that every POS meets that subscribes to all events at
-// once. It waits and goes on: what is over is nobody's problem any more.
+// SubscriptionLimit is the limit that a POS reaches when it subscribes to all events at once. The POS retries, so
+// an expired block is no problem.
 const SubscriptionLimit = "WEBHOOKS"
 
-// Throttled tells why requests of a business are refused, or were lately.
+// Throttled explains why requests are rejected, or were recently.
 func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause {
 	if t.Name == SubscriptionLimit {
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseThrottled, t.Name, formatTimeExact(t.Until, zone)),
@@ -41,26 +42,27 @@ func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause
 		Detail: fmt.Sprintf(text.RemedyThrottled, t.Name)}
 }
 
-// RefusedWeek tells that objects of a business's requests fail day after day.
-func RefusedWeek(w console.FailureWeek) ui.Cause {
+// FailureWeek reports that objects in requests fail day after day.
+func FailureWeek(w console.FailureWeek) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text:   fmt.Sprintf(text.CauseFailureWeek, w.Days, console.WeekDays, ui.Count(w.Jobs, text.OneJob, text.Jobs_)),
 		Detail: text.RemedyFailureWeek}
 }
 
-// RevokedKey tells that somebody still uses a key that was revoked.
+// RevokedKey reports requests with a revoked key.
 func RevokedKey(k console.Key, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, formatTime(k.UsedAt, zone)),
+	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix,
+		formatTime(k.UsedAt, zone)),
 		Detail: text.RemedyRevoked}
 }
 
-// UnacknowledgedOrders tells that orders are not acknowledged.
-func UnacknowledgedOrders(w console.OverdueOrders, zone *time.Location) ui.Cause {
+// OverdueOrders reports orders overdue for acknowledgement.
+func OverdueOrders(w console.OverdueOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseWaiting, orderCount(w.Count), formatTime(w.Since, zone)),
 		Detail: text.RemedyWaiting}
 }
 
-// SilentStores tells that nothing is heard of stores that are open.
+// SilentStores reports open stores without a sign of life.
 func SilentStores(s console.SilentStores, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseSilent, ui.Count(s.Count, text.OneOpenStore, text.OpenStores_), s.Store,
@@ -68,7 +70,7 @@ func SilentStores(s console.SilentStores, zone *time.Location) ui.Cause {
 		Detail: text.RemedySilent}
 }
 
-// ClosedStores tells that stores are closed on platforms on which they are listed.
+// ClosedStores reports stores closed on platforms that list them.
 func ClosedStores(n console.ClosedStores, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseClosed, ui.Count(n.Count, text.OneStoreShut, text.StoresShut_), n.Store,
@@ -76,7 +78,7 @@ func ClosedStores(n console.ClosedStores, zone *time.Location) ui.Cause {
 		Detail: text.RemedyClosed}
 }
 
-// callTexts are kinds of call in words: one, and as many as the format tells.
+// callTexts has the singular and the plural of each kind of call.
 var callTexts = map[relay.Kind][2]string{
 	relay.OrderAcknowledge: {text.OneAcknowledgment, text.Acknowledgements_},
 	relay.OrderStatus:      {text.OneOrderState, text.OrderStates_},
@@ -86,26 +88,26 @@ var callTexts = map[relay.Kind][2]string{
 	relay.ItemAction:  {text.OneItemSwitch, text.ItemSwitches_},
 }
 
-// RefusedCalls tells what a platform did not take of what it was told. plugin is nil
-// where no hub knows it.
-func RefusedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
-	told := make([]string, len(r.Kinds))
+// FailedCalls reports calls that failed at a platform. plugin is nil if it is unknown to all hubs.
+func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
+	counts := make([]string, len(r.Kinds))
 	for i, kind := range r.Kinds {
 		words, known := callTexts[relay.Kind(kind.Kind)]
 		if !known {
 			words = [2]string{fmt.Sprintf(text.OneCall, kind.Kind), fmt.Sprintf(text.Calls_, kind.Kind, "%s")}
 		}
-		told[i] = ui.Count(kind.Count, words[0], words[1])
+		counts[i] = ui.Count(kind.Count, words[0], words[1])
 	}
 	c := ui.Cause{State: ui.Err,
-		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(told, ", "), formatTime(r.At, zone), r.Message)}
+		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), formatTime(r.At, zone),
+			r.Message)}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}
 	return c
 }
 
-// UnnotifiedOrders tells of orders that came while no webhook was there for them.
+// UnnotifiedOrders reports orders that no webhook received.
 func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause {
 	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUnnotified, orderCount(u.Count), formatTime(u.Last, zone)),
 		Detail: text.RemedyUnnotifiedOn}
@@ -115,8 +117,16 @@ func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause 
 	return c
 }
 
-// RefusedJobs tells of requests of which much was refused; subject is that of the last in words.
-func RefusedJobs(j console.PartlyFailedJobs, subject string) ui.Cause {
+// RejectedOrders reports rejected orders and the reason of the last.
+func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Warn,
+		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
+			formatTime(n.At, zone), n.Reason),
+		Detail: text.RemedyRejectedOrders}
+}
+
+// PartlyFailedJobs reports jobs with many failed objects. subject describes the last one.
+func PartlyFailedJobs(j console.PartlyFailedJobs, subject string) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseJobsPartlyFailed, ui.Count(j.Count, text.OneRequest, text.Requests_), subject,
 			ui.Number(j.Failed), objectCount(j.Kind, j.Total))}
@@ -126,7 +136,7 @@ func eventCount(n int) string { return ui.Count(n, text.OneEvent, text.Events_) 
 
 func orderCount(n int) string { return CappedCount(n, text.OneOrder, text.Orders_) }
 
-// formatTimeExact is an instant for a sentence, to the second: a block is over in a few.
+// formatTimeExact formats a time to the second, because a block lasts only seconds.
 func formatTimeExact(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04:05 MST")
 }

@@ -14,21 +14,23 @@ import (
 
 func TestUndeliveredEventsAreExplained(t *testing.T) {
 	for _, row := range []struct {
-		told   ui.Cause
+		cause  ui.Cause
 		state  ui.State
 		text   string
 		detail string
 	}{
-		{Unrouted(console.UnroutedEvents{EventType: "order_placed", Count: 1200, At: since}, time.UTC), ui.Warn,
+		{UnroutedEvents(console.UnroutedEvents{EventType: "order_placed", Count: 1200, At: since}, time.UTC), ui.Warn,
 			"No webhook receives order_placed events. Not sent: 1\u202f200 events, the last at 21 Nov 09:30 UTC.",
 			"must subscribe"},
-		{Unrouted(console.UnroutedEvents{EventType: "order_placed", Count: 1, At: since, Webhook: 7}, time.UTC), ui.Warn,
+		{UnroutedEvents(console.UnroutedEvents{EventType: "order_placed", Count: 1, At: since, Webhook: 7}, time.UTC),
+			ui.Warn,
 			"Webhook 7 for order_placed events is paused. Not sent: 1 event, the last at 21 Nov", "Resume it"},
-		{UnnotifiedOrders(console.UnnotifiedOrders{Count: 8, First: since.Add(-time.Hour), Last: since, HasWebhook: true}, time.UTC), ui.Err,
+		{UnnotifiedOrders(console.UnnotifiedOrders{Count: 8, First: since.Add(-time.Hour), Last: since,
+			HasWebhook: true}, time.UTC), ui.Err,
 			"The POS has not received 8 orders, the last of 21 Nov 09:30 UTC.", "send those of today"},
 		{UnnotifiedOrders(console.UnnotifiedOrders{Count: console.MaxCount, Last: since}, time.UTC), ui.Err,
 			"has not received more than 9\u202f999 orders, the last", "subscribe or resume one first"},
-		{RefusedCalls(console.FailedCalls{Platform: "tasty", At: since, Message: "the aggregator responded with 401",
+		{FailedCalls(console.FailedCalls{Platform: "tasty", At: since, Message: "the aggregator responded with 401",
 			Kinds: []console.CallCount{{Kind: "order_status", Count: 16}, {Kind: "order_acknowledge", Count: 1},
 				{Kind: "dance", Count: 2}}},
 			&console.Plugin{About: console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}}, time.UTC),
@@ -36,7 +38,7 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			"tasty did not accept some updates in the last 24 hours: 16 order statuses, 1 order acknowledgement, 2 " +
 				"calls of kind dance. The last at 21 Nov 09:30 UTC: the aggregator responded with 401.",
 			"the secret api_key"},
-		{RefusedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
+		{PartlyFailedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
 			"Menu master catalogue"), ui.Warn,
 			"In 2 requests of the last 24 hours, at least half of the content failed. Last request, Menu master " +
 				"catalogue: 12 of 12 menu entries failed.", ""},
@@ -49,11 +51,12 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			"requests over the limit WEBHOOKS until", "takes some minutes"},
 		{RevokedKey(console.Key{Username: "till", Prefix: "svk_Ab12", UsedAt: since}, time.UTC), ui.Err,
 			"Requests still use the revoked API key till (svk_Ab12…), the last at 21 Nov 09:30 UTC.", "a new key"},
-		{UnacknowledgedOrders(console.OverdueOrders{Count: 3, Since: since}, time.UTC), ui.Err,
+		{OverdueOrders(console.OverdueOrders{Count: 3, Since: since}, time.UTC), ui.Err,
 			"has not acknowledged 3 orders in time. Waiting since 21 Nov 09:30 UTC.", "the staff"},
 		{SilentStores(console.SilentStores{Count: 2, Store: "Harbour Street", Since: since}, time.UTC), ui.Warn,
 			"of 2 open stores. Store Harbour Street has had none since 21 Nov 09:30 UTC.", "runs there"},
-		{RefusedOrders(console.RejectedOrders{Count: 3, At: since, Reason: "items must hold at least one item"}, time.UTC),
+		{RejectedOrders(console.RejectedOrders{Count: 3, At: since, Reason: "items must hold at least one item"},
+			time.UTC),
 			ui.Warn, "3 orders were rejected and have not been accepted since. The last at 21 Nov 09:30 UTC: items " +
 				"must hold at least one item.", "place the orders again"},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
@@ -61,23 +64,23 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil),
 			ui.Warn, "Resent: 9 event deliveries. Skipped", ""},
 	} {
-		require.Equal(t, row.state, row.told.State)
-		require.Contains(t, row.told.Text, row.text)
-		require.Contains(t, row.told.Detail, row.detail)
+		require.Equal(t, row.state, row.cause.State)
+		require.Contains(t, row.cause.Text, row.text)
+		require.Contains(t, row.cause.Detail, row.detail)
 	}
 }
 
 func TestJobShowsItsPublicationState(t *testing.T) {
-	taken := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
+	cause := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}})
 	require.Equal(t, ui.Cause{State: ui.Run,
 		Text: "On the platforms: a has the menu of 12 stores; b has not received the menu of 1 store yet: the plugin " +
-			"is not running."}, taken)
-	taken = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "told to fail"},
+			"is not running."}, cause)
+	cause = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "no image"},
 		{Platform: "b", State: "waiting", Stores: 2}})
 	require.Equal(t, ui.Cause{State: ui.Err,
-		Text: "On the platforms: a rejected the menu of 3 stores: told to fail; b has not received the menu of 2 " +
-			"stores yet."}, taken)
+		Text: "On the platforms: a rejected the menu of 3 stores: no image; b has not received the menu of 2 " +
+			"stores yet."}, cause)
 	require.Equal(t, ui.OK, PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 1}}).State)
 }
 

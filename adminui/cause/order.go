@@ -19,48 +19,45 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// OrderFacts is what is known of an order.
+// OrderFacts is the input of Order.
 type OrderFacts struct {
 	State      order.State
-	Escalated  int64        // epoch milliseconds; 0: it never waited too long for its acknowledgement
-	History    []order.Step // the first is Placed
+	Escalated  int64 // when it became overdue, in epoch milliseconds; 0: never
+	History    []order.Step
 	Rides      order.RiderHistory
 	Flags      []order.Flag
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
-	// Page is where a delivery is shown, Again what sends it again; nil: nobody may.
+	// DeliveryLink links a delivery, and ResendButton resends it; nil: not allowed.
 	DeliveryLink func(webhook.DeliveryRecord) ui.Link
 	ResendButton func(webhook.DeliveryRecord) *ui.Button
-	// Tell sends an order of which nobody was told to those subscribed now; nil: that is not possible.
+	// NotifyButton sends an order that no webhook received to the current ones; nil: not possible.
 	NotifyButton *ui.Button
 }
 
-// movedByMerchant tells whether the merchant has moved the order. What completes or cancels
-// one may be its channel.
+// movedByMerchant reports whether the merchant has acted on the order. A channel may also complete or cancel it.
 func (o OrderFacts) movedByMerchant() bool {
 	return slices.ContainsFunc(o.History, func(s order.Step) bool {
 		return s.State != order.Placed && s.State != order.Completed && s.State != order.Cancelled
 	})
 }
 
-// slowAcknowledgement is how long a POS that has an order may say nothing of it
-// before that is worth a word.
+// slowAcknowledgement is when a delivered but unacknowledged order becomes a warning.
 const slowAcknowledgement = 5 * time.Minute
 
-// maxFailedCalls is how many calls that failed are told above an order.
+// maxFailedCalls limits the failed calls listed for an order.
 const maxFailedCalls = 3
 
-// Order tells where an order and its rider are, and then what went wrong with
-// it, the gravest first.
+// Order explains the state of an order and its rider, then its problems, most severe first.
 func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
-	told := []ui.Cause{currentState(o, zone)}
-	told = append(told, deliveryCauses(o, now, zone)...)
-	told = append(told, failedCalls(o.Calls)...)
+	causes := []ui.Cause{currentState(o, zone)}
+	causes = append(causes, deliveryCauses(o, now, zone)...)
+	causes = append(causes, callCauses(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
-		told = append(told, ui.Cause{State: ui.Warn,
+		causes = append(causes, ui.Cause{State: ui.Warn,
 			Text: fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)), Detail: Flag(o.Flags[0])})
 	}
-	return told
+	return causes
 }
 
 func currentState(o OrderFacts, zone *time.Location) ui.Cause {
@@ -71,7 +68,8 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 	c := ui.Cause{State: OrderColour(string(o.State)),
 		Text: fmt.Sprintf(text.CauseOrder, o.State, formatTime(time.UnixMilli(last.At), zone)), Detail: last.Message}
 	if last.Actor != "" {
-		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone), ActorName(last.Actor))
+		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone),
+			ActorName(last.Actor))
 	}
 	if last.ReasonCode != "" {
 		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, last.ReasonCode) + " " + c.Detail)
@@ -84,7 +82,7 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 	return c
 }
 
-// Flag is a warning of an order as a sentence.
+// Flag describes a warning of an order in a sentence.
 func Flag(f order.Flag) string {
 	words := fieldLabel(f.Path)
 	switch {
@@ -101,13 +99,13 @@ func Flag(f order.Flag) string {
 	}
 }
 
-// arrayElement matches an element of an array in a path.
+// arrayElement matches an array index in a path.
 var arrayElement = regexp.MustCompile(`s\[(\d+)\]`)
 
-// fieldLabel is the path of a field in words: items[0].price becomes Item 1, price.
+// fieldLabel converts a path to words: items[0].price becomes "Item 1, price".
 func fieldLabel(path string) string {
 	path = arrayElement.ReplaceAllStringFunc(path, func(s string) string {
-		n, _ := strconv.Atoi(s[2 : len(s)-1]) // digits by the pattern
+		n, _ := strconv.Atoi(s[2 : len(s)-1]) // cannot fail: the pattern matches digits
 		return " " + strconv.Itoa(n+1)
 	})
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ".", ", "), "_", " ")
@@ -117,7 +115,7 @@ func fieldLabel(path string) string {
 	return strings.ToUpper(path[:1]) + path[1:]
 }
 
-// ActorName is an actor in words.
+// ActorName describes an actor.
 func ActorName(actor string) string {
 	kind, name, _ := strings.Cut(actor, ":")
 	switch kind {
@@ -137,7 +135,7 @@ func ActorName(actor string) string {
 	return actor
 }
 
-// OrderColour is the colour of an order's state.
+// OrderColour returns the badge colour of an order state.
 func OrderColour(s string) ui.State {
 	switch order.State(s) {
 	case order.Completed:
@@ -162,7 +160,7 @@ var riderTexts = map[order.RiderStatus]string{
 	order.RiderReached:   text.RiderReached, order.Delivered: text.RiderDelivered, order.NoRiderFound: text.RiderNone,
 }
 
-// RiderText is a status of a rider as a sentence, of who it is and since when.
+// RiderText returns the sentence of a rider status, a format for the rider and the time.
 func RiderText(s order.RiderStatus) string {
 	if words, known := riderTexts[s]; known {
 		return words
@@ -170,11 +168,10 @@ func RiderText(s order.RiderStatus) string {
 	return "%s: " + string(s) + ", %s."
 }
 
-// deliveryCauses tells whether the merchant has the order: of each endpoint that has not
-// accepted it, why, and what sends it again.
-func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui.Cause) {
-	placed := latestDeliveries(o.Deliveries)
-	if len(placed) == 0 {
+// deliveryCauses explains for each URL why it has not accepted the order, with a button to resend it.
+func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []ui.Cause) {
+	latest := latestDeliveries(o.Deliveries)
+	if len(latest) == 0 {
 		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.RemedySubscribe, Button: o.NotifyButton}
 		switch {
 		case o.State == order.Cancelled:
@@ -185,17 +182,17 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui
 		return []ui.Cause{c}
 	}
 	var accepted time.Time
-	var lacking []webhook.DeliveryRecord
-	for _, d := range placed {
+	var unaccepted []webhook.DeliveryRecord
+	for _, d := range latest {
 		switch {
 		case d.State == webhook.Delivered:
 			accepted = d.FinishedAt
-		case d.State == webhook.Pending && d.Attempts == d.AttemptsBeforeRestart: // on its way
+		case d.State == webhook.Pending && d.Attempts == d.AttemptsBeforeRestart: // first attempt pending
 		default:
-			lacking = append(lacking, d)
+			unaccepted = append(unaccepted, d)
 		}
 	}
-	for _, d := range lacking {
+	for _, d := range unaccepted {
 		c := Delivery(d, zone)
 		c.Detail = c.Text
 		switch {
@@ -204,7 +201,7 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui
 		case o.State != order.Placed:
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, d.URL)
 		case !accepted.IsZero():
-			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(placed), d.URL)
+			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(latest), d.URL)
 		default:
 			c.Text = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
 		}
@@ -214,50 +211,50 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (told []ui
 		if o.ResendButton != nil && o.State != order.Cancelled {
 			c.Button = o.ResendButton(d)
 		}
-		told = append(told, c)
+		causes = append(causes, c)
 	}
 	if o.State == order.Placed && o.Escalated != 0 {
-		told = append(told, ui.Cause{State: ui.Err,
+		causes = append(causes, ui.Cause{State: ui.Err,
 			Text: fmt.Sprintf(text.CauseOrderWaits, formatTime(time.UnixMilli(o.Escalated), zone))})
 	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowAcknowledgement {
-		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, formatTime(accepted, zone))})
+		causes = append(causes, ui.Cause{State: ui.Warn,
+			Text: fmt.Sprintf(text.CauseOrderSilent, formatTime(accepted, zone))})
 	}
-	return told
+	return causes
 }
 
-// latestDeliveries are the deliveries of the order itself, of each endpoint the latest.
-func latestDeliveries(deliveries []webhook.DeliveryRecord) (placed []webhook.DeliveryRecord) {
-	for _, d := range deliveries { // the oldest first
+// latestDeliveries returns the latest order_placed delivery of each webhook and URL.
+func latestDeliveries(deliveries []webhook.DeliveryRecord) (latest []webhook.DeliveryRecord) {
+	for _, d := range deliveries { // oldest first
 		if d.EventType != core.OrderPlaced {
 			continue
 		}
 		same := func(before webhook.DeliveryRecord) bool {
 			return before.WebhookID == d.WebhookID && before.URL == d.URL
 		}
-		placed = append(slices.DeleteFunc(placed, same), d)
+		latest = append(slices.DeleteFunc(latest, same), d)
 	}
-	return placed
+	return latest
 }
 
-// failedCalls tells what the aggregator was not told or did not accept, the
-// latest first.
-func failedCalls(calls []console.Call) (told []ui.Cause) {
-	for i := len(calls) - 1; i >= 0 && len(told) < maxFailedCalls; i-- {
+// callCauses explains calls that the aggregator did not receive or accept, latest first.
+func callCauses(calls []console.Call) (causes []ui.Cause) {
+	for i := len(calls) - 1; i >= 0 && len(causes) < maxFailedCalls; i-- {
 		c := Call(calls[i])
 		if c.State == ui.Err || c.State == ui.Warn {
 			c.Text = CallTitle(calls[i]) + ": " + c.Text
-			told = append(told, c)
+			causes = append(causes, c)
 		}
 	}
-	return told
+	return causes
 }
 
-// CallTitle tells what a call tells whom.
+// CallTitle names a call, its value and its platform.
 func CallTitle(c console.Call) string {
 	switch relay.Kind(c.Kind) {
 	case relay.RiderStatus:
 		var sent relay.RiderStatusPayload
-		_ = json.Unmarshal(c.Payload, &sent) // what cannot be read is told without
+		_ = json.Unmarshal(c.Payload, &sent) // an unreadable payload leaves the details empty
 		return fmt.Sprintf(text.CallRider, sent.Status, c.Platform)
 	case relay.RiderLocation:
 		return fmt.Sprintf(text.CallLocation, c.Platform)
@@ -292,8 +289,7 @@ func onOff(on bool) string {
 	return text.SwitchedOff
 }
 
-// RiderLocationNote tells, in words that end a line, whether the aggregator knows where a
-// rider was last seen.
+// RiderLocationNote reports whether the platform has the last location of the rider.
 func RiderLocationNote(p console.RiderLocation) string {
 	switch relay.State(p.State) {
 	case relay.Done:
@@ -306,15 +302,15 @@ func RiderLocationNote(p console.RiderLocation) string {
 	return text.RiderSeenUnsent
 }
 
-// Call tells what became of a call to an aggregator.
+// Call explains the state of a call to an aggregator.
 func Call(c console.Call) ui.Cause {
 	switch relay.State(c.State) {
 	case relay.Done:
-		said := c.Message
+		detail := c.Message
 		if c.Result != "" {
-			said = fmt.Sprintf(text.CallResult, c.Result)
+			detail = fmt.Sprintf(text.CallResult, c.Result)
 		}
-		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: said}
+		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, c.Message)}
 	case relay.Skipped:

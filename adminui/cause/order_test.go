@@ -13,11 +13,11 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// received is the delivery of a new order that its receiver accepted.
+// received is an accepted delivery of a new order.
 var received = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Delivered, Attempts: 1,
 	FinishedAt: since}
 
-// orderWith is a new order that its receiver has, but for a change.
+// orderWith returns a delivered new order, after a change.
 func orderWith(change func(*OrderFacts)) OrderFacts {
 	o := OrderFacts{State: order.Placed, History: []order.Step{{State: order.Placed, At: since.UnixMilli()}},
 		Deliveries: []webhook.DeliveryRecord{received}}
@@ -33,7 +33,7 @@ func call(kind, state, payload, message string) func(*OrderFacts) {
 	}
 }
 
-// explained is what is said of an order some time after it was placed.
+// explained is the expected explanation of an order some time after it was placed.
 type explained struct {
 	order OrderFacts
 	after time.Duration
@@ -64,12 +64,12 @@ func requireExplained(t *testing.T, rows map[string]explained) {
 func TestOrderStateIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"placed": {orderWith(func(*OrderFacts) {}), 0, []string{"Placed at 21 Nov 09:30 UTC."}, ui.Run},
-		"nobody is told": {orderWith(func(o *OrderFacts) { o.Deliveries = nil }), 0,
+		"no webhook": {orderWith(func(o *OrderFacts) { o.Deliveries = nil }), 0,
 			[]string{"The POS has not received the order, because no active webhook"}, ui.Err},
 		"not acknowledged": {orderWith(func(*OrderFacts) {}), 5 * time.Minute,
 			[]string{"has not acknowledged it"}, ui.Warn},
 		"acknowledged": {orderWith(func(o *OrderFacts) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
-		"doubts": {orderWith(func(o *OrderFacts) {
+		"warnings": {orderWith(func(o *OrderFacts) {
 			o.Flags = []order.Flag{{Path: "items[0].price",
 				Message: "the menu says 9.5"}}
 		}), 0, []string{"with 1 warning.", "Item 1, price: the menu says 9.5."}, ui.Warn},
@@ -78,11 +78,11 @@ func TestOrderStateIsExplained(t *testing.T) {
 
 func TestRiderOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"its rider": {orderWith(func(o *OrderFacts) {
+		"rider": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.OutForDelivery, At: since.UnixMilli(),
 				Rider: order.Rider{Name: "Asha"}}}
 		}), 0, []string{"The rider Asha left for the customer at 21 Nov 09:30 UTC."}, ui.Run},
-		"a rider without a name": {orderWith(func(o *OrderFacts) {
+		"rider without a name": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.Delivered,
 				At: since.UnixMilli()}}
 		}), 0, []string{"The rider delivered the order at 21 Nov"}, ui.Run},
@@ -90,7 +90,7 @@ func TestRiderOfAnOrderIsExplained(t *testing.T) {
 			o.Rides = order.RiderHistory{{Status: order.NoRiderFound,
 				At: since.UnixMilli()}}
 		}), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
-		"a status of a later version": {orderWith(func(o *OrderFacts) {
+		"status of a later version": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: "LOST",
 				At: since.UnixMilli()}}
 		}), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
@@ -99,17 +99,17 @@ func TestRiderOfAnOrderIsExplained(t *testing.T) {
 
 func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"the merchant refuses it": {orderWith(func(o *OrderFacts) {
+		"delivery failed": {orderWith(func(o *OrderFacts) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503"}
 		}), 0, []string{"The POS has not confirmed receipt of the order at https://a.example",
 			"Failed after 6 attempts: the server responded with 503"}, ui.Err},
-		"one of two refuses it": {orderWith(func(o *OrderFacts) {
+		"one of two deliveries failed": {orderWith(func(o *OrderFacts) {
 			o.Deliveries = append(o.Deliveries,
 				webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed,
 					Attempts: 6})
 		}), 0, []string{"One of 2 URLs has not confirmed receipt of the order: https://b.example"}, ui.Err},
-		"it was acknowledged all the same": {orderWith(func(o *OrderFacts) {
+		"delivery failed, but acknowledged": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Completed,
 				append(o.History, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
@@ -117,15 +117,15 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 		}), 0,
 			[]string{"The POS knows the order (Completed), but one URL has not confirmed receipt: " +
 				"https://a.example", "Failed after 6"}, ui.Warn},
-		"it was cancelled meanwhile": {orderWith(func(o *OrderFacts) {
+		"delivery failed, and cancelled": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
 		}), 0, []string{"The order is Cancelled, but one URL has not confirmed receipt: https://a.example"}, ui.Warn},
-		"it took it the second time": {orderWith(func(o *OrderFacts) {
+		"second delivery accepted": {orderWith(func(o *OrderFacts) {
 			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, received}
 		}), 0, nil, ui.Run},
-		"it is on its way": {orderWith(func(o *OrderFacts) {
+		"delivery pending": {orderWith(func(o *OrderFacts) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
 		}), time.Hour, nil, ui.Run},
 	})
@@ -133,23 +133,23 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 
 func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"a rider's status is refused": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,
+		"rider status rejected": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,
 			"the aggregator responded with 400")), 0,
 			[]string{"Rider status AT-STORE to tasty-eats: Failed, and not retried: the aggregator responded with 400"},
 			ui.Err},
-		"the plugin is down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
+		"plugin down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
 			"the plugin is not running")), 0, []string{"will be retried: the plugin is not running"}, ui.Warn},
-		"an action is refused": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
+		"action rejected": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
 			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Failed, and not retried: unknown " +
 			"order"},
 			ui.Err},
-		"its state is refused": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
+		"order status rejected": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
 			[]string{"Order status Dispatched to tasty-eats: Failed, and not retried: no"}, ui.Err},
-		"a call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
+		"call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
 			ui.Err},
-		"what was left out is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not told")), 0, nil,
+		"skipped call is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not needed")), 0, nil,
 			ui.Run},
-		"what is done is no problem": {orderWith(call("rider_status", "done", `{}`, "")), 0, nil, ui.Run},
+		"done call is no problem": {orderWith(call("rider_status", "done", `{}`, "")), 0, nil, ui.Run},
 	})
 }
 
@@ -159,8 +159,8 @@ func TestFailedOrderDeliveryOffersAResend(t *testing.T) {
 	o.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link { return ui.Link{Href: "page", Label: d.ID.String()} }
 	require.Equal(t, "page", Order(o, since, time.UTC)[1].Link.Href)
 	require.Nil(t, Order(o, since, time.UTC)[1].Button)
-	o.ResendButton = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{Label: "again"} }
-	require.Equal(t, "again", Order(o, since, time.UTC)[1].Button.Label)
+	o.ResendButton = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{Label: "resend"} }
+	require.Equal(t, "resend", Order(o, since, time.UTC)[1].Button.Label)
 	o.State = order.Cancelled
 	require.Nil(t, Order(o, since, time.UTC)[1].Button)
 }
@@ -169,12 +169,12 @@ func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
 	o := OrderFacts{State: order.Placed}
 	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume a webhook")
 	o.NotifyButton = &ui.Button{Label: "send"}
-	told := Order(o, since, time.UTC)[1]
-	require.Equal(t, []string{"", "send"}, []string{told.Detail, told.Button.Label})
+	cause := Order(o, since, time.UTC)[1]
+	require.Equal(t, []string{"", "send"}, []string{cause.Detail, cause.Button.Label})
 	o.State = order.Cancelled
-	told = Order(o, since, time.UTC)[1]
-	require.Empty(t, told.Detail)
-	require.Nil(t, told.Button)
+	cause = Order(o, since, time.UTC)[1]
+	require.Empty(t, cause.Detail)
+	require.Nil(t, cause.Button)
 }
 
 func TestRiderLocationStateIsExplained(t *testing.T) {
@@ -184,11 +184,12 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		"skipped": "not sent to the platform: it responded with 401",
 		"waiting": "not sent to the platform yet",
 	} {
-		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state, Message: "it responded with 401"}))
+		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state,
+			Message: "it responded with 401"}))
 	}
-	refused := Order(OrderFacts{State: order.Acknowledged,
+	causes := Order(OrderFacts{State: order.Acknowledged,
 		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
 		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats",
 			Message: "it responded with 401"}}}, since, time.UTC)
-	require.Equal(t, "Rider location to tasty-eats: Failed, and not retried: it responded with 401", refused[1].Text)
+	require.Equal(t, "Rider location to tasty-eats: Failed, and not retried: it responded with 401", causes[1].Text)
 }

@@ -23,33 +23,33 @@ func pluginIn(state string, enabled bool, faults ...string) console.Plugin {
 }
 
 func TestPluginStateIsExplained(t *testing.T) {
-	gone := pluginIn("ready", true)
-	gone.Hubs = nil
-	cold := pluginIn("degraded", true)
-	cold.Health = "it says that it is degraded: the cache is cold"
-	apart := pluginIn("ready", true)
-	apart.Hubs = append(apart.Hubs, console.PluginHub{State: "quarantined"})
+	missing := pluginIn("ready", true)
+	missing.Hubs = nil
+	degraded := pluginIn("degraded", true)
+	degraded.Health = "it says that it is degraded: the cache is cold"
+	partly := pluginIn("ready", true)
+	partly.Hubs = append(partly.Hubs, console.PluginHub{State: "quarantined"})
 	for name, row := range map[string]struct {
 		plugin console.Plugin
 		state  ui.State
 		says   string
 	}{
-		"switched off":        {pluginIn("stopped", false), ui.Held, "An operator has disabled plugin aggregator-a"},
-		"never run":           {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "No hub has run plugin x yet"},
-		"in no hub that runs": {gone, ui.Err, "No running hub has plugin aggregator-a"},
+		"disabled":          {pluginIn("stopped", false), ui.Held, "An operator has disabled plugin aggregator-a"},
+		"never started":     {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "No hub has run plugin x yet"},
+		"in no running hub": {missing, ui.Err, "No running hub has plugin aggregator-a"},
 		"quarantined": {pluginIn("quarantined", true, "its process ended"), ui.Err,
 			"failed too often and has been stopped since 21 Nov 09:30 UTC: its process ended"},
-		"quarantined in one of two": {apart, ui.Err, "failed too often"},
-		"quarantined, nobody knows why": {pluginIn("quarantined", true), ui.Err,
+		"quarantined in one of two": {partly, ui.Err, "failed too often"},
+		"quarantined without a reason": {pluginIn("quarantined", true), ui.Err,
 			"has been stopped since 21 Nov 09:30 UTC."},
-		"being started again": {pluginIn("backoff", true, "no memory"), ui.Err,
+		"restarting": {pluginIn("backoff", true, "no memory"), ui.Err,
 			"restarts in a moment: no memory"},
 		"degraded": {pluginIn("degraded", true), ui.Warn, "has reported a problem since 21 Nov 09:30 UTC."},
-		"degraded, it says why": {cold, ui.Warn,
+		"degraded with a reason": {degraded, ui.Warn,
 			"has reported a problem since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
-		"starting":           {pluginIn("starting", true), ui.Run, "is starting"},
-		"well":               {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
-		"well after a fault": {pluginIn("ready", true, "once"), ui.OK, "has worked since"},
+		"starting":            {pluginIn("starting", true), ui.Run, "is starting"},
+		"ready":               {pluginIn("ready", true), ui.OK, "has worked since 21 Nov 09:30 UTC"},
+		"ready after a fault": {pluginIn("ready", true, "once"), ui.OK, "has worked since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Plugin(row.plugin, time.UTC)
@@ -63,7 +63,7 @@ func TestPluginStateIsExplained(t *testing.T) {
 var sold = console.ItemStore{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true,
 	Included: []string{"tasty", "web"}}, Sold: true, Available: true, Stock: -1}
 
-// item is one that is sold at a store, but for a change.
+// item returns an item sold at a store, after a change.
 func item(change func(*console.ItemDetail)) console.ItemDetail {
 	i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Stores: []console.ItemStore{sold}}
 	if change != nil {
@@ -72,7 +72,7 @@ func item(change func(*console.ItemDetail)) console.ItemDetail {
 	return i
 }
 
-func place(change func(*console.ItemStore)) console.ItemStore {
+func itemStore(change func(*console.ItemStore)) console.ItemStore {
 	p := sold
 	change(&p)
 	return p
@@ -82,10 +82,10 @@ func tasty(plugin *console.Plugin, published *publish.Publication) Platform {
 	return Platform{core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, plugin, published}
 }
 
-// shownOn is how an item at a store is shown on a platform whose plugin is well.
+// shownOn is a case for an item at a store on a platform with a working plugin.
 type shownOn struct {
 	item      console.ItemDetail
-	place     console.ItemStore
+	store     console.ItemStore
 	published *publish.Publication
 	state     ui.State
 	says      string
@@ -93,12 +93,12 @@ type shownOn struct {
 
 func requireShownOn(t *testing.T, rows map[string]shownOn) {
 	t.Helper()
-	well := pluginIn("ready", true)
+	ready := pluginIn("ready", true)
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			seen := ItemVisibilityOn(row.item, row.place, tasty(&well, row.published), since)
-			require.Equal(t, row.state, seen.State)
-			require.Contains(t, seen.Label+": "+seen.Why, row.says)
+			visibility := ItemVisibilityOn(row.item, row.store, tasty(&ready, row.published), since)
+			require.Equal(t, row.state, visibility.State)
+			require.Contains(t, visibility.Label+": "+visibility.Why, row.says)
 		})
 	}
 }
@@ -114,15 +114,15 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 		}), sold, nil, ui.Err, "category mains is inactive"},
 		"not listed": {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), sold, nil, ui.Neutral,
 			"has not selected this platform"},
-		"a finding of a rule": {item(func(i *console.ItemDetail) {
+		"rule violated": {item(func(i *console.ItemDetail) {
 			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy",
 				Message: "calorie_kcal is missing"}}
 		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
-		"a finding elsewhere": {item(func(i *console.ItemDetail) {
+		"rule violated on another platform": {item(func(i *console.ItemDetail) {
 			i.Findings =
 				[]console.ItemFinding{{Platform: "other", Rule: "r"}}
 		}), sold, nil, ui.OK, "Shown"},
-		"not its time": {item(func(i *console.ItemDetail) {
+		"outside sale hours": {item(func(i *console.ItemDetail) {
 			i.Categories = []console.ItemCategory{{Active: true, RefID: "b",
 				SaleHours: []core.DayHours{{Day: "monday",
 					Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}}}
@@ -133,21 +133,21 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 
 func TestItemAbsenceAtAStoreIsExplained(t *testing.T) {
 	requireShownOn(t, map[string]shownOn{
-		"not sold at the store": {item(nil), place(func(p *console.ItemStore) { p.Sold = false }), nil, ui.Neutral,
+		"not sold at the store": {item(nil), itemStore(func(p *console.ItemStore) { p.Sold = false }), nil, ui.Neutral,
 			"does not sell it"},
-		"unavailable": {item(nil), place(func(p *console.ItemStore) { p.Available = false }), nil, ui.Warn,
+		"unavailable": {item(nil), itemStore(func(p *console.ItemStore) { p.Available = false }), nil, ui.Warn,
 			"available is false"},
-		"out of stock": {item(nil), place(func(p *console.ItemStore) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
-		"the store is not there": {item(nil), place(func(p *console.ItemStore) { p.Store.Included = []string{"web"} }),
+		"out of stock": {item(nil), itemStore(func(p *console.ItemStore) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
+		"store not listed": {item(nil), itemStore(func(p *console.ItemStore) { p.Store.Included = []string{"web"} }),
 			nil, ui.Neutral, "the store is not listed on this platform"},
-		"the store is not active": {item(nil), place(func(p *console.ItemStore) { p.Store.Active = false }), nil,
+		"store inactive": {item(nil), itemStore(func(p *console.ItemStore) { p.Store.Active = false }), nil,
 			ui.Warn, "Not shown: Not shown: the store is inactive"},
-		"the store is hidden": {item(nil), place(func(p *console.ItemStore) { p.Store.Hidden = true }), nil, ui.Warn,
+		"store hidden": {item(nil), itemStore(func(p *console.ItemStore) { p.Store.Hidden = true }), nil, ui.Warn,
 			"Hidden: The store is hidden"},
-		"the store is closed there": {item(nil), place(func(p *console.ItemStore) {
+		"store closed on the platform": {item(nil), itemStore(func(p *console.ItemStore) {
 			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
 		}), nil, ui.Err, "Not shown: closed on this platform by API key pos"},
-		"outside the hours of the store": {item(nil), place(func(p *console.ItemStore) {
+		"store closed by its hours": {item(nil), itemStore(func(p *console.ItemStore) {
 			p.Store.Timings = []core.DayHours{{Day: "sunday",
 				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 		}), nil, ui.Warn, "Closed now: The store is closed now"},
@@ -156,31 +156,31 @@ func TestItemAbsenceAtAStoreIsExplained(t *testing.T) {
 
 func TestItemAbsenceFromAMenuIsExplained(t *testing.T) {
 	requireShownOn(t, map[string]shownOn{
-		"refused by the platform": {item(nil), sold,
+		"item rejected": {item(nil), sold,
 			&publish.Publication{State: publish.Published,
 				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
 			ui.Err, "Rejected by the platform: no image"},
-		"the menu was not taken": {item(nil), sold,
+		"menu rejected": {item(nil), sold,
 			&publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err,
 			"not published: it answered 422"},
-		"a change was refused": {item(nil), sold,
+		"change rejected": {item(nil), sold,
 			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422",
 				Errors: []publish.Problem{{Entity: "item", RefID: "dal"}}},
 			ui.Warn,
 			"Old menu: The platform shows the menu of 21 Nov 09:30 UTC. A newer change failed: it answered 422"},
-		"the menu is there": {item(nil), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
-		"there without another": {item(nil), sold,
+		"menu published": {item(nil), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
+		"another item rejected": {item(nil), sold,
 			&publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}},
 			ui.OK, "Shown"},
-		"a change waits": {item(nil), sold,
+		"change waiting": {item(nil), sold,
 			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
 				Note: "the plugin is not running"}, ui.Warn,
 			"Menu waiting: The platform shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is " +
 				"not running"},
-		"a change is on its way": {item(nil), sold,
+		"change being published": {item(nil), sold,
 			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since}, ui.Run,
 			"Publishing: The platform shows the menu of 21 Nov 09:30 UTC. A newer change is being published."},
-		"listed again, and waits": {item(nil), sold,
+		"listed again, menu waiting": {item(nil), sold,
 			&publish.Publication{State: publish.Unlisted, Message: "it is not listed", DueAt: since,
 				Note: "the plugin is not running"}, ui.Warn,
 			"Menu waiting: The menu is waiting to be published: the plugin is not running"},
@@ -188,120 +188,139 @@ func TestItemAbsenceFromAMenuIsExplained(t *testing.T) {
 }
 
 func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
-	well, down := pluginIn("ready", true), pluginIn("quarantined", true, "no memory")
-	told := ItemFindings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"},
+	ready, down := pluginIn("ready", true), pluginIn("quarantined", true, "no memory")
+	causes := ItemFindings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"},
 		{Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
-	require.Len(t, told, 2, "one for each platform")
-	require.Contains(t, told[0].Text, "is not listed on a: m")
-	refused := console.ItemDetail{Item: console.Item{Active: true},
+	require.Len(t, causes, 2, "one for each platform")
+	require.Contains(t, causes[0].Text, "is not listed on a: m")
+	rejected := console.ItemDetail{Item: console.Item{Active: true},
 		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}}
-	told = ItemFindings(refused)
-	require.Contains(t, told[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
-	state, why := ItemOnPlatform(refused, "tasty", since)
+	causes = ItemFindings(rejected)
+	require.Contains(t, causes[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
+	state, why := ItemOnPlatform(rejected, "tasty", since)
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Rejected by the platform at 2 stores: photo required")
 	require.Equal(t, Visibility{State: ui.OK, Label: "Shown"},
-		ItemVisibilityOn(refused, sold, tasty(&well, &publish.Publication{State: publish.Published}), since),
-		"at a store of which the platform has it")
-	require.Contains(t, ItemVisibilityOn(refused, sold, tasty(&down, nil), since).Why, "failed too often")
+		ItemVisibilityOn(rejected, sold, tasty(&ready, &publish.Publication{State: publish.Published}), since),
+		"at a store where the platform has it")
+	require.Contains(t, ItemVisibilityOn(rejected, sold, tasty(&down, nil), since).Why, "failed too often")
 	old := publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
 		Note: "the plugin is not running"}
 	require.Equal(t, Visibility{State: ui.Err, Label: "Not live",
 		Why:    "The platform shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is not running",
 		Remedy: AtPlugin},
-		ItemVisibilityOn(refused, sold, tasty(&down, &old), since))
+		ItemVisibilityOn(rejected, sold, tasty(&down, &old), since))
+}
+
+// explainedStore is a store on a platform and its expected visibility.
+type explainedStore struct {
+	store     store.Stored
+	platform  string
+	plugin    *console.Plugin
+	published *publish.Publication
+	state     ui.State
+	label     string
+	says      string
+	remedy    Remedy
+}
+
+func requireExplainedStores(t *testing.T, rows map[string]explainedStore) {
+	t.Helper()
+	for name, row := range rows {
+		t.Run(name, func(t *testing.T) {
+			servedBy := "aggregator-a"
+			if row.platform == "web" {
+				servedBy = core.ServedByMerchant
+			}
+			visibility := StoreVisibility(row.store,
+				Platform{core.Platform{Name: row.platform, ServedBy: servedBy}, row.plugin, row.published}, since)
+			require.Contains(t, visibility.Why, row.says)
+			visibility.Why = ""
+			require.Equal(t, Visibility{State: row.state, Label: row.label, Remedy: row.remedy}, visibility)
+		})
+	}
+}
+
+// openStore returns an active store listed on tasty and web, after a change.
+func openStore(change func(*store.Stored)) store.Stored {
+	yes, no := true, false
+	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
+		OrderingEnabled: &yes, HideFromUI: &no}}
+	if change != nil {
+		change(&s)
+	}
+	return s
 }
 
 func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
-	yes, no := true, false
-	open := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
-		OrderingEnabled: &yes, HideFromUI: &no}}
-	with := func(change func(*store.Stored)) store.Stored {
-		s := open
-		change(&s)
-		return s
-	}
-	well, weak, down := pluginIn("ready", true), pluginIn("degraded", true), pluginIn("quarantined", true, "no memory")
-	for name, row := range map[string]struct {
-		store     store.Stored
-		platform  string
-		plugin    *console.Plugin
-		published *publish.Publication
-		state     ui.State
-		words     string
-		says      string
-		remedy    Remedy
-	}{
-		"live":               {open, "tasty", &well, nil, ui.OK, "Live", "", AtStore},
-		"live on an own one": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
-		"no platform list": {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil,
+	open := openStore(nil)
+	ready, degraded, down := pluginIn("ready", true), pluginIn("degraded", true),
+		pluginIn("quarantined", true, "no memory")
+	requireExplainedStores(t, map[string]explainedStore{
+		"live":                    {open, "tasty", &ready, nil, ui.OK, "Live", "", AtStore},
+		"live on an own platform": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
+		"no platform list": {openStore(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &ready, nil,
 			ui.Neutral, "Not listed", "the store is not listed on this platform", AtStore},
-		"outside its hours": {with(func(s *store.Stored) {
+		"closed by its hours": {openStore(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
 				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &well, nil, ui.Warn, "Closed now", "closed now", AtStore},
-		"closed, and refused": {with(func(s *store.Stored) {
+		}), "tasty", &ready, nil, ui.Warn, "Closed now", "closed now", AtStore},
+		"closed, and menu rejected": {openStore(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
 				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live",
+		}), "tasty", &ready, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live",
 			"not published",
 			AtSettings},
-		"the plugin is down": {open, "tasty", &down, nil, ui.Err, "Not live",
+		"plugin down": {open, "tasty", &down, nil, ui.Err, "Not live",
 			"failed too often and has been stopped", AtPlugin},
-		"the plugin is degraded": {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
-		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live",
+		"plugin degraded": {open, "tasty", &degraded, nil, ui.OK, "Live", "", AtStore},
+		"plugin unknown": {open, "tasty", nil, nil, ui.Err, "Not live",
 			"The platform needs plugin aggregator-a",
 			AtSettings},
-		"publishing failed": {open, "tasty", &well,
+	})
+}
+
+func TestStoreMenuStateIsExplained(t *testing.T) {
+	open, ready := openStore(nil), pluginIn("ready", true)
+	requireExplainedStores(t, map[string]explainedStore{
+		"publishing failed": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live",
 			"not published: it answered 401", AtSettings},
-		"a change was refused": {open, "tasty", &well,
+		"change rejected": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 401"}, ui.Warn,
 			"Old menu", "shows the menu of 21 Nov 09:30 UTC. A newer change failed: it answered 401",
 			AtSettings},
-		"a change waits": {open, "tasty", &well,
+		"change waiting": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
 				Note: "the plugin is down"}, ui.Warn, "Menu waiting",
 			"shows the menu of 21 Nov 09:30 UTC. A newer change is waiting: the plugin is down", AtSettings},
-		"publishing waits": {open, "tasty", &well,
+		"publication waiting": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waiting",
 			"is waiting to be published: the plugin is down", AtSettings},
-		"being published": {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing",
+		"being published": {open, "tasty", &ready, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing",
 			"being published", AtStore},
-		"published without some": {open, "tasty", &well,
+		"item missing": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Published,
 				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"},
 					{Entity: "item", RefID: "dal", Message: "no name"}}},
 			ui.Warn, "Live, 1 item missing", "Published without 1 item (dal): no image", AtItem},
-		"without objects of kinds": {open, "tasty", &well,
+		"objects of several kinds missing": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Published,
 				Errors: []publish.Problem{{Entity: "option", RefID: "hot", Message: "no"},
 					{Entity: "item", RefID: "dal"}}},
 			ui.Warn, "Live, 2 objects missing", "Published without 2 objects (hot, …): no", AtItem},
-		"not told of menus": {open, "tasty", &well,
+		"menus not sent": {open, "tasty", &ready,
 			&publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "Not listed",
 			"it takes none", AtStore},
-	} {
-		t.Run(name, func(t *testing.T) {
-			served := "aggregator-a"
-			if row.platform == "web" {
-				served = core.ServedByMerchant
-			}
-			seen := StoreVisibility(row.store,
-				Platform{core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published}, since)
-			require.Contains(t, seen.Why, row.says)
-			seen.Why = ""
-			require.Equal(t, Visibility{State: row.state, Label: row.words, Remedy: row.remedy}, seen)
-		})
-	}
+	})
 }
 
 func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
 	yes := true
 	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
 		OrderingEnabled: &yes}}
-	told := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
-	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store accepts orders on web."}, told)
+	cause := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
+	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store accepts orders on web."}, cause)
 	require.Equal(t, ui.Err, Store(s, []string{"tasty", "web"}, []string{"tasty", "web"}, since).State)
 }
 
@@ -323,9 +342,9 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		require.Equal(t, want, SettingsRemedy(about, message), message)
 	}
 	require.Empty(t, SettingsRemedy(console.PluginAbout{}, "unknown partner key"))
-	told := RefusedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
+	cause := RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
 		&console.Plugin{About: about})
-	require.Contains(t, told.Text, "tasty rejects the menu of 12 stores: unknown partner key")
-	require.Contains(t, told.Detail, "the secret api_key")
-	require.Empty(t, RefusedMenus(console.RejectedMenus{}, nil).Detail)
+	require.Contains(t, cause.Text, "tasty rejects the menu of 12 stores: unknown partner key")
+	require.Contains(t, cause.Detail, "the secret api_key")
+	require.Empty(t, RejectedMenus(console.RejectedMenus{}, nil).Detail)
 }

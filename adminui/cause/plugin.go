@@ -10,10 +10,10 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// problemStates are the states of plugins with which one hub has a problem, the worst first.
+// problemStates are the states in which a hub has a problem, worst first.
 var problemStates = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Degraded}
 
-// PluginState is the state of a plugin in all hubs: the worst there is.
+// PluginState returns the worst state of a plugin among all hubs.
 func PluginState(p console.Plugin) pluginhost.State {
 	for _, state := range problemStates {
 		for _, hub := range p.Hubs {
@@ -25,7 +25,7 @@ func PluginState(p console.Plugin) pluginhost.State {
 	return pluginhost.State(p.State)
 }
 
-// Plugin tells how a plugin is, and the remedy.
+// Plugin explains the state of a plugin.
 func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	fault := ""
 	if len(p.Faults) > 0 {
@@ -59,7 +59,7 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	}
 }
 
-// because is a sentence with its reason, where that is known.
+// because appends the reason to a sentence, if it is known.
 func because(sentence, reason string) string {
 	if reason == "" {
 		return sentence + "."

@@ -1,5 +1,5 @@
-// Package cause tells in one sentence why things are as they are, and what
-// the remedy is. It is pure: what the pages have read goes in, words come out.
+// Package cause explains the state of webhooks, orders, items and other objects in one sentence, with a remedy. It
+// only formats what the pages have read.
 package cause
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// failureTexts are the sentence and the remedy for a class of failure.
+// failureTexts maps failure classes to a sentence and a remedy.
 var failureTexts = map[webhook.ErrorClass]struct{ sentence, remedy string }{
 	webhook.DNS:              {text.CauseDNS, text.RemedyDNS},
 	webhook.TLS:              {text.CauseTLS, text.RemedyTLS},
@@ -28,8 +28,7 @@ var failureTexts = map[webhook.ErrorClass]struct{ sentence, remedy string }{
 	webhook.Redirect:         {text.CauseRedirect, text.RemedyRedirect},
 }
 
-// Webhook tells how a webhook fares, by its switch, its latest attempts and
-// what waits for it. Times are told in the zone.
+// Webhook explains the state of a webhook by its latest attempts and pending deliveries. Times are in the zone.
 func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	name := fmt.Sprintf(text.WebhookName, e.EventType, e.ID)
 	h := e.Health
@@ -47,7 +46,8 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	case h.SucceededAt.IsZero() && e.FailedDeliveries > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: failedText(e)}
 	case e.FailedDeliveries > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFailedDeliveries, name, deliveryCount(e.FailedDeliveries)),
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseFailedDeliveries, name, deliveryCount(e.FailedDeliveries)),
 			Detail: strings.TrimSpace(text.RemedyFailedDeliveries + " " + pendingText(e))}
 	case h.SucceededAt.IsZero():
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseUnused, name)}
@@ -58,11 +58,10 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	}
 }
 
-// staleFailureAge is for how long nothing may be sent to a webhook that fails before that
-// is worth a word.
+// staleFailureAge is the time without attempts after which a failure report mentions it.
 const staleFailureAge = 10 * time.Minute
 
-// failingCause tells why a webhook's attempts fail, and since when.
+// failingCause explains why the attempts of a webhook fail, and since when.
 func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
 	if maybeRecovered(e) {
 		return ui.Cause{State: ui.Warn,
@@ -78,30 +77,32 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, statusText(e.Health.Status), since),
 			statusRemedy(e.Health.Status)
 	default:
-		words, known := failureTexts[class]
+		texts, known := failureTexts[class]
 		if !known {
-			words = failureTexts[webhook.Protocol]
+			texts = failureTexts[webhook.Protocol]
 		}
-		cause.Text, remedy = fmt.Sprintf(words.sentence, name, since), words.remedy
+		cause.Text, remedy = fmt.Sprintf(texts.sentence, name, since), texts.remedy
 	}
 	effect := text.EffectEvents
 	if e.EventType == core.OrderPlaced {
 		effect = text.EffectOrders
 	}
-	var more []string
+	var details []string
 	switch {
 	case e.Waiting+e.Held > 0 && !e.CircuitOpenedAt.IsZero():
-		more = []string{effect, pendingText(e), heldText(e), fmt.Sprintf(text.CauseProbed, e.ProbeInterval), failedText(e), remedy}
+		details = []string{effect, pendingText(e), heldText(e), fmt.Sprintf(text.CauseProbed, e.ProbeInterval),
+			failedText(e), remedy}
 	case e.Waiting+e.Held == 0 && now.Sub(e.Health.FailedAt) >= staleFailureAge:
-		more = []string{effect, fmt.Sprintf(text.CauseUntried, formatTime(e.Health.FailedAt, zone)), failedText(e), remedy}
+		details = []string{effect, fmt.Sprintf(text.CauseUntried, formatTime(e.Health.FailedAt, zone)), failedText(e),
+			remedy}
 	default:
-		more = []string{effect, pendingText(e), heldText(e), failedText(e), remedy}
+		details = []string{effect, pendingText(e), heldText(e), failedText(e), remedy}
 	}
-	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
+	cause.Detail = strings.Join(slices.DeleteFunc(details, func(texts string) bool { return texts == "" }), " ")
 	return cause
 }
 
-// statusText is the status of a response with its meaning.
+// statusText returns a response status with its meaning.
 func statusText(code int) string {
 	if words := text.StatusWords[code]; words != "" {
 		return fmt.Sprintf("%d (%s)", code, words)
@@ -109,7 +110,7 @@ func statusText(code int) string {
 	return fmt.Sprint(code)
 }
 
-// statusRemedy is the remedy for a response with a status.
+// statusRemedy returns the remedy for a response status.
 func statusRemedy(code int) string {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -120,11 +121,12 @@ func statusRemedy(code int) string {
 	return text.RemedyStatus
 }
 
-// unreachableClasses are the failures that are a server's, whichever webhook meets them.
-var unreachableClasses = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.ConnectionBroken}
+// unreachableClasses are failures of the server rather than of one webhook.
+var unreachableClasses = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout,
+	webhook.ConnectionBroken}
 
-// maybeRecovered tells whether a failure may be over: the server has answered others since, and
-// nothing is sent that would show it.
+// maybeRecovered reports whether a failing server may work again. It has since responded to other webhooks, and no
+// pending delivery would show it.
 func maybeRecovered(e console.Endpoint) bool {
 	return e.Waiting+e.Held == 0 && e.ServerSucceededAt.After(e.Health.FailedAt) &&
 		slices.Contains(unreachableClasses, webhook.ErrorClass(e.Health.Class))
@@ -137,27 +139,27 @@ func failedText(e console.Endpoint) string {
 	return fmt.Sprintf(text.DetailFailedDeliveries, deliveryCount(e.FailedDeliveries))
 }
 
-// Failure is webhooks that fail alike at one server, or one webhook.
+// Failure is a cause shared by failing webhooks of one server, or the cause of one webhook.
 type Failure struct {
 	ui.Cause
 	Webhooks []console.Endpoint
 }
 
-// Failures tells why webhooks fail, once for those of a business that fail alike at
-// one server; what may be over and left nothing undone is not told.
+// Failures explains why webhooks fail, once for those of a business with the same failure at one server. It omits
+// failures that may be over and left no failed delivery.
 func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) (list []Failure) {
 	byServer := map[[4]string]int{}
 	for _, e := range endpoints {
 		if e.Active && maybeRecovered(e) && e.FailedDeliveries == 0 {
 			continue
 		}
-		alike := [4]string{fmt.Sprint(e.Business), hostOf(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
-		at, known := byServer[alike]
+		key := [4]string{fmt.Sprint(e.Business), hostOf(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
+		at, known := byServer[key]
 		if fails := e.Active && !e.Health.FailingSince.IsZero() && !maybeRecovered(e); fails && known {
 			list[at].Webhooks = append(list[at].Webhooks, e)
 			continue
 		} else if fails {
-			byServer[alike] = len(list)
+			byServer[key] = len(list)
 		}
 		list = append(list, Failure{Cause: Webhook(e, now, zone), Webhooks: []console.Endpoint{e}})
 	}
@@ -169,7 +171,7 @@ func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) 
 	return list
 }
 
-// sharedCause tells why webhooks fail that do so alike at one server.
+// sharedCause explains the failure that webhooks of one server share.
 func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	all, names := webhooks[0], make([]string, len(webhooks))
 	for i, e := range webhooks {
@@ -192,11 +194,11 @@ func sharedCause(webhooks []console.Endpoint, now time.Time, zone *time.Location
 			all.CircuitOpenedAt, all.ProbeInterval = e.CircuitOpenedAt, max(all.ProbeInterval, e.ProbeInterval)
 		}
 	}
-	return failingCause(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), hostOf(all.URL), strings.Join(names, ", ")), now,
-		zone)
+	return failingCause(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), hostOf(all.URL), strings.Join(names, ", ")),
+		now, zone)
 }
 
-// hostOf is the host and port of an address.
+// hostOf returns the host and port of a URL.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -219,7 +221,7 @@ func heldText(e console.Endpoint) string {
 	return fmt.Sprintf(text.CauseHeld, deliveryCount(e.Held))
 }
 
-// CappedNumber is a number of which counting stopped at console.Many.
+// CappedNumber formats a count that stops at console.MaxCount.
 func CappedNumber(n int) string {
 	if n >= console.MaxCount {
 		return "more than " + ui.Number(console.MaxCount-1)
@@ -227,7 +229,7 @@ func CappedNumber(n int) string {
 	return ui.Number(n)
 }
 
-// CappedCount is ui.Count of a number of which counting stopped at console.Many.
+// CappedCount is ui.Count for a count that stops at console.MaxCount.
 func CappedCount(n int, one, many string) string {
 	if n >= console.MaxCount {
 		return fmt.Sprintf(many, CappedNumber(n))
@@ -239,16 +241,16 @@ func deliveryCount(n int) string { return CappedCount(n, text.OneDelivery, text.
 
 func attemptCount(n int) string { return ui.Count(n, text.OneAttempt, text.Attempts_) }
 
-// formatTime is an instant for a sentence, with its zone.
+// formatTime formats a time with its zone.
 func formatTime(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04 MST")
 }
 
-// DeliveryWithAttempts tells where a delivery stands by its attempts, and whether it was sent
-// again after it had been accepted.
+// DeliveryWithAttempts explains the state of a delivery by its attempts. again reports whether it was resent after
+// it had been accepted.
 func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
-	zone *time.Location) (told ui.Cause, again bool) {
-	told = Delivery(d, zone)
+	zone *time.Location) (cause ui.Cause, resent bool) {
+	cause = Delivery(d, zone)
 	var accepted []string
 	for _, a := range attempts {
 		if a.OK() {
@@ -256,44 +258,46 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 		}
 	}
 	if d.State == webhook.Delivered && len(accepted) > 1 {
-		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredRepeatedly, len(accepted), strings.Join(accepted, ", ")),
+		cause.Text, cause.Detail = fmt.Sprintf(text.CauseDeliveredRepeatedly, len(accepted),
+			strings.Join(accepted, ", ")),
 			text.DetailRepeatedDelivery
 	}
-	return told, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
+	return cause, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
 
-// Delivery tells where a delivery stands.
+// Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
-	reason, maybe := d.LastError, ""
+	reason, note := d.LastError, ""
 	if d.LastClass == webhook.Timeout || d.LastClass == webhook.ConnectionBroken {
-		maybe = text.DetailMaybeGot
+		note = text.DetailMaybeGot
 	}
 	switch d.State {
 	case webhook.Delivered:
-		told := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseDelivered, d.Attempts)}
+		cause := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseDelivered, d.Attempts)}
 		if d.Attempts > 1 {
-			told.Detail = text.DetailRepeats
+			cause.Detail = text.DetailRepeats
 		}
-		return told
+		return cause
 	case webhook.Failed:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, attemptCount(d.Attempts), reason),
-			Detail: strings.TrimSpace(text.RemedyFailed + " " + maybe)}
+			Detail: strings.TrimSpace(text.RemedyFailed + " " + note)}
 	case webhook.Held:
-		return heldCause(d, zone, strings.TrimSpace(reason+" "+maybe))
+		return heldCause(d, zone, strings.TrimSpace(reason+" "+note))
 	}
-	anew := ""
+	prefix := ""
 	if d.AttemptsBeforeRestart > 0 {
-		anew = text.Resent + " "
+		prefix = text.Resent + " "
 	}
 	if d.Attempts == d.AttemptsBeforeRestart {
-		return ui.Cause{State: ui.Run, Text: anew + text.CausePendingFirst}
+		return ui.Cause{State: ui.Run, Text: prefix + text.CausePendingFirst}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1, formatTime(d.NextAttempt, zone), reason),
-		Detail: maybe}
+		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1,
+			formatTime(d.NextAttempt, zone), reason),
+		Detail: note}
 }
 
-// heldCause tells why a delivery is held, with what is known of its last attempt.
+// heldCause explains why a delivery waits, with its last error.
 func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Cause {
 	why, remedy := d.HeldMessage, ""
 	switch d.HeldReason {
@@ -311,7 +315,7 @@ func heldCause(d webhook.DeliveryRecord, zone *time.Location, last string) ui.Ca
 		Detail: strings.TrimSpace(remedy + " " + last)}
 }
 
-// WaitingNote is why a delivery is held, in a few words; "" where it is not.
+// WaitingNote returns in a few words why a delivery waits, or "" if it does not.
 func WaitingNote(d webhook.DeliveryRecord) string {
 	if d.State != webhook.Held {
 		return ""

@@ -1,5 +1,4 @@
-// Package checklist shows how far the first integration of a business is, and
-// what to do next.
+// Package checklist shows the progress of the first integration of a business and its next steps.
 package checklist
 
 import (
@@ -18,15 +17,15 @@ import (
 	"github.com/servery-hub/servery/core/checklist"
 )
 
-// Reader finds out what the hub has seen of a business.
+// Reader reads the facts that the steps depend on.
 type Reader interface {
 	Facts(ctx context.Context, business core.BusinessID) (checklist.Facts, error)
 }
 
-// Pages are the page of the checklist.
+// Pages is the checklist page.
 type Pages struct {
 	Facts   Reader
-	BaseURL string // of the hub as people reach it; "" as their requests come
+	BaseURL string // public URL of the hub; "": taken from the request
 }
 
 // Page describes the page.
@@ -38,7 +37,7 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// Show shows the steps, and how each that is open is taken.
+// Show shows the steps with the commands for the open ones.
 func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 	facts, err := p.Facts.Facts(c.UserContext(), v.Business.ID)
 	if err != nil {

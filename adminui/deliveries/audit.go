@@ -16,33 +16,35 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// AuditObject is what the audit trail calls a delivery.
+// AuditObject returns the name of a delivery in the audit trail.
 func AuditObject(id core.ID) string { return "delivery/" + id.String() }
 
-// AuditReason is the reason that somebody gave who had something done.
+// AuditReason returns the reason in an audit entry, or "" if it has none.
 func AuditReason(e console.Entry) string {
-	var said struct {
+	var detail struct {
 		Why string `json:"why"`
 	}
-	_ = json.Unmarshal(e.Detail, &said) // what cannot be read gives none
-	return said.Why
+	_ = json.Unmarshal(e.Detail, &detail)
+	return detail.Why
 }
 
-// statusCause is where a delivery stands, and who had it sent again.
+// statusCause explains the state of a delivery, and who resent it.
 func (p Pages) statusCause(ctx context.Context, v *shell.PageContext, d webhook.DeliveryRecord,
 	attempts []webhook.AttemptRecord) (ui.Cause, error) {
-	told, twice := cause.DeliveryWithAttempts(d, attempts, v.Zone)
-	asked, err := p.Trail.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: []string{AuditObject(d.ID)}, Limit: 1})
+	status, resent := cause.DeliveryWithAttempts(d, attempts, v.Zone)
+	entries, err := p.Trail.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: []string{AuditObject(d.ID)},
+		Limit: 1})
 	if err != nil {
-		return told, err
+		return status, err
 	}
 	switch {
-	case len(asked) > 0:
-		by := fmt.Sprintf(text.ResentBy, cause.ActorName(asked[0].Actor), v.At(asked[0].At).Exact(), AuditReason(asked[0]))
-		told.Detail = strings.TrimSpace(by + " " + told.Detail)
-		told.SecondLink = ui.Link{Href: v.Link("audit/?object=" + AuditObject(d.ID)), Label: text.Audit}
-	case twice: // not alone, so a job did it
-		told.SecondLink = ui.Link{Href: v.Link("jobs/?kind=" + string(core.BulkResendJob)), Label: text.ActSeeResends}
+	case len(entries) > 0:
+		by := fmt.Sprintf(text.ResentBy, cause.ActorName(entries[0].Actor), v.At(entries[0].At).Exact(),
+			AuditReason(entries[0]))
+		status.Detail = strings.TrimSpace(by + " " + status.Detail)
+		status.SecondLink = ui.Link{Href: v.Link("audit/?object=" + AuditObject(d.ID)), Label: text.Audit}
+	case resent: // no audit entry for this delivery: a bulk resend
+		status.SecondLink = ui.Link{Href: v.Link("jobs/?kind=" + string(core.BulkResendJob)), Label: text.ActSeeResends}
 	}
-	return told, nil
+	return status, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// linkWithFilters is an address of the business with the filters of this page.
+// linkWithFilters returns the path of a page of the business with the filters of this page.
 func linkWithFilters(v *shell.PageContext, path string) string {
 	query := url.Values{}
 	for _, name := range filterNames {
@@ -28,9 +28,8 @@ func linkWithFilters(v *shell.PageContext, path string) string {
 	return v.Link(path) + "?" + query.Encode()
 }
 
-// selectorOf is what the filters choose at an instant: deliveries that had come to
-// their end by then, failed ones unless it says otherwise. It never grows, so that
-// what is counted twice alike is the same.
+// selectorOf returns the deliveries that match the filters and ended by at; failed ones by default. The selection
+// never grows, so two equal counts select the same deliveries.
 func selectorOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
 	f, err := parseFilter(value, zone)
 	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
@@ -40,84 +39,86 @@ func selectorOf(value func(string) string, zone *time.Location, at time.Time) (w
 	if !f.to.IsZero() && f.to.Before(at) {
 		to = f.to.UTC()
 	}
-	choice := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
+	selector := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
 		OrderID: f.order, Reference: f.reference, To: to, EndedBy: at}
 	if !f.from.IsZero() {
-		choice.From = f.from.UTC()
+		selector.From = f.from.UTC()
 	}
-	return choice, err
+	return selector, err
 }
 
-// BulkResend shows how many deliveries the filters choose, before they are sent again.
+// BulkResend shows how many deliveries match the filters, before they are resent.
 func (p Pages) BulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.showBulkResend(c, v, v.Query.Get, "")
 }
 
 func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(string) string, problem string) error {
-	// ids tell milliseconds, and the present one belongs to it
+	// ids have millisecond resolution; include the current one
 	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond)
-	choice, err := selectorOf(value, v.Zone, at)
+	selector, err := selectorOf(value, v.Zone, at)
 	if err != nil {
 		return err
 	}
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, choice)
+	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
 	if err != nil {
 		return err
 	}
-	_, state := stateOf(choice.State)
+	_, state := stateOf(selector.State)
 	facts := []ui.Fact{{Label: text.BulkResendCount, Cell: ui.T(ui.Number(count))},
 		{Label: text.BulkResendCounted, Cell: ui.TimeCell(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
-		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))},
-		{Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)},
+		{Label: text.Event, Cell: ui.T(string(selector.EventType))},
+		{Label: text.Webhook, Cell: ui.T(value("webhook"))},
+		{Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(selector.Reference)},
 		{Label: text.BulkResendFrom, Cell: ui.T(text.BulkResendBeginning)},
-		{Label: text.BulkResendTo, Cell: ui.T(v.At(choice.To).Exact())}}
-	if !choice.From.IsZero() {
-		facts[len(facts)-2].Cell = ui.T(v.At(choice.From).Exact())
+		{Label: text.BulkResendTo, Cell: ui.T(v.At(selector.To).Exact())}}
+	if !selector.From.IsZero() {
+		facts[len(facts)-2].Cell = ui.T(v.At(selector.From).Exact())
 	}
 	counted := ui.Count(count, text.OneDelivery, text.Deliveries_)
-	do := ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: v.Link("deliveries/again/"),
+	button := ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: v.Link("deliveries/again/"),
 		Token: v.Token(), ReasonLabel: text.Why, Help: fmt.Sprintf(text.BulkResendHelp, counted),
 		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())},
 			{Label: "count", Value: fmt.Sprint(count)}}}
 	for _, name := range filterNames {
-		do.Hidden = append(do.Hidden, ui.Option{Label: name, Value: value(name)})
+		button.Hidden = append(button.Hidden, ui.Option{Label: name, Value: value(name)})
 	}
-	head := shell.Head{Title: text.BulkResendTitle, Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
+	head := shell.Head{Title: text.BulkResendTitle,
+		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
 	if problem != "" {
 		c.Status(http.StatusConflict)
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
-	return v.Show(c, head, bulkResendPage(facts, do, count > 0))
+	return v.Show(c, head, bulkResendPage(facts, button, count > 0))
 }
 
-// QueueBulkResend has sent again what was counted, as a job; where the count differs
-// now, it says so instead.
+// QueueBulkResend queues a job that resends the counted deliveries. If the count has changed since, it shows the
+// new count instead.
 func (p Pages) QueueBulkResend(c *fiber.Ctx, v *shell.PageContext) error {
 	value := func(name string) string { return shell.Field(c, name) }
 	at, err := strconv.ParseInt(value("at"), 10, 64)
-	counted, wrong := strconv.Atoi(value("count"))
-	if err != nil || wrong != nil {
+	counted, countErr := strconv.Atoi(value("count"))
+	if err != nil || countErr != nil {
 		return core.Errorf(core.Invalid, text.FormOld)
 	}
-	choice, err := selectorOf(value, v.Zone, time.UnixMilli(at).UTC())
+	selector, err := selectorOf(value, v.Zone, time.UnixMilli(at).UTC())
 	if err != nil {
 		return err
 	}
-	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, choice)
+	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, selector)
 	if err != nil {
 		return err
 	}
 	if count != counted || count == 0 {
 		return p.showBulkResend(c, v, value, fmt.Sprintf(text.BulkResendChanged, ui.Number(counted), ui.Number(count)))
 	}
-	work, err := choice.Job(v.Business.ID, count, v.Now)
+	job, err := selector.Job(v.Business.ID, count, v.Now)
 	if err != nil {
 		return err
 	}
 	change := v.Change(c, "delivery.retry_many")
-	change.After = map[string]any{"count": count, "filter": choice}
-	if err := p.Resender.QueueJob(c.UserContext(), work, change); err != nil {
+	change.After = map[string]any{"count": count, "filter": selector}
+	if err := p.Resender.QueueJob(c.UserContext(), job, change); err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("jobs/"+work.ID.String()+"/"), "again")
+	return shell.RedirectDone(c, v.Link("jobs/"+job.ID.String()+"/"), "again")
 }

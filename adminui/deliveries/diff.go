@@ -11,8 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Diff compares what a delivery carries with what the webhook got before about
-// the same order or location.
+// Diff compares the body of a delivery with the previous body that the webhook received for the same object.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
@@ -22,8 +21,9 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	here := v.Link("deliveries/" + d.ID.String() + "/")
-	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType), Parent: ui.Link{Href: here, Label: d.ID.String()}}
+	page := v.Link("deliveries/" + d.ID.String() + "/")
+	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType),
+		Parent: ui.Link{Href: page, Label: d.ID.String()}}
 	previous, before, err := p.Bodies.PreviousBody(c.UserContext(), v.Business.ID, d)
 	if core.CodeOf(err) == core.NotFound {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.DiffNoBefore}))

@@ -14,42 +14,42 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// filterNames are the names of what narrows the list and what is sent again.
+// filterNames are the query parameters that filter the list and the bulk resend.
 var filterNames = []string{"state", "event", "webhook", "order", "reference", "from", "to"}
 
-// filter is what narrows the list, as it was read.
+// filter holds the parsed filters.
 type filter struct {
 	state     webhook.State
 	event     core.EventType
 	webhook   int64
 	order     int64
 	reference string
-	from, to  time.Time // made from the one on and before the other
+	from, to  time.Time // created in [from, to)
 }
 
-// parseFilter reads the fields of the filter, moments as those of a zone. One that cannot be read is
-// Invalid: without it more would be shown, and sent again, than was meant.
-func parseFilter(value func(string) string, zone *time.Location) (f filter, err error) {
-	field := func(name string) string { return strings.TrimSpace(value(name)) }
+// parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter: without
+// it the page would show, and resend, too much.
+func parseFilter(get func(string) string, zone *time.Location) (f filter, err error) {
+	field := func(name string) string { return strings.TrimSpace(get(name)) }
 	f = filter{state: webhook.State(field("state")), event: core.EventType(field("event")),
 		reference: field("reference")}
 	if !slices.ContainsFunc(stateOptions, func(o ui.Option) bool { return o.Value == string(f.state) }) {
 		return f, core.Errorf(core.Invalid, text.FilterState, f.state)
 	}
 	for _, number := range []struct {
-		name, wrong string
-		into        *int64
+		name, message string
+		into          *int64
 	}{{"webhook", text.FilterWebhook, &f.webhook}, {"order", text.FilterOrder, &f.order}} {
-		if named := field(number.name); named != "" {
-			if *number.into, err = strconv.ParseInt(named, 10, 64); err != nil || *number.into <= 0 {
-				return f, core.Errorf(core.Invalid, number.wrong, named)
+		if value := field(number.name); value != "" {
+			if *number.into, err = strconv.ParseInt(value, 10, 64); err != nil || *number.into <= 0 {
+				return f, core.Errorf(core.Invalid, number.message, value)
 			}
 		}
 	}
 	for name, into := range map[string]*time.Time{"from": &f.from, "to": &f.to} {
-		if named := field(name); named != "" {
-			if *into, err = time.ParseInLocation(ui.MomentLayout, named, zone); err != nil {
-				return f, core.Errorf(core.Invalid, text.FilterMoment, named)
+		if value := field(name); value != "" {
+			if *into, err = time.ParseInLocation(ui.MomentLayout, value, zone); err != nil {
+				return f, core.Errorf(core.Invalid, text.FilterMoment, value)
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func parseFilter(value func(string) string, zone *time.Location) (f filter, err 
 	return f, nil
 }
 
-// filterFields are the filters as they stand above the list.
+// filterFields returns the filter form.
 func filterFields(v *shell.PageContext, f filter) []ui.Filter {
 	zone := v.Now.In(v.Zone).Format("MST")
 	return []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},

@@ -1,5 +1,4 @@
-// Package deliveries shows what was sent, what came back, and when the next
-// try is, and sends again.
+// Package deliveries lists event deliveries and their attempts, and resends them.
 package deliveries
 
 import (
@@ -30,14 +29,14 @@ type Reader interface {
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Selector) (int, error)
 }
 
-// Bodies reads what was sent.
+// Bodies reads event bodies.
 type Bodies interface {
 	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
-	// PreviousBody is what the webhook of a delivery got before about the same; NotFound when it is not found.
+	// PreviousBody returns the previous body that the webhook received for the same object, or NotFound.
 	PreviousBody(ctx context.Context, business core.BusinessID, d webhook.DeliveryRecord) (core.ID, []byte, error)
 }
 
-// Resender sends deliveries again: some by their ids, many by a job.
+// Resender resends deliveries: some by id, many by a job.
 type Resender interface {
 	ResendDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
@@ -48,7 +47,7 @@ type Trail interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Pages are the pages of deliveries.
+// Pages is the delivery pages.
 type Pages struct {
 	Deliveries Reader
 	Bodies     Bodies
@@ -73,10 +72,11 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"retried": text.DeliveriesRetry, "again": text.BulkResendQueued}}
 }
 
-// jobEvents are the events whose reference is that of a job.
+// jobEvents are the events whose reference is a job.
 var jobEvents = []core.EventType{core.StoreCreation, core.InventoryUpdate, core.CatalogueTimingGroup, core.WebhookRetry}
 
-var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending},
+var stateOptions = []ui.Option{{Value: "", Label: text.Any},
+	{Value: string(webhook.Pending), Label: text.State_pending},
 	{Value: string(webhook.Held), Label: text.State_held},
 	{Value: string(webhook.Delivered), Label: text.State_delivered},
 	{Value: string(webhook.Failed), Label: text.State_failed}}
@@ -92,7 +92,7 @@ func stateOf(s webhook.State) (ui.State, string) {
 	return ui.Neutral, string(s)
 }
 
-// stateCell is the state of a delivery, with the reason why it waits.
+// stateCell shows the state of a delivery, and why it waits.
 func stateCell(d webhook.DeliveryRecord) ui.Cell {
 	cell := ui.StateCell(stateOf(d.State))
 	cell.Note = cause.WaitingNote(d)
@@ -109,14 +109,15 @@ func eventOptions() []ui.Option {
 
 // List shows the deliveries of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	given, wrong := parseFilter(v.Query.Get, v.Zone)
-	if wrong != nil && v.WantsCSV() {
-		return wrong
+	filter, filterErr := parseFilter(v.Query.Get, v.Zone)
+	if filterErr != nil && v.WantsCSV() {
+		return filterErr
 	}
 	var found []webhook.DeliveryRecord
-	if wrong == nil {
-		f := webhook.Filter{State: given.state, EventType: given.event, WebhookID: given.webhook, OrderID: given.order,
-			Reference: given.reference, From: given.from, To: given.to, Limit: v.Limit()}
+	if filterErr == nil {
+		f := webhook.Filter{State: filter.state, EventType: filter.event, WebhookID: filter.webhook,
+			OrderID:   filter.order,
+			Reference: filter.reference, From: filter.from, To: filter.to, Limit: v.Limit()}
 		f.Before, _ = uuid.Parse(v.Query.Get("before"))
 		var err error
 		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
@@ -124,22 +125,22 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = filterFields(v, given)
-	if wrong != nil {
-		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, wrong)
+	list.Filters = filterFields(v, filter)
+	if filterErr != nil {
+		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, filterErr)
 	}
 	keys := make([]string, len(found))
 	for i, d := range found {
 		keys[i] = d.ID.String()
 	}
 	head := shell.Head{Title: text.Deliveries, Live: true}
-	if v.MayAct() && len(found) > 0 && given.state != webhook.Pending && given.state != webhook.Held {
+	if v.MayAct() && len(found) > 0 && filter.state != webhook.Pending && filter.state != webhook.Held {
 		head.Links = []ui.Link{{Href: linkWithFilters(v, "deliveries/again/"), Label: text.BulkResend}}
 	}
 	return v.ShowList(c, head, list, "before", keys)
 }
 
-// Table is deliveries as a list; with choose those can be chosen and sent again.
+// Table lists deliveries. With choose, rows can be selected and resent.
 func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText,
 		Columns: []ui.Column{
@@ -167,7 +168,7 @@ func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui
 	return list
 }
 
-// EventTable is deliveries of one event as a list: who got it, and who did not.
+// EventTable lists the deliveries of one event by URL.
 func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone,
 		Columns: []ui.Column{
@@ -182,7 +183,7 @@ func EventTable(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
 	return list
 }
 
-// subjectCell is of what a delivery tells: its order, or the request that it answers.
+// subjectCell links the order of a delivery, or the request that caused it.
 func subjectCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	switch {
 	case d.OrderID != 0:
@@ -194,7 +195,7 @@ func subjectCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	}
 }
 
-// referenceCell is the request that a delivery answers, and where that stands.
+// referenceCell links the job that a delivery reports, or the deliveries with the same reference.
 func referenceCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	href := v.Link("deliveries/?reference=" + url.QueryEscape(d.Reference))
 	if slices.Contains(jobEvents, d.EventType) {
@@ -203,7 +204,7 @@ func referenceCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	return ui.Cell{Text: d.Reference, Href: href, Code: true}
 }
 
-// targetCell is where a delivery goes: a webhook, or the address that its request named.
+// targetCell links the webhook of a delivery, if it has one.
 func targetCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	if d.WebhookID == 0 {
 		return ui.T(text.CallbackURLOf)
@@ -211,7 +212,7 @@ func targetCell(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	return ui.LinkCell(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
 }
 
-// lastResponse is what came back last.
+// lastResponse returns the status or error of the last attempt.
 func lastResponse(d webhook.DeliveryRecord) string {
 	if d.LastError == "" && d.LastStatus != 0 {
 		return fmt.Sprint(d.LastStatus)
@@ -227,7 +228,7 @@ func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (webhook.DeliveryRecord, 
 	return p.Deliveries.Get(c.UserContext(), v.Business.ID, id)
 }
 
-// One shows a delivery with every attempt.
+// One shows a delivery and its attempts.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	d, attempts, err := p.get(c, v)
 	if err != nil {
@@ -237,10 +238,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	here := v.Link("deliveries/" + d.ID.String() + "/")
-	view := deliveryView{attempts: attemptViews(v, attempts), payload: payloadOption(payload), downloadURL: here + "payload.json",
-		curl: curl(d, attempts, payload)}
-	told, err := p.statusCause(c.UserContext(), v, d, attempts)
+	page := v.Link("deliveries/" + d.ID.String() + "/")
+	view := deliveryView{attempts: attemptViews(v, attempts), payload: payloadOption(payload),
+		downloadURL: page + "payload.json",
+		curl:        curl(d, attempts, payload)}
+	status, err := p.statusCause(c.UserContext(), v, d, attempts)
 	if err != nil {
 		return err
 	}
@@ -255,16 +257,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		view.facts = append(view.facts,
 			ui.Fact{Label: text.Webhook, Cell: ui.LinkCell(fmt.Sprint(d.WebhookID), link.Href)})
 		if d.State != webhook.Delivered {
-			told.Link = link
+			status.Link = link
 		}
 	}
 	if d.Reference != "" {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(),
-		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
+		Parent: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{status}, Live: true}
 	if d.WebhookID != 0 && payload != nil {
-		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffPrevious}}
+		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffPrevious}}
 	}
 	if v.MayAct() {
 		head.Buttons = []ui.Button{*ResendButton(v, d)}
@@ -272,7 +274,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, deliveryPage(view))
 }
 
-// Payload answers with the body that the receiver gets.
+// Payload downloads the event body.
 func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
@@ -285,19 +287,19 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, d.EventID.String()+".json", body)
 }
 
-// ResendButton sends a delivery again, once for each time that it is shown.
+// ResendButton returns a button that resends a delivery once.
 func ResendButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
-	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), ReasonLabel: text.Why,
-		Hidden: []ui.Option{{Label: "seen", Value: formVersion(d)}}}
+	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"),
+		ReasonLabel: text.Why,
+		Hidden:      []ui.Option{{Label: "seen", Value: formVersion(d)}}}
 	if d.State == webhook.Delivered {
 		button.Help = text.RetryDelivered
 	}
 	return &button
 }
 
-// formVersion tells how a delivery stood when its button was shown, so that a form that is
-// sent twice, as by a double click, sends it again once. What waits is tried by the hub
-// itself meanwhile, and asking for it twice sends it no oftener.
+// formVersion identifies the state of a delivery when its form was rendered, so that a double click resends it
+// once. Pending and held deliveries share one version: resending them twice has no further effect.
 func formVersion(d webhook.DeliveryRecord) string {
 	if d.State == webhook.Pending || d.State == webhook.Held {
 		return "waiting"
@@ -305,13 +307,13 @@ func formVersion(d webhook.DeliveryRecord) string {
 	return fmt.Sprintf("%s %d", d.State, d.Attempts)
 }
 
-// Resend sends one delivery again.
+// Resend resends one delivery.
 func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
 		return err
 	}
-	if was := shell.Field(c, "seen"); was != "" && was != formVersion(d) {
+	if version := shell.Field(c, "seen"); version != "" && version != formVersion(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
 	if err := p.Resender.ResendDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID},
@@ -321,7 +323,7 @@ func (p Pages) Resend(c *fiber.Ctx, v *shell.PageContext) error {
 	return shell.RedirectDone(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
 }
 
-// ResendSelected sends the chosen deliveries again, all or none.
+// ResendSelected resends the selected deliveries, all or none.
 func (p Pages) ResendSelected(c *fiber.Ctx, v *shell.PageContext) error {
 	var ids []core.ID
 	for _, raw := range shell.Fields(c, "id") {

@@ -12,16 +12,16 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// deliveryView is a delivery as the page shows it.
+// deliveryView is the view model of a delivery.
 type deliveryView struct {
 	facts       []ui.Fact
 	attempts    []attemptView
-	payload     ui.Option // its label and its text
+	payload     ui.Option // label and text
 	downloadURL string
 	curl        string
 }
 
-// attemptView is an attempt as the page shows it.
+// attemptView is the view model of an attempt.
 type attemptView struct {
 	key, title                      string
 	state                           ui.State
@@ -33,17 +33,17 @@ type attemptView struct {
 	body                            string
 }
 
-// attemptViews are the attempts, the latest first.
+// attemptViews returns the attempts, newest first.
 func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
-		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
+		view := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
 			result: fmt.Sprint(a.Status),
 			at:     v.At(a.StartedAt), took: ui.Took(a.Timing.Total), requestHeaders: ui.Headers(a.RequestHeaders),
 			responseHeaders: ui.Headers(a.ResponseHeaders),
 			body:            ui.Pretty(a.ResponseBody, 8<<10)}
 		if !a.OK() {
-			one.state, one.result = ui.Err, a.Error
+			view.state, view.result = ui.Err, a.Error
 		}
 		for _, phase := range []struct {
 			name string
@@ -51,19 +51,19 @@ func attemptViews(v *shell.PageContext, attempts []webhook.AttemptRecord) []atte
 		}{{text.PhaseDNS, a.Timing.DNS}, {text.PhaseConnect, a.Timing.Connect}, {text.PhaseTLS, a.Timing.TLS},
 			{text.PhaseFirst, a.Timing.FirstByte}, {text.PhaseTotal, a.Timing.Total}} {
 			if phase.at > 0 {
-				one.phases = append(one.phases, ui.Option{Label: phase.name, Value: ui.Took(phase.at)})
+				view.phases = append(view.phases, ui.Option{Label: phase.name, Value: ui.Took(phase.at)})
 			}
 		}
 		if a.SentTwice {
-			one.phases = append(one.phases, ui.Option{Label: text.SentTwice, Value: text.SentTwiceWhy})
+			view.phases = append(view.phases, ui.Option{Label: text.SentTwice, Value: text.SentTwiceWhy})
 		}
-		list = append(list, one)
+		list = append(list, view)
 	}
 	return list
 }
 
-// maxShownPayload is how much of a payload stands on the page, curlPayload how
-// much a command carries along.
+// maxShownPayload and maxCurlPayload limit, in bytes, what the page shows of a payload and what a curl command
+// includes.
 const maxShownPayload, maxCurlPayload = 16 << 10, 4 << 10
 
 func payloadOption(body []byte) ui.Option {
@@ -71,7 +71,8 @@ func payloadOption(body []byte) ui.Option {
 	case body == nil:
 		return ui.Option{}
 	case len(body) > maxShownPayload:
-		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(maxShownPayload), ui.Size(len(body))),
+		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(maxShownPayload),
+			ui.Size(len(body))),
 			Value: ui.Pretty(body, maxShownPayload)}
 	default:
 		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))),
@@ -79,8 +80,8 @@ func payloadOption(body []byte) ui.Option {
 	}
 }
 
-// curl is the latest attempt as a command. Headers are as they are recorded,
-// secrets masked; a long payload is read from the downloaded file.
+// curl returns the latest attempt as a curl command, with secrets masked. A long payload is read from the
+// downloaded file.
 func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []byte) string {
 	lines := []string{"curl -sS -X POST " + shellQuote(d.URL)}
 	if len(attempts) > 0 {
@@ -97,5 +98,5 @@ func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []
 	return strings.Join(append(lines, "--data-binary "+data), " \\\n  ")
 }
 
-// shellQuote is text as one word of a shell.
+// shellQuote quotes s for a POSIX shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

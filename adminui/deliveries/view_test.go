@@ -23,7 +23,8 @@ func TestCurlCommandIsQuotedForTheShell(t *testing.T) {
 }
 
 func TestAttemptSentTwiceSaysSo(t *testing.T) {
-	list := attemptViews(&shell.PageContext{}, []webhook.AttemptRecord{{N: 1}, {N: 2, Attempt: webhook.Attempt{SentTwice: true}}})
+	list := attemptViews(&shell.PageContext{}, []webhook.AttemptRecord{{N: 1},
+		{N: 2, Attempt: webhook.Attempt{SentTwice: true}}})
 	require.Equal(t, []ui.Option{{Label: text.SentTwice, Value: text.SentTwiceWhy}}, list[0].phases)
 	require.Empty(t, list[1].phases)
 }
@@ -34,12 +35,12 @@ func TestCurlCommandReadsALongPayloadFromFile(t *testing.T) {
 }
 
 func TestResendFormExpiresAfterAResendOnly(t *testing.T) {
-	stands := func(state webhook.State, attempts int) string {
+	version := func(state webhook.State, attempts int) string {
 		return formVersion(webhook.DeliveryRecord{State: state, Attempts: attempts})
 	}
-	require.Equal(t, stands(webhook.Pending, 1), stands(webhook.Pending, 2))
-	require.Equal(t, stands(webhook.Pending, 1), stands(webhook.Held, 1))
-	require.NotEqual(t, stands(webhook.Failed, 6), stands(webhook.Pending, 6))
-	require.NotEqual(t, stands(webhook.Pending, 1), stands(webhook.Delivered, 2))
-	require.NotEqual(t, stands(webhook.Delivered, 1), stands(webhook.Delivered, 2))
+	require.Equal(t, version(webhook.Pending, 1), version(webhook.Pending, 2))
+	require.Equal(t, version(webhook.Pending, 1), version(webhook.Held, 1))
+	require.NotEqual(t, version(webhook.Failed, 6), version(webhook.Pending, 6))
+	require.NotEqual(t, version(webhook.Pending, 1), version(webhook.Delivered, 2))
+	require.NotEqual(t, version(webhook.Delivered, 1), version(webhook.Delivered, 2))
 }

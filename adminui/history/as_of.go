@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// asOfView is the question after an item at a moment, with what is told of it.
+// asOfView is the form for an item at an earlier time, and its result.
 type asOfView struct {
 	item, store       ui.Filter
 	platform          ui.Filter
@@ -26,7 +26,7 @@ type asOfView struct {
 	effective, record string
 }
 
-// ItemAsOf tells what an item at a store was like on a platform at a moment.
+// ItemAsOf shows an item of a store on a platform at an earlier time.
 func (p Pages) ItemAsOf(c *fiber.Ctx, v *shell.PageContext) error {
 	platforms, err := p.Platforms.Platforms(c.UserContext(), v.Business.ID)
 	if err != nil {
@@ -43,63 +43,67 @@ func (p Pages) ItemAsOf(c *fiber.Ctx, v *shell.PageContext) error {
 	head := shell.Head{Title: text.ItemThen, Note: text.ItemThenNote,
 		Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if view.item.Value != "" && view.store.Value != "" {
-		told, err := p.loadAsOf(c, v, &view)
-		var wrong *core.Error
+		status, err := p.loadAsOf(c, v, &view)
+		var coded *core.Error
 		switch {
-		// of what the form says
-		case errors.As(err, &wrong) && (wrong.Code == core.NotFound || wrong.Code == core.Invalid):
+		// the form names something that does not exist
+		case errors.As(err, &coded) && (coded.Code == core.NotFound || coded.Code == core.Invalid):
 			c.Status(http.StatusNotFound)
-			told = ui.Cause{State: ui.Warn, Text: wrong.Message}
+			status = ui.Cause{State: ui.Warn, Text: coded.Message}
 		case err != nil:
 			return err
 		}
-		head.Causes = []ui.Cause{told}
+		head.Causes = []ui.Cause{status}
 	}
 	return v.Show(c, head, asOfPage(view))
 }
 
-// loadAsOf finds what the question asks for, and says it in a sentence.
+// loadAsOf reads the item into the view and explains whether customers saw it.
 func (p Pages) loadAsOf(c *fiber.Ctx, v *shell.PageContext, view *asOfView) (ui.Cause, error) {
 	at := v.Now.Truncate(time.Millisecond)
 	if view.at != "" {
-		asked, err := time.ParseInLocation(ui.MomentLayout, view.at, v.Zone)
+		parsed, err := time.ParseInLocation(ui.MomentLayout, view.at, v.Zone)
 		if err != nil {
 			return ui.Cause{}, core.Errorf(core.Invalid, text.MomentWrong)
 		}
-		if asked.Before(at) {
-			at = asked
+		if parsed.Before(at) {
+			at = parsed
 		}
 	}
 	_, scope, err := p.Menus.ResolveLocation(c.UserContext(), v.Business.ID, view.store.Value)
 	if err != nil {
 		return ui.Cause{}, err
 	}
-	then, err := p.Menus.ItemAsOf(c.UserContext(), v.Business.ID, scope, view.platform.Value, view.item.Value, at)
+	snapshot, err := p.Menus.ItemAsOf(c.UserContext(), v.Business.ID, scope, view.platform.Value, view.item.Value, at)
 	if err != nil {
 		return ui.Cause{}, err
 	}
-	view.facts = []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(at))}, {Label: text.Item, Cell: ui.CodeCell(then.RefID)},
-		{Label: text.Store, Cell: ui.CodeCell(then.Location)}, {Label: text.Platform, Cell: ui.T(then.Platform)}}
-	view.effective, view.record = pretty(then.Item), pretty(then.Record)
-	return asOfCause(then), nil
+	view.facts = []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(at))},
+		{Label: text.Item, Cell: ui.CodeCell(snapshot.RefID)},
+		{Label: text.Store, Cell: ui.CodeCell(snapshot.Location)},
+		{Label: text.Platform, Cell: ui.T(snapshot.Platform)}}
+	view.effective, view.record = pretty(snapshot.Item), pretty(snapshot.Record)
+	return asOfCause(snapshot), nil
 }
 
-func asOfCause(then menu.ItemAsOf) ui.Cause {
+func asOfCause(snapshot menu.ItemAsOf) ui.Cause {
 	switch {
-	case then.Shown && then.OnSale != nil && !*then.OnSale:
+	case snapshot.Shown && snapshot.OnSale != nil && !*snapshot.OnSale:
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.ThenNotOnSale, then.Platform, then.Location, then.Item.Title, then.Item.Price),
+			Text: fmt.Sprintf(text.ThenNotOnSale, snapshot.Platform, snapshot.Location, snapshot.Item.Title,
+				snapshot.Item.Price),
 			Detail: text.ThenOutsideHours + " " + text.ThenWithoutGroups}
-	case then.Shown:
+	case snapshot.Shown:
 		return ui.Cause{State: ui.OK,
-			Text:   fmt.Sprintf(text.ThenShown, then.Platform, then.Location, then.Item.Title, then.Item.Price),
+			Text: fmt.Sprintf(text.ThenShown, snapshot.Platform, snapshot.Location, snapshot.Item.Title,
+				snapshot.Item.Price),
 			Detail: text.ThenWithoutGroups}
-	case then.Record == nil:
+	case snapshot.Record == nil:
 		return ui.Cause{State: ui.Err, Text: text.ThenNone}
-	case !then.Sold:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ThenNotSold, then.Location)}
+	case !snapshot.Sold:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ThenNotSold, snapshot.Location)}
 	default:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ThenNotShown, then.Platform, then.Location)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ThenNotShown, snapshot.Platform, snapshot.Location)}
 	}
 }
 

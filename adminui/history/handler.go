@@ -1,5 +1,5 @@
-// Package history shows what requests changed of menus and stores: the list, a
-// change value by value, an item as it was at a moment, and the way back.
+// Package history lists changes of menus and stores, compares values, shows an item at an earlier time, and rolls
+// back.
 package history
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// Revisions reads what was changed.
+// Revisions reads revisions and their differences.
 type Revisions interface {
 	Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
@@ -30,7 +30,7 @@ type Revisions interface {
 	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
 }
 
-// Snapshots tells what things were like.
+// Snapshots reads earlier states of items.
 type Snapshots interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
 	ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
@@ -38,7 +38,7 @@ type Snapshots interface {
 	PreviewRollback(ctx context.Context, business core.BusinessID, to core.ID) (menu.RollbackPreview, error)
 }
 
-// Menus is all that the pages ask of menus.
+// Menus is what the pages read of menus.
 type Menus interface {
 	Revisions
 	Snapshots
@@ -54,7 +54,7 @@ type JobQueue interface {
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
-// Pages are the pages of history.
+// Pages is the history pages.
 type Pages struct {
 	Platforms Platforms
 	Queue     JobQueue
@@ -76,15 +76,15 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"back": text.RollbackQueued}}
 }
 
-var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings,
-	"rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
+var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores,
+	"timing_groups": text.ChangeTimings, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
 
-// revisionLink is the page of a revision.
+// revisionLink returns the path of a revision.
 func revisionLink(v *shell.PageContext, id core.ID) string {
 	return v.Link("history/" + id.String() + "/")
 }
 
-// objectFilter is the object that the address names, if it does: an item where it says no kind.
+// objectFilter returns the object in the query. Without an entity it is an item.
 func objectFilter(v *shell.PageContext) menu.RevisionFilter {
 	f := menu.RevisionFilter{Entity: v.Query.Get("entity"), RefID: strings.TrimSpace(v.Query.Get("ref"))}
 	if f.RefID != "" && !slices.Contains(menu.RevisionEntities(), f.Entity) {
@@ -93,16 +93,15 @@ func objectFilter(v *shell.PageContext) menu.RevisionFilter {
 	return f
 }
 
-// withObject is the address of a page of a revision that tells of the object alone, if
-// there is one; place is where on the page, such as from=25.
-func withObject(page string, f menu.RevisionFilter, place ...string) string {
+// withObject adds the object of f, if any, and further parameters such as from=25 to the path of a page.
+func withObject(page string, f menu.RevisionFilter, query ...string) string {
 	if f.RefID != "" {
-		place = append(place, url.Values{"entity": {f.Entity}, "ref": {f.RefID}}.Encode())
+		query = append(query, url.Values{"entity": {f.Entity}, "ref": {f.RefID}}.Encode())
 	}
-	if len(place) == 0 {
+	if len(query) == 0 {
 		return page
 	}
-	return page + "?" + strings.Join(place, "&")
+	return page + "?" + strings.Join(query, "&")
 }
 
 // List shows the revisions of a business.
@@ -133,24 +132,24 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor},
 			{Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
-		kind, changed := ui.LinkCell(kindLabels[r.Kind], withObject(revisionLink(v, r.ID), f)), ui.T(changeCounts(r.Changes))
+		kind, changed := ui.LinkCell(kindLabels[r.Kind], withObject(revisionLink(v, r.ID), f)),
+			ui.T(changeCounts(r.Changes))
 		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind, ui.T(r.Actor), changed,
-				requestCell(v, r)}})
+			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind, ui.T(r.Actor),
+				changed, requestCell(v, r)}})
 	}
 	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true,
 		Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
 	return v.ShowList(c, head, list, "before", keys)
 }
 
-// maxNotes is how many changes of an object a line of the list tells.
+// maxNotes limits how many changes a row lists.
 const maxNotes = 2
 
-// notes tell of each revision what it changed of the object, or else names the first
-// objects that it changed.
+// notes returns for each revision its changes of the object in f, or else the first objects that it changed.
 func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 	f menu.RevisionFilter) (map[core.ID]string, error) {
 	notes := map[core.ID]string{}
@@ -163,20 +162,20 @@ func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 	}
 	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID, ids, f, 0, maxNotes+1)
 	for id, list := range found {
-		var told []string
+		var lines []string
 		for i, d := range list {
 			if i == maxNotes {
-				told = append(told, "…")
+				lines = append(lines, "…")
 				break
 			}
-			told = append(told, differenceOf(d, "").line())
+			lines = append(lines, differenceOf(d, "").line())
 		}
-		notes[id] = strings.Join(told, "; ")
+		notes[id] = strings.Join(lines, "; ")
 	}
 	return notes, err
 }
 
-// entityLabel is the name of a kind of entity for people.
+// entityLabel returns the name of an entity kind in words.
 func entityLabel(entity string) string { return strings.ReplaceAll(entity, "_", " ") }
 
 func subject(r menu.Revision) string {
@@ -186,7 +185,7 @@ func subject(r menu.Revision) string {
 	return r.Location
 }
 
-// requestCell leads to the job that made a revision; a switch is none.
+// requestCell links the job of a revision. A switch has no job.
 func requestCell(v *shell.PageContext, r menu.Revision) ui.Cell {
 	cell := ui.CodeCell(r.Reference.String())
 	if r.Kind != "switch" {
@@ -195,15 +194,15 @@ func requestCell(v *shell.PageContext, r menu.Revision) ui.Cell {
 	return cell
 }
 
-// maxCounts is of how many kinds and stores a line tells how much was changed.
+// maxCounts limits how many counts a row lists.
 const maxCounts = 4
 
-// changeCounts tells how much was changed, of records and associations together.
+// changeCounts lists the changed rows per entity and store, with records and associations added up.
 func changeCounts(touched []menu.ChangeCount) string {
-	type place struct{ entity, location string }
-	rows, order := map[place]int{}, []place{}
+	type key struct{ entity, location string }
+	rows, order := map[key]int{}, []key{}
 	for _, t := range touched {
-		at := place{t.Entity, t.Location}
+		at := key{t.Entity, t.Location}
 		if rows[at] == 0 {
 			order = append(order, at)
 		}
@@ -218,7 +217,8 @@ func changeCounts(touched []menu.ChangeCount) string {
 		if at.location == "" {
 			parts = append(parts, fmt.Sprintf(text.ChangedRows, entityLabel(at.entity), ui.Number(rows[at])))
 		} else {
-			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, entityLabel(at.entity), ui.Number(rows[at]), at.location))
+			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, entityLabel(at.entity), ui.Number(rows[at]),
+				at.location))
 		}
 	}
 	return strings.Join(parts, ", ")

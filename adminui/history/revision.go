@@ -19,37 +19,37 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// The bounds of what a revision's page shows.
+// Limits of the revision page.
 const (
 	differencesShown = 25
 	differencesOpen  = 3
 	fieldsShown      = 40
 	summaryFields    = 3
-	summaryWidth     = 40      // characters of a value
-	recordShown      = 2 << 10 // bytes of a record that was made or removed
+	summaryWidth     = 40
+	recordShown      = 2 << 10 // bytes of a created or deleted record
 )
 
-// revisionView is a revision as its page shows it.
+// revisionView is the view model of a revision.
 type revisionView struct {
 	facts                []ui.Fact
-	objectNote, wholeURL string // of which object alone it tells, and the address of the whole; "": it is the whole
+	objectNote, wholeURL string // the object shown, and the path of the whole revision; "": all objects
 	differences          []differenceView
-	first, next          string // addresses of other pages of differences
+	first, next          string // paths of the first and next page of differences
 }
 
-// differenceView is what became of one record.
+// differenceView is the view model of one changed record.
 type differenceView struct {
 	ref, kindLabel string
-	location       string // the association and the store, if it is of such
+	location       string // association and store, if any
 	state          ui.State
-	verb           string // of what was made or removed
+	verb           string // of a created or deleted record
 	summary        string
 	fields         ui.List
-	record         string // of what was made or removed
-	diffURL        string // the address of the comparison of the whole record
+	record         string // JSON of a created or deleted record
+	diffURL        string // path of the full comparison
 }
 
-// find reads the revision that the address names.
+// find reads the revision in the path.
 func (p Pages) find(c *fiber.Ctx, v *shell.PageContext) (menu.Revision, error) {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
@@ -58,7 +58,7 @@ func (p Pages) find(c *fiber.Ctx, v *shell.PageContext) (menu.Revision, error) {
 	return p.Menus.Revision(c.UserContext(), v.Business.ID, id)
 }
 
-// One shows what a revision changed.
+// One shows the changes of a revision.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, revisionPage(view))
 }
 
-// rollbackLinks are those back to before and to after a revision.
+// rollbackLinks returns the links that roll back to the state after and before a revision.
 func (p Pages) rollbackLinks(ctx context.Context, v *shell.PageContext, r menu.Revision) ([]ui.Link, error) {
 	links := []ui.Link{{Href: revisionLink(v, r.ID) + "rollback/", Label: text.RollbackAfter}}
 	earlier, err := p.Menus.Revisions(ctx, v.Business.ID, menu.RevisionFilter{After: r.ID, Limit: 1})
@@ -109,7 +109,8 @@ func (p Pages) rollbackLinks(ctx context.Context, v *shell.PageContext, r menu.R
 func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	list := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(time.UnixMilli(r.At)))},
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
-		{Label: text.Changed, Cell: ui.T(changeCounts(r.Changes))}, {Label: text.ChangeRequest, Cell: requestCell(v, r)}}
+		{Label: text.Changed, Cell: ui.T(changeCounts(r.Changes))},
+		{Label: text.ChangeRequest, Cell: requestCell(v, r)}}
 	if r.RolledBackTo != nil {
 		list = append(list, ui.Fact{Label: text.BackTo,
 			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.RolledBackTo)).Exact(), Href: revisionLink(v, *r.RolledBackTo)}})
@@ -117,7 +118,7 @@ func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	return list
 }
 
-func differenceOf(d menu.Difference, whole string) differenceView {
+func differenceOf(d menu.Difference, diffURL string) differenceView {
 	view := differenceView{ref: d.RefID, state: ui.Neutral}
 	if view.ref == "" {
 		view.ref = text.GoneObject
@@ -139,15 +140,15 @@ func differenceOf(d menu.Difference, whole string) differenceView {
 	case d.After == nil:
 		view.state, view.verb, view.record = ui.Err, text.Gone, ui.Pretty(d.Before, recordShown)
 	default:
-		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes), whole
+		view.summary, view.fields, view.diffURL = summary(changes), fieldList(changes), diffURL
 	}
 	return view
 }
 
-// line is the difference in one line.
+// line describes the difference in short.
 func (v differenceView) line() string { return cmp.Or(v.summary, v.verb) + v.location }
 
-// summary is the first few changes in one line.
+// summary joins the first changes.
 func summary(changes []console.FieldChange) string {
 	var parts []string
 	for i, change := range changes {
@@ -155,12 +156,13 @@ func summary(changes []console.FieldChange) string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, truncate(change.Before), truncate(change.After)))
+		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, truncate(change.Before),
+			truncate(change.After)))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// truncate is the beginning of a value, as a line has room for it.
+// truncate shortens a value to summaryWidth characters.
 func truncate(value string) string {
 	if value == "" {
 		return "–"
@@ -187,7 +189,7 @@ func fieldList(changes []console.FieldChange) ui.List {
 	return list
 }
 
-// Diff compares one record that a revision changed, whole.
+// Diff compares one changed record before and after.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
@@ -204,10 +206,10 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	if len(found[r.ID]) == 0 {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	one := found[r.ID][0]
-	d := differenceOf(one, "")
+	difference := found[r.ID][0]
+	d := differenceOf(difference, "")
 	head := shell.Head{Title: d.ref, Note: d.kindLabel,
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.ID), objectFilter(v)), Label: kindLabels[r.Kind]}}
-	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before,
-		one.After, text.DiffTooLarge, text.DiffTooMany)))
+	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, difference.Before,
+		difference.After, text.DiffTooLarge, text.DiffTooMany)))
 }

@@ -13,65 +13,64 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// PreviewRollback shows what going back to a revision would change, before it is done.
+// PreviewRollback shows what a rollback to a revision would change.
 func (p Pages) PreviewRollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
 	}
-	undoing, err := p.Menus.PreviewRollback(c.UserContext(), v.Business.ID, r.ID)
+	preview, err := p.Menus.PreviewRollback(c.UserContext(), v.Business.ID, r.ID)
 	if err != nil {
 		return err
 	}
-	return p.showRollback(c, v, r, undoing, "")
+	return p.showRollback(c, v, r, preview, "")
 }
 
-func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undoing menu.RollbackPreview,
+func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, preview menu.RollbackPreview,
 	problem string) error {
 	facts := []ui.Fact{{Label: text.RollbackTo,
 		Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kindLabels[r.Kind], v.At(time.UnixMilli(r.At)).Exact()),
 			Href: revisionLink(v, r.ID)}},
-		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.RollbackCount, Cell: ui.T(ui.Number(undoing.Count()))}}
+		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.RollbackCount, Cell: ui.T(ui.Number(preview.Count()))}}
 	for _, kind := range menu.Kinds() {
-		if n := undoing.Objects[kind]; n > 0 {
+		if n := preview.Objects[kind]; n > 0 {
 			facts = append(facts, ui.Fact{Label: entityLabel(kind.String()), Cell: ui.T(ui.Number(n))})
 		}
 	}
-	if undoing.Timings > 0 {
-		facts = append(facts, ui.Fact{Label: entityLabel(menu.TimingsEntity), Cell: ui.T(ui.Number(undoing.Timings))})
+	if preview.Timings > 0 {
+		facts = append(facts, ui.Fact{Label: entityLabel(menu.TimingsEntity), Cell: ui.T(ui.Number(preview.Timings))})
 	}
-	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Count(undoing.Count(), text.OneObject, text.Objects_)),
+	button := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Count(preview.Count(), text.OneObject, text.Objects_)),
 		Action: revisionLink(v, r.ID) + "rollback/", Token: v.Token(), ReasonLabel: text.Why, Help: text.RollbackSay,
-		Hidden: []ui.Option{{Label: "latest", Value: undoing.Latest.String()},
-			{Label: "count", Value: fmt.Sprint(undoing.Count())}}, Danger: true}
+		Hidden: []ui.Option{{Label: "latest", Value: preview.Latest.String()},
+			{Label: "count", Value: fmt.Sprint(preview.Count())}}, Danger: true}
 	head := shell.Head{Title: text.RollbackTitle, Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if problem != "" {
 		c.Status(http.StatusConflict)
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
-	return v.Show(c, head, rollbackPage(facts, do, undoing.Count() > 0))
+	return v.Show(c, head, rollbackPage(facts, button, preview.Count() > 0))
 }
 
-// QueueRollback queues the job that goes back to a revision, where it would change what
-// was counted; else it says so.
+// QueueRollback queues the rollback if nothing has changed since its preview. Otherwise it shows a new preview.
 func (p Pages) QueueRollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
 	}
-	undoing, err := p.Menus.PreviewRollback(c.UserContext(), v.Business.ID, r.ID)
+	preview, err := p.Menus.PreviewRollback(c.UserContext(), v.Business.ID, r.ID)
 	if err != nil {
 		return err
 	}
-	if shell.Field(c, "latest") != undoing.Latest.String() || undoing.Count() == 0 {
-		return p.showRollback(c, v, r, undoing,
-			fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(undoing.Count())))
+	if shell.Field(c, "latest") != preview.Latest.String() || preview.Count() == 0 {
+		return p.showRollback(c, v, r, preview,
+			fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(preview.Count())))
 	}
-	work := menu.RollbackJob(v.Business.ID, r.ID, v.User.Actor(), v.Now)
+	job := menu.RollbackJob(v.Business.ID, r.ID, v.User.Actor(), v.Now)
 	change := v.Change(c, "menu.rollback")
-	change.After = map[string]any{"back_to": r.ID.String(), "objects": undoing.Count()}
-	if err := p.Queue.QueueJob(c.UserContext(), work, change); err != nil {
+	change.After = map[string]any{"back_to": r.ID.String(), "objects": preview.Count()}
+	if err := p.Queue.QueueJob(c.UserContext(), job, change); err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("jobs/"+work.ID.String()+"/"), "back")
+	return shell.RedirectDone(c, v.Link("jobs/"+job.ID.String()+"/"), "back")
 }

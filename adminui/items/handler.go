@@ -1,5 +1,4 @@
-// Package items shows the items of a business's menu and, of one, whether
-// customers see it, where, and why not.
+// Package items lists the items of the master catalogue, and shows where customers see an item and why not.
 package items
 
 import (
@@ -28,17 +27,17 @@ type Reader interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 }
 
-// Publications reads what is published where.
+// Publications reads the menus published per store and platform.
 type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
-// Plugins knows the plugins that serve platforms.
+// Plugins reads the plugins that serve platforms.
 type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Pages are the pages of items.
+// Pages is the item pages.
 type Pages struct {
 	Items        Reader
 	Publications Publications
@@ -82,7 +81,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
 }
 
-// itemView is an item as the page shows it.
+// itemView is the view model of an item.
 type itemView struct {
 	facts     []ui.Fact
 	platforms ui.List
@@ -91,8 +90,8 @@ type itemView struct {
 	record    string
 }
 
-// One shows an item: on which platforms it is listed, and what customers see of
-// it at each store, with the store's own values or those of a platform.
+// One shows on which platforms an item is listed and what customers see of it at each store. Prices are those of
+// the store, or of the platform in the query.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
@@ -122,11 +121,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			Label: text.AtAMoment}}}, itemPage(view))
 }
 
-// causes are why customers do not see the item, those that hold at all stores.
+// causes explains why customers do not see the item at any store.
 func causes(v *shell.PageContext, item console.ItemDetail, store string) []ui.Cause {
 	list := cause.ItemFindings(item)
-	if told := cause.Item(item, v.Now.In(v.Zone)); told.State == ui.Err || store == "" { // of one store, its row tells
-		list = append([]ui.Cause{told}, list...)
+	if status := cause.Item(item, v.Now.In(v.Zone)); status.State == ui.Err || store == "" {
+		// With a store filter, the row of the store explains it.
+		list = append([]ui.Cause{status}, list...)
 	}
 	for i := range list {
 		if list[i].State != ui.OK {
@@ -161,7 +161,8 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	if !item.Active {
 		state, words = ui.Err, text.NotActive
 	}
-	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)}, {Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
+	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
+		{Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
 		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
 		{Label: text.Price, Cell: ui.T(item.Price)},
 		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},

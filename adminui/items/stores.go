@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// platformList tells of each platform whether the item is listed there.
+// platformList lists the platforms and whether the item is listed there.
 func platformList(v *shell.PageContext, item console.ItemDetail, platforms []core.Platform) ui.List {
 	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone,
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
@@ -28,13 +28,14 @@ func platformList(v *shell.PageContext, item console.ItemDetail, platforms []cor
 			words = text.NotShown
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why), ui.T(platform.ServedBy)}})
+			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why),
+				ui.T(platform.ServedBy)}})
 	}
 	return list
 }
 
-// storeList lists the stores with what customers see there: by the store's own
-// values, or as the platform that was chosen has them.
+// storeList lists the stores and what customers see there, by store values or by those of the platform in the
+// query.
 func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console.ItemDetail, store string,
 	platforms []core.Platform) (ui.List, error) {
 	options := []ui.Option{{Value: "", Label: text.OwnValues}}
@@ -54,39 +55,40 @@ func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console
 	if store != "" || at >= 0 {
 		list.Clear = v.Path
 	}
-	shown := platformView{item: item}
+	view := platformView{item: item}
 	if at >= 0 {
-		if err := p.loadPlatform(ctx, v, &shown, platforms[at], store); err != nil {
+		if err := p.loadPlatform(ctx, v, &view, platforms[at], store); err != nil {
 			return list, err
 		}
 	}
-	for _, place := range item.Stores {
-		there, price := shown.visibility(place, v.Now.In(v.Zone))
+	for _, itemStore := range item.Stores {
+		visibility, price := view.visibility(itemStore, v.Now.In(v.Zone))
 		stock := text.NotCounted
-		if place.Stock >= 0 {
-			stock = ui.Number(place.Stock)
+		if itemStore.Stock >= 0 {
+			stock = ui.Number(itemStore.Stock)
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: place.Store.RefID, Href: v.Link(fmt.Sprintf("stores/%d/", place.Store.ID)),
-				Code: true}, ui.T(place.Store.Name),
-				ui.StateCell(there.State, there.Label), ui.T(there.Why), price, ui.T(stock)}})
+			ui.Row{Cells: []ui.Cell{{Text: itemStore.Store.RefID, Code: true,
+				Href: v.Link(fmt.Sprintf("stores/%d/", itemStore.Store.ID))}, ui.T(itemStore.Store.Name),
+				ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}})
 	}
 	return list, nil
 }
 
-// platformView is how an item is seen: on a platform, or with the stores' own values.
+// platformView decides how an item appears on a platform, or with the store values if platform is nil.
 type platformView struct {
 	item      console.ItemDetail
-	platform  *core.Platform  // nil: none was chosen
-	plugin    *console.Plugin // that serves it; nil: no hub knows it
+	platform  *core.Platform  // nil: no platform selected
+	plugin    *console.Plugin // serves the platform; nil: unknown to all hubs
 	master    menu.Item
-	published map[string]*publish.Publication // by the ref_id of the store
+	published map[string]*publish.Publication // by ref_id of the store
 }
 
-// maxPublications is of how many stores what was published is looked at.
+// maxPublications limits how many publications are read for one page.
 const maxPublications = 5000
 
-func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform, store string) error {
+func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platformView, platform core.Platform,
+	store string) error {
 	s.platform, s.published = &platform, map[string]*publish.Publication{}
 	if err := menu.DecodeStored(string(s.item.Record), &s.master); err != nil {
 		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
@@ -109,24 +111,24 @@ func (p Pages) loadPlatform(ctx context.Context, v *shell.PageContext, s *platfo
 	return err
 }
 
-// visibility is whether a customer sees the item at a store, else why not, and for which
-// price, on a platform with the rule that gave it.
-func (s platformView) visibility(place console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
+// visibility returns whether customers see the item at a store, and its price. On a platform, the note of the
+// price names the rule that set it.
+func (s platformView) visibility(itemStore console.ItemStore, now time.Time) (cause.Visibility, ui.Cell) {
 	if s.platform == nil {
-		return cause.ItemVisibility(s.item, place, now), ui.T(place.Price)
+		return cause.ItemVisibility(s.item, itemStore, now), ui.T(itemStore.Price)
 	}
-	there := cause.ItemVisibilityOn(s.item, place, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
-		Published: s.published[place.Store.RefID]}, now)
+	visibility := cause.ItemVisibilityOn(s.item, itemStore, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
+		Published: s.published[itemStore.Store.RefID]}, now)
 	var values menu.ItemValues
-	if !place.Sold || menu.DecodeStored(string(place.Values), &values) != nil {
-		return there, ui.T(place.Price)
+	if !itemStore.Sold || menu.DecodeStored(string(itemStore.Values), &values) != nil {
+		return visibility, ui.T(itemStore.Price)
 	}
 	price, rule := menu.RulePrice(&s.master, &values, *s.platform)
-	words := priceLabels[rule]
-	if p := s.published[place.Store.RefID]; p != nil && !p.DueAt.IsZero() {
-		words = fmt.Sprintf(text.PriceToCome, words)
+	note := priceLabels[rule]
+	if p := s.published[itemStore.Store.RefID]; p != nil && !p.DueAt.IsZero() {
+		note = fmt.Sprintf(text.PriceToCome, note)
 	}
-	return there, ui.Cell{Text: price.String(), Note: words}
+	return visibility, ui.Cell{Text: price.String(), Note: note}
 }
 
 var priceLabels = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform,

@@ -1,5 +1,4 @@
-// Package jobs shows the work that was accepted: the list, and a job with what
-// came in, what came of each object, and what went out.
+// Package jobs lists jobs, and shows the request, the result and the callback of a job.
 package jobs
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Reader reads jobs, and what was published because of them.
+// Reader reads jobs and the publications that they caused.
 type Reader interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
@@ -34,12 +33,12 @@ type Reader interface {
 	FailureWeek(ctx context.Context, business core.BusinessID) (console.FailureWeek, error)
 }
 
-// Rerunner accepts the request of a job once more.
+// Rerunner submits the request of a job as a new job.
 type Rerunner interface {
 	Rerun(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
 }
 
-// Pages are the pages of jobs.
+// Pages is the job pages.
 type Pages struct {
 	Jobs       Reader
 	Rerunner   Rerunner
@@ -77,7 +76,7 @@ var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.
 	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done},
 	{Value: console.WithFailures, Label: text.DoneWithErrors}, {Value: string(job.Failed), Label: text.State_failed}}
 
-// optionLabel is the words for a value.
+// optionLabel returns the label of a value, or the value if it is not among the options.
 func optionLabel(options []ui.Option, value string) string {
 	for _, o := range options {
 		if o.Value == value {
@@ -110,16 +109,16 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	head := shell.Head{Title: text.Jobs, Live: true}
 	if week.Days >= checklist.PersistentDays {
-		told := cause.RefusedWeek(week)
+		warning := cause.FailureWeek(week)
 		if f.State != console.WithFailures {
-			told.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithFailures), Label: text.ActSeeRequests}
+			warning.Link = ui.Link{Href: v.Link("jobs/?state=" + console.WithFailures), Label: text.ActSeeRequests}
 		}
-		head.Causes = append(head.Causes, told)
+		head.Causes = append(head.Causes, warning)
 	}
 	return v.ShowList(c, head, list, "before", keys)
 }
 
-// Table is jobs as a list.
+// Table lists jobs.
 func Table(v *shell.PageContext, found []console.Job) ui.List {
 	list := ui.List{Name: text.Jobs, EmptyTitle: text.NoJobsTitle, EmptyText: text.NoJobsText, Columns: []ui.Column{
 		{Label: text.Kind}, {Label: text.State}, {Label: text.Subject, Kind: ui.Wide},
@@ -133,7 +132,7 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 			kind.Note = text.DryRun
 		}
 		state, words := stateOf(j)
-		objects, wrong, took := "", "", ""
+		objects, failures, took := "", "", ""
 		if j.Total > 0 {
 			objects = ui.Number(j.Total)
 			if j.State == string(job.Running) {
@@ -141,19 +140,20 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 			}
 		}
 		if n := job.FailedObjects(j.Result); n > 0 {
-			wrong = ui.Number(n)
+			failures = ui.Number(n)
 		}
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
 			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
+			ui.Row{Cells: []ui.Cell{kind, ui.StateCell(state, words), ui.T(subject(j.Subject)), ui.T(objects),
+				ui.T(failures),
 				ui.TimeCell(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
 	}
 	return list
 }
 
-// Describe is what a job is and what it is about, in words.
+// Describe names a job by its kind and subject.
 func Describe(kind core.JobKind, about string) string {
 	return strings.TrimSpace(optionLabel(kindOptions, string(kind)) + " " + subject(about))
 }
@@ -184,7 +184,7 @@ func stateOf(j console.Job) (ui.State, string) {
 	return ui.Neutral, words
 }
 
-// jobView is a job as the page shows it.
+// jobView is the view model of a job.
 type jobView struct {
 	facts       []ui.Fact
 	groups      []console.Group
@@ -192,19 +192,18 @@ type jobView struct {
 	outcome     bodyView
 	result      string
 	deliveries  ui.List
-	hasCallback bool // somebody was to be told
+	hasCallback bool // the job has a callback event
 	finished    bool
 	progress    string // percent of a running job
 }
 
-// bodyView is the beginning of a body.
+// bodyView is the first maxShownBody bytes of a body.
 type bodyView struct{ label, text, downloadURL string }
 
-// maxDeliveries is among how many deliveries of a request those of its callback are.
+// maxDeliveries limits how many deliveries of a job are read.
 const maxDeliveries = 200
 
-// maxShownBody is how much of a body stands on a page, comparedBody how large one
-// may be that is compared with another.
+// maxShownBody and maxComparedBody limit, in bytes, what a page shows of a body and what it compares.
 const maxShownBody, maxComparedBody = 16 << 10, 4 << 20
 
 func (p Pages) detail(c *fiber.Ctx, v *shell.PageContext) (console.JobDetail, error) {
@@ -225,10 +224,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if j.Outcome == nil {
 		groups = console.GroupResultErrors(j.Result)
 	}
-	here := v.Link("jobs/" + j.Reference.String() + "/")
-	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{}, finished: !j.FinishedAt.IsZero(),
-		request: newBodyView(text.Request, j.Request, here+"request.json"),
-		outcome: newBodyView(text.Outcome, j.Outcome, here+"callback.json")}
+	page := v.Link("jobs/" + j.Reference.String() + "/")
+	view := jobView{facts: facts(v, j), groups: groups, hasCallback: j.Event != core.ID{},
+		finished: !j.FinishedAt.IsZero(),
+		request:  newBodyView(text.Request, j.Request, page+"request.json"),
+		outcome:  newBodyView(text.Outcome, j.Outcome, page+"callback.json")}
 	if j.DryRun && len(j.Result) > 0 {
 		view.result = clip(j.Result)
 	}
@@ -247,22 +247,22 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	head := shell.Head{Title: optionLabel(kindOptions, string(j.Kind)), Note: j.Reference.String(),
 		Parent: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
 		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: true}
-	if told, err := p.publishCause(c.UserContext(), v, j.Job); err != nil {
+	if published, err := p.publishCause(c.UserContext(), v, j.Job); err != nil {
 		return err
-	} else if told.Text != "" {
-		head.Causes = append(head.Causes, told)
+	} else if published.Text != "" {
+		head.Causes = append(head.Causes, published)
 	}
 	if j.Outcome != nil && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffJob}}
+		head.Links = []ui.Link{{Href: page + "diff/", Label: text.DiffJob}}
 	}
 	if v.MayAct() && view.finished && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", ReasonLabel: text.Why,
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: page + "again/", ReasonLabel: text.Why,
 			Help: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
 }
 
-// facts are what the page of a job lists of it.
+// facts lists the properties of a job.
 func facts(v *shell.PageContext, j console.JobDetail) []ui.Fact {
 	state, words := stateOf(j.Job)
 	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
@@ -289,8 +289,7 @@ func facts(v *shell.PageContext, j console.JobDetail) []ui.Fact {
 	return list
 }
 
-// publishCause tells whether platforms have what a request changed of menus; nothing where
-// they were not to be told of it, or of a later request since.
+// publishCause reports whether platforms have the menu changes of a job. It is zero if the job changed no menus.
 func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console.Job) (ui.Cause, error) {
 	if j.State != string(job.Done) || j.Kind != core.StoreJob && j.Kind != core.MenuJob && j.Kind != core.TimingJob {
 		return ui.Cause{}, nil
@@ -299,22 +298,23 @@ func (p Pages) publishCause(ctx context.Context, v *shell.PageContext, j console
 	if err != nil || len(found) == 0 {
 		return ui.Cause{}, err
 	}
-	told := cause.PublishResult(found)
-	told.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
-	if told.State == ui.Err {
-		told.Link.Href += "?state=" + string(console.MenuRejected)
+	status := cause.PublishResult(found)
+	status.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
+	if status.State == ui.Err {
+		status.Link.Href += "?state=" + string(console.MenuRejected)
 	}
-	return told, nil
+	return status, nil
 }
 
-// Diff compares what was submitted with what came back.
+// Diff compares the request with the callback.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err != nil {
 		return err
 	}
 	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote,
-		Parent: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: optionLabel(kindOptions, string(j.Kind))}}
+		Parent: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"),
+			Label: optionLabel(kindOptions, string(j.Kind))}}
 	if j.Outcome == nil {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.BodyGone}))
 	}
@@ -327,17 +327,17 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 		text.DiffTooLarge, text.DiffTooMany)))
 }
 
-// Rerun accepts the request of a job once more.
+// Rerun submits the request of the job as a new job.
 func (p Pages) Rerun(c *fiber.Ctx, v *shell.PageContext) error {
 	reference, err := uuid.Parse(c.Params("reference"))
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	again, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
+	rerun, err := p.Rerunner.Rerun(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
 	if err != nil {
 		return err
 	}
-	return shell.RedirectDone(c, v.Link("jobs/"+again.String()+"/"), "ran")
+	return shell.RedirectDone(c, v.Link("jobs/"+rerun.String()+"/"), "ran")
 }
 
 func duration(j console.Job) string {
@@ -347,18 +347,19 @@ func duration(j console.Job) string {
 	return ui.Took(max(j.FinishedAt.Sub(j.StartedAt), time.Microsecond))
 }
 
-func newBodyView(name string, raw []byte, whole string) bodyView {
-	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw), downloadURL: whole}
+func newBodyView(name string, raw []byte, downloadURL string) bodyView {
+	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw),
+		downloadURL: downloadURL}
 	if len(raw) > maxShownBody {
 		v.label = fmt.Sprintf(text.BodyClipped, name, ui.Size(maxShownBody), ui.Size(len(raw)))
 	}
 	return v
 }
 
-// clip is the beginning of a body, indented where it is JSON.
+// clip returns the first bytes of a body, indented if it is JSON.
 func clip(raw []byte) string { return ui.Pretty(raw, maxShownBody) }
 
-// Request answers with the body as it came.
+// Request downloads the request body.
 func (p Pages) Request(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err != nil {
@@ -367,7 +368,7 @@ func (p Pages) Request(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, j.Reference.String()+"-request.json", j.Request)
 }
 
-// Callback answers with the body that receivers get.
+// Callback downloads the callback body.
 func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err == nil && j.Outcome == nil {
@@ -379,8 +380,7 @@ func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, j.Reference.String()+"-callback.json", j.Outcome)
 }
 
-// objectCount is a number of objects.
 func objectCount(n int) string { return ui.Count(n, text.OneObject, text.Objects_) }
 
-// arrayLabel is the name of an array for people.
+// arrayLabel returns the name of an array in words.
 func arrayLabel(name string) string { return strings.ReplaceAll(name, "_", " ") }

@@ -1,5 +1,5 @@
-// Package keys shows the API keys of a business, makes new ones and revokes
-// old ones. The secret of a key is shown once, in the answer that made it.
+// Package keys lists, creates and revokes the API keys of a business. The secret of a key is shown once, in the
+// response that created it.
 package keys
 
 import (
@@ -29,7 +29,7 @@ type Issuer interface {
 	RevokeKey(ctx context.Context, business core.BusinessID, id int64, change access.Change) error
 }
 
-// Pages are the pages of keys.
+// Pages is the API keys page.
 type Pages struct {
 	Lister Lister
 	Issuer Issuer
@@ -102,15 +102,15 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 					{Name: "platform", Label: text.KeyPlatform}}})
 		if len(working) > 0 {
 			head.Buttons = append(head.Buttons,
-				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), ReasonLabel: text.Why, Help: text.RevokeSay,
-					Danger: true,
+				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), ReasonLabel: text.Why,
+					Help: text.RevokeSay, Danger: true,
 					Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
 		}
 	}
 	return v.ShowList(c, head, list, "before", ids)
 }
 
-// auditedKeys stores keys together with the change that the audit trail tells.
+// auditedKeys stores a key together with its audit entry.
 type auditedKeys struct {
 	access.KeyStore
 	issuer Issuer
@@ -122,7 +122,7 @@ func (r auditedKeys) CreateKey(ctx context.Context, key access.Key) (access.Key,
 	return r.issuer.AddKey(ctx, key, r.change)
 }
 
-// Create makes a key and shows it, this once.
+// Create creates a key and shows its secret.
 func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
 	maker := access.Access{Keys: auditedKeys{issuer: p.Issuer, change: v.Change(c, "key.create")}, Clock: p.Clock}
 	key, secret, err := maker.CreateKey(c.UserContext(),
@@ -136,7 +136,7 @@ func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
 		ui.Code(text.KeyHeader, "Authorization: apikey "+key.Username+":"+secret))
 }
 
-// Revoke makes a key useless.
+// Revoke disables a key.
 func (p Pages) Revoke(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(shell.Field(c, "id"), 10, 64)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package orders shows the orders of a business and, of one, everything that
-// happened to it in one line of time.
+// Package orders lists the orders of a business and shows the timeline of an order.
 package orders
 
 import (
@@ -23,15 +22,15 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Lister lists orders, those that were refused, and the platforms that they come from.
+// Lister lists orders, rejected orders and platforms.
 type Lister interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
-	RejectedOrders(ctx context.Context, business core.BusinessID, f console.RejectedFilter) (list []console.RejectedOrder,
-		all int, err error)
+	RejectedOrders(ctx context.Context, business core.BusinessID,
+		f console.RejectedFilter) (list []console.RejectedOrder, all int, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 }
 
-// Timeline reads what happened to an order.
+// Timeline reads the deliveries, calls and audit entries of an order.
 type Timeline interface {
 	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error)
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
@@ -39,19 +38,20 @@ type Timeline interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Notifier finds orders that no webhook received, and has them sent.
+// Notifier finds orders that no webhook received, and queues their delivery.
 type Notifier interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
-	UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.UnnotifiedOrders, error)
+	UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID,
+		since time.Time) ([]console.UnnotifiedOrders, error)
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
-// Reader reads an order whole.
+// Reader reads an order.
 type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 }
 
-// Pages are the pages of orders.
+// Pages is the order pages.
 type Pages struct {
 	Lister   Lister
 	Timeline Timeline
@@ -65,7 +65,7 @@ func (p Pages) Page() shell.Page {
 	return shell.Page{Path: path, Label: text.Orders,
 		Routes: []shell.Route{
 			shell.Get(path, access.Viewer, p.List),
-			shell.Get(shell.BusinessPath+RefusedPath, access.Viewer, p.Refused),
+			shell.Get(shell.BusinessPath+RejectedPath, access.Viewer, p.Rejected),
 			shell.Post(path+"tell/", access.Support, p.NotifyAll),
 			shell.Get(path+":id/", access.Viewer, p.One),
 			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
@@ -73,23 +73,21 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// periodOptions are the times within which orders are looked for. Without a choice it
-// is a day: what is filtered is read one by one.
+// periodOptions are the periods of the list. The default is a day, because filters scan orders one by one.
 var periodOptions = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay},
 	{Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
 
-// These stand among the states: for orders that wait too long for their
-// acknowledgement, of which nobody was told, and of which the platform did not take
-// something that it was told.
+// Filters listed among the states: orders overdue for acknowledgement, not received by any webhook, or with an
+// update that the platform rejected.
 const (
 	Unacknowledged = "unacknowledged"
 	Unnotified     = "untold"
-	UpdatesRefused = "untaken"
+	CallFailed     = "untaken"
 )
 
 func stateOptions() []ui.Option {
 	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged},
-		{Value: Unnotified, Label: text.Unnotified}, {Value: UpdatesRefused, Label: text.RejectedByPlatform}}
+		{Value: Unnotified, Label: text.Unnotified}, {Value: CallFailed, Label: text.RejectedByPlatform}}
 	for _, state := range order.States() {
 		options = append(options, ui.Option{Value: string(state), Label: string(state)})
 	}
@@ -101,9 +99,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"),
 		Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Before: console.ParseOrderCursor(v.Query.Get("before")), Limit: v.Limit()}
-	shown := f.State
-	if shown == Unacknowledged || shown == Unnotified || shown == UpdatesRefused {
-		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", shown == Unacknowledged, shown == Unnotified, shown == UpdatesRefused
+	state := f.State
+	if state == Unacknowledged || state == Unnotified || state == CallFailed {
+		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", state == Unacknowledged, state == Unnotified,
+			state == CallFailed
 	}
 	when := v.Query.Get("when")
 	if f.ID == "" && when != "any" {
@@ -117,17 +116,17 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	named, err := p.platformOptions(c.UserContext(), v)
+	platforms, err := p.platformOptions(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
-	refused, err := p.refusedCauses(c.UserContext(), v, f)
+	refused, err := p.rejectedCauses(c.UserContext(), v, f)
 	if err != nil {
 		return err
 	}
 	list := table(v, found)
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: stateOptions()},
-		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: state, Options: stateOptions()},
+		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"},
 		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint},
 		{Name: "when", Label: text.When, Value: when, Options: periodOptions}}
@@ -145,14 +144,14 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, head, list, "before", keys)
 }
 
-// platformOptions are those of the business, to choose from.
+// platformOptions returns the platforms of the business as filter options.
 func (p Pages) platformOptions(ctx context.Context, v *shell.PageContext) ([]ui.Option, error) {
 	platforms, err := p.Lister.Platforms(ctx, v.Business.ID)
-	named := []ui.Option{{Value: "", Label: text.Any}}
+	options := []ui.Option{{Value: "", Label: text.Any}}
 	for _, platform := range platforms {
-		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
+		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
-	return named, err
+	return options, err
 }
 
 func table(v *shell.PageContext, found []console.Order) ui.List {
@@ -197,8 +196,8 @@ func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, err
 	return id, record, err
 }
 
-// pollSeconds is after how many seconds an order's page looks for itself: the change token of a
-// business covers its newest orders alone.
+// pollSeconds is the refresh interval of an order page. The change token of a business covers only its newest
+// orders.
 const pollSeconds = 5
 
 // One shows an order.
@@ -207,50 +206,50 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	reading, err := record.ToAPI()
+	apiOrder, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
-	if record.Platform != "" { // the relay may name it by an alias
-		reading = reading.WithPlatform(record.Platform)
+	if record.Platform != "" { // the stored payload may use an alias
+		apiOrder = apiOrder.WithPlatform(record.Platform)
 	}
 	ctx := c.UserContext()
-	known := cause.OrderFacts{State: reading.State, Escalated: reading.Escalated, History: reading.History,
-		Rides: record.RiderHistory, Flags: reading.Flags}
-	if known.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+	orderFacts := cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
+		Rides: record.RiderHistory, Flags: apiOrder.Flags}
+	if orderFacts.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
-	if known.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
+	if orderFacts.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
-	known.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
+	orderFacts.DeliveryLink = func(d webhook.DeliveryRecord) ui.Link {
 		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	if v.MayAct() {
-		known.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
+		orderFacts.ResendButton = func(d webhook.DeliveryRecord) *ui.Button {
 			return deliveries.ResendButton(v, d)
 		}
-		if known.NotifyButton, err = p.notifyButton(ctx, v, id, reading, known.Deliveries); err != nil {
+		if orderFacts.NotifyButton, err = p.notifyButton(ctx, v, id, apiOrder, orderFacts.Deliveries); err != nil {
 			return err
 		}
 	}
-	place, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
+	location, err := p.Timeline.RiderLocation(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	line := timelineOf(v, reading.Relay, known)
-	if err := p.addResends(ctx, v, known.Deliveries, line); err != nil {
+	line := timelineOf(v, apiOrder.Relay, orderFacts)
+	if err := p.addResends(ctx, v, orderFacts.Deliveries, line); err != nil {
 		return err
 	}
-	view := orderView{facts: facts(v, reading, place), timeline: line,
+	view := orderView{facts: facts(v, apiOrder, location), timeline: line,
 		payload: ui.Pretty(record.Relay, 16<<10), payloadURL: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
-	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(reading),
+	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: platformNote(apiOrder),
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, RefreshSeconds: pollSeconds,
-		Causes: cause.Order(known, v.Now, v.Zone)}
+		Causes: cause.Order(orderFacts, v.Now, v.Zone)}
 	return v.Show(c, head, orderPage(view))
 }
 
-// platformNote tells how the platform calls the order.
+// platformNote returns the platform and its order id.
 func platformNote(r order.APIOrder) string {
 	for _, platform := range r.Order.Details.Platforms {
 		return platform.ID + " · " + platform.Name
@@ -258,7 +257,7 @@ func platformNote(r order.APIOrder) string {
 	return r.Order.Details.Channel
 }
 
-// Payload answers with the order as it was sent on.
+// Payload downloads the order as the POS received it.
 func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
 	if err != nil {
@@ -267,7 +266,7 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
 }
 
-func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) []ui.Fact {
+func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocation) []ui.Fact {
 	d, shop := r.Order.Details, r.Order.Store
 	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(cause.OrderColour(string(r.State)), string(r.State))},
 		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)),
@@ -279,7 +278,8 @@ func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) 
 			by = text.DeliveryMode_self
 		}
 		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)},
-			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)}, ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
+			ui.Fact{Label: text.OrderOn, Cell: ui.CodeCell(platform.ID)},
+			ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
 	}
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
 		ui.Fact{Label: text.Payable, Cell: ui.T(d.Payable.String() + " " + v.Business.Currency)})
@@ -287,10 +287,10 @@ func facts(v *shell.PageContext, r order.APIOrder, place console.RiderLocation) 
 		list = append(list, ui.Fact{Label: text.Rider,
 			Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
 	}
-	if !place.ReceivedAt.IsZero() {
+	if !location.ReceivedAt.IsZero() {
 		list = append(list, ui.Fact{Label: text.RiderSeen,
-			Cell: ui.Cell{Instant: new(v.At(place.ReceivedAt)),
-				Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderLocationNote(place)}})
+			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),
+				Note: location.Latitude + ", " + location.Longitude + "; " + cause.RiderLocationNote(location)}})
 	}
 	return list
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// maxEndpoints is among how many webhooks those for orders are looked for.
+// maxEndpoints limits how many webhooks are read.
 const maxEndpoints = 200
 
-// notifyButton sends an order of which nobody was told; nil where somebody was, where
-// nobody would be told now either, or where the order is not of the present day.
+// notifyButton sends an order that no webhook received. It is nil if one has received it, if no webhook is active,
+// or if the order is not of today.
 func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64, r order.APIOrder,
-	told []webhook.DeliveryRecord) (*ui.Button, error) {
-	if !isToday(v, r) || slices.ContainsFunc(told,
+	sent []webhook.DeliveryRecord) (*ui.Button, error) {
+	if !isToday(v, r) || slices.ContainsFunc(sent,
 		func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
 		return nil, nil
 	}
@@ -39,28 +39,26 @@ func (p Pages) notifyButton(ctx context.Context, v *shell.PageContext, id int64,
 		Help: text.SendOrderHelp}, nil
 }
 
-// isToday tells whether the order is of the business's present day: only those are
-// sent by an order retry (spec, Endpoint 4).
+// isToday reports whether the order was placed on the current day of the business. An order retry sends no others.
 func isToday(v *shell.PageContext, r order.APIOrder) bool {
 	day := func(at time.Time) string { return at.In(v.Zone).Format(time.DateOnly) }
 	return day(time.UnixMilli(r.Order.Details.Created)) == day(v.Now)
 }
 
-// Notify has an order sent to the webhooks that are switched on for orders, as an order
-// retry of the moment at which it was placed.
+// Notify sends an order to the active order webhooks, as an order retry of its creation time.
 func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
 	if err != nil {
 		return err
 	}
-	reading, err := record.ToAPI()
+	apiOrder, err := record.ToAPI()
 	if err != nil {
 		return err
 	}
-	if !isToday(v, reading) {
+	if !isToday(v, apiOrder) {
 		return core.Errorf(core.Conflict, text.SendOrderLate)
 	}
-	placed := time.UnixMilli(reading.Order.Details.Created).UTC()
+	placed := time.UnixMilli(apiOrder.Order.Details.Created).UTC()
 	change := v.Change(c, "order.tell")
 	change.After = map[string]any{"order": id}
 	if _, err := p.queueRetry(c.UserContext(), v, placed, placed, change); err != nil {
@@ -69,19 +67,18 @@ func (p Pages) Notify(c *fiber.Ctx, v *shell.PageContext) error {
 	return shell.RedirectDone(c, v.Link(fmt.Sprintf("orders/%d/", id)), "retried")
 }
 
-// queueRetry queues an order retry of what was placed from one moment to another.
+// queueRetry queues an order retry for orders placed in [from, to].
 func (p Pages) queueRetry(ctx context.Context, v *shell.PageContext, from, to time.Time,
 	change access.Change) (core.ID, error) {
 	retry := webhook.RetryRequest{TimeRange: webhook.TimeRange{From: from, To: to.Add(time.Millisecond)}}
-	work, err := retry.Job(v.Business.ID, v.Now)
+	job, err := retry.Job(v.Business.ID, v.Now)
 	if err != nil {
 		return core.ID{}, err
 	}
-	return work.ID, p.Notifier.QueueJob(ctx, work, change)
+	return job.ID, p.Notifier.QueueJob(ctx, job, change)
 }
 
-// unnotified are the orders of the business's present day that nobody was told of; none
-// where nobody would be told now either.
+// unnotified returns today's orders that no webhook received. It is zero if no webhook is active now.
 func (p Pages) unnotified(ctx context.Context, v *shell.PageContext) (console.UnnotifiedOrders, error) {
 	now := v.Now.In(v.Zone)
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.Zone)
@@ -92,30 +89,29 @@ func (p Pages) unnotified(ctx context.Context, v *shell.PageContext) (console.Un
 	return found[0], nil
 }
 
-// notifyAllButtons send all orders of the day that nobody was told of.
+// notifyAllButtons sends all of today's orders that no webhook received.
 func (p Pages) notifyAllButtons(ctx context.Context, v *shell.PageContext) ([]ui.Button, error) {
-	untold, err := p.unnotified(ctx, v)
-	if err != nil || untold.Count == 0 {
+	pending, err := p.unnotified(ctx, v)
+	if err != nil || pending.Count == 0 {
 		return nil, err
 	}
 	return []ui.Button{{Label: text.SendOrders, Action: v.Link("orders/tell/"), ReasonLabel: text.Why,
-		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(untold.Count, text.OneOrder, text.Orders_),
-			v.At(untold.First).Exact())}}, nil
+		Help: fmt.Sprintf(text.SendOrdersHelp, cause.CappedCount(pending.Count, text.OneOrder, text.Orders_),
+			v.At(pending.First).Exact())}}, nil
 }
 
-// NotifyAll has the orders of the day sent of which nobody was told, by an order retry
-// since the first of them.
+// NotifyAll sends today's orders that no webhook received, as an order retry from the first to the last.
 func (p Pages) NotifyAll(c *fiber.Ctx, v *shell.PageContext) error {
-	untold, err := p.unnotified(c.UserContext(), v)
+	pending, err := p.unnotified(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
-	if untold.Count == 0 {
+	if pending.Count == 0 {
 		return core.Errorf(core.Conflict, text.SendOrdersNone)
 	}
 	change := v.Change(c, "order.tell")
-	change.After = map[string]any{"count": untold.Count, "from": untold.First, "to": untold.Last}
-	job, err := p.queueRetry(c.UserContext(), v, untold.First, untold.Last, change)
+	change.After = map[string]any{"count": pending.Count, "from": pending.First, "to": pending.Last}
+	job, err := p.queueRetry(c.UserContext(), v, pending.First, pending.Last, change)
 	if err != nil {
 		return err
 	}

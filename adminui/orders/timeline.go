@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// orderView is an order as the page shows it.
+// orderView is the view model of an order.
 type orderView struct {
 	facts      []ui.Fact
 	timeline   *timeline.Timeline
@@ -26,7 +26,7 @@ type orderView struct {
 	payloadURL string
 }
 
-// timelineOf puts what is known of an order in the order of time.
+// timelineOf arranges the events of an order by time.
 func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeline.Timeline {
 	line := timeline.New(v)
 	for i, step := range o.History {
@@ -44,8 +44,8 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 			Note:  strings.TrimSpace(ride.Name + " " + ride.Phone)})
 	}
 	for _, d := range o.Deliveries {
-		told := cause.Delivery(d, v.Zone)
-		line.Add(d.CreatedAt, timeline.Entry{State: told.State, Title: string(d.EventType), Words: told.Text,
+		status := cause.Delivery(d, v.Zone)
+		line.Add(d.CreatedAt, timeline.Entry{State: status.State, Title: string(d.EventType), Words: status.Text,
 			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
 	}
 	for _, call := range o.Calls {
@@ -54,10 +54,10 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	return line
 }
 
-// maxResends is how many times that somebody had deliveries sent again an order's line shows.
+// maxResends limits how many resends the timeline shows.
 const maxResends = 20
 
-// addResends adds to a line who had deliveries of an order sent again.
+// addResends adds to the timeline who resent deliveries of the order.
 func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webhook.DeliveryRecord,
 	line *timeline.Timeline) error {
 	objects, events := []string{}, map[string]core.EventType{}
@@ -65,8 +65,8 @@ func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webh
 		object := deliveries.AuditObject(d.ID)
 		objects, events[object] = append(objects, object), d.EventType
 	}
-	asked, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: maxResends})
-	for _, e := range asked {
+	entries, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: maxResends})
+	for _, e := range entries {
 		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.Resent_, events[e.Object]),
 			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)),
 			Note:  deliveries.AuditReason(e), Href: v.Link("audit/" + e.ID.String() + "/")})

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// StoreGrid reads stores, platforms, and what is published of which store where.
+// StoreGrid reads stores, platforms and publications.
 type StoreGrid interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 	GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter,
@@ -25,12 +25,12 @@ type StoreGrid interface {
 		stores []int64) (map[int64]map[string]publish.Publication, error)
 }
 
-// Plugins knows the plugins of all hubs.
+// Plugins reads the plugins of all hubs.
 type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// maxGridPlatforms is how many platforms the grid has room for; a store's page has all.
+// maxGridPlatforms limits the columns of the grid. The store page lists all platforms.
 const maxGridPlatforms = 10
 
 // Grid shows the stores of a business on its platforms, those with problems first.
@@ -89,15 +89,15 @@ func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.P
 	return list, keys, nil
 }
 
-// visibilityCell is a store on a platform: live or not in a word, why when it is pointed at.
+// visibilityCell shows whether a store is live on a platform, with the reason as its hint.
 func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Platform, plugin *console.Plugin,
 	published map[string]publish.Publication) ui.Cell {
-	there := cause.Platform{Platform: platform, Plugin: plugin}
+	onPlatform := cause.Platform{Platform: platform, Plugin: plugin}
 	if p, found := published[platform.Name]; found {
-		there.Published = &p
+		onPlatform.Published = &p
 	}
-	seen := cause.StoreVisibility(cause.StoreOf(s), there, v.Now.In(v.Zone))
-	cell := ui.StateCell(seen.State, seen.Label)
-	cell.Hint = seen.Why
+	visibility := cause.StoreVisibility(cause.StoreOf(s), onPlatform, v.Now.In(v.Zone))
+	cell := ui.StateCell(visibility.State, visibility.Label)
+	cell.Hint = visibility.Why
 	return cell
 }

@@ -1,6 +1,4 @@
-// Package overview is the first page of the console, of all businesses that
-// the visitor may see, and that of one business: what needs attention, what
-// was sent, and how it went.
+// Package overview shows current problems and delivery figures, of all visible businesses or of one.
 package overview
 
 import (
@@ -23,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Activity reads what happened in businesses, and what needs attention.
+// Activity reads figures, problems and recent jobs of businesses.
 type Activity interface {
 	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
 		since time.Time) ([]console.Count, error)
@@ -34,7 +32,7 @@ type Activity interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 }
 
-// Pages are the overview and the page of a business.
+// Pages is the overview and the business page.
 type Pages struct {
 	Activity Activity
 	Stores   StoreGrid
@@ -42,7 +40,7 @@ type Pages struct {
 	Plugins  Plugins
 }
 
-// Listing reads where new stores of a business are listed.
+// Listing reads the default platforms of new stores.
 type Listing interface {
 	DefaultListing(ctx context.Context, business core.BusinessID) (store.DefaultListing, error)
 }
@@ -68,26 +66,26 @@ func (p Pages) BusinessPage() shell.Page {
 
 const (
 	day                = 24 * time.Hour
-	maxProblems        = 12  // of webhooks that fail alike, and of jobs
-	maxProblemsRead    = 100 // of webhooks and of jobs
+	maxProblems        = 12  // groups of failing webhooks; also jobs
+	maxProblemsRead    = 100 // webhooks; also jobs
 	maxBusinesses      = 200
-	maxChartBusinesses = 2000 // whose figures are added up
+	maxChartBusinesses = 2000 // businesses included in the figures
 	throttleNoticeAge  = 5 * time.Minute
-	maxGridStores      = 8 // stores on a business's page
+	maxGridStores      = 8 // stores on the business page
 )
 
-// overviewView is what the page shows.
+// overviewView is the view model of both pages.
 type overviewView struct {
 	figures []ui.Metric
 	charts  []ui.Chart
 	list    *ui.List
 	facts   []ui.Fact
-	title   string // of the list
+	title   string // heading of list
 	grid    *ui.List
-	gridURL string // where all of the grid is
+	gridURL string // path of the full grid
 }
 
-// Overview shows all businesses that the visitor may see.
+// Overview shows all businesses visible to the user.
 func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
 	businesses, ids, err := v.VisibleBusinesses(c.UserContext(), maxChartBusinesses)
 	if err != nil {
@@ -237,7 +235,7 @@ func figureList(v *shell.PageContext, total console.Count, f console.Figures) []
 			Href: link("deliveries/?state=pending")}, held, lost, jobs}
 }
 
-// charts are drawn over the last 24 hours, those without an attempt included.
+// charts covers the last 24 hours, including hours without attempts.
 func charts(v *shell.PageContext, counts []console.Count, total console.Count) []ui.Chart {
 	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Failed, UpperState: ui.Err,
 		Zone:    v.Zone,

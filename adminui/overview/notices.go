@@ -14,18 +14,18 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// notices collects the causes of notices.
+// notices collects causes.
 type notices struct {
 	v        *shell.PageContext
 	plugins  map[string]*console.Plugin // by id
 	withName func(core.BusinessID, ui.Cause) ui.Cause
-	// many: of many businesses, closed stores and events without a webhook do not count.
-	// Merchants close stores every day, and many a POS wants no other event than orders.
+	// With several businesses, closed stores and events without webhooks are left out. Both are usual: merchants
+	// close stores daily, and many POS subscribe to orders only.
 	severalBusinesses bool
 	causes            []ui.Cause
 }
 
-// add adds a cause of a business with up to two links.
+// add adds a cause of a business, with up to two links.
 func (n *notices) add(business core.BusinessID, c ui.Cause, links ...ui.Link) {
 	c = n.withName(business, c)
 	for i, link := range links {
@@ -38,7 +38,7 @@ func (n *notices) add(business core.BusinessID, c ui.Cause, links ...ui.Link) {
 	n.causes = append(n.causes, c)
 }
 
-// link leads to a page of a business.
+// link links a page of a business.
 func link(business core.BusinessID, path, label string) ui.Link {
 	return ui.Link{Href: shell.BusinessLink(business, path), Label: label}
 }
@@ -55,12 +55,12 @@ func ordersLink(business core.BusinessID, state string) ui.Link {
 	return link(business, "orders/?state="+state, text.ActSeeOrders)
 }
 
-// addAll adds the causes of all notices, the gravest first.
+// addAll adds the causes of all notices, most severe first.
 func (n *notices) addAll(found console.Notices) {
 	n.addPlatforms(found)
 	n.addOrders(found)
 	for _, j := range found.PartlyFailed {
-		n.add(j.Business, cause.RefusedJobs(j, jobs.Describe(j.Kind, j.Subject)),
+		n.add(j.Business, cause.PartlyFailedJobs(j, jobs.Describe(j.Kind, j.Subject)),
 			link(j.Business, "jobs/"+j.Reference.String()+"/", text.ActSeeJob),
 			link(j.Business, "jobs/?state="+console.WithFailures, text.ActSeeRequests))
 	}
@@ -68,35 +68,35 @@ func (n *notices) addAll(found console.Notices) {
 	n.addClients(found)
 }
 
-// addPlatforms adds what platforms do not accept.
+// addPlatforms adds menus and calls that platforms reject.
 func (n *notices) addPlatforms(found console.Notices) {
 	for _, r := range found.Menus {
-		n.add(r.Business, cause.RefusedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
+		n.add(r.Business, cause.RejectedMenus(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
 			link(r.Business, "grid/", text.ActSeeGrid))
 	}
 	for _, r := range found.Calls {
 		links := []ui.Link{settingsLink(r.Business, r.Platform)}
 		if r.Orders {
-			links = append(links, ordersLink(r.Business, orders.UpdatesRefused+"&platform="+url.QueryEscape(r.Platform)))
+			links = append(links, ordersLink(r.Business, orders.CallFailed+"&platform="+url.QueryEscape(r.Platform)))
 		}
-		n.add(r.Business, cause.RefusedCalls(r, n.plugins[r.ServedBy], n.v.Zone), links...)
+		n.add(r.Business, cause.FailedCalls(r, n.plugins[r.ServedBy], n.v.Zone), links...)
 	}
 }
 
-// addOrders adds orders that nobody received, that wait, or that were not taken.
+// addOrders adds orders that no webhook received, that wait, or that were rejected.
 func (n *notices) addOrders(found console.Notices) {
 	for _, u := range found.Unnotified {
 		n.add(u.Business, cause.UnnotifiedOrders(u, n.v.Zone), ordersLink(u.Business, orders.Unnotified))
 	}
 	for _, w := range found.Overdue {
-		n.add(w.Business, cause.UnacknowledgedOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
+		n.add(w.Business, cause.OverdueOrders(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
 	}
 	for _, t := range found.RejectedOrders {
-		n.add(t.Business, cause.RefusedOrders(t, n.v.Zone), link(t.Business, orders.RefusedPath, text.ActSeeRejected))
+		n.add(t.Business, cause.RejectedOrders(t, n.v.Zone), link(t.Business, orders.RejectedPath, text.ActSeeRejected))
 	}
 }
 
-// addStores adds stores that do not acknowledge their orders, or are closed.
+// addStores adds silent and closed stores.
 func (n *notices) addStores(found console.Notices) {
 	for _, s := range found.Silent {
 		n.add(s.Business, cause.SilentStores(s, n.v.Zone), storeLink(s.Business, s.StoreID))
@@ -110,13 +110,14 @@ func (n *notices) addStores(found console.Notices) {
 	}
 }
 
-// addClients adds calls with a revoked key, calls over a limit, and events without a webhook.
+// addClients adds requests with a revoked key, throttled requests, and events without a webhook.
 func (n *notices) addClients(found console.Notices) {
 	for _, k := range found.Revoked {
 		n.add(k.Business, cause.RevokedKey(k, n.v.Zone), link(k.Business, "keys/", text.ActSeeKeys))
 	}
 	for _, t := range found.Throttled {
-		if t.Until.After(n.v.Now) || t.Name != cause.SubscriptionLimit && t.Until.After(n.v.Now.Add(-throttleNoticeAge)) {
+		if t.Until.After(n.v.Now) || t.Name != cause.SubscriptionLimit &&
+			t.Until.After(n.v.Now.Add(-throttleNoticeAge)) {
 			n.add(t.Business, cause.Throttled(t, n.v.Now, n.v.Zone))
 		}
 	}
@@ -128,6 +129,6 @@ func (n *notices) addClients(found console.Notices) {
 		if u.Webhook != 0 {
 			links = []ui.Link{link(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook), text.ActSeeWebhook)}
 		}
-		n.add(u.Business, cause.Unrouted(u, n.v.Zone), links...)
+		n.add(u.Business, cause.UnroutedEvents(u, n.v.Zone), links...)
 	}
 }

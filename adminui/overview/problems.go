@@ -14,8 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// problems are what needs attention: plugins, then webhooks, then jobs, then what
-// does not come through.
+// problems lists the problems of plugins, webhooks and jobs, then the notices.
 func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
 	names map[core.BusinessID]string) ([]ui.Cause, error) {
 	endpoints, err := p.Activity.UnhealthyEndpoints(ctx, ids, maxProblemsRead)
@@ -26,37 +25,38 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []conso
 	if err != nil {
 		return nil, err
 	}
-	of := func(business core.BusinessID, c ui.Cause) ui.Cause {
+	withName := func(business core.BusinessID, c ui.Cause) ui.Cause {
 		if name := names[business]; name != "" {
 			c.Text = name + ": " + c.Text
 		}
 		return c
 	}
 	causes := plugins.Causes(found, v.Zone)
-	alike, left := fairShare(webhooks.Causes(v, endpoints),
+	failures, left := fairShare(webhooks.Causes(v, endpoints),
 		func(f cause.Failure) core.BusinessID { return f.Webhooks[0].Business })
-	for _, f := range alike {
-		causes = append(causes, of(f.Webhooks[0].Business, f.Cause))
+	for _, f := range failures {
+		causes = append(causes, withName(f.Webhooks[0].Business, f.Cause))
 	}
 	causes = append(causes, moreCause(left, len(endpoints), text.MoreWebhooks)...)
 	shown, left := fairShare(failed, func(j console.Job) core.BusinessID { return j.Business })
 	for _, j := range shown {
-		c := of(j.Business, cause.Job(j, nil))
+		c := withName(j.Business, cause.Job(j, nil))
 		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
 		causes = append(causes, c)
 	}
 	causes = append(causes, moreCause(left, len(failed), text.MoreJobs)...)
-	noticed, err := p.Activity.Notices(ctx, ids, v.Now.Add(-day))
+	current, err := p.Activity.Notices(ctx, ids, v.Now.Add(-day))
 	if err != nil {
 		return nil, err
 	}
-	collected := notices{v: v, plugins: byID(found), withName: of, severalBusinesses: names != nil, causes: causes}
-	collected.addAll(noticed)
+	collected := notices{v: v, plugins: byID(found), withName: withName, severalBusinesses: names != nil,
+		causes: causes}
+	collected.addAll(current)
 	return collected.causes, nil
 }
 
-// fairShare are at most problemsShown of a list, and how many are left: of every business
-// its first before the second of any, so that none hides another.
+// fairShare returns at most maxProblems of a list, and how many are left out. It takes the first of each business
+// before the second of any, so that no business hides another.
 func fairShare[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
 	rank, seen := make(map[int][]T), make(map[core.BusinessID]int)
 	for _, one := range list {
@@ -70,8 +70,7 @@ func fairShare[T any](list []T, of func(T) core.BusinessID) (shown []T, left int
 	return shown, len(list) - len(shown)
 }
 
-// moreCause says how many problems are not shown, which is unknown where as many were read
-// as are read at most.
+// moreCause reports how many problems are not shown. The number is unknown if the read limit was reached.
 func moreCause(left, read int, words string) []ui.Cause {
 	if left == 0 && read < maxProblemsRead {
 		return nil
@@ -83,7 +82,6 @@ func moreCause(left, read int, words string) []ui.Cause {
 	return []ui.Cause{{State: ui.Neutral, Text: fmt.Sprintf(words, number)}}
 }
 
-// byID are plugins by their ids.
 func byID(found []console.Plugin) map[string]*console.Plugin {
 	plugins := map[string]*console.Plugin{}
 	for i := range found {

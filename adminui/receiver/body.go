@@ -10,43 +10,44 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Stats are the counts of a store_creation callback.
+// Stats is the counts of a store_creation callback.
 type Stats struct {
 	Created int `json:"created"`
 	Updated int `json:"updated"`
 	Errors  int `json:"errors"`
 }
 
-// maxReference bounds the text that is taken for a reference.
+// maxReference limits the length of a reference.
 const maxReference = 64
 
-// summarize reads what a callback answers. A body of another form has nothing to say.
+// summarize returns the reference and the counts of a callback, as far as its body has them.
 func summarize(event string, body []byte) (reference string, stats *Stats) {
-	var told struct {
+	var callback struct {
 		Reference   string         `json:"reference"`
 		ReferenceID string         `json:"reference_id"`
 		Stats       jsontext.Value `json:"stats"`
 	}
-	if err := json.Unmarshal(body, &told, jsontext.AllowDuplicateNames(true),
+	if err := json.Unmarshal(body, &callback, jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true)); err != nil {
 		return "", nil
 	}
-	if reference = told.Reference; reference == "" {
-		reference = told.ReferenceID
+	if reference = callback.Reference; reference == "" {
+		reference = callback.ReferenceID
 	}
 	if len(reference) > maxReference {
 		reference = ""
 	}
 	var counts Stats
-	if event == string(core.StoreCreation) && len(told.Stats) > 0 && json.Unmarshal(told.Stats, &counts) == nil {
+	if event == string(core.StoreCreation) && len(callback.Stats) > 0 &&
+		json.Unmarshal(callback.Stats, &counts) == nil {
 		stats = &counts
 	}
 	return strings.ToValidUTF8(reference, "?"), stats
 }
 
-// pretty indents JSON up to about limit bytes of output. A body that was cut
-// off is shown up to the cut, and what is no JSON as the text it is.
-func pretty(body []byte, limit int) (text string, whole bool) {
+// pretty indents JSON up to about limit bytes of output. It shows a truncated body up to the cut, and other bodies
+// as text.
+func pretty(body []byte, limit int) (text string, complete bool) {
 	var out bytes.Buffer
 	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	decoder := jsontext.NewDecoder(bytes.NewReader(body), lenient...)
@@ -61,10 +62,10 @@ func pretty(body []byte, limit int) (text string, whole bool) {
 			break
 		}
 	}
-	if tokens < 2 && (tokens == 0 || decoder.StackDepth() > 0) { // not JSON, or cut off at once
-		kept := body[:min(len(body), limit)]
-		return strings.ToValidUTF8(string(kept), "\uFFFD"), len(kept) == len(body)
+	if tokens < 2 && (tokens == 0 || decoder.StackDepth() > 0) { // not JSON, or truncated at once
+		shown := body[:min(len(body), limit)]
+		return strings.ToValidUTF8(string(shown), "\uFFFD"), len(shown) == len(body)
 	}
-	whole = decoder.StackDepth() == 0 && len(bytes.TrimSpace(body[decoder.InputOffset():])) == 0
-	return strings.ToValidUTF8(strings.TrimRight(out.String(), "\n"), "\uFFFD"), whole
+	complete = decoder.StackDepth() == 0 && len(bytes.TrimSpace(body[decoder.InputOffset():])) == 0
+	return strings.ToValidUTF8(strings.TrimRight(out.String(), "\n"), "\uFFFD"), complete
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// fill sends one delivery of every look.
+// fill sends one delivery for each state of the page.
 func (b *fixture) fill() {
 	b.t.Helper()
 	id := core.NewID(noon)

@@ -22,11 +22,11 @@ func (r *Receiver) Mount(router fiber.Router) {
 	router.Get(Path+"deliveries/:number/", r.one)
 }
 
-// post takes a delivery in.
+// post receives a delivery.
 func (r *Receiver) post(c *fiber.Ctx) error {
 	share := r.Memory.NewReservation(bodyLimit.Class)
 	defer share.Release()
-	sent, err := body.Read(c.UserContext(), c.Context(), bodyLimit, &share)
+	received, err := body.Read(c.UserContext(), c.Context(), bodyLimit, &share)
 	if err != nil {
 		return err
 	}
@@ -39,18 +39,17 @@ func (r *Receiver) post(c *fiber.Ctx) error {
 	signed := webhook.Signature{ID: d.WebhookID, Timestamp: header(webhook.HeaderTimestamp),
 		Signatures: header(webhook.HeaderSignature)}
 	d.WebhookID, d.EventType = validUTF8([]byte(d.WebhookID)), validUTF8([]byte(d.EventType))
-	r.accept(c.UserContext(), d, signed, sent)
+	r.accept(c.UserContext(), d, signed, received)
 	return c.Status(http.StatusOK).JSON(fiber.Map{"status": "received"})
 }
 
-// validUTF8 is bytes from outside as proper UTF-8.
+// validUTF8 returns raw with invalid bytes replaced.
 func validUTF8(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }
 
-// previewBytes is about how much of a body, indented, stands in the list; the page
-// of the delivery shows all that is kept.
+// previewBytes is about how much of an indented body the list shows.
 const previewBytes = 6 << 10
 
-// list is the page of all kept deliveries.
+// list shows the stored deliveries.
 func (r *Receiver) list(c *fiber.Ctx) error {
 	deliveries, total := r.Deliveries()
 	v := listView{page: r.page("Demo receiver"), base: r.BaseURL, total: total, capacity: r.Capacity}
@@ -60,7 +59,7 @@ func (r *Receiver) list(c *fiber.Ctx) error {
 	return ui.Write(c, http.StatusOK, listPage(v))
 }
 
-// one is the page of a delivery.
+// one shows a delivery.
 func (r *Receiver) one(c *fiber.Ctx) error {
 	number, err := strconv.Atoi(c.Params("number"))
 	var d *Delivery
@@ -70,14 +69,15 @@ func (r *Receiver) one(c *fiber.Ctx) error {
 	if d == nil {
 		return ui.Write(c, http.StatusNotFound, notFoundPage(r.page("Delivery not found")))
 	}
-	return ui.Write(c, http.StatusOK, detailPage(r.page(fmt.Sprintf("Delivery %d", number)), newDeliveryView(d, 4*MaxBody)))
+	return ui.Write(c, http.StatusOK, detailPage(r.page(fmt.Sprintf("Delivery %d", number)),
+		newDeliveryView(d, 4*MaxBody)))
 }
 
 func (r *Receiver) page(title string) ui.Page {
 	return ui.Page{Title: title, Links: r.Links, Active: Path}
 }
 
-// deliveryJSON is a delivery in the machine-readable list.
+// deliveryJSON is a delivery in the JSON list.
 type deliveryJSON struct {
 	Number     int     `json:"number"`
 	WebhookID  string  `json:"webhook_id"`
@@ -94,8 +94,8 @@ type deliveryJSON struct {
 	Clipped    *bool   `json:"body_clipped,omitempty"`
 }
 
-// json is the list for programs: all that is kept, or the newest by limit, with
-// the kept bodies as text when body is true.
+// json lists the stored deliveries, or the newest by the parameter limit. With body=true it includes the stored
+// bodies.
 func (r *Receiver) json(c *fiber.Ctx) error {
 	deliveries, total := r.Deliveries()
 	if limit := c.QueryInt("limit", len(deliveries)); limit >= 0 && limit < len(deliveries) {

@@ -1,6 +1,5 @@
-// Package receiver is the built-in demo receiver: an address that webhooks can
-// be pointed at, and a page that shows what arrived. It keeps the last
-// deliveries in memory and nothing else.
+// Package receiver is the built-in demo receiver: a URL for webhooks, and a page that shows what arrived. It
+// stores the last deliveries in memory.
 package receiver
 
 import (
@@ -16,62 +15,61 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// Path is the address of deliveries and of the page.
+// Path is where deliveries are posted and listed.
 const Path = "/demo/receiver/"
 
-// bodyLimit bounds what a delivery may be.
+// bodyLimit limits the size of a delivery.
 var bodyLimit = body.Limit{Bytes: 16 << 20, Class: limit.Large, Cost: body.Cost{Byte: 2}}
 
-// Bounds of what is kept.
+// Limits of the storage.
 const (
 	MaxBody         = 256 << 10
 	defaultCapacity = 100
 )
 
-// Secrets are the signing secrets that deliveries are verified against, each
-// under a name for people, such as webhook 7. It is called for every delivery.
+// Secrets returns the known signing secrets by name, such as "webhook 7". It is called for every delivery.
 type Secrets func(ctx context.Context) (map[string]string, error)
 
-// Config is what a receiver is made of.
+// Config configures a receiver.
 type Config struct {
-	Capacity int           // deliveries kept; 0 is 100
-	Secrets  Secrets       // nil: none are known
-	Memory   *limit.Memory // for deliveries; nil: no bound
+	Capacity int           // stored deliveries; 0: 100
+	Secrets  Secrets       // nil: no secrets
+	Memory   *limit.Memory // memory for deliveries; nil: no limit
 	Clock    core.Clock
-	BaseURL  string    // of the commands on the page, without a slash at its end
-	Links    []ui.Link // of the top bar
+	BaseURL  string    // in commands on the page, without a trailing slash
+	Links    []ui.Link // in the top bar
 }
 
-// Receiver remembers deliveries. It may be used by many goroutines.
+// Receiver stores deliveries. It is safe for concurrent use.
 type Receiver struct {
 	Config
 	mu    sync.Mutex
-	ring  []*Delivery // a ring: the delivery of number n is at (n-1) % Capacity
+	ring  []*Delivery // delivery n is at (n-1) % Capacity
 	total int
 }
 
-// Delivery is one request that arrived. It does not change once it is kept.
+// Delivery is a received request. It does not change once stored.
 type Delivery struct {
 	Number     int // counting from 1
 	At         time.Time
 	WebhookID  string
 	EventType  string
 	Headers    []Header // sorted by name
-	Body       []byte   // the first KeptBody of it
-	Size       int      // of the whole body
-	Repeat     int      // how many of the kept ones came before with the same WebhookID
+	Body       []byte   // the first MaxBody bytes
+	Size       int      // of the complete body
+	Repeat     int      // earlier stored deliveries with the same WebhookID
 	Signature  Verification
-	Reference  string // of the request that the body answers
-	StoreStats *Stats // of store_creation
+	Reference  string // of the request that caused the callback
+	StoreStats *Stats // of a store_creation callback
 }
 
-// Header is one header of a delivery.
+// Header is a header of a delivery.
 type Header struct{ Name, Value string }
 
-// Clipped tells whether the body was longer than what is kept.
+// Clipped reports whether the body is longer than its stored part.
 func (d *Delivery) Clipped() bool { return d.Size > len(d.Body) }
 
-// New makes an empty receiver.
+// New returns an empty receiver.
 func New(config Config) *Receiver {
 	if config.Capacity <= 0 {
 		config.Capacity = defaultCapacity
@@ -82,7 +80,7 @@ func New(config Config) *Receiver {
 	return &Receiver{Config: config, ring: make([]*Delivery, config.Capacity)}
 }
 
-// accept keeps a delivery: d carries its headers, body is borrowed until accept returns.
+// accept stores a delivery. d has its headers; body is not used after accept returns.
 func (r *Receiver) accept(ctx context.Context, d Delivery, signed webhook.Signature, body []byte) {
 	d.At, d.Size = r.Clock.Now(), len(body)
 	secrets, err := r.Secrets(ctx)
@@ -106,7 +104,7 @@ func (r *Receiver) accept(ctx context.Context, d Delivery, signed webhook.Signat
 	r.ring[(d.Number-1)%r.Capacity] = &d
 }
 
-// Deliveries lists what is kept, the newest first, and counts all that ever came.
+// Deliveries returns the stored deliveries, newest first, and the number of all received.
 func (r *Receiver) Deliveries() (list []*Delivery, total int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +114,7 @@ func (r *Receiver) Deliveries() (list []*Delivery, total int) {
 	return list, r.total
 }
 
-// delivery is the one of the number, nil when it is not kept.
+// delivery returns a delivery by number, or nil if it is not stored.
 func (r *Receiver) delivery(number int) *Delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()

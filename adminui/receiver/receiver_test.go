@@ -26,7 +26,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// fixedClock is a clock that stands still.
+// fixedClock always returns the same time.
 type fixedClock struct{ now time.Time }
 
 func (s fixedClock) Now() time.Time { return s.now }
@@ -35,7 +35,7 @@ func (s fixedClock) At(time.Time) (<-chan time.Time, func()) { return nil, func(
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// fixture is a receiver with one known secret, mounted.
+// fixture is a mounted receiver with known secrets.
 type fixture struct {
 	t      *testing.T
 	app    *fiber.App
@@ -64,7 +64,7 @@ func newFixture(t *testing.T, capacity int) *fixture {
 	return b
 }
 
-// delivery is a request as the hub sends it.
+// delivery returns a signed request.
 func (b *fixture) delivery(id core.ID, event core.EventType, at time.Time, body string) *http.Request {
 	b.t.Helper()
 	signed, err := webhook.Sign(b.secret, id, at, []byte(body))
@@ -92,7 +92,7 @@ func (b *fixture) get(path string) (int, string) {
 	return b.send(httptest.NewRequest(http.MethodGet, path, nil))
 }
 
-// listed is the machine-readable list.
+// listed is the JSON list.
 type listed struct {
 	Total      int
 	Deliveries []struct {
@@ -187,7 +187,7 @@ func TestInvalidSignatureIsShown(t *testing.T) {
 		request := b.delivery(id, core.StoreCreation, c.at, outcome)
 		c.change(request)
 		status, _ := b.send(request)
-		require.Equal(t, http.StatusOK, status, "what is not verified is shown all the same")
+		require.Equal(t, http.StatusOK, status, "unverified deliveries are shown too")
 		got := b.list("").Deliveries[0]
 		assert.False(t, got.Verified, c.name)
 		assert.Contains(t, got.Reason, c.reason, c.name)
@@ -203,16 +203,15 @@ func TestOneOfSeveralSignaturesIsEnough(t *testing.T) {
 }
 
 func TestUnreadableSecretsAreReported(t *testing.T) {
-	r := receiver.New(receiver.Config{Clock: fixedClock{noon}, Secrets: func(context.Context) (map[string]string, error) {
-		return nil, errors.New("the database is away")
-	}})
+	secrets := func(context.Context) (map[string]string, error) { return nil, errors.New("the database is away") }
+	r := receiver.New(receiver.Config{Clock: fixedClock{noon}, Secrets: secrets})
 	app := fiber.New()
 	r.Mount(app)
 	response, err := app.Test(httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader("{}")), -1)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	kept, _ := r.Deliveries()
-	assert.Equal(t, "the known secrets could not be read", kept[0].Signature.Reason)
+	stored, _ := r.Deliveries()
+	assert.Equal(t, "the known secrets could not be read", stored[0].Signature.Reason)
 }
 
 func TestMemoryIsBounded(t *testing.T) {
@@ -329,7 +328,7 @@ func TestConcurrentDeliveriesAreCounted(t *testing.T) {
 		})
 	}
 	all.Wait()
-	kept, total := r.Deliveries()
+	stored, total := r.Deliveries()
 	assert.Equal(t, 16, total)
-	assert.Len(t, kept, 8)
+	assert.Len(t, stored, 8)
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Verification is what came of verifying a signature.
+// Verification is the result of verifying a signature.
 type Verification struct {
 	Verified bool
-	By       string // the name of the secret that made it
-	Reason   string // why it is not verified
-	Missing  bool   // there was nothing to verify
+	By       string // name of the secret
+	Reason   string // why verification failed
+	Missing  bool   // the request has no signature
 }
 
-// verify checks the signature over the whole body against every known secret.
+// verify checks the signature of the complete body against all known secrets.
 func verify(signed webhook.Signature, secrets map[string]string, now time.Time, body []byte) Verification {
 	var id core.ID
 	if err := id.UnmarshalText([]byte(signed.ID)); signed.ID != "" && (err != nil || id.String() != signed.ID) {

@@ -6,11 +6,10 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// emptyText says how the first delivery arrives.
 const emptyText = "Two commands bring the first callback here. The hub prints a username and a key that work when " +
 	"it starts with demo data."
 
-// listView is the list as the template sees it.
+// listView is the view model of the list.
 type listView struct {
 	page            ui.Page
 	base            string
@@ -18,11 +17,11 @@ type listView struct {
 	deliveries      []deliveryView
 }
 
-// deliveryView is a delivery as shown.
+// deliveryView is the view model of a delivery.
 type deliveryView struct {
 	*Delivery
 	body     string
-	complete bool // the body is shown to its end
+	complete bool // body is not truncated
 }
 
 func newDeliveryView(d *Delivery, limit int) deliveryView {
@@ -43,7 +42,7 @@ func (d deliveryView) title() string {
 	return d.EventType
 }
 
-// state is the badge of the signature.
+// state returns the colour and label of the signature badge.
 func (d deliveryView) state() (ui.State, string) {
 	switch {
 	case d.Signature.Verified:
@@ -55,7 +54,7 @@ func (d deliveryView) state() (ui.State, string) {
 	}
 }
 
-// reason says what the badge means.
+// reason explains the badge.
 func (d deliveryView) reason() string {
 	if d.Signature.Verified {
 		return "made by the secret of " + d.Signature.By
@@ -63,7 +62,7 @@ func (d deliveryView) reason() string {
 	return d.Signature.Reason
 }
 
-// bodyLabel is the line above the body.
+// bodyLabel returns the heading of the body.
 func (d deliveryView) bodyLabel() string {
 	switch {
 	case d.complete:
@@ -73,7 +72,6 @@ func (d deliveryView) bodyLabel() string {
 	}
 }
 
-// pluralize is a number with its noun.
 func pluralize(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -9,17 +9,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bound is one limit of a value: words, and the values or the pattern they speak of.
+// bound is a constraint of a value, with the values or the pattern that it names.
 type bound struct {
 	text  string
 	codes []string
 }
 
-// notBlank is the pattern of a text that is more than spaces.
+// notBlank is the pattern of text that is not only white space.
 const notBlank = `\S`
 
-// boundsOf says what a value of the schema must keep to; items is the resolved
-// schema of its elements, nil when it has none.
+// boundsOf returns the constraints of a schema. items is the resolved schema of its elements, or nil.
 func boundsOf(s, items *schema) []bound {
 	var list []bound
 	add := func(text string, codes ...string) {
@@ -57,10 +56,10 @@ func boundsOf(s, items *schema) []bound {
 	return list
 }
 
-// formats says in words what a format means, where that is more than the type.
+// formats describes formats that say more than the type.
 var formats = map[string]string{"uri": "an address", "email": "an e-mail address", "uuid": "a UUID"}
 
-// rangeText is a range of a count in words.
+// rangeText describes a range of a count.
 func rangeText(least, most *int, of string) string {
 	switch {
 	case least != nil && most != nil:
@@ -90,7 +89,7 @@ func numberRange(s *schema) string {
 	return ""
 }
 
-// distinctText are the values as text, null left out and each once.
+// distinctText returns the values as text, without null and duplicates.
 func distinctText(values []jsontext.Value) []string {
 	var list []string
 	for _, value := range values {
@@ -101,7 +100,7 @@ func distinctText(values []jsontext.Value) []string {
 	return list
 }
 
-// plainValue is a JSON value as text, a string without its quotes.
+// plainValue returns a JSON value as text, a string without quotes.
 func plainValue(value jsontext.Value) string {
 	var text string
 	if value.Kind() == '"' && json.Unmarshal(value, &text) == nil {

@@ -12,7 +12,7 @@ type httpOperation struct {
 	*operation
 }
 
-// operations lists the operations of a path, writing before reading.
+// operations returns the operations of a path, POST first.
 func (p pathItem) operations() []httpOperation {
 	var list []httpOperation
 	for _, each := range []httpOperation{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch},
@@ -24,9 +24,10 @@ func (p pathItem) operations() []httpOperation {
 	return list
 }
 
-// describe makes an operation ready to show.
-func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base string, callback bool) (operationView, error) {
-	shown := operationView{
+// describe builds the view model of an operation.
+func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base string,
+	callback bool) (operationView, error) {
+	view := operationView{
 		id: o.ID, method: o.method, path: path.name, summary: o.Summary, description: o.Description, callback: callback,
 		facts: o.facts(path.name, callback),
 	}
@@ -34,48 +35,48 @@ func (d *document) describe(o httpOperation, path orderedEntry[pathItem], base s
 	for _, listed := range append(path.value.Parameters, o.Parameters...) {
 		p, err := d.parameter(listed)
 		if err != nil {
-			return shown, err
+			return view, err
 		}
 		parameters = append(parameters, p)
 	}
 	var err error
-	if shown.tables, err = d.parameterTables(o.ID, parameters); err != nil {
-		return shown, err
+	if view.tables, err = d.parameterTables(o.ID, parameters); err != nil {
+		return view, err
 	}
 	var bodies []example
 	if o.RequestBody != nil && len(o.RequestBody.Content) > 0 {
 		body := o.RequestBody.Content[0].value
-		if shown.tables, err = d.bodyTable(shown.tables, o.ID+"-body", "Body", body); err != nil {
-			return shown, err
+		if view.tables, err = d.bodyTable(view.tables, o.ID+"-body", "Body", body); err != nil {
+			return view, err
 		}
 		bodies = examplesOf(body)
 	}
 	if callback {
-		shown.requests = callbackRequests(parameters, bodies)
+		view.requests = callbackRequests(parameters, bodies)
 	} else {
-		shown.requests = curlCommand{base, o.method, path.name, o.Security == nil, parameters, bodies}.examples()
+		view.requests = curlCommand{base, o.method, path.name, o.Security == nil, parameters, bodies}.examples()
 	}
 	for _, each := range o.Responses {
 		a, err := d.describeResponse(o.ID+"-"+strings.ToLower(each.name), each.name, each.value)
 		if err != nil {
-			return shown, err
+			return view, err
 		}
-		shown.responses = append(shown.responses, a)
+		view.responses = append(view.responses, a)
 	}
-	return shown, nil
+	return view, nil
 }
 
-// anyScope is the x-scope of what every key may call.
+// anyScope is the x-scope of operations open to all keys.
 const anyScope = "any"
 
 func (o *operation) facts(path string, callback bool) []fact {
 	switch {
 	case callback:
-		named := "`" + path + "`"
+		events := "`" + path + "`"
 		if o.EventNumber != 0 {
-			named += fmt.Sprintf(", also by its number `%d`", o.EventNumber)
+			events += fmt.Sprintf(", also by its number `%d`", o.EventNumber)
 		}
-		return []fact{{"Sent to", "webhooks subscribed to " + named}, {"Signed", "by the secret of the webhook"}}
+		return []fact{{"Sent to", "webhooks subscribed to " + events}, {"Signed", "by the secret of the webhook"}}
 	case o.Security != nil:
 		return []fact{{"Key", "none needed"}}
 	}
@@ -93,7 +94,7 @@ func (o *operation) facts(path string, callback bool) []fact {
 	return list
 }
 
-// durationText is a number of seconds in words.
+// durationText returns a number of seconds in words.
 func durationText(seconds int) string {
 	switch span := time.Duration(seconds) * time.Second; {
 	case span == time.Hour:
@@ -105,7 +106,7 @@ func durationText(seconds int) string {
 	}
 }
 
-// parameterTables makes one table for each place of parameters.
+// parameterTables returns one table each for path, query and header parameters.
 func (d *document) parameterTables(id string, parameters []*parameter) ([]table, error) {
 	var tables []table
 	for _, place := range []struct{ in, title string }{{"path", "Path"}, {"query", "Query"}, {"header", "Headers"}} {
@@ -127,7 +128,7 @@ func (d *document) parameterTables(id string, parameters []*parameter) ([]table,
 	return tables, nil
 }
 
-// namedField describes a parameter or a header.
+// namedField returns the field of a parameter or header.
 func (d *document) namedField(name string, p *parameter) (field, error) {
 	s, err := d.schema(p.Schema)
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *document) namedField(name string, p *parameter) (field, error) {
 	return f, err
 }
 
-// bodyTable adds the table of a body's fields, where it has any.
+// bodyTable appends the table of the fields of a body, if it has any.
 func (d *document) bodyTable(tables []table, id, title string, m media) ([]table, error) {
 	if m.Schema == nil {
 		return tables, nil
@@ -154,9 +155,9 @@ func (d *document) bodyTable(tables []table, id, title string, m media) ([]table
 	return append(tables, table{id, title, fields}), nil
 }
 
-// describeResponse makes a response ready to show.
-func (d *document) describeResponse(id, status string, r *response) (answer, error) {
-	a := answer{id: id, status: status, text: r.Description}
+// describeResponse builds the view model of a response.
+func (d *document) describeResponse(id, status string, r *response) (responseView, error) {
+	a := responseView{id: id, status: status, text: r.Description}
 	if r.Ref != "" {
 		target, ok := d.Components.Responses.get(component(r.Ref))
 		if !ok {
@@ -190,7 +191,7 @@ func (d *document) describeResponse(id, status string, r *response) (answer, err
 	return a, nil
 }
 
-// callbackRequests is a callback as it arrives: its headers and its body.
+// callbackRequests returns the example requests of a callback, with headers and body.
 func callbackRequests(parameters []*parameter, bodies []example) []example {
 	head := "POST /hooks/servery\nContent-Type: application/json\n"
 	for _, p := range parameters {

@@ -16,7 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// maxIndex bounds the index of the search, in bytes before compression.
+// maxIndex limits the uncompressed search index, in bytes.
 const maxIndex = 150 << 10
 
 var indexPath = regexp.MustCompile(`data-index="([^"]+)"`)
@@ -102,8 +102,8 @@ func TestGuidesPassBrowserChecks(t *testing.T) {
 	print.Print = true
 	page := browser.Open(t, base+"/docs/errors", print)
 	for _, left := range []string{".topbar", ".contents", ".outline", ".steps", ".copy", ".anchor"} {
-		shown := browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector("`+left+`")).display`)
-		require.Equal(t, "none", shown, left)
+		display := browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector("`+left+`")).display`)
+		require.Equal(t, "none", display, left)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestSearchByKeyboard(t *testing.T) {
 	page.Do(t,
 		chromedp.KeyEvent("/"),
 		chromedp.WaitReady(chromedp.CSS("#search:focus")),
-		chromedp.KeyEvent("\brider"), // the protocol of the browser types the slash all the same
+		chromedp.KeyEvent("\brider"), // DevTools also types the slash into the field
 		chromedp.WaitVisible(chromedp.CSS(".docsearch .found li:nth-child(3)")),
 	)
 	page.CheckPart(t, ".docsearch")

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// orderedMap is a JSON object in the order in which it was written.
+// orderedMap is a JSON object in source order.
 type orderedMap[T any] []orderedEntry[T]
 
 type orderedEntry[T any] struct {
@@ -16,7 +16,7 @@ type orderedEntry[T any] struct {
 	value T
 }
 
-// UnmarshalJSONFrom reads the object and keeps its order.
+// UnmarshalJSONFrom decodes an object in source order.
 func (m *orderedMap[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return fmt.Errorf("an object is needed: %w", err)
@@ -45,7 +45,7 @@ func (m orderedMap[T]) get(name string) (value T, found bool) {
 	return value, false
 }
 
-// document is what the page shows of an OpenAPI 3.1 document.
+// document is the part of an OpenAPI 3.1 document that the pages show.
 type document struct {
 	Info struct {
 		Title       string `json:"title"`
@@ -86,7 +86,7 @@ type operation struct {
 	Security    *[]map[string][]any `json:"security"`
 	Scope       string              `json:"x-scope"`
 	RateLimit   *rateLimit          `json:"x-rate-limit"`
-	EventNumber int                 `json:"x-event-number"` // of a callback
+	EventNumber int                 `json:"x-event-number"` // of callbacks
 	Parameters  []*parameter        `json:"parameters"`
 	RequestBody *struct {
 		Content orderedMap[media] `json:"content"`
@@ -128,7 +128,7 @@ type response struct {
 	Content     orderedMap[media]      `json:"content"`
 }
 
-// component is the name that a reference such as #/components/schemas/Store ends in.
+// component returns the last segment of a reference such as #/components/schemas/Store.
 func component(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 func (d *document) parameter(p *parameter) (*parameter, error) {

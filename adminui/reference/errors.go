@@ -7,24 +7,24 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// errorsName is the page of the error codes below Path.
-const errorsName = "errors"
+// errorsPageName is the name of the error page.
+const errorsPageName = "errors"
 
-// errorRow is one code as shown; its texts are Markdown of one line.
+// errorRow is the view model of an error code. Its texts are one-line Markdown.
 type errorRow struct {
 	id, code, status string
 	meaning, cause   string
 	remedy           string
 }
 
-// errorTable is the codes of one kind.
+// errorTable is the error codes of one kind.
 type errorTable struct {
 	heading heading
 	intro   string // Markdown
 	rows    []errorRow
 }
 
-// errorTables are all codes: those of responses, of violations and of deliveries.
+// errorTables returns the error codes of responses, violations and deliveries.
 func errorTables() []errorTable {
 	responses := errorTable{heading: heading{2, "responses", "Responses"}, intro: responsesIntro}
 	for _, e := range problem.Errors() {
@@ -56,17 +56,17 @@ const (
 		"[Retries](/docs/retries) explains when the hub retries it."
 )
 
-// errorsGuide is the page of all codes.
+// errorsGuide returns the error page.
 func errorsGuide() guide {
 	tables := errorTables()
-	g := guide{name: errorsName, title: "Errors", body: errorsPage(tables)}
+	g := guide{name: errorsPageName, title: "Errors", body: errorsPage(tables)}
 	for _, t := range tables {
 		g.headings = append(g.headings, t.heading)
 	}
 	return g
 }
 
-// entries are the codes for the search.
+// entries returns the search entries of the codes.
 func (t errorTable) entries(page guide) []entry {
 	var list []entry
 	for _, row := range t.rows {

@@ -8,13 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// example is a request or an answer to show.
+// example is a request or a response.
 type example struct{ title, text string }
 
-// lineWidth is how long a line of JSON may be before its value is broken open.
+// lineWidth is the length of a line beyond which formatJSON breaks a value into lines.
 const lineWidth = 80
 
-// formatJSON lays JSON out: what fits on a line stays on it. What is a text stays one.
+// formatJSON indents JSON and keeps values that fit on one line. A string is returned as its text.
 func formatJSON(value jsontext.Value) string {
 	if value.Kind() == '"' {
 		return strings.TrimRight(plainValue(value), "\n")
@@ -24,7 +24,7 @@ func formatJSON(value jsontext.Value) string {
 	return b.String()
 }
 
-// writeJSON writes a value behind what stands on its line already.
+// writeJSON writes a value at column before of its line.
 func writeJSON(b *strings.Builder, value jsontext.Value, indent string, before int) {
 	flat := value.Clone()
 	if flat.Format(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true)) != nil {
@@ -33,14 +33,14 @@ func writeJSON(b *strings.Builder, value jsontext.Value, indent string, before i
 	}
 	var object orderedMap[jsontext.Value]
 	var array []jsontext.Value
-	open := before == 0 || len(indent)+before+len(flat) > lineWidth // the outermost value is always open
+	open := before == 0 || len(indent)+before+len(flat) > lineWidth // always break the outermost value
 	switch {
 	case open && value.Kind() == '{' && json.Unmarshal(value, &object) == nil && len(object) > 0:
 		b.WriteString("{")
 		for i, each := range object {
 			name, err := jsontext.AppendQuote(nil, each.name)
 			if err != nil {
-				name = []byte(`""`) // cannot be: the name was read from JSON
+				name = []byte(`""`) // cannot happen: the name comes from JSON
 			}
 			b.WriteString(comma(i) + "\n" + indent + "  " + string(name) + ": ")
 			writeJSON(b, each.value, indent+"  ", len(name)+len(": "))
@@ -58,7 +58,6 @@ func writeJSON(b *strings.Builder, value jsontext.Value, indent string, before i
 	}
 }
 
-// comma stands before every element but the first.
 func comma(i int) string {
 	if i == 0 {
 		return ""
@@ -66,7 +65,7 @@ func comma(i int) string {
 	return ","
 }
 
-// examplesOf lists the examples of a body.
+// examplesOf returns the examples of a body.
 func examplesOf(m media) []example {
 	var list []example
 	if len(m.Example) > 0 {
@@ -78,7 +77,7 @@ func examplesOf(m media) []example {
 	return list
 }
 
-// examples turns the examples of an operation into commands to paste.
+// examples returns one curl command per request body.
 func (c curlCommand) examples() []example {
 	command := "curl "
 	if c.method != "GET" {
@@ -99,7 +98,7 @@ func (c curlCommand) examples() []example {
 	return list
 }
 
-// curlCommand is what a command is made of.
+// curlCommand is the input of a curl command.
 type curlCommand struct {
 	base, method, path string
 	secured            bool
@@ -107,7 +106,7 @@ type curlCommand struct {
 	bodies             []example
 }
 
-// exampleURL is the path with the examples of its parameters.
+// exampleURL returns the path with the example values of its parameters.
 func (c curlCommand) exampleURL() string {
 	path, query := c.path, []string{}
 	for _, p := range c.parameters {
@@ -127,7 +126,7 @@ func (c curlCommand) exampleURL() string {
 	return path
 }
 
-// joinValue is a value as text, an array as its elements with commas between.
+// joinValue returns a value as text, with array elements joined by commas.
 func joinValue(value jsontext.Value) string {
 	var elements []jsontext.Value
 	if value.Kind() != '[' || json.Unmarshal(value, &elements) != nil {
@@ -140,7 +139,7 @@ func joinValue(value jsontext.Value) string {
 	return strings.Join(words, ",")
 }
 
-// shellQuote is a text as one word of a POSIX shell.
+// shellQuote quotes text for a POSIX shell where needed.
 func shellQuote(text string) string {
 	plain := strings.IndexFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||

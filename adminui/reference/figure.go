@@ -10,11 +10,10 @@ import (
 //go:embed guides/*.svg
 var figureFiles embed.FS
 
-// figureLine names a drawing beside the guides, on a line of its own: ![what it shows](name.svg).
+// figureLine matches a line with only a drawing: ![caption](name.svg).
 var figureLine = regexp.MustCompile(`^!\[([^\]]+)\]\(([a-z-]+\.svg)\)$`)
 
-// figure writes a drawing into the page, so that it takes the page's colours.
-// It reports whether there is such a drawing.
+// figure inlines a drawing, so that it uses the colours of the page. It reports whether the drawing exists.
 func (b *markdownWriter) figure(caption, name string) bool {
 	drawing, err := figureFiles.ReadFile("guides/" + name)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 //go:embed guides/*.md
 var guideFiles embed.FS
 
-// guide is a page of text: a Markdown file that begins with its title, or a page
-// with a body of its own.
+// guide is a page of text: a Markdown file with a title, or a page with its own body.
 type guide struct {
 	group, name, title string
 	text               string // Markdown
@@ -24,10 +23,9 @@ type guide struct {
 	headings           outline
 }
 
-// path is where the guide is.
 func (g guide) path() string { return Path + "/" + g.name }
 
-// guideGroups are the guides in the order in which they are best read.
+// guideGroups lists the guides in reading order.
 var guideGroups = []struct {
 	title string
 	names []string
@@ -35,13 +33,13 @@ var guideGroups = []struct {
 	{"Start", []string{"first-sync", "concepts", "sandbox", "clients", "moving"}},
 	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions"}},
 	{"Operate", []string{"console", "configuration", "metrics", "plugins"}},
-	{"Look up", []string{errorsName, "behaviour", "changes"}},
+	{"Look up", []string{errorsPageName, "behaviour", "changes"}},
 }
 
-// movedGuides maps the names of former guides to those that hold their content now.
+// movedGuides maps former guide names to current ones.
 var movedGuides = map[string]string{"decisions": "behaviour"}
 
-// readGuides reads all guides, each with the hub's address in its commands.
+// readGuides reads all guides, with base as the URL in their commands.
 func readGuides(base string) ([]guide, error) {
 	var list []guide
 	for _, group := range guideGroups {
@@ -57,9 +55,8 @@ func readGuides(base string) ([]guide, error) {
 	return list, nil
 }
 
-// readGuide reads one guide.
 func readGuide(name, base string) (guide, error) {
-	if name == errorsName {
+	if name == errorsPageName {
 		return errorsGuide(), nil
 	}
 	content, err := guideFiles.ReadFile("guides/" + name + ".md")
@@ -75,7 +72,7 @@ func readGuide(name, base string) (guide, error) {
 	return guide{name: name, title: title, text: text, body: prose(text), headings: headings(text)}, nil
 }
 
-// guideSections are the guides for the side navigation.
+// guideSections returns the guides as navigation sections.
 func guideSections(guides []guide) []ui.Section {
 	var sections []ui.Section
 	for _, g := range guides {
@@ -88,10 +85,10 @@ func guideSections(guides []guide) []ui.Section {
 	return sections
 }
 
-// steps are the pages before and after a guide; both may be nil.
-type steps struct{ before, after *guide }
+// neighbours are the previous and the next guide. Both may be nil.
+type neighbours struct{ before, after *guide }
 
-func neighboursOf(guides []guide, at int) (s steps) {
+func neighboursOf(guides []guide, at int) (s neighbours) {
 	if at > 0 {
 		s.before = &guides[at-1]
 	}
@@ -101,7 +98,7 @@ func neighboursOf(guides []guide, at int) (s steps) {
 	return s
 }
 
-// renderGuide makes the page of the guide at an index.
+// renderGuide renders the guide at an index.
 func renderGuide(page ui.Page, guides []guide, at int) ([]byte, error) {
 	g := guides[at]
 	page.Title = g.title

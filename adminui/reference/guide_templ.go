@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/servery-hub/servery/adminui/ui"
 
-func guidePage(page ui.Page, contents []ui.Section, on ui.Section, g guide, around steps) templ.Component {
+func guidePage(page ui.Page, contents []ui.Section, on ui.Section, g guide, around neighbours) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -102,7 +102,7 @@ func guidePage(page ui.Page, contents []ui.Section, on ui.Section, g guide, arou
 	})
 }
 
-// withOutline adds the headings of the page to the contents of a narrow screen.
+// withOutline adds the headings of the page to the contents on narrow screens.
 func withOutline(contents []ui.Section, on ui.Section) []ui.Section {
 	if len(on.Lines) == 0 {
 		return contents
@@ -111,8 +111,8 @@ func withOutline(contents []ui.Section, on ui.Section) []ui.Section {
 	return append([]ui.Section{on}, contents...)
 }
 
-// neighbourLinks leads to the page before and the page after.
-func neighbourLinks(around steps) templ.Component {
+// neighbourLinks links the previous and the next guide.
+func neighbourLinks(around neighbours) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

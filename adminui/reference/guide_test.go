@@ -43,7 +43,7 @@ func TestEveryLinkOfTheGuidesLeadsSomewhere(t *testing.T) {
 			case target == "" && fragment != "":
 				target = path
 			case !strings.HasPrefix(target, "/docs"):
-				continue // the console and other sites
+				continue
 			}
 			require.True(t, fragment == "" ||
 				strings.Contains(page(target), `id="`+fragment+`"`), "%s: %s", path, match[1])
@@ -66,7 +66,7 @@ func TestGuideMarkdownIsFullyRendered(t *testing.T) {
 	}
 }
 
-// sampleOf is the code of a guide in a language.
+// sampleOf returns the code sample of a guide in a language.
 func sampleOf(t *testing.T, guide, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("guides/" + guide + ".md")
@@ -89,7 +89,7 @@ func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]),
 				[]byte(sampleOf(t, "signatures", language)), 0o600))
-			compiled := map[string][2][]string{ // once: each of the runs below would do it again
+			compiled := map[string][2][]string{ // compiled once for all runs below
 				"go":   {{"go", "build", "-o", "main", "main.go"}, {"./main"}},
 				"java": {{"javac", "Verify.java"}, {"java", "Verify"}},
 			}
@@ -154,8 +154,8 @@ func TestPostmanCollectionHasEveryOperation(t *testing.T) {
 	for path, operations := range document.Paths {
 		for method := range operations {
 			if method != "parameters" {
-				named := strings.ToUpper(method) + " " + regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(path, ":$1")
-				require.True(t, have[named], named)
+				request := strings.ToUpper(method) + " " + regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(path, ":$1")
+				require.True(t, have[request], request)
 			}
 		}
 	}

@@ -11,12 +11,12 @@ import (
 // fieldLister lists the fields of one table.
 type fieldLister struct {
 	*document
-	listedUnder map[string]string // by reference: the field whose parts are listed already
+	listedUnder map[string]string // field that lists the parts of a schema, by reference
 	list        []field
 }
 
-// fields lists the properties of a schema and of the objects in it, each after
-// the field that holds it. What occurs again is listed once and referred to.
+// fields lists the properties of a schema and its nested objects, each after its parent. A schema that occurs
+// again is listed once and referred to.
 func (d *document) fields(s *schema) ([]field, error) {
 	l := fieldLister{document: d, listedUnder: map[string]string{}}
 	err := l.add(s, "")
@@ -48,9 +48,8 @@ func (l *fieldLister) add(s *schema, parent string) error {
 	return nil
 }
 
-// addNested lists what is inside a value: of an object its properties, of an array
-// those of its elements, of a map those of its values, of a choice those of each
-// branch. Where these are listed already, it tells under which field.
+// addNested lists the fields inside a value: of objects, array elements, map values and anyOf branches. If they
+// are listed already, it returns the field that has them.
 func (l *fieldLister) addNested(s *schema, name string) (same string, err error) {
 	if s.Ref != "" {
 		resolved, err := l.schema(s)
@@ -78,12 +77,12 @@ func (l *fieldLister) addNested(s *schema, name string) (same string, err error)
 	return "", l.add(s, name+".")
 }
 
-// hasNested tells whether there is anything inside a value of the schema.
+// hasNested reports whether values of the schema have nested fields.
 func (s *schema) hasNested() bool {
 	return len(s.Properties) > 0 || s.Items != nil || s.mapValues() != nil || len(s.AnyOf) > 0
 }
 
-// mapValues is the schema of the values of a map, nil of what is none.
+// mapValues returns the schema of the values of a map, or nil if s is not a map.
 func (s *schema) mapValues() *schema {
 	if len(s.Additional) == 0 || s.Additional.Kind() != '{' {
 		return nil

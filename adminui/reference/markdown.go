@@ -10,11 +10,11 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 )
 
-// prose turns the Markdown of descriptions and guides into HTML: headings,
-// paragraphs, lists, tables, figures, code blocks, inline code and links. All else is text, HTML included.
+// prose renders Markdown: headings, paragraphs, lists, tables, figures, code blocks, inline code and links. It
+// escapes everything else, including HTML.
 func prose(text string) templ.Component { return templ.Raw(markdown(text)) }
 
-// inlineProse is prose of one line, without a paragraph around it.
+// inlineProse renders one line of Markdown without a paragraph.
 func inlineProse(text string) templ.Component { return templ.Raw(inline(text)) }
 
 var (
@@ -30,17 +30,17 @@ func inline(text string) string {
 	return link.ReplaceAllString(text, `<a href="$2">$1</a>`)
 }
 
-// fenced is a code block; its first group is the language, its second the code.
+// fenced matches a code block: its language and its code.
 var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 func outsideFences(text string) string { return fenced.ReplaceAllString(text, "") }
 
-// markdownWriter is what is being read: a paragraph, a list or nothing.
+// markdownWriter renders Markdown line by line.
 type markdownWriter struct {
 	out      strings.Builder
 	headings outline
-	list     string   // ul, ol or "" outside a list
-	lines    []string // of the paragraph or of the last item
+	list     string   // "ul", "ol", or "" outside lists
+	lines    []string // of the open paragraph or list item
 }
 
 func markdown(source string) string {
@@ -70,7 +70,7 @@ func markdown(source string) string {
 		case line == "":
 			b.flush()
 		default:
-			if b.list != "" && len(b.lines) == 0 { // a blank line before it: the list is over
+			if b.list != "" && len(b.lines) == 0 { // a blank line ended the list
 				b.end()
 			}
 			b.lines = append(b.lines, strings.TrimSpace(line))
@@ -80,7 +80,7 @@ func markdown(source string) string {
 	return b.out.String()
 }
 
-// fence writes the lines up to the closing fence and returns where that is.
+// fence writes the lines up to the closing fence and returns its index.
 func (b *markdownWriter) fence(lines []string, from int) int {
 	to := from
 	for to < len(lines) && !strings.HasPrefix(lines[to], "```") {
@@ -103,7 +103,7 @@ func (b *markdownWriter) item(list, text string) {
 	b.lines = []string{text}
 }
 
-// flush writes the paragraph or the item that was being read.
+// flush writes the open paragraph or list item.
 func (b *markdownWriter) flush() {
 	if len(b.lines) == 0 {
 		return
@@ -116,7 +116,7 @@ func (b *markdownWriter) flush() {
 	b.lines = nil
 }
 
-// end closes the paragraph and the list.
+// end closes the open paragraph and list.
 func (b *markdownWriter) end() {
 	b.flush()
 	if b.list != "" {

@@ -272,7 +272,7 @@ func operationBlock(o operationView) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = answers(o).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = responseList(o).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -287,7 +287,7 @@ func operationBlock(o operationView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = answers(o).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = responseList(o).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -300,8 +300,8 @@ func operationBlock(o operationView) templ.Component {
 	})
 }
 
-// answers lists what is answered; the first is open where it is what one looks for.
-func answers(o operationView) templ.Component {
+// responseList lists the responses of an operation, with the first one open except for callbacks.
+func responseList(o operationView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -328,13 +328,13 @@ func answers(o operationView) templ.Component {
 		}
 		for i, each := range o.responses {
 			if !each.shared {
-				templ_7745c5c3_Err = answerFold(each, i == 0 && !o.callback).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = responseFold(each, i == 0 && !o.callback).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 		}
-		templ_7745c5c3_Err = sharedAnswers(o.responses).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sharedResponses(o.responses).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -346,7 +346,7 @@ func answers(o operationView) templ.Component {
 	})
 }
 
-func answerFold(a answer, open bool) templ.Component {
+func responseFold(a responseView, open bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -385,7 +385,7 @@ func answerFold(a answer, open bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = answerTitle(a).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = responseTitle(a).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -455,7 +455,7 @@ func answerFold(a answer, open bool) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Fold(answerTitle(a), open).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Fold(responseTitle(a), open).Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -468,7 +468,7 @@ func answerFold(a answer, open bool) templ.Component {
 	})
 }
 
-func answerTitle(a answer) templ.Component {
+func responseTitle(a responseView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -518,7 +518,7 @@ func answerTitle(a answer) templ.Component {
 	})
 }
 
-func sharedAnswers(all []answer) templ.Component {
+func sharedResponses(all []responseView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -593,8 +593,8 @@ func sharedAnswers(all []answer) templ.Component {
 	})
 }
 
-func onlyShared(all []answer) []answer {
-	var list []answer
+func onlyShared(all []responseView) []responseView {
+	var list []responseView
 	for _, each := range all {
 		if each.shared {
 			list = append(list, each)

@@ -8,16 +8,16 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// heading is a heading of a page: of a section at level 2, of a part of it at level 3.
+// heading is a heading of a page, at level 2 or 3.
 type heading struct {
 	level    int
 	id, text string
 }
 
-// outline gathers the headings of a text. Of two that read the same, the second has the id slug-2.
+// outline is the headings of a text. The second heading with an equal text gets the id slug-2.
 type outline []heading
 
-// next adds the heading that a line of Markdown is.
+// next adds a heading line of Markdown.
 func (o *outline) next(line string) heading {
 	found := headingLine.FindStringSubmatch(line)
 	h := heading{level: 2 + min(len(found[1]), 2), id: slug(found[2]), text: found[2]}
@@ -34,18 +34,18 @@ func (o *outline) next(line string) heading {
 	return h
 }
 
-// html is the heading with a link to itself.
+// html renders the heading with a link to itself.
 func (h heading) html() string {
 	return fmt.Sprintf(`<h%d id="%s">%s%s</h%[1]d>`, h.level, h.id, inline(h.text), anchor(h.id, h.text))
 }
 
-// anchor is the visible link of a heading to itself.
+// anchor renders the link of a heading to itself.
 func anchor(id, title string) string {
 	label := html.EscapeString("Link to " + plainText(title))
 	return fmt.Sprintf(` <a class="anchor" href="#%s" aria-label="%s">#</a>`, id, label)
 }
 
-// headings lists the headings of a text.
+// headings returns the headings of a text.
 func headings(text string) outline {
 	var o outline
 	for _, line := range strings.Split(outsideFences(text), "\n") {
@@ -56,7 +56,7 @@ func headings(text string) outline {
 	return o
 }
 
-// lines are the headings for the navigation of a page.
+// lines returns the headings as navigation links.
 func (o outline) lines() []ui.Line {
 	lines := make([]ui.Line, len(o))
 	for i, h := range o {
@@ -65,7 +65,7 @@ func (o outline) lines() []ui.Line {
 	return lines
 }
 
-// plainText is a line of Markdown without its markup.
+// plainText removes the markup from a line of Markdown.
 func plainText(text string) string {
 	return strings.ReplaceAll(link.ReplaceAllString(text, "$1"), "`", "")
 }

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/servery-hub/servery/adminui/ui"
 
-func shown(v *view) templ.Component {
+func referencePage(v *view) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -182,7 +182,7 @@ func shown(v *view) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, each := range v.responses {
-				templ_7745c5c3_Err = answerFold(each, false).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = responseFold(each, false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The collection in Postman's format 2.1, as far as it is used here.
+// The parts of Postman's collection format 2.1 in use.
 type (
 	collection struct {
 		Info     collectionInfo       `json:"info"`
@@ -61,10 +61,10 @@ type (
 	}
 )
 
-// channelKey begins the variables of the key for what a channel alone may call.
+// channelKey prefixes the variables of the API key with scope channel.
 const channelKey = "channel_"
 
-// apiKeyAuth is how requests say whose they are, by variables with a prefix.
+// apiKeyAuth returns the authorization with variables of the given prefix.
 func apiKeyAuth(prefix string) collectionAuth {
 	value := "apikey {{" + prefix + "username}}:{{" + prefix + "api_key}}"
 	return collectionAuth{"apikey",
@@ -72,8 +72,8 @@ func apiKeyAuth(prefix string) collectionAuth {
 			{Key: "in", Value: "header"}}}
 }
 
-// postmanCollection is the collection of every operation, in folders by tag: with the
-// hub's address and the two keys as variables, and each example as a request.
+// postmanCollection returns a collection with a folder per tag and a request per example. The base URL and the two
+// keys are variables.
 func postmanCollection(d *document, base string) ([]byte, error) {
 	c := collection{
 		Info: collectionInfo{d.Info.Title, d.Info.Description,
@@ -105,7 +105,7 @@ func postmanCollection(d *document, base string) ([]byte, error) {
 	return json.Marshal(c, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
 }
 
-// requests are those of an operation: one for each example of its body.
+// requests returns the requests of an operation, one per example of its body.
 func (d *document) requests(o httpOperation, path orderedEntry[pathItem]) ([]collectionRequest, error) {
 	details := requestDetails{Method: o.method, Description: o.Description, URL: requestURL{Host: []string{"{{base}}"}}}
 	if o.Security != nil {
@@ -115,7 +115,7 @@ func (d *document) requests(o httpOperation, path orderedEntry[pathItem]) ([]col
 		details.Auth = &auth
 	}
 	for _, part := range strings.Split(strings.TrimPrefix(path.name, "/"), "/") {
-		if name, named := strings.CutPrefix(part, "{"); named {
+		if name, isParameter := strings.CutPrefix(part, "{"); isParameter {
 			part = ":" + strings.TrimSuffix(name, "}")
 		}
 		details.URL.Path = append(details.URL.Path, part)
@@ -154,12 +154,12 @@ func (d *document) requests(o httpOperation, path orderedEntry[pathItem]) ([]col
 	bodies := examplesOf(content.value)
 	var list []collectionRequest
 	for _, body := range bodies {
-		with, name := details, o.Summary
-		with.Body = &requestBody{"raw", body.text}
+		request, name := details, o.Summary
+		request.Body = &requestBody{"raw", body.text}
 		if len(bodies) > 1 {
 			name += ": " + body.title
 		}
-		list = append(list, collectionRequest{name, with})
+		list = append(list, collectionRequest{name, request})
 	}
 	if len(list) == 0 {
 		list = []collectionRequest{{o.Summary, details}}

@@ -13,13 +13,13 @@ func TestPostmanCollectionMatchesGoldenFile(t *testing.T) {
 	require.NoError(t, err)
 	var d document
 	require.NoError(t, json.Unmarshal(source, &d))
-	made, err := postmanCollection(&d, "https://hub.example.com")
+	got, err := postmanCollection(&d, "https://hub.example.com")
 	require.NoError(t, err)
 	const golden = "testdata/small.postman.json"
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		require.NoError(t, os.WriteFile(golden, made, 0o600))
+		require.NoError(t, os.WriteFile(golden, got, 0o600))
 	}
 	expected, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(expected), string(made), "UPDATE_GOLDEN=1 writes it anew")
+	require.Equal(t, string(expected), string(got), "UPDATE_GOLDEN=1 rewrites it")
 }

@@ -1,5 +1,5 @@
-// Package reference serves what integrators read: the description of the
-// interface, made from the OpenAPI document, guides, and a collection for Postman.
+// Package reference serves the API reference, generated from the OpenAPI document, the guides, and a Postman
+// collection.
 package reference
 
 import (
@@ -16,28 +16,27 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// Path is where the page is; the guides are below it.
+// Path is the path of the reference. Guides are below it.
 const Path = "/docs"
 
-// PostmanPath is where the collection for Postman is.
+// PostmanPath is the path of the Postman collection.
 const PostmanPath = Path + "/postman.json"
 
-// Config is what the page is made of.
+// Config configures the pages.
 type Config struct {
-	OpenAPI []byte    // the document as JSON; required
-	BaseURL string    // that the commands on the page call, without a slash at its end
-	Links   []ui.Link // of the top bar
+	OpenAPI []byte    // OpenAPI document as JSON; required
+	BaseURL string    // in commands on the pages, without a trailing slash
+	Links   []ui.Link // in the top bar
 }
 
-// Reference is the pages as they are served.
+// Reference is the rendered pages.
 type Reference struct {
 	pages   map[string]staticPage
 	entries []entry // of the search
 	results func(query string) templ.Component
 }
 
-// New makes the pages. It fails on a document that is not JSON or refers to what
-// is not in it.
+// New renders the pages. It fails if the document is not JSON or has unresolved references.
 func New(config Config) (*Reference, error) {
 	var d document
 	if err := json.Unmarshal(config.OpenAPI, &d); err != nil {
@@ -67,7 +66,7 @@ func New(config Config) (*Reference, error) {
 	return r, r.add(PostmanPath, fiber.MIMEApplicationJSON, collection, err)
 }
 
-// add keeps a page, or says which one could not be made.
+// add stores a rendered page. It returns err with the path of the page.
 func (r *Reference) add(path, media string, body []byte, err error) error {
 	if err == nil {
 		r.pages[path], err = newStaticPage(media, body)
@@ -78,8 +77,7 @@ func (r *Reference) add(path, media string, body []byte, err error) error {
 	return nil
 }
 
-// addIndex adds the index of the search under a hash of its content, so that
-// browsers keep it.
+// addIndex adds the search index under a hash of its content, so that browsers cache it permanently.
 func (r *Reference) addIndex(page *ui.Page) error {
 	index, err := json.Marshal(r.entries)
 	if err != nil {
@@ -88,15 +86,15 @@ func (r *Reference) addIndex(page *ui.Page) error {
 	sum := sha256.Sum256(index)
 	page.SearchIndex = fmt.Sprintf("%s/search-%x.json", Path, sum[:6])
 	err = r.add(page.SearchIndex, fiber.MIMEApplicationJSON, index, nil)
-	kept := r.pages[page.SearchIndex]
-	kept.immutable = true
-	r.pages[page.SearchIndex] = kept
+	stored := r.pages[page.SearchIndex]
+	stored.immutable = true
+	r.pages[page.SearchIndex] = stored
 	return err
 }
 
-// addPages adds the reference and the guides.
+// addPages renders the reference, the guides and the search results.
 func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
-	body, err := ui.Render(context.Background(), shown(v))
+	body, err := ui.Render(context.Background(), referencePage(v))
 	if err := r.add(Path, fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
 		return err
 	}
@@ -115,18 +113,18 @@ func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
 	return nil
 }
 
-// maxQuery bounds what is searched for, in bytes.
+// maxQuery is the maximum length of a query in bytes.
 const maxQuery = 200
 
-// search sends the results of a query.
+// search renders the results of a query.
 func (r *Reference) search(c *fiber.Ctx) error {
 	query := strings.Clone(c.Query("q"))
 	query = strings.ToValidUTF8(query[:min(len(query), maxQuery)], "")
 	return ui.Write(c, fiber.StatusOK, r.results(strings.TrimSpace(query)))
 }
 
-// Mount serves the pages at Path and below. They are made when one of them is first
-// asked for: that takes a while, and a hub is to be ready at once.
+// Mount serves the pages at Path and below. It renders them on the first request, because that takes too long for
+// startup.
 func Mount(router fiber.Router, pages func() (*Reference, error)) {
 	pages = sync.OnceValues(pages)
 	for from, to := range movedGuides {
@@ -143,7 +141,7 @@ func Mount(router fiber.Router, pages func() (*Reference, error)) {
 		if path == SearchPath {
 			return r.search(c)
 		}
-		if page, there := r.pages[path]; there {
+		if page, found := r.pages[path]; found {
 			return page.send(c)
 		}
 		return c.Next()

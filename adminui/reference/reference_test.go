@@ -96,8 +96,8 @@ func TestPageIsCachedByETag(t *testing.T) {
 	first, page := get(t, app, "/docs")
 	tag := first.Header.Get("ETag")
 	require.NotEmpty(t, tag)
-	again, body := get(t, app, "/docs/", "If-None-Match", tag)
-	assert.Equal(t, http.StatusNotModified, again.StatusCode)
+	second, body := get(t, app, "/docs/", "If-None-Match", tag)
+	assert.Equal(t, http.StatusNotModified, second.StatusCode)
 	assert.Empty(t, body)
 	packed, body := get(t, app, "/docs", "Accept-Encoding", "gzip")
 	assert.Equal(t, "gzip", packed.Header.Get("Content-Encoding"))
@@ -164,7 +164,7 @@ func TestPagePassesBrowserChecks(t *testing.T) {
 		t.Run(view.Name, func(t *testing.T) {
 			page.SetView(t, view)
 			page.Screenshot(t, "docs-"+view.Name)
-			if view != browsertest.Views()[0] { // the parts of a long page are alike
+			if view != browsertest.Views()[0] { // the sections of a long page are alike
 				page.CheckPart(t, "#postStores")
 				return
 			}
@@ -188,7 +188,7 @@ func TestPagePassesBrowserChecks(t *testing.T) {
 			chromedp.WaitVisible(chromedp.CSS(`.contents a[href="#getStore"]`)))
 		require.Regexp(t, `^rgb\(`,
 			browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector(".contents")).backgroundColor`))
-		// Nothing shines through the contents, and axe looks at all that lies behind each word.
+		// Hidden, because axe checks the contrast with everything behind each word.
 		browsertest.Eval[bool](t, page, `document.querySelector("main").hidden = true`)
 		page.CheckPart(t, ".contents")
 		browsertest.Eval[bool](t, page, `document.querySelector("main").hidden = false`)

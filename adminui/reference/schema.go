@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// schema is what the page shows of a JSON Schema.
+// schema is the part of a JSON Schema that the pages show.
 type schema struct {
 	Ref              string              `json:"$ref"`
 	Type             types               `json:"type"`
@@ -34,10 +34,10 @@ type schema struct {
 	AnyOf            []*schema           `json:"anyOf"`
 }
 
-// types is the type of a schema, one name or several.
+// types is the type of a schema: one name or several.
 type types []string
 
-// UnmarshalJSON reads a name or an array of names.
+// UnmarshalJSON decodes a name or an array of names.
 func (t *types) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		*t = types{""}
@@ -49,7 +49,7 @@ func (t *types) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// schema follows references; the description beside the first takes precedence.
+// schema resolves references. A description beside the first reference takes precedence.
 func (d *document) schema(s *schema) (*schema, error) {
 	description := s.Description
 	for range maxNesting {
@@ -69,19 +69,19 @@ func (d *document) schema(s *schema) (*schema, error) {
 	return nil, fmt.Errorf("%s has no target", s.Ref)
 }
 
-// field is one line of a table of fields.
+// field is a row of a field table.
 type field struct {
-	parent, name string // slots[]. and start_time
+	parent, name string // such as "slots[]." and "start_time"
 	kind         string
 	required     bool
 	bounds       []bound
 	description  string
 }
 
-// maxNesting bounds how deep tables follow objects within objects, and references references.
+// maxNesting limits the depth of nested objects and of chained references.
 const maxNesting = 8
 
-// field describes a resolved schema.
+// field returns the field of a resolved schema.
 func (d *document) field(s *schema) (field, error) {
 	f := field{description: s.Description}
 	branches := s.AnyOf
@@ -113,8 +113,8 @@ func (d *document) field(s *schema) (field, error) {
 	return f, nil
 }
 
-// kindOf names the type: string, array of objects, object of strings. That null
-// means "not sent" is said once for the whole page.
+// kindOf describes a type, such as "array of objects". It leaves out null: a note on the page says that null means
+// "not sent".
 func kindOf(s, items *schema) string {
 	names := slices.DeleteFunc(slices.Clone(s.Type), func(name string) bool { return name == "null" })
 	kind := strings.Join(names, " or ")
@@ -130,7 +130,7 @@ func kindOf(s, items *schema) string {
 	return kind
 }
 
-// plural is more than one of a type.
+// plural returns the plural of a type description.
 func plural(kind string) string {
 	first, rest, more := strings.Cut(kind, " ")
 	if more {
@@ -139,7 +139,7 @@ func plural(kind string) string {
 	return first + "s"
 }
 
-// mergeKinds joins the types of two branches, each named once.
+// mergeKinds joins the types of two branches without duplicates.
 func mergeKinds(a, b string) string {
 	all := strings.Split(a, " or ")
 	for name := range strings.SplitSeq(b, " or ") {

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// SearchPath is where the results of a search are, for those without a script too.
+// SearchPath is the path of the search results, which work without JavaScript.
 const SearchPath = Path + "/search"
 
-// entry is one place that the search finds: a page, a heading, an operation or an error code.
+// entry is a search target: a page, a heading, an operation or an error code.
 type entry struct {
 	Title  string `json:"t"`
-	Within string `json:"c,omitzero"` // the page, and the part of it
+	Within string `json:"c,omitzero"` // page and section
 	URL    string `json:"u"`
-	Method string `json:"m,omitzero"` // of an operation, in short
-	Words  string `json:"w"`          // of the text, each once, in lower case
+	Method string `json:"m,omitzero"` // of an operation
+	Words  string `json:"w"`          // distinct words of the text, in lower case
 }
 
-// maxResults bounds the results of a page.
+// maxResults limits the results of a query.
 const maxResults = 50
 
-// wordPattern is a word as it is searched for. Names such as ref_id are one.
+// wordPattern matches a word. A name such as ref_id is one word.
 var wordPattern = regexp.MustCompile(`[\pL\pN_]+`)
 
-// stopWords are words that say nothing of a text.
+// stopWords are not indexed.
 var stopWords = strings.Fields(`a about all also an and any are as at be but by can do does each every for from has have
 how if in into is it its no not of on one only or other that the them then there these they this to too was were what
 when where which who with you your`)
 
-// words are the words of texts, each once and sorted, without the common ones.
+// words returns the distinct words of texts, sorted, without stop words.
 func words(texts ...string) string {
 	list := wordPattern.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1)
 	slices.Sort(list)
@@ -39,9 +39,9 @@ func words(texts ...string) string {
 	return strings.Join(list, " ")
 }
 
-// entries are the guide and its headings, each with the words of its own section.
+// entries returns the guide and its headings, each with the words of its section.
 func (g guide) entries() []entry {
-	if g.name == errorsName {
+	if g.name == errorsPageName {
 		list := []entry{{Title: g.title, URL: g.path(), Words: words(errorsIntro)}}
 		for _, t := range errorTables() {
 			list = append(list, t.entries(g)...)
@@ -68,7 +68,7 @@ func (g guide) entries() []entry {
 	return list
 }
 
-// entries are the chapters and the operations of the reference.
+// entries returns the chapters and operations of the reference.
 func (v *view) entries() []entry {
 	list := []entry{{Title: v.title + " reference", URL: Path, Words: words(v.summary, v.intro)}}
 	within := "API reference"
@@ -89,8 +89,8 @@ func (v *view) entries() []entry {
 	return list
 }
 
-// find lists the entries in which every word of the query occurs, the best first.
-// search.js does the same in the browser.
+// find returns the entries that contain every word of the query, best first. adminui/assets/js/search.js must rank
+// in the same way.
 func find(entries []entry, query string) []entry {
 	type hit struct {
 		entry
@@ -120,11 +120,11 @@ func find(entries []entry, query string) []entry {
 	return list
 }
 
-// score is how well a word fits the entry; 0 is not at all.
+// score returns how well a word matches the entry; 0: not at all.
 func (e entry) score(term string) int {
 	title := " " + strings.Join(wordPattern.FindAllString(strings.ToLower(e.Title), -1), " ") + " "
 	text := " " + e.Words + " "
-	page := 0 // a page comes before its parts
+	page := 0 // rank a page above its sections
 	if e.Within == "" {
 		page = 1
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// staticPage is something that is made once and served as it is.
+// staticPage is a page rendered once.
 type staticPage struct {
 	mediaType, etag string
 	body, gzipped   []byte
-	immutable       bool // its path has a hash of its content
+	immutable       bool // path contains a hash of the content
 }
 
 func newStaticPage(media string, body []byte) (staticPage, error) {
@@ -31,7 +31,8 @@ func newStaticPage(media string, body []byte) (staticPage, error) {
 		return staticPage{}, fmt.Errorf("compressing a page: %w", err)
 	}
 	sum := sha256.Sum256(body)
-	return staticPage{mediaType: media, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, body: body, gzipped: packed.Bytes()}, nil
+	return staticPage{mediaType: media, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, body: body,
+		gzipped: packed.Bytes()}, nil
 }
 
 func (s staticPage) send(c *fiber.Ctx) error {

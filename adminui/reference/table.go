@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// tableRule is the line below the header of a table.
+// tableRule matches the line below a table header.
 var tableRule = regexp.MustCompile(`^\|( *-+ *\|)+$`)
 
-// beginsTable reports whether a table begins at the first of the lines.
+// beginsTable reports whether the lines begin with a table.
 func beginsTable(lines []string) bool {
 	return len(lines) > 1 && strings.HasPrefix(lines[0], "|") &&
 		tableRule.MatchString(strings.TrimRight(lines[1], " \r"))
 }
 
-// table writes the table that begins at the line from and returns the number of its last line.
+// table writes the table at line from and returns the index of its last line.
 func (b *markdownWriter) table(lines []string, from int) int {
 	columns := tableCells(lines[from])
 	b.out.WriteString(`<table class="fields"><thead><tr>`)
@@ -31,7 +31,7 @@ func (b *markdownWriter) table(lines []string, from int) int {
 			case i == 0:
 				b.out.WriteString(`<th scope="row">` + inline(cell) + "</th>")
 			case i < len(columns):
-				// Narrow screens show rows as blocks, where the label stands in for the header.
+				// Narrow screens show rows as blocks. There the label replaces the header.
 				b.out.WriteString(`<td data-label="` + html.EscapeString(columns[i]) + `">` + inline(cell) + "</td>")
 			}
 		}
@@ -41,7 +41,7 @@ func (b *markdownWriter) table(lines []string, from int) int {
 	return last
 }
 
-// tableCells splits a row into its cells; \| is a bar within a cell.
+// tableCells splits a row into cells. \| is a literal bar.
 func tableCells(row string) []string {
 	const bar = "\x00"
 	row = strings.Trim(strings.ReplaceAll(strings.TrimSpace(row), `\|`, bar), "|")

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// view is the page as the template sees it.
+// view is the view model of the reference.
 type view struct {
 	page      ui.Page
 	title     string
@@ -19,16 +19,16 @@ type view struct {
 	contents  []ui.Section
 	guides    []chapter
 	groups    []chapter
-	responses []answer // those that many operations share
+	responses []responseView // shared by operations
 }
 
-// chapter is a tag: a text, and the operations that carry it.
+// chapter is a tag with its operations.
 type chapter struct {
 	id, title, text string
 	operations      []operationView
 }
 
-// operationView is an operation as shown.
+// operationView is the view model of an operation.
 type operationView struct {
 	id, method, path     string
 	summary, description string
@@ -36,7 +36,7 @@ type operationView struct {
 	facts                []fact
 	tables               []table
 	requests             []example
-	responses            []answer
+	responses            []responseView
 }
 
 type fact struct{ name, text string }
@@ -46,8 +46,8 @@ type table struct {
 	fields    []field
 }
 
-// answer is a response as shown. One that is shared is only named, with a link.
-type answer struct {
+// responseView is the view model of a response. A shared one has only its name and a link.
+type responseView struct {
 	id, status, name, text string
 	shared                 bool
 	tables                 []table
@@ -56,12 +56,12 @@ type answer struct {
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug is a name as the id of an element.
+// slug converts a name to an element id.
 func slug(name string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }
 
-// newView reads the document into what is shown.
+// newView builds the view model of a document.
 func newView(d *document, base string, page ui.Page, guides []guide) (*view, error) {
 	v := &view{page: page, title: d.Info.Title, summary: d.Info.Summary, intro: d.Info.Description}
 	byTag := map[string][]operationView{}
@@ -71,12 +71,12 @@ func newView(d *document, base string, page ui.Page, guides []guide) (*view, err
 	}{{d.Paths, false}, {d.Webhooks, true}} {
 		for _, path := range set.paths {
 			for _, each := range path.value.operations() {
-				shown, err := d.describe(each, path, base, set.callback)
+				view, err := d.describe(each, path, base, set.callback)
 				if err != nil {
 					return nil, fmt.Errorf("%s %s: %w", each.method, path.name, err)
 				}
 				for _, name := range each.Tags {
-					byTag[name] = append(byTag[name], shown)
+					byTag[name] = append(byTag[name], view)
 				}
 			}
 		}
@@ -90,18 +90,18 @@ func newView(d *document, base string, page ui.Page, guides []guide) (*view, err
 		}
 	}
 	for _, each := range d.Components.Responses {
-		shown, err := d.describeResponse("answer-"+slug(each.name), "", each.value)
+		view, err := d.describeResponse("answer-"+slug(each.name), "", each.value)
 		if err != nil {
 			return nil, fmt.Errorf("response %s: %w", each.name, err)
 		}
-		shown.name, shown.status = each.name, d.statusOf(each.name)
-		v.responses = append(v.responses, shown)
+		view.name, view.status = each.name, d.statusOf(each.name)
+		v.responses = append(v.responses, view)
 	}
 	v.addContents(guides)
 	return v, nil
 }
 
-// addContents makes the side navigation.
+// addContents adds the side navigation.
 func (v *view) addContents(guides []guide) {
 	basics := ui.Section{Title: "Basics", Lines: []ui.Line{{Href: "#introduction", Label: "Introduction"}}}
 	for _, chapter := range v.guides {
@@ -122,8 +122,7 @@ func (v *view) addContents(guides []guide) {
 	}})
 }
 
-// statusOf finds under which status a shared response is used; one that no
-// operation lists answers what no operation is.
+// statusOf returns the status of a shared response. If no operation uses it, the status is found by its name.
 func (d *document) statusOf(name string) string {
 	for _, path := range d.Paths {
 		for _, operation := range path.value.operations() {

@@ -96,9 +96,9 @@ func hitLink(hit console.Hit) string {
 	case "reference":
 		return shell.BusinessLink(hit.Business, "deliveries/?reference="+hit.ID)
 	case "refused":
-		return shell.BusinessLink(hit.Business, orders.RefusedPath+"?id="+url.QueryEscape(hit.ID))
+		return shell.BusinessLink(hit.Business, orders.RejectedPath+"?id="+url.QueryEscape(hit.ID))
 	case "refused at":
-		return shell.BusinessLink(hit.Business, orders.RefusedPath+"?store="+url.QueryEscape(hit.ID))
+		return shell.BusinessLink(hit.Business, orders.RejectedPath+"?store="+url.QueryEscape(hit.ID))
 	case "delivery":
 		return shell.BusinessLink(hit.Business, "deliveries/"+hit.ID+"/")
 	default:

@@ -1,7 +1,7 @@
-// Comforts on top of pages that work without this script.
+// Enhancements of pages that work without JavaScript.
 "use strict";
 
-// Blocks of code are copied by their buttons, also those that came later.
+// Copy buttons of code blocks, including blocks added later.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
   if (!button) return;
@@ -16,25 +16,25 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 });
 
-// The contents popover closes once a line of it is followed.
+// Close the contents popover when one of its links is followed.
 for (const contents of document.querySelectorAll(".contents[popover]")) {
   contents.addEventListener("click", (event) => {
     if (event.target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
   });
 }
 
-// A notice shows when the address in data-live counts more than the page does.
-// The page itself stays as it is, so that nothing opened is lost.
+// Show a notice when the URL in data-live reports a higher total than the page.
+// The page is not reloaded, so that opened parts stay open.
 for (const live of document.querySelectorAll("[data-live]")) {
-  const ask = async () => {
+  const poll = async () => {
     if (document.hidden) return;
     try {
       const response = await fetch(live.dataset.live, { headers: { Accept: "application/json" } });
       const { total } = await response.json();
       if (total > Number(live.dataset.total)) live.hidden = false;
     } catch {
-      // The hub is away; the next round asks again.
+      // The hub is unavailable. The next poll retries.
     }
   };
-  setInterval(ask, 2000);
+  setInterval(poll, 2000);
 }

@@ -1,6 +1,6 @@
-// Comforts of the console. Its pages work without this script.
+// Enhancements of the console. Its pages work without JavaScript.
 
-// The search box is a key away.
+// "/" and Ctrl+K focus the search box.
 document.addEventListener("keydown", (event) => {
   const box = document.getElementById("search");
   if (!box) return;
@@ -13,7 +13,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A form behind a fold closes with Escape, and with a click elsewhere.
+// Escape, or a click elsewhere, closes a folded form.
 document.addEventListener("keydown", (event) => {
   const open = event.key === "Escape" && document.querySelector("details.act[open]");
   if (open) {
@@ -27,8 +27,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Live updates wait while rows are chosen or a form is being filled in, and
-// come once that is over.
+// Live updates pause while rows are selected or a form is open, and resume afterwards.
 let missed = false;
 const busy = () => document.querySelector("#region input[type=checkbox]:checked, #region details.act[open]") !== null;
 document.addEventListener("changed", (event) => {
@@ -38,23 +37,23 @@ document.addEventListener("changed", (event) => {
   if (missed) event.stopImmediatePropagation();
 }, true);
 const changed = () => document.getElementById("live")?.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
-const goOn = () => {
+const resume = () => {
   if (!missed || busy()) return;
   missed = false;
   changed();
 };
-document.addEventListener("change", goOn);
-document.addEventListener("toggle", goOn, true);
+document.addEventListener("change", resume);
+document.addEventListener("toggle", resume, true);
 
-// Pages that hear of no changes, or not of all, look for themselves, now and then.
-const every = document.querySelector("#region[data-every], #live[data-every]")?.dataset.every;
-if (every) setInterval(() => { if (!document.hidden) changed(); }, every * 1000);
+// Poll on pages that get no change events, or not all of them.
+const pollSeconds = document.querySelector("#region[data-every], #live[data-every]")?.dataset.every;
+if (pollSeconds) setInterval(() => { if (!document.hidden) changed(); }, pollSeconds * 1000);
 
-// Times go on, by the clock of the hub.
-let ahead = 0; // is the hub's clock of this one
+// Update relative times by the clock of the hub.
+let clockOffset = 0; // clock of the hub minus the local clock, in milliseconds
 const setClock = () => {
-  const told = Date.parse(document.getElementById("region")?.dataset.now);
-  if (told) ahead = told - Date.now();
+  const hubNow = Date.parse(document.getElementById("region")?.dataset.now);
+  if (hubNow) clockOffset = hubNow - Date.now();
 };
 const span = (s) => {
   if (s < 60) return Math.floor(s) + " s";
@@ -64,7 +63,7 @@ const span = (s) => {
 };
 const tick = () => {
   for (const time of document.querySelectorAll("#region time.when")) {
-    const s = (Date.now() + ahead - Date.parse(time.dateTime)) / 1000;
+    const s = (Date.now() + clockOffset - Date.parse(time.dateTime)) / 1000;
     const words = Math.abs(s) < 1 ? "now" : s < 0 ? "in " + span(-s) : span(s) + " ago";
     if (time.textContent !== words) time.textContent = words;
   }
@@ -73,24 +72,23 @@ setClock();
 document.addEventListener("htmx:after:swap", setClock);
 setInterval(tick, 1000);
 
-// While changes are not heard of, the page says so. What happened meanwhile is fetched
-// once they are heard of again.
+// Show a note while the change stream is disconnected. Missed changes are fetched on reconnect.
 let connected = false;
-let heard = 0; // when the connection last gave a sign of life
+let lastBeat = 0; // when the stream last showed activity
 const note = document.getElementById("away");
-const away = () => {
+const showDisconnected = () => {
   if (!note?.hidden) return;
-  const since = new Date(Date.now() + ahead).toLocaleTimeString("en-US", {
+  const since = new Date(Date.now() + clockOffset).toLocaleTimeString("en-US", {
     hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: note.dataset.zone, timeZoneName: "short",
   });
   note.textContent = note.dataset.words.replace("%s", since);
   note.hidden = false;
 };
-document.addEventListener("htmx:sse:error", away);
-// Who was never let in is not tried again by htmx.
+document.addEventListener("htmx:sse:error", showDisconnected);
+// htmx does not retry a stream that never connected.
 document.addEventListener("htmx:finally:request", (event) => {
   if (event.target.id !== "live" || connected) return;
-  away();
+  showDisconnected();
   setTimeout(() => {
     const fresh = event.target.cloneNode();
     fresh.removeAttribute("data-htmx-powered");
@@ -99,22 +97,22 @@ document.addEventListener("htmx:finally:request", (event) => {
   }, 5000);
 });
 document.addEventListener("htmx:sse:after:connection", (event) => {
-  heard = Date.now();
-  const late = connected || note?.hidden === false;
+  lastBeat = Date.now();
+  const missedChanges = connected || note?.hidden === false;
   if (note && event.detail.connection.status === 200) note.hidden = true;
-  if (late) changed();
+  if (missedChanges) changed();
   connected = true;
 });
-// A network may drop what comes without a word: then the beats are missed.
-setInterval(() => { if (connected && Date.now() - heard > 50000) away(); }, 1000);
+// A network may drop the stream silently. Then no beats arrive.
+setInterval(() => { if (connected && Date.now() - lastBeat > 50000) showDisconnected(); }, 1000);
 document.addEventListener("beat", () => {
-  heard = Date.now();
+  lastBeat = Date.now();
   if (!note || note.hidden) return;
   note.hidden = true;
   changed();
 }, true);
 
-// What was just done is said once: the address forgets it.
+// Show the confirmation once: remove it from the URL.
 const address = new URL(location);
 if (address.searchParams.has("done")) {
   address.searchParams.delete("done");

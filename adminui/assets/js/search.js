@@ -1,10 +1,10 @@
-// The search of the documentation: results while one types, by the index that the
-// page names. Without this script the form leads to a page of results.
+// Search of the documentation: shows results while typing, from the index named by the page.
+// Without JavaScript the form opens a page of results.
 for (const form of document.querySelectorAll("form[data-index]")) {
   const input = form.querySelector("input");
   const list = form.querySelector(".found");
   const count = form.querySelector("[role=status]");
-  const most = 10;
+  const maxResults = 10;
   let index;
 
   const load = () => {
@@ -14,12 +14,12 @@ for (const form of document.querySelectorAll("form[data-index]")) {
     return index;
   };
 
-  // How well a word fits an entry, as find in search.go has it.
+  // Ranks as find in adminui/reference/search.go does.
   const tokens = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
   const score = (entry, term) => {
     const title = ` ${tokens(entry.t).join(" ")} `;
     const text = ` ${entry.w} `;
-    const page = entry.c ? 0 : 1; // a page comes before its parts
+    const page = entry.c ? 0 : 1; // rank a page above its sections
     if (title.includes(` ${term} `)) return 8 + page;
     if (title.includes(` ${term}`)) return 5 + page;
     if ((entry.c ?? "").toLowerCase().includes(term)) return 3;
@@ -61,11 +61,11 @@ for (const form of document.querySelectorAll("form[data-index]")) {
   const show = async () => {
     const query = input.value;
     const found = find(await load(), query);
-    if (input.value !== query) return; // more was typed meanwhile
-    list.replaceChildren(...found.slice(0, most).map(line));
+    if (input.value !== query) return; // the query has changed
+    list.replaceChildren(...found.slice(0, maxResults).map(line));
     list.hidden = !found.length;
-    const said = found.length === 1 ? "1 result" : `${found.length || "No"} results`;
-    count.textContent = query.trim() ? said : "";
+    const resultText = found.length === 1 ? "1 result" : `${found.length || "No"} results`;
+    count.textContent = query.trim() ? resultText : "";
   };
 
   input.addEventListener("focus", load);

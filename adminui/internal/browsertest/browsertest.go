@@ -1,6 +1,5 @@
-// Package browsertest lets tests look at pages in a real browser: it starts one
-// Chromium for the tests of a package, opens pages in a given size and colour scheme, collects what the
-// console and the content security policy complain of, and runs axe-core.
+// Package browsertest opens pages in Chromium and runs axe-core on them. The tests of a package share one
+// Chromium. It collects errors of the console and violations of the content security policy.
 package browsertest
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// timeout bounds every wait for the browser.
+// timeout limits every wait for the browser.
 const timeout = 60 * time.Second
 
-// flags keep Chromium quiet: no window, no updates, no traffic of its own.
+// flags disable windows, updates and background traffic of Chromium.
 var flags = []chromedp.ExecAllocatorOption{
 	chromedp.NoFirstRun,
 	chromedp.NoDefaultBrowserCheck,
@@ -36,15 +35,14 @@ var flags = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("metrics-recording-only", true),
 }
 
-// chromium is the one that the tests of this process share, until Main stops it.
+// chromium is shared by all tests of the process, until Main stops it.
 var chromium struct {
 	sync.Mutex
 	context context.Context
 	stop    func()
 }
 
-// Main runs the tests of a package, which share one Chromium, and stops it. A
-// package whose tests call Start has it as its TestMain.
+// Main runs the tests of a package and stops Chromium. It is the TestMain of every package whose tests call Start.
 func Main(m *testing.M) {
 	mainRan.Store(true)
 	status := m.Run()
@@ -55,10 +53,10 @@ func Main(m *testing.M) {
 	os.Exit(status)
 }
 
-// mainRan is set where Main stops Chromium.
+// mainRan is set by Main. Start requires it.
 var mainRan atomic.Bool
 
-// launch starts Chromium, or joins the one that runs.
+// launch starts Chromium unless it runs already.
 func launch(path string) (context.Context, error) {
 	chromium.Lock()
 	defer chromium.Unlock()
@@ -77,16 +75,15 @@ func launch(path string) (context.Context, error) {
 	return browser, nil
 }
 
-// Browser is a profile of its own in a running Chromium: no cookie and nothing stored
-// is shared with other tests.
+// Browser is a separate Chromium profile. Tests share no cookies or storage.
 type Browser struct {
 	context context.Context
 	mu      sync.Mutex
-	free    []*tab // to open pages in: a tab of its own costs three times as much as the page
+	free    []*tab // idle tabs; opening a tab costs three times as much as opening a page
 }
 
-// Start gives a test a browser, until it ends. Where there is no Chromium the test is
-// skipped, in CI it fails.
+// Start returns a browser that is closed when the test ends. Without Chromium it skips the test, but fails it in
+// CI.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path := chromiumPath()
@@ -114,10 +111,10 @@ func Start(t *testing.T) *Browser {
 	return &Browser{context: profile, free: []*tab{first}}
 }
 
-// chromiumPath is the path of Chromium, "" where there is none.
+// chromiumPath returns the path of Chromium, or "".
 func chromiumPath() string {
-	if named := os.Getenv("CHROMIUM"); named != "" {
-		return named
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		return path
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {

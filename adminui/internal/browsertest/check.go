@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// axe is axe-core, an engine that finds what keeps people from using a page.
-// It is under the Mozilla Public License 2.0; see the folder axe.
+// axe is axe-core, which finds accessibility problems. Its license is in the directory axe.
 //
 //go:embed axe/axe.min.js
 var axe string
 
-// violation is what axe tells of a rule that a page breaks.
+// violation is a rule of axe that a page violates.
 type violation struct {
 	ID     string `json:"id"`
 	Help   string `json:"help"`
@@ -24,48 +23,46 @@ type violation struct {
 	} `json:"nodes"`
 }
 
-// Check fails the test when axe finds a violation of WCAG 2.2 AA or of its best
-// practices, when the page is wider than the window, or when the browser
-// complained.
+// Check fails the test on problems reported by the browser, violations of WCAG 2.2 AA or best practices, layout
+// shifts, and horizontal overflow.
 func (p *Page) Check(t *testing.T) { t.Helper(); p.check(t, "html", everyRule) }
 
-// CheckLong checks a page that is too long for axe to look at each of its colours:
-// everywhere by every other rule, and the colours of one part that is like the others.
+// CheckLong is Check for pages too long for contrast checks. It checks contrast only in part, a selector.
 func (p *Page) CheckLong(t *testing.T, part string) {
 	t.Helper()
 	p.check(t, "html", everyRule+`, rules: {"color-contrast": {enabled: false}}`)
 	p.check(t, part, `["color-contrast"]`)
 }
 
-// CheckPart checks as Check does, with axe looking at one part of the page alone.
+// CheckPart is Check with axe limited to a selector.
 func (p *Page) CheckPart(t *testing.T, selector string) { t.Helper(); p.check(t, selector, everyRule) }
 
-// CheckViews checks an open page in the views, takes pictures of it that bear the name,
-// and closes it. In the dark only colours differ from what was seen in the same width.
+// CheckViews checks a page in each view, takes screenshots with the name as prefix, and closes the page. In a dark
+// view only colours differ, so other rules run once per width.
 func (p *Page) CheckViews(t *testing.T, name string, views ...View) {
 	t.Helper()
-	seen := map[int64]bool{}
+	checkedWidths := map[int64]bool{}
 	for _, view := range views {
 		t.Run(view.Name, func(t *testing.T) {
 			p.SetView(t, view)
 			p.Screenshot(t, name+"-"+view.Name)
-			if view.Dark && seen[view.Width] {
+			if view.Dark && checkedWidths[view.Width] {
 				p.check(t, "html", `["color-contrast"]`)
 				return
 			}
 			p.Check(t)
-			seen[view.Width] = true
+			checkedWidths[view.Width] = true
 		})
 	}
 	p.Close()
 }
 
-// everyRule names the rules of axe: WCAG 2.2 AA and its best practices.
+// everyRule selects WCAG 2.2 AA and the best practices of axe.
 const everyRule = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
 
 func (p *Page) check(t *testing.T, part, rules string) {
 	t.Helper()
-	for _, problem := range p.Problems() { // before axe, which is no part of the page
+	for _, problem := range p.Problems() { // before axe runs, which may cause problems itself
 		t.Errorf("the browser reports: %s", problem)
 	}
 	if shift := Eval[float64](t, p, layoutShiftScript); shift > maxShift {
@@ -91,10 +88,10 @@ func (p *Page) check(t *testing.T, part, rules string) {
 	}
 }
 
-// maxShift is how much of a page may move while it loads (Cumulative Layout Shift).
+// maxShift is the allowed Cumulative Layout Shift of a page.
 const maxShift = 0.1
 
-// layoutShiftScript adds up what the browser has noted of layout shifts.
+// layoutShiftScript returns the Cumulative Layout Shift so far.
 const layoutShiftScript = `new Promise((done) => {
 	let sum = 0;
 	const add = (list) => { for (const e of list) if (!e.hadRecentInput) sum += e.value; };
@@ -103,13 +100,13 @@ const layoutShiftScript = `new Promise((done) => {
 	requestAnimationFrame(() => requestAnimationFrame(() => { add(watcher.takeRecords()); done(sum); }));
 })`
 
-// locations lists the first places of a violation.
-func (v violation) locations() (places string) {
+// locations lists the first elements with the violation.
+func (v violation) locations() (list string) {
 	for i, node := range v.Nodes {
 		if i == 3 {
-			return places + fmt.Sprintf("and %d more", len(v.Nodes)-3)
+			return list + fmt.Sprintf("and %d more", len(v.Nodes)-3)
 		}
-		places += fmt.Sprintf("%v: %s; ", node.Target, node.FailureSummary)
+		list += fmt.Sprintf("%v: %s; ", node.Target, node.FailureSummary)
 	}
-	return places
+	return list
 }

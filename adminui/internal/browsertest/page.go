@@ -17,18 +17,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// View is how a page is looked at.
+// View is a window size with display settings.
 type View struct {
-	Name          string // of subtests and of files
+	Name          string // name of subtests and screenshots
 	Width, Height int64
 	Dark          bool
 	NoScript      bool
 	Print         bool
-	ForcedColours bool // the visitor's own colours go before the page's
+	ForcedColours bool // forced-colors mode
 }
 
-// Views are the four ways in which every page must hold: wide and narrow, light
-// and dark.
+// Views returns the views of every page: wide and narrow, light and dark.
 func Views() []View {
 	return []View{
 		{Name: "wide-light", Width: 1280, Height: 900},
@@ -38,16 +37,15 @@ func Views() []View {
 	}
 }
 
-// Step is something to do in a page: chromedp.Click(chromedp.CSS("a")), chromedp.WaitVisible, …
+// Step is a browser action, such as chromedp.Click(chromedp.CSS("a")).
 type Step = chromedp.Action[chromedp.Void]
 
-// tab is a tab of Chromium, which shows one page after the other.
+// tab is a Chromium tab. It shows one page at a time.
 type tab struct {
 	context context.Context
 	page    atomic.Pointer[Page] // nil between pages
 }
 
-// Page is an open page.
 type Page struct {
 	context  context.Context
 	close    func()
@@ -55,14 +53,14 @@ type Page struct {
 	problems []string
 }
 
-// Open opens a page in a tab that no other open page has, until the test ends.
+// Open opens a page in a free tab and closes it when the test ends.
 func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	t.Helper()
-	shown := b.acquire(t)
-	p := &Page{context: shown.context}
-	p.close = sync.OnceFunc(func() { b.release(shown) })
+	tab := b.acquire(t)
+	p := &Page{context: tab.context}
+	p.close = sync.OnceFunc(func() { b.release(tab) })
 	t.Cleanup(p.close)
-	shown.page.Store(p)
+	tab.page.Store(p)
 	p.SetView(t, view)
 	p.Do(t,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
@@ -72,56 +70,56 @@ func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	return p
 }
 
-// acquire takes a tab that is free, or opens one.
+// acquire returns a free tab, or opens one.
 func (b *Browser) acquire(t *testing.T) *tab {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if last := len(b.free) - 1; last >= 0 {
-		taken := b.free[last]
+		free := b.free[last]
 		b.free = b.free[:last]
-		return taken
+		return free
 	}
-	opened, _ := chromedp.NewContext(b.context) // ends with the profile
-	taken, err := newTab(opened)
+	opened, _ := chromedp.NewContext(b.context) // closed with the profile
+	free, err := newTab(opened)
 	if err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
-	return taken
+	return free
 }
 
-// newTab opens a tab, whose life ends with the context.
-func newTab(opened context.Context) (*tab, error) {
-	made := &tab{context: opened}
-	if err := chromedp.Listen(opened, func(event any) {
-		if p := made.page.Load(); p != nil {
+// newTab opens a tab that is closed when ctx ends.
+func newTab(ctx context.Context) (*tab, error) {
+	created := &tab{context: ctx}
+	if err := chromedp.Listen(ctx, func(event any) {
+		if p := created.page.Load(); p != nil {
 			p.listen(event)
 		}
 	}); err != nil {
 		return nil, err
 	}
-	return made, chromedp.Do(opened, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
+	return created, chromedp.Do(ctx, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
 }
 
-// release frees a tab for another page; one that does not leave its page is given up.
-func (b *Browser) release(shown *tab) {
-	shown.page.Store(nil)
-	ctx, cancel := context.WithTimeout(shown.context, timeout)
+// release returns a tab to the free list. A tab that does not leave its page is closed.
+func (b *Browser) release(used *tab) {
+	used.page.Store(nil)
+	ctx, cancel := context.WithTimeout(used.context, timeout)
 	defer cancel()
 	if err := chromedp.Do(ctx,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}),
 		command(runtime.Evaluate, runtime.EvaluateParams{Expression: `sessionStorage.clear()`}),
 		chromedp.Navigate("about:blank"),
 	); err != nil {
-		_ = chromedp.Cancel(shown.context)
+		_ = chromedp.Cancel(used.context)
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.free = append(b.free, shown)
+	b.free = append(b.free, used)
 }
 
-// SetView changes the size of the window and the colour scheme.
+// SetView changes the window size and display settings.
 func (p *Page) SetView(t *testing.T, view View) {
 	t.Helper()
 	scheme, media, forced := "light", "", "none"
@@ -146,7 +144,7 @@ func (p *Page) SetView(t *testing.T, view View) {
 	)
 }
 
-// command is a command of the protocol as a step.
+// command wraps a DevTools command as a step.
 func command[P, R any](c cdp.Command[P, R], params P) Step {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, c, params)
@@ -154,8 +152,8 @@ func command[P, R any](c cdp.Command[P, R], params P) Step {
 	})
 }
 
-// listen collects errors of the console, uncaught exceptions, refused requests
-// and violations of the content security policy.
+// listen records console errors, uncaught exceptions, failed requests and violations of the content security
+// policy.
 func (p *Page) listen(event any) {
 	var problem string
 	switch e := event.(type) {
@@ -184,7 +182,7 @@ func (p *Page) listen(event any) {
 	}
 }
 
-// Do takes steps one after the other, and fails the test when one fails or takes too long.
+// Do runs steps in order. It fails the test on an error or timeout.
 func (p *Page) Do(t *testing.T, steps ...Step) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.context, timeout)
@@ -194,7 +192,7 @@ func (p *Page) Do(t *testing.T, steps ...Step) {
 	}
 }
 
-// Eval is the value of a JavaScript expression in the page; a promise is waited for.
+// Eval evaluates a JavaScript expression in the page. It awaits promises.
 func Eval[T any](t *testing.T, p *Page, expression string) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.context, timeout)
@@ -206,15 +204,15 @@ func Eval[T any](t *testing.T, p *Page, expression string) T {
 	return value
 }
 
-// Problems are what the browser complained of so far.
+// Problems returns the problems reported so far.
 func (p *Page) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.problems...)
 }
 
-// Screenshot writes a picture of the whole page to the folder that
-// SERVERY_SCREENSHOTS names; without it nothing is done.
+// Screenshot writes a picture of the page to the directory in SERVERY_SCREENSHOTS. It does nothing if the variable
+// is not set.
 func (p *Page) Screenshot(t *testing.T, name string) {
 	t.Helper()
 	folder := os.Getenv("SERVERY_SCREENSHOTS")
@@ -232,18 +230,17 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	}
 }
 
-// Ignore takes back what the browser complained of so far with these words in
-// it: what the test expects.
+// Ignore drops expected problems that contain words, among those reported so far.
 func (p *Page) Ignore(words string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.problems = slices.DeleteFunc(p.problems, func(problem string) bool { return strings.Contains(problem, words) })
 }
 
-// Close leaves the page before the test's end: another one is opened in its tab.
+// Close frees the tab before the test ends.
 func (p *Page) Close() { p.close() }
 
-// Wait waits until a JavaScript condition holds in the page.
+// Wait waits until a JavaScript condition holds.
 func (p *Page) Wait(t *testing.T, condition string) {
 	t.Helper()
 	Eval[bool](t, p, `new Promise((done, late) => {

@@ -8,8 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Serve serves an application on a free port of this machine until the test
-// ends, and returns its base URL.
+// Serve serves an application on a free local port until the test ends. It returns the base URL.
 func Serve(t *testing.T, app *fiber.App) string {
 	t.Helper()
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,8 +30,8 @@ func Serve(t *testing.T, app *fiber.App) string {
 	return "http://" + plain.Addr().String()
 }
 
-// closingListener is a listener that can cut its connections off. A browser opens some
-// ahead of need, and a server would wait for their first request.
+// closingListener can close its connections. Browsers open spare connections, which would delay the shutdown of
+// the server.
 type closingListener struct {
 	net.Listener
 	mu     sync.Mutex
@@ -40,7 +39,7 @@ type closingListener struct {
 	closed bool
 }
 
-// Accept waits for the next connection.
+// Accept returns the next connection.
 func (c *closingListener) Accept() (net.Conn, error) {
 	connection, err := c.Listener.Accept()
 	if err != nil {

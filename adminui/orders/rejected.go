@@ -17,14 +17,14 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// RefusedPath is the page of refused orders within a business.
-const RefusedPath = "orders/refused/"
+// RejectedPath is the path of the rejected orders within a business.
+const RejectedPath = "orders/refused/"
 
-// Refused shows the orders of a business that were not taken, and why.
-func (p Pages) Refused(c *fiber.Ctx, v *shell.PageContext) error {
+// Rejected lists rejected orders with their reasons.
+func (p Pages) Rejected(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.RejectedFilter{Platform: v.Query.Get("platform"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Store: strings.TrimSpace(v.Query.Get("store")), Limit: v.Limit()}
-	// no moment else that a database takes
+	// larger values overflow the timestamps of the database
 	if before, err := strconv.ParseInt(v.Query.Get("before"), 10, 64); err == nil && before>>57 == 0 {
 		f.Before = time.UnixMicro(before)
 	}
@@ -32,7 +32,7 @@ func (p Pages) Refused(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	named, err := p.platformOptions(c.UserContext(), v)
+	platforms, err := p.platformOptions(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
@@ -41,19 +41,19 @@ func (p Pages) Refused(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.OrderOn}, {Label: text.State}, {Label: text.RejectedWhy, Kind: ui.Wide},
 			{Label: text.RejectedStore},
 			{Label: text.RejectedTimes, Kind: ui.Figure}, {Label: text.RejectedAt}, {Label: text.RejectedFirst}}}
-	list.Filters = []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
+	list.Filters = []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "id", Label: text.RejectedID, Value: f.ID, Hint: text.RejectedIDHint},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: text.RejectedStoreHint}}
 	keys := make([]string, len(found))
 	for i, r := range found {
 		keys[i] = fmt.Sprint(r.Last.UnixMicro())
-		list.Rows = append(list.Rows, refusedRow(v, r))
+		list.Rows = append(list.Rows, rejectedRow(v, r))
 	}
 	return v.ShowList(c, shell.Head{Title: text.RejectedOrders, Note: text.RejectedOrdersNote,
 		Parent: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true}, list, "before", keys)
 }
 
-func refusedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
+func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 	id := ui.Cell{Text: r.PlatformOrderID, Code: true, Note: r.Platform}
 	if r.PlatformOrderID == "" {
 		id = ui.Cell{Text: text.RejectedUnreadable, Note: r.Platform}
@@ -66,21 +66,22 @@ func refusedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 		ui.TimeCell(v.At(r.Last)), ui.TimeCell(v.At(r.First))}}
 }
 
-// refusedCauses tells of the orders that would be in a list of orders, had they been taken.
-func (p Pages) refusedCauses(ctx context.Context, v *shell.PageContext, f console.OrderFilter) ([]ui.Cause, error) {
+// rejectedCauses reports rejected orders that match the filters of the order list.
+func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext, f console.OrderFilter) ([]ui.Cause, error) {
 	last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
 		Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.Since, Missing: true, Limit: 1})
 	if err != nil || all == 0 {
 		return nil, err
 	}
-	told := cause.RefusedOrders(console.RejectedOrders{Count: all, At: last[0].Last, Reason: last[0].Reason}, v.Zone)
+	rejected := cause.RejectedOrders(console.RejectedOrders{Count: all, At: last[0].Last, Reason: last[0].Reason},
+		v.Zone)
 	query := url.Values{}
 	for name, value := range map[string]string{"platform": f.Platform, "id": f.ID, "store": f.Store} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	told.Link = ui.Link{Href: strings.TrimSuffix(v.Link(RefusedPath)+"?"+query.Encode(), "?"),
+	rejected.Link = ui.Link{Href: strings.TrimSuffix(v.Link(RejectedPath)+"?"+query.Encode(), "?"),
 		Label: text.ActSeeRejected}
-	return []ui.Cause{told}, nil
+	return []ui.Cause{rejected}, nil
 }

@@ -1,0 +1,113 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Job explains the state of a job and the errors of its objects.
+func Job(j console.Job, groups []console.Group) ui.Cause {
+	failures := 0
+	for _, group := range groups {
+		failures += group.Count
+	}
+	first := ""
+	if len(groups) > 0 {
+		first = groups[0].Cause
+	}
+	if len(groups) > 1 {
+		first = fmt.Sprintf(text.MostFrequent, first)
+	}
+	switch {
+	case j.State == string(job.Failed):
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attemptCount(j.Attempts), j.Error)}
+	case j.State == string(job.Queued) && j.Error != "":
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
+	case j.State == string(job.Queued):
+		return ui.Cause{State: ui.Run, Text: text.CauseJobQueued}
+	case j.State == string(job.Running) && j.Error != "":
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
+	case j.State == string(job.Running):
+		return ui.Cause{State: ui.Run,
+			Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), objectCount(j.Kind, j.Total))}
+	case j.DryRun:
+		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
+	case j.Kind == core.BulkResendJob:
+		return resendCause(j)
+	case j.Kind == core.TimingJob && failedTimings(j) > 0:
+		return ui.Cause{State: ui.Err,
+			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(failedTimings(j)),
+				ui.Count(j.Total, text.OneTiming, text.Timings_))}
+	case failures > 0:
+		return ui.Cause{State: ui.Err,
+			Text:   fmt.Sprintf(text.CauseJobErrors, ui.Number(failures), objectCount(j.Kind, j.Total), first),
+			Detail: strings.Join(Warnings(j), " ")}
+	case len(Warnings(j)) > 0:
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseJobWarned, objectCount(j.Kind, j.Total)),
+			Detail: strings.Join(Warnings(j), " ")}
+	default:
+		return ui.Cause{State: ui.OK,
+			Text: fmt.Sprintf(text.CauseJobDone, objectCount(j.Kind, j.Total))}
+	}
+}
+
+// objectCount returns n objects, named for the kind of the job.
+func objectCount(kind core.JobKind, n int) string {
+	switch kind {
+	case core.StoreJob:
+		return ui.Count(n, text.OneStore, text.Stores_)
+	case core.MenuJob:
+		return ui.Count(n, text.OneEntry, text.Entries_)
+	}
+	return ui.Count(n, text.OneObject, text.Objects_)
+}
+
+// maxWarnings limits the warnings listed for a job.
+const maxWarnings = 3
+
+// Warnings returns the first warnings of a job, each a sentence.
+func Warnings(j console.Job) (sentences []string) {
+	var result struct {
+		Warnings []struct {
+			Message string `json:"message"`
+		} `json:"warnings"`
+	}
+	_ = json.Unmarshal(j.Result, &result)
+	for i, w := range result.Warnings {
+		if i == maxWarnings {
+			return append(sentences, fmt.Sprintf(text.MoreWarnings, ui.Number(len(result.Warnings)-i)))
+		}
+		sentences = append(sentences, w.Message+".")
+	}
+	return sentences
+}
+
+// failedTimings returns how many timing groups failed at least in part.
+func failedTimings(j console.Job) int {
+	var result struct {
+		Errors int `json:"errors"`
+	}
+	_ = json.Unmarshal(j.Result, &result)
+	return result.Errors
+}
+
+// resendCause reports the result of a bulk resend.
+func resendCause(j console.Job) ui.Cause {
+	var result webhook.ResendResult
+	_ = json.Unmarshal(j.Result, &result)
+	if result.Skipped == 0 {
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveryCount(result.Resent))}
+	}
+	return ui.Cause{State: ui.Warn,
+		Text: fmt.Sprintf(text.CauseJobResentBut, deliveryCount(result.Resent), deliveryCount(result.Skipped))}
+}

@@ -1,0 +1,124 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
+)
+
+// PublicationState explains whether the menu of a store is published on a platform, and which menu the platform
+// shows.
+func PublicationState(p publish.Publication, zone *time.Location) (ui.State, string) {
+	changes := !p.DueAt.IsZero() // since the last result
+	switch {
+	case p.State == publish.Failed && !p.PublishedAt.IsZero():
+		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone), p.Message)
+	case p.State == publish.Failed:
+		return ui.Err, fmt.Sprintf(text.PublishFailed, p.Message)
+	case p.State == publish.Published && changes && p.Note != "":
+		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, formatTime(p.PublishedAt, zone), p.Note)
+	case p.State == publish.Published && len(p.Errors) > 0:
+		return ui.Warn, missingText(p.Errors)
+	case p.State == publish.Published && changes:
+		return ui.Run, fmt.Sprintf(text.PublishOldGoes, formatTime(p.PublishedAt, zone))
+	case p.State == publish.Published:
+		return ui.OK, ""
+	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:
+		return ui.Neutral, p.Message
+	case p.Note != "":
+		return ui.Warn, fmt.Sprintf(text.PublishWaits, p.Note)
+	default:
+		return ui.Run, text.PublishUnderWay
+	}
+}
+
+// missingText reports the objects that a platform lacks, with the reason of the first.
+func missingText(errors []publish.Problem) string {
+	first := cmp.Or(errors[0].RefID, errors[0].Entity)
+	if slices.ContainsFunc(errors, func(e publish.Problem) bool { return cmp.Or(e.RefID, e.Entity) != first }) {
+		first += ", …"
+	}
+	return fmt.Sprintf(text.PublishWithout, MissingCount(errors), first, errors[0].Message)
+}
+
+// MissingCount counts the objects that a platform lacks.
+func MissingCount(errors []publish.Problem) string {
+	objects, items := map[[2]string]bool{}, true
+	for _, e := range errors {
+		objects[[2]string{e.Entity, e.RefID}] = true
+		items = items && e.Entity == "item"
+	}
+	if items {
+		return ui.Count(len(objects), text.OneItem, text.Items_)
+	}
+	return ui.Count(len(objects), text.OneObject, text.Objects_)
+}
+
+// SettingsRemedy returns which setting to check for an error of a platform, or "" if the error is not about
+// secrets or URLs.
+func SettingsRemedy(about console.PluginAbout, message string) string {
+	var words []string
+	if authPattern.MatchString(message) {
+		for _, s := range about.Secrets {
+			words = append(words, fmt.Sprintf(text.TheSecret, s.Name))
+		}
+	} else if addressPattern.MatchString(message) {
+		for _, e := range about.Endpoints {
+			words = append(words, fmt.Sprintf(text.TheAddress, e.Name))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(text.RemedyRejectedMenu, strings.Join(words, ", "))
+}
+
+// authPattern matches errors about secrets, and addressPattern errors about URLs.
+var (
+	authPattern = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|` +
+		`\b(key|secret|token)s?\b`)
+	addressPattern = regexp.MustCompile(`(?i)\b404\b|\baddress|\burl\b|\bhost\b|certificate|connection`)
+)
+
+// PublishResult explains whether platforms have the menu changes of a request.
+func PublishResult(found []console.Publishing) ui.Cause {
+	cause, parts := ui.Cause{State: ui.OK}, make([]string, len(found))
+	for i, p := range found {
+		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
+		switch publish.State(p.State) {
+		case publish.Failed:
+			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores, p.Message)
+		case publish.Published:
+			parts[i] = fmt.Sprintf(text.MenuPublished, p.Platform, stores)
+		default:
+			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
+			if p.Message != "" {
+				parts[i] += ": " + p.Message
+			}
+			if cause.State == ui.OK {
+				cause.State = ui.Run
+			}
+		}
+	}
+	cause.Text = fmt.Sprintf(text.CausePublished, strings.Join(parts, "; "))
+	return cause
+}
+
+// RejectedMenus reports menus that a platform rejects. plugin is nil if it is unknown to all hubs.
+func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin) ui.Cause {
+	c := ui.Cause{State: ui.Err,
+		Text: fmt.Sprintf(text.CauseRejectedMenus, r.Platform, ui.Count(r.Count, text.OneStore, text.Stores_),
+			r.Message)}
+	if plugin != nil {
+		c.Detail = SettingsRemedy(plugin.About, r.Message)
+	}
+	return c
+}

@@ -1,0 +1,195 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// Store explains why a store accepts orders or not. down lists platforms where it is not live for other reasons.
+func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
+	within, _ := store.OpenAt(s.Timings, now)
+	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Filter(platforms)
+	switch {
+	case s.Active != nil && !*s.Active:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreOff, Detail: text.RemedyStoreOff}
+	case len(listed) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoList, Detail: text.RemedyStoreNoList}
+	case s.OrderingEnabled != nil && !*s.OrderingEnabled:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoOrder, Detail: text.RemedyStoreNoOrder}
+	case s.HideFromUI != nil && *s.HideFromUI:
+		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden, Detail: text.RemedyStoreHidden}
+	case !within:
+		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
+	}
+	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.ClosureOn(platform) != nil })
+	accepting := slices.DeleteFunc(slices.Clone(open),
+		func(platform string) bool { return slices.Contains(down, platform) })
+	switch live := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(accepting, ", "))}); {
+	case len(open) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
+	case len(accepting) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNowhere}
+	case len(accepting) < len(listed):
+		live.State = ui.Warn
+		return live
+	default:
+		return live
+	}
+}
+
+// StoreAvailability explains why a store accepts orders on one platform or not.
+func StoreAvailability(s store.Stored, platform string, now time.Time) (ui.State, string) {
+	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).ListedOn(platform) {
+		return ui.Neutral, text.CauseNotListed
+	}
+	if closing := s.ClosureOn(platform); closing != nil {
+		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closedText(*closing, now.Location()))
+	}
+	if cause := Store(s, []string{platform}, nil, now); cause.State != ui.OK {
+		return cause.State, cause.Text
+	}
+	return ui.OK, ""
+}
+
+// StoreClosures explains on which listed platforms a store is closed, and how it opens. Platforms closed by the
+// same action are grouped.
+func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
+	var platforms, reasons []string
+	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
+	for _, c := range s.ClosedOn {
+		if !listing.ListedOn(c.Platform) {
+			continue
+		}
+		reason := closedText(c, zone)
+		if at := slices.Index(reasons, reason); at >= 0 {
+			platforms[at] += ", " + c.Platform
+			continue
+		}
+		remedy := text.RemedyClosed
+		if c.Source == toggle.SourcePresence {
+			remedy = text.RemedyClosedSilent
+		}
+		platforms, reasons, causes = append(platforms, c.Platform), append(reasons, reason),
+			append(causes, ui.Cause{State: ui.Err, Detail: remedy})
+	}
+	for i := range causes {
+		causes[i].Text = fmt.Sprintf(text.CauseClosedOn, platforms[i], reasons[i])
+	}
+	return causes
+}
+
+// closedText describes who closed a store, since when, and until when.
+func closedText(c store.PlatformClosure, zone *time.Location) string {
+	who := ActorName(c.Actor)
+	if c.Reason != "" {
+		who += " (" + c.Reason + ")"
+	}
+	sentence := fmt.Sprintf(text.ClosedBy, who, formatTime(time.UnixMilli(c.Since), zone))
+	if c.TurnOnAt != 0 {
+		sentence += fmt.Sprintf(text.ClosedTill, formatTime(time.UnixMilli(c.TurnOnAt), zone))
+	}
+	return sentence
+}
+
+// StoreOf returns the parts of a store that decide whether it accepts orders.
+func StoreOf(s console.GridStore) store.Stored {
+	stored := store.Stored{ID: s.ID,
+		Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
+			ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
+	if len(s.ClosedOn) > 0 {
+		// ignore an unreadable value; the page of the store reports it
+		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn)
+	}
+	return stored
+}
+
+// Remedy is where to fix the problem of a store on a platform.
+type Remedy int
+
+// The zero value is the store itself.
+const (
+	AtStore Remedy = iota
+	AtPlugin
+	AtSettings // settings of the platform
+	AtItem     // the first missing item
+)
+
+// Visibility describes whether a store or item is visible on a platform.
+type Visibility struct {
+	State  ui.State
+	Label  string // label of a table cell
+	Why    string // a sentence; "": no problem
+	Remedy Remedy
+}
+
+// Platform is a platform with its plugin and the menu of a store.
+type Platform struct {
+	core.Platform
+	Plugin    *console.Plugin      // serves the platform; nil: unknown to all hubs
+	Published *publish.Publication // menu of the store; nil: unknown
+}
+
+// StoreVisibility explains whether a store is live on a platform, by the most severe problem of store, plugin and
+// menu.
+func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibility {
+	state, why := StoreAvailability(s, platform.Name, now)
+	own := Visibility{State: state, Label: visibilityLabels[state], Why: why}
+	if known := visibilityReasons[why]; known != "" {
+		own.Label = known
+	} else if state == ui.Err && s.ClosureOn(platform.Name) != nil {
+		own.Label = text.GridShut
+	}
+	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByMerchant {
+		return own
+	}
+	plugin := platform.Plugin
+	if plugin == nil {
+		return Visibility{ui.Err, text.NotLive, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), AtSettings}
+	}
+	if cause := Plugin(*plugin, now.Location()); cause.State != ui.OK && cause.State != ui.Run &&
+		PluginState(*plugin) != pluginhost.Degraded {
+		return Visibility{ui.Err, text.NotLive, cause.Text, AtPlugin}
+	}
+	if published := platform.Published; published != nil {
+		if atMenu := menuVisibility(*published, now.Location()); atMenu.State == ui.Err || state == ui.OK {
+			return atMenu
+		}
+	}
+	return own
+}
+
+// menuVisibility explains whether a store is live, by its menu on the platform.
+func menuVisibility(p publish.Publication, zone *time.Location) Visibility {
+	state, why := PublicationState(p, zone)
+	visibility := Visibility{State: state, Label: visibilityLabels[state], Why: why}
+	switch {
+	case state == ui.Warn && p.State == publish.Failed:
+		visibility.Label, visibility.Remedy = text.OldMenu, AtSettings
+	case state == ui.Err || state == ui.Warn && p.Note != "":
+		visibility.Remedy = AtSettings
+	case state == ui.Warn:
+		visibility.Label, visibility.Remedy = fmt.Sprintf(text.LiveWithout, MissingCount(p.Errors)), AtItem
+	}
+	return visibility
+}
+
+// visibilityLabels are the labels of states. visibilityReasons replace them where one word gives the reason.
+var (
+	visibilityLabels = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits,
+		ui.Err: text.NotLive, ui.Run: text.GridRun}
+	visibilityReasons = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden,
+		text.CauseStoreOff: text.NotActive, text.CauseStoreNoOrder: text.NoOrders}
+)
