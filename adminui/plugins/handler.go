@@ -1,5 +1,5 @@
-// Package plugins shows the plugins of the hub: how they are, whom they serve,
-// what went wrong; admins switch them, start them anew and upgrade them.
+// Package plugins shows the hub's plugins: their state, the platforms that they serve, their faults and log. Admins
+// enable, disable, restart and upgrade them.
 package plugins
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Registry reads plugins, with what they serve in businesses; nil means all.
+// Registry lists plugins with the platforms of businesses that they serve. nil businesses means all.
 type Registry interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Controller sets what is to become of a plugin.
+// Controller requests actions on plugins.
 type Controller interface {
 	RequestPluginAction(ctx context.Context, id string, wish console.PluginAction, change access.Change) error
 }
@@ -35,7 +35,7 @@ type Pages struct {
 	Controller Controller
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.PluginsPath
 	return shell.Page{Path: path, Label: text.Plugins,
@@ -50,7 +50,7 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"wanted": text.PluginWanted}}
 }
 
-// List shows the plugins.
+// List shows all plugins.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
 	if err != nil {
@@ -77,8 +77,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
 }
 
-// Causes are the plugins with which something is wrong, each with its page. One
-// that is switched off counts where it serves a platform.
+// Causes returns the plugins with a problem, each with a link to its page. A disabled plugin is included only if it
+// serves a platform.
 func Causes(found []console.Plugin, zone *time.Location) (causes []ui.Cause) {
 	for _, one := range found {
 		told := cause.Plugin(one, zone)
@@ -162,7 +162,7 @@ func buttons(p console.Plugin) []ui.Button {
 	return append(list, disable)
 }
 
-// RequestAction records what an admin wants of a plugin.
+// RequestAction returns a handler that records an action requested by an admin.
 func (p Pages) RequestAction(wish console.PluginAction) shell.Handler {
 	return func(c *fiber.Ctx, v *shell.PageContext) error {
 		id := strings.Clone(c.Params("id"))

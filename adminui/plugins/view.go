@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// pluginView is a plugin as the page shows it.
+// pluginView is the data of the page of a plugin.
 type pluginView struct {
 	figures   []ui.Metric
 	facts     []ui.Fact
@@ -26,7 +26,7 @@ type pluginView struct {
 	log       string
 }
 
-// servedShown is how many platforms stand on the page.
+// servedShown bounds the platforms on the page of a plugin.
 const servedShown = 100
 
 func newPluginView(v *shell.PageContext, p console.Plugin) pluginView {
@@ -166,7 +166,7 @@ func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 	return list
 }
 
-// logText is the log for people: of lines that are JSON the time, level and message first.
+// logText formats log lines for people. A JSON line begins with its time, level and message.
 func logText(lines []string) string {
 	var out strings.Builder
 	for _, line := range lines {

@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// buttons are the scenarios, at the store of the one before.
+// buttons returns a button for each kind of scenario. The store and platform of the previous one are the defaults.
 func buttons(action string, before console.Scenario) (list []ui.Button) {
 	places, step := ui.Filter{Name: "places", Label: text.ScenarioLocations, Value: "5"},
 		ui.Filter{Name: "step", Label: text.ScenarioStep, Value: "0.5"}
@@ -33,7 +33,7 @@ func buttons(action string, before console.Scenario) (list []ui.Button) {
 	return list
 }
 
-// faultButton switches a fault of simulated platforms on.
+// faultButton returns the button that starts a fault of simulated platforms.
 func faultButton(action string, platforms []string) ui.Button {
 	every := []ui.Option{{Label: text.Any}}
 	return ui.Button{Label: text.FaultOn, Action: action, ReasonLabel: text.Why, Help: text.FaultSay, Fields: []ui.Filter{
@@ -48,7 +48,7 @@ func faultButton(action string, platforms []string) ui.Button {
 	}}
 }
 
-// options are the values as options, each with its words where there are any.
+// options returns an option for each value, labelled with its words if it has any.
 func options(values []string, words map[string]string) []ui.Option {
 	options := make([]ui.Option, len(values))
 	for i, value := range values {

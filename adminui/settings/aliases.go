@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Aliases changes the other names of platforms.
+// Aliases changes the aliases of platforms.
 type Aliases interface {
 	AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
 		change access.Change) error
@@ -23,7 +23,7 @@ type Aliases interface {
 	RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error
 }
 
-// aliasFact tells by which other names clients know a platform.
+// aliasFact returns the aliases of a platform, and the name that events use.
 func aliasFact(one console.PlatformSettings) ui.Fact {
 	if len(one.Aliases) == 0 {
 		return ui.Fact{Label: text.Aliases, Cell: ui.T("")}
@@ -38,7 +38,7 @@ func aliasFact(one console.PlatformSettings) ui.Fact {
 		Cell: ui.Cell{Text: strings.Join(names, ", "), Note: fmt.Sprintf(text.AliasSent, sent)}}
 }
 
-// aliasNote names the aliases of a platform below its name; "" if it has none.
+// aliasNote returns the note with the aliases of a platform, or "" without any.
 func aliasNote(one console.PlatformSettings) string {
 	if len(one.Aliases) == 0 {
 		return ""
@@ -46,7 +46,7 @@ func aliasNote(one console.PlatformSettings) string {
 	return fmt.Sprintf(text.AliasNote, aliasFact(one).Cell.Text)
 }
 
-// aliasButtons change the other names of a platform.
+// aliasButtons returns the buttons that change the aliases of a platform.
 func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Button {
 	hidden := []ui.Option{{Label: "name", Value: one.Name}}
 	first := fmt.Sprint(len(one.Aliases) == 0)
@@ -75,17 +75,17 @@ func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Butto
 			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: known}}})
 }
 
-// AddAlias gives a platform another name.
+// AddAlias adds an alias to a platform.
 func (p Pages) AddAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	sent := shell.Field(c, "sent") == "true"
 	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, strings.TrimSpace(shell.Field(c, "alias")),
 		shell.Field(c, "name"), &sent, v.Change(c, "platform.alias")))
 }
 
-// SendAlias sets by which of its names events name a platform.
+// SendAlias sets the name of a platform in events: its own or an alias.
 func (p Pages) SendAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	alias, sent := shell.Field(c, "alias"), true
-	if alias == "" { // the platform's own name, instead of the alias until now
+	if alias == "" { // the platform's own name replaces the alias
 		alias, sent = shell.Field(c, "was"), false
 	}
 	if alias == "" {
@@ -95,13 +95,13 @@ func (p Pages) SendAlias(c *fiber.Ctx, v *shell.PageContext) error {
 		v.Change(c, "platform.send_alias")))
 }
 
-// RemoveAlias removes another name of a platform.
+// RemoveAlias removes an alias of a platform.
 func (p Pages) RemoveAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.afterAliasChange(c, v, p.Aliases.RemoveAlias(c.UserContext(), v.Business.ID, shell.Field(c, "alias"),
 		v.Change(c, "platform.unalias")))
 }
 
-// afterAliasChange answers with the page of the platform.
+// afterAliasChange redirects to the page of the platform, or shows it again with the error.
 func (p Pages) afterAliasChange(c *fiber.Ctx, v *shell.PageContext, err error) error {
 	name := shell.Field(c, "name")
 	if err != nil {

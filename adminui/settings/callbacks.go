@@ -10,9 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// callFacts tell at which addresses the aggregator calls the hub, how it shows that it
-// is the one, and why it was last not believed. Where the address names the business the
-// platform's secret is the proof; a callback key does as well, without.
+// callFacts returns the callback URLs of a platform, what verifies its calls, and the last rejected call. A URL with
+// the business needs the platform's secret. One without it needs a callback key.
 func callFacts(v *shell.PageContext, one console.PlatformSettings, inbound []console.PluginInbound,
 	base string) (facts []ui.Fact) {
 	address := base + "/channel/api/v1/" + url.PathEscape(one.Name) + "/callback/"

@@ -20,21 +20,21 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// formView is a platform as its page shows it.
+// formView is the data of the form of a platform.
 type formView struct {
 	token, action string
 	name, version string
 	mayAct        bool
 	served        ui.Filter
 	accept        ui.Filter // who accepts its orders
-	plugin        bool      // served by one
+	plugin        bool      // served by a plugin
 	settings      string
-	rules         []ui.Option // what may be set
+	rules         []ui.Option // allowed settings
 	endpoints     []endpointView
 	secrets       []secretView
 	facts         []ui.Fact
-	problem, why  string // of a form that was refused
-	reenterNote   string // what has to be typed again
+	problem, why  string // of a rejected form
+	reenterNote   string // what must be entered again
 }
 
 type endpointView struct{ name, address, hosts string }
@@ -72,7 +72,7 @@ func newFormView(v *shell.PageContext, one console.PlatformSettings, about conso
 	return form
 }
 
-// settingRules tells of each setting of a schema what it may be.
+// settingRules returns the type or the allowed values of each setting of a schema.
 func settingRules(schema []byte) (rules []ui.Option) {
 	var object struct {
 		Properties map[string]struct {
@@ -99,7 +99,7 @@ func settingRules(schema []byte) (rules []ui.Option) {
 	return rules
 }
 
-// withInput is the form as it was sent. Secrets are not sent back: they are typed anew.
+// withInput returns the form with the submitted values. Secrets are never sent back: the user must enter them again.
 func (f formView) withInput(value func(string) string, problem string) formView {
 	f.problem, f.why, f.version = problem, value("why"), value("version")
 	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"),
@@ -116,8 +116,7 @@ func (f formView) withInput(value func(string) string, problem string) formView 
 	return f
 }
 
-// Save stores what the form says, all of it or nothing; what is refused comes back as
-// it was typed.
+// Save stores the whole form or nothing. An invalid form is shown again with its values.
 func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 	typed := func(name string) string { return shell.Field(c, name) }
 	err := p.save(c, v)
@@ -150,7 +149,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	secrets := map[string]string{} // those to set; "" takes one away
+	secrets := map[string]string{} // to be set; "" removes one
 	for _, s := range about.Secrets {
 		if value := shell.Field(c, "secret-"+s.Name); value != "" {
 			secrets[s.Name] = value
@@ -159,7 +158,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	var accept relay.Accept
-	if sent := shell.Field(c, "accept"); sent != "" { // not there while the platform is own
+	if sent := shell.Field(c, "accept"); sent != "" { // the form of an own platform has no such field
 		if accept, err = relay.ParseAccept(sent); err != nil {
 			return err
 		}
@@ -179,7 +178,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		relay.AccessUpdate{Version: shell.Field(c, "version"), Set: set}, v.Change(c, "platform.change"))
 }
 
-// checkSettings asks the plugin, unless it has accepted the very same before.
+// checkSettings asks the plugin to check the settings, unless they are unchanged.
 func (p Pages) checkSettings(ctx context.Context, v *shell.PageContext, platform core.Platform,
 	before console.PlatformSettings, settings []byte) error {
 	if len(settings) == 0 ||
@@ -217,7 +216,7 @@ func (p Pages) addresses(c *fiber.Ctx, platform core.Platform, about console.Plu
 	return addresses, nil
 }
 
-// merge is what was set with what is set now; "" takes away.
+// merge returns before with the values of now. An empty value removes its key.
 func merge(before, now map[string]string) map[string]string {
 	after := map[string]string{}
 	for name, value := range before {

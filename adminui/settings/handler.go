@@ -1,6 +1,5 @@
-// Package settings shows and changes how the platforms of a business are set
-// up: what serves them, their settings, addresses and secrets. Secrets are set,
-// never shown; a key by which a platform calls the hub is shown once.
+// Package settings shows and changes the settings of a business and its platforms. Secrets are set but never shown. A
+// callback key is shown once.
 package settings
 
 import (
@@ -30,21 +29,21 @@ type Platforms interface {
 		change access.Change) error
 }
 
-// CallbackKeys adds and drops the keys by which platforms call the hub.
+// CallbackKeys creates and revokes the keys with which platforms call the hub.
 type CallbackKeys interface {
 	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte,
 		change access.Change) error
 	DropCallbackKeys(ctx context.Context, business core.BusinessID, platform string, change access.Change) error
 }
 
-// Monitoring reads and changes how a business is watched.
+// Monitoring reads and changes the monitoring rules of a business.
 type Monitoring interface {
 	MonitoringRules(ctx context.Context, business core.BusinessID) (console.MonitoringRules, error)
 	SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
 		change access.Change) error
 }
 
-// Plugins knows what plugins need of platforms, and checks it.
+// Plugins lists plugins, and checks settings and URLs with them.
 type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 	CheckSettings(ctx context.Context, plugin string, business core.BusinessID, platform string, settings []byte) error
@@ -59,11 +58,11 @@ type Pages struct {
 	Listing    Listing
 	Aliases    Aliases
 	Plugins    Plugins
-	BaseURL    string // of the hub as others reach it; "" as requests come
+	BaseURL    string // of the hub for others; "": as in the request
 	Clock      core.Clock
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.BusinessPath + "settings/"
 	return shell.Page{Path: path, Label: text.Settings,
@@ -83,7 +82,7 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"stored": text.Stored}}
 }
 
-// platformLink is the address of a platform's page; a name can be anything.
+// platformLink returns the URL of the page of a platform.
 func platformLink(v *shell.PageContext, platform string) string {
 	return v.Link("settings/platform/?name=" + url.QueryEscape(platform))
 }
@@ -141,7 +140,7 @@ func countOrBlank(n int) string {
 	return fmt.Sprint(n)
 }
 
-// serverOptions are what can serve a platform.
+// serverOptions returns the choices for served_by.
 func (p Pages) serverOptions(ctx context.Context) ([]ui.Option, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
 	options := []ui.Option{{Value: core.ServedByMerchant, Label: text.ServedOwn}}
@@ -151,7 +150,8 @@ func (p Pages) serverOptions(ctx context.Context) ([]ui.Option, error) {
 	return options, err
 }
 
-// pluginAbout is what a plugin says of itself; of own platforms it is empty.
+// pluginAbout returns a plugin's description of itself. It is empty for own platforms, and Invalid for an unknown
+// plugin.
 func (p Pages) pluginAbout(ctx context.Context, id string) (about console.PluginAbout, err error) {
 	if id == core.ServedByMerchant {
 		return about, nil
@@ -168,7 +168,7 @@ func (p Pages) pluginAbout(ctx context.Context, id string) (about console.Plugin
 	return about, err
 }
 
-// Add gives the business a platform.
+// Add creates a platform.
 func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 	platform := core.Platform{Name: strings.TrimSpace(shell.Field(c, "name")), ServedBy: shell.Field(c, "served_by")}
 	platform.Name = strings.Clone(platform.Name)
@@ -199,7 +199,7 @@ func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (con
 	return console.PlatformSettings{}, err
 }
 
-// One shows a platform, with the form that changes it for those who may.
+// One shows a platform, with its form for users who may change it.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.one(c, v, v.Query.Get("name"), func(f formView) formView { return f })
 }
@@ -210,7 +210,7 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 		return err
 	}
 	about, err := p.pluginAbout(c.UserContext(), one.ServedBy)
-	if core.CodeOf(err) == core.Invalid { // a plugin that no hub knows any more
+	if core.CodeOf(err) == core.Invalid { // an unknown plugin
 		err = nil
 	}
 	if err != nil {
@@ -249,7 +249,7 @@ func servedByNote(one console.PlatformSettings) string {
 	return text.ServedBy + " " + one.ServedBy
 }
 
-// auditedKeys stores callback keys together with the change that the audit trail tells.
+// auditedKeys stores callback keys together with their audit entry.
 type auditedKeys struct {
 	relay.CallerKeys
 	keys   CallbackKeys
@@ -261,7 +261,7 @@ func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.Business
 	return r.keys.AddCallbackKey(ctx, business, platform, hash, r.change)
 }
 
-// CreateCallbackKey makes a key by which a platform calls the hub, and shows it, this once.
+// CreateCallbackKey creates a callback key of a platform and shows it once.
 func (p Pages) CreateCallbackKey(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
 	callers := relay.Callers{Keys: auditedKeys{keys: p.Keys, change: v.Change(c, "callback.create")},
@@ -275,7 +275,7 @@ func (p Pages) CreateCallbackKey(c *fiber.Ctx, v *shell.PageContext) error {
 		ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
 }
 
-// DropCallbackKeys makes all keys of a platform useless but the newest.
+// DropCallbackKeys revokes all callback keys of a platform except the newest.
 func (p Pages) DropCallbackKeys(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
 	if err := p.Keys.DropCallbackKeys(c.UserContext(), v.Business.ID, name,

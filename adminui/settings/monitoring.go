@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// monitoringFacts tell how the business is watched over.
+// monitoringFacts returns the monitoring rules of a business.
 func monitoringFacts(w console.MonitoringRules) []ui.Fact {
 	closes := text.No
 	if w.CloseSilent {
@@ -31,7 +31,7 @@ func monitoringFacts(w console.MonitoringRules) []ui.Fact {
 		{Label: text.CloseSilent, Cell: ui.T(closes)}}
 }
 
-// monitoringButton changes how the business is watched over.
+// monitoringButton returns the button that changes the monitoring rules.
 func monitoringButton(v *shell.PageContext, w console.MonitoringRules) ui.Button {
 	return ui.Button{Label: text.Monitoring, Action: v.Link("settings/watching/"), ReasonLabel: text.Why, Help: text.MonitoringHelp,
 		Hidden: []ui.Option{{Label: "seen", Value: monitoringVersion(w)}}, Fields: []ui.Filter{
@@ -41,10 +41,10 @@ func monitoringButton(v *shell.PageContext, w console.MonitoringRules) ui.Button
 				Options: []ui.Option{{Value: "false", Label: text.No}, {Value: "true", Label: text.Yes}}}}}
 }
 
-// monitoringVersion differs once something of it was changed.
+// monitoringVersion returns a text that differs after a change of the rules.
 func monitoringVersion(w console.MonitoringRules) string { return fmt.Sprint(w.Flags()) }
 
-// SetMonitoring stores how the business is watched over.
+// SetMonitoring stores the monitoring rules of the business.
 func (p Pages) SetMonitoring(c *fiber.Ctx, v *shell.PageContext) error {
 	field := func(name string) string { return strings.TrimSpace(shell.Field(c, name)) }
 	err := p.Monitoring.SetMonitoringRules(c.UserContext(), v.Business.ID, func(w *console.MonitoringRules) error {

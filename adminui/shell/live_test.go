@@ -40,7 +40,7 @@ func TestStreamsPerUserAreLimited(t *testing.T) {
 	other := live.watch(1, 8, "other")
 	require.NotNil(t, other)
 	live.unwatch(other)
-	live.unwatch(first) // as its goroutine does, once it is over
+	live.unwatch(first) // as its goroutine does
 	require.Equal(t, maxUserStreams, live.Streams())
 }
 
@@ -50,7 +50,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	live.End("mine")
 	require.True(t, ended(mine))
 	require.False(t, ended(others))
-	live.unwatch(mine) // as its goroutine does, once it is over
+	live.unwatch(mine) // as its goroutine does
 	require.Equal(t, 1, live.Streams())
 }
 

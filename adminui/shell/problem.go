@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// statuses are what the pages of errors answer.
+// statuses are the HTTP statuses of error pages.
 var statuses = map[core.Code]int{
 	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized,
 	core.Forbidden: http.StatusForbidden,
@@ -21,7 +21,7 @@ var statuses = map[core.Code]int{
 	core.Throttled:        http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
 }
 
-// problems are the console's words for errors of access.
+// problems are the messages of access errors.
 var problems = map[*core.Error]string{
 	access.ErrSignIn: text.ProblemSignIn, access.ErrTooManyAttempts: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
 	access.ErrLink: text.ProblemLink, access.ErrNoAccount: text.ProblemUnknown, access.ErrCurrentPassword: text.ProblemPresent,
@@ -32,8 +32,8 @@ var problems = map[*core.Error]string{
 	access.ErrScope:    text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
 }
 
-// Problem tells the status of an error and what may be said of it. What is our
-// fault is logged, and its request named.
+// Problem returns the status and the message of an error. It logs errors of the hub, and their message contains the
+// request id.
 func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 	id := string(c.Response().Header.Peek(fiber.HeaderXRequestID))
 	var known *core.Error

@@ -8,9 +8,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// clientIP is where a request comes from: the other end of its connection or, where
-// that is a proxy that is trusted, the last address of X-Forwarded-For that is no such
-// proxy. What stands before it anybody may have written.
+// clientIP returns the IP address of the client. It trusts X-Forwarded-For only from trusted proxies, and returns its
+// last address that is not one of them. A client can write the addresses before that.
 func clientIP(c *fiber.Ctx, proxies []netip.Prefix) string {
 	at, _ := netip.AddrFromSlice(c.Context().RemoteIP())
 	at = at.Unmap()

@@ -1,5 +1,4 @@
-// Package stores shows the stores of a business and, of one, on which platforms
-// it takes orders and why not on the others.
+// Package stores shows the stores of a business: on which platforms a store takes orders, and why not on others.
 package stores
 
 import (
@@ -29,39 +28,39 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// Lister lists stores and the platforms of their business, and knows the items by ref_id.
+// Lister lists stores and platforms, and finds items by ref_id.
 type Lister interface {
 	ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error)
 	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	// ItemOf is the id of an item by its ref_id; NotFound where there is none.
+	// ItemID returns the id of an item by its ref_id, or NotFound.
 	ItemID(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 }
 
-// Timeline reads what happened to a store.
+// Timeline reads the events of a store.
 type Timeline interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error)
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Publisher has the menu of a store published.
+// Publisher publishes the menu of a store.
 type Publisher interface {
 	PublishNow(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
 		change access.Change) error
 }
 
-// Reader reads a store whole.
+// Reader reads the full record of a store.
 type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
 }
 
-// Plugins knows the plugins that serve platforms.
+// Plugins lists the plugins that serve platforms.
 type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Publications reads what is published where.
+// Publications lists the publications of stores.
 type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
@@ -76,7 +75,7 @@ type Pages struct {
 	Publications Publications
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.BusinessPath + "stores/"
 	return shell.Page{Path: path, Label: text.Stores, Object: "store",
@@ -117,13 +116,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
-// Filter is how a list of stores is narrowed by its address.
+// Filter returns the filter of a list of stores from the URL.
 func Filter(v *shell.PageContext) console.StoreFilter {
 	return console.StoreFilter{Text: v.Query.Get("text"), Status: console.StoreStatus(v.Query.Get("state")),
 		Local: v.Now.In(v.Zone), Limit: v.Limit()}
 }
 
-// Filters are the fields by which a list of stores is narrowed; more are further choices of the state.
+// Filters returns the filter fields of a list of stores. more are additional statuses.
 func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
 	choices := []ui.Option{{Value: "", Label: text.Any}}
 	for _, s := range statuses {
@@ -181,7 +180,7 @@ func listing(excluded, included []string) string {
 	}
 }
 
-// storeView is a store as the page shows it.
+// storeView is the data of the page of a store.
 type storeView struct {
 	facts     []ui.Fact
 	platforms ui.List
@@ -191,8 +190,7 @@ type storeView struct {
 	record    string
 }
 
-// callsShown is how many calls to each platform a store's page shows, switchesShown
-// how many times it was switched.
+// Bounds of the timeline: calls per platform, and audit entries.
 const callsShown, auditShown = 5, 10
 
 // One shows a store.
@@ -248,7 +246,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
 }
 
-// timeline is the timeline of a store: what platforms were sent, and when it was switched.
+// timeline returns the timeline of a store: updates to platforms, and when it was opened and closed.
 func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*timeline.Timeline, error) {
 	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, callsShown)
 	if err != nil {
@@ -269,7 +267,7 @@ func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*t
 	return told, nil
 }
 
-// auditEntry is a line of the audit trail by which the store was switched, for its line of time.
+// auditEntry returns the timeline entry for an audit entry of opening or closing the store.
 func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
 	var said struct {
 		Why   string
@@ -278,7 +276,7 @@ func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
 			Source    string
 		}
 	}
-	_ = json.Unmarshal(e.Detail, &said, json.MatchCaseInsensitiveNames(true)) // what cannot be read is told without
+	_ = json.Unmarshal(e.Detail, &said, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
 	entry := timeline.Entry{State: ui.Held,
 		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(said.After.Platforms, ", ")),
 		Href:  v.Link("audit/" + e.ID.String() + "/")}

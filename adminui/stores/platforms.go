@@ -14,16 +14,16 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// visibility is a store on one platform.
+// visibility is the visibility of a store on a platform.
 type visibility struct {
 	cause.Visibility
 	platform cause.Platform
 }
 
-// platformsRead is of how many platforms what was published is looked at.
+// platformsRead bounds the publications read for a store.
 const platformsRead = 500
 
-// visibilities tells of each platform whether the store is live there.
+// visibilities returns the visibility of a store on each platform.
 func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.Stored,
 	platforms []core.Platform) ([]visibility, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
@@ -51,7 +51,7 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	return list, nil
 }
 
-// platformsWithErrors are the platforms that keep the store from being live there.
+// platformsWithErrors returns the platforms on which the store is not live for a reason other than the store itself.
 func platformsWithErrors(shown []visibility) (names []string) {
 	for _, one := range shown {
 		if one.State == ui.Err && one.Remedy != cause.AtStore {
@@ -61,8 +61,7 @@ func platformsWithErrors(shown []visibility) (names []string) {
 	return names
 }
 
-// problems are the platforms on which the store alone is not the reason, each with
-// its remedy.
+// problems returns the problems of platforms, each with its remedy. It omits those of the store itself.
 func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visibility) (told []ui.Cause, err error) {
 	for _, one := range shown {
 		c := ui.Cause{State: one.State, Text: fmt.Sprintf(text.CauseStoreOnBut, one.platform.Name, one.Why)}
@@ -90,8 +89,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 	return told, nil
 }
 
-// itemLink leads to the item that a platform has not; nowhere where it is no item,
-// or none any more.
+// itemLink returns the link to the item that a platform rejected. It is zero for another entity or a deleted item.
 func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, missing publish.Problem) (ui.Link, error) {
 	if missing.Entity != "item" {
 		return ui.Link{}, nil
@@ -119,7 +117,7 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 	return list
 }
 
-// menuCell tells since when a platform has the store's menu.
+// menuCell returns when a platform received the store's menu, or the state of the publication.
 func menuCell(v *shell.PageContext, p *publish.Publication) ui.Cell {
 	if p == nil {
 		return ui.Cell{}

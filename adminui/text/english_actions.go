@@ -1,6 +1,6 @@
 package text
 
-// Words of what people do.
+// Texts of actions.
 const (
 	BulkResend        = "Bulk resend"
 	BulkResendTitle   = "Resend all that match the filter"

@@ -1,6 +1,6 @@
 package text
 
-// Words of what keeps stores and items from platforms, and of the remedy.
+// Texts of causes and remedies of stores and items.
 const (
 	UnavailableTitle        = "The hub is unavailable"
 	Unavailable             = "Its database does not respond. Nothing was lost. Retry in a moment."

@@ -1,6 +1,6 @@
 package text
 
-// Words of what does not arrive: calls, orders and requests.
+// Texts of calls, orders and requests that failed.
 const (
 	CauseCallsFailed    = "%s did not accept some updates in the last 24 hours: %s. The last at %s: %s."
 	OneAcknowledgment   = "1 order acknowledgement"

@@ -1,5 +1,4 @@
-// Package timeline shows what happened to something as a line of time, with
-// every try of what aggregators were told.
+// Package timeline shows the events of an order or a store in time order, with all attempts of calls to aggregators.
 package timeline
 
 import (
@@ -15,11 +14,11 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Entry is something that happened.
+// Entry is an event.
 type Entry struct {
 	State ui.State
 	Title string
-	Href  string // where more of it is; "" nowhere
+	Href  string // of its page; "": none
 	Words string
 	Note  string
 
@@ -29,7 +28,7 @@ type Entry struct {
 	attempts []attempt
 }
 
-// attempt is an attempt of a call to the aggregator.
+// attempt is an attempt of a call to an aggregator.
 type attempt struct {
 	title           string
 	url             string // with the method
@@ -42,22 +41,22 @@ type attempt struct {
 	responseBody    string
 }
 
-// Timeline is what happened, in the order of time once it is shown.
+// Timeline is a list of events. It is sorted by time when it is shown.
 type Timeline struct {
 	page    *shell.PageContext
 	entries []Entry
 }
 
-// New begins a line for a visit.
+// New returns an empty timeline for a page.
 func New(v *shell.PageContext) *Timeline { return &Timeline{page: v} }
 
-// Add puts something at its time.
+// Add adds an event at its time.
 func (l *Timeline) Add(at time.Time, e Entry) {
 	e.at, e.clock = l.page.At(at), clockOf(l.page, at)
 	l.entries = append(l.entries, e)
 }
 
-// AddCall puts what an aggregator was or is to be told, with its tries.
+// AddCall adds a call to an aggregator with its attempts.
 func (l *Timeline) AddCall(c console.Call) {
 	told := cause.Call(c)
 	words := told.Text
@@ -68,7 +67,7 @@ func (l *Timeline) AddCall(c console.Call) {
 		attempts: attemptsOf(c.Attempts)})
 }
 
-// Len is how many things happened.
+// Len returns the number of events.
 func (l *Timeline) Len() int { return len(l.entries) }
 
 func (l *Timeline) sorted() []Entry {
@@ -80,7 +79,7 @@ func (l *Timeline) sorted() []Entry {
 	return l.entries
 }
 
-// clockOf is the time of day, with the day where that is not today.
+// clockOf returns the time of day, with the date unless it is today.
 func clockOf(v *shell.PageContext, at time.Time) string {
 	at, now := at.In(v.Zone), v.Now.In(v.Zone)
 	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {

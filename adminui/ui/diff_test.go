@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// signed is a comparison as text.
+// signed formats a Diff as text.
 func signed(d Diff) (text string) {
 	for _, line := range d.Lines {
 		text += line.Sign + strings.TrimSpace(line.Text) + "|"

@@ -1,5 +1,5 @@
-// Package checklist tells an integrator how far a first integration is: which
-// calls and deliveries have worked, and for each that has not, what to do next.
+// Package checklist shows the progress of a first integration: which calls and deliveries have worked, and the next
+// step for each of the others.
 package checklist
 
 import (
@@ -13,25 +13,25 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Facts are what the hub has seen of a business, as far back as it keeps records.
+// Facts are what a business has done so far, within the retention of records.
 type Facts struct {
-	Called        bool // an API key has been shown
+	Called        bool // an API key was used
 	Stores        bool // there is a store
 	Menu          bool // there is a menu
 	Subscribed    bool // there is an active webhook
 	Verified      bool // a webhook has accepted a delivery
-	OrderAccepted bool // a webhook has accepted an order_placed that is no sample
-	OrdersRetried bool // an order retry was asked for
+	OrderAccepted bool // a webhook has accepted an order_placed that is no test event
+	OrdersRetried bool // an order retry was requested
 	Rider         bool // a rider's status was sent
-	Action        bool // an aggregator took a feature action
+	Action        bool // an aggregator accepted a feature action
 	Requests      bool // a request for stores or a menu was processed
 
 	FailingDays int     // of the last seven days, on which objects of requests failed
-	FailingJob  core.ID // the latest of these requests; zero: there is none
+	FailingJob  core.ID // the latest of these requests; zero: none
 
-	MenuErrors core.ID // the latest menu request, where objects of it failed; zero: none did
+	MenuErrors core.ID // the latest menu request, if objects of it failed; else zero
 
-	Store     string // ref_id of a store, for commands; "" where there is none, as below
+	Store     string // ref_id of a store, for commands; "" or 0 if there is none, as in the next fields
 	Item      string // ref_id of an item
 	SelfOrder int64  // a self-delivery order
 	Order     int64  // an order of a platform whose plugin offers the customer's contact
@@ -40,24 +40,22 @@ type Facts struct {
 
 // Step is a step of a first integration.
 type Step struct {
-	Name      string // for programs, the same in every version
+	Name      string // stable identifier
 	Title     string // for people
 	Done      bool
 	Next      string  // what to do, in plain words
-	Command   string  // does it, once USERNAME:API_KEY stands for a key
-	Reference core.ID // the job that says what is wrong; zero: none
+	Command   string  // a shell command for the step, with USERNAME:API_KEY in place of a key
+	Reference core.ID // the job with the errors; zero: none
 }
 
-// Stand-ins in commands for what only the integrator knows. Hook is an address
-// of theirs.
+// Placeholders in commands for values of the integrator. Hook is a URL of theirs.
 const (
 	Key        = "USERNAME:API_KEY"
 	ChannelKey = "CHANNEL_USERNAME:CHANNEL_API_KEY"
 	Hook       = "https://pos.example.com/hooks"
 )
 
-// Steps are the steps in the order in which they are best taken, with commands
-// for the hub at an address.
+// Steps returns the steps in their recommended order. base is the URL of the hub, for commands.
 func Steps(f Facts, base string) []Step {
 	curl := func(key, path, body string) string {
 		line := fmt.Sprintf("curl -sS '%s%s' -H 'Authorization: apikey %s'", base, path, key)
@@ -129,10 +127,10 @@ func Steps(f Facts, base string) []Step {
 	return steps
 }
 
-// PersistentDays is on how many of the last seven days objects fail before it counts as lasting.
+// PersistentDays is on how many of the last seven days objects must fail to count as a persistent problem.
 const PersistentDays = 2
 
-// objectsStep is the step that lasts: requests whose objects do not fail day after day.
+// objectsStep is done while objects do not fail on several days of a week.
 func objectsStep(f Facts, curl func(key, path, body string) string) Step {
 	step := Step{Name: "objects_accepted", Title: "Send objects without errors",
 		Done: f.Requests && f.FailingDays < PersistentDays,
@@ -148,16 +146,16 @@ func objectsStep(f Facts, curl func(key, path, body string) string) Step {
 	return step
 }
 
-// shellQuote is a text in JSON within the single quotes of a shell.
+// shellQuote returns a text as JSON for use between single quotes of a shell.
 func shellQuote(text string) string {
 	value, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
-		return `""` // what is stored is valid text
+		return `""` // stored text is valid UTF-8
 	}
 	return strings.ReplaceAll(string(value), "'", `'\''`)
 }
 
-// Done is how many of the steps are done.
+// Done returns the number of completed steps.
 func Done(steps []Step) (n int) {
 	for _, s := range steps {
 		if s.Done {

@@ -37,7 +37,7 @@ func FieldChanges(before, after []byte) (changes []FieldChange) {
 	return changes
 }
 
-// eachField calls tell for every value within a value, with its path.
+// eachField calls report for every value within a value, with its path.
 func eachField(place string, value jsontext.Value, tell func(place, value string)) {
 	switch value.Kind() {
 	case '{':

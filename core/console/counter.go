@@ -44,11 +44,11 @@ type HealthChange struct {
 	Health
 }
 
-// maxCounters bounds the counters that are not stored yet. Further attempts are not counted.
+// maxCounters bounds the counters that are not stored yet. Attempts beyond it are not counted.
 const maxCounters = 100_000
 
-// AttemptCounter counts attempts in memory until they are stored. It is safe for concurrent use. A crash loses the counts
-// since the last Take, but never an attempt itself.
+// AttemptCounter counts attempts in memory until they are stored. It is safe for concurrent use. A crash loses only the
+// counts since the last Take.
 type AttemptCounter struct {
 	mu   sync.Mutex
 	sums Sums

@@ -24,8 +24,7 @@ type Scenario struct {
 // Scenarios are the kinds of scenarios.
 var Scenarios = []string{"order", "rider", "cancel", "edit", "rush"}
 
-// Bounds of a scenario: orders per second, the duration of a rush, the orders of other scenarios, the locations of a
-// rider, and the duration of a ride, which has riderMoves further updates.
+// Bounds of a scenario. A ride has riderUpdates updates besides the locations.
 const (
 	MaxRate      = 200
 	MaxRush      = time.Minute
@@ -66,7 +65,7 @@ func (s Scenario) Check() error {
 type ScenarioRun struct {
 	Scenario
 	RequestedBy        string    // who requested it
-	StartedAt, EndedAt time.Time // Ended is zero while it runs
+	StartedAt, EndedAt time.Time // EndedAt is zero while it runs
 	Calls              []ScenarioCall
 	Deliveries         ScenarioDeliveries
 	Failure            string // the error; "" if there is none

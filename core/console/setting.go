@@ -33,8 +33,8 @@ type MonitoringRules struct {
 // HubDefault is the text for the hub's default.
 const HubDefault = "hub"
 
-// The bounds of the durations of Watching. An order must be placed and stored within the least one. POSes are checked
-// once a minute.
+// Bounds of the durations of MonitoringRules. An order must be placed and stored within minAck. POSes are checked once
+// a minute.
 const (
 	minAck, maxAck         = 10 * time.Second, 24 * time.Hour
 	minSilence, maxSilence = time.Minute, 7 * 24 * time.Hour
@@ -64,7 +64,7 @@ func parseSpan(into **time.Duration, name, text string, least, most time.Duratio
 	return nil
 }
 
-// Flags returns the settings under the names of their flags.
+// Flags returns the rules by the names of their command-line flags.
 func (w MonitoringRules) Flags() map[string]any {
 	return map[string]any{"acknowledge-within": FormatSpan(w.AckWithin), "pos-silent-after": FormatSpan(w.SilentAfter),
 		"close-silent-stores": w.CloseSilent}

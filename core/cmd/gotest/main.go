@@ -1,6 +1,5 @@
-// Command gotest runs go test, prints a line for each package as it ends and what
-// failed, and sums up: the slowest tests and how many passed. The tests of a run
-// share one PostgreSQL and one directory for all that they write.
+// Command gotest runs go test. It prints one line for each package, the output of failed tests, and a summary with the
+// slowest tests. The tests of a run share one PostgreSQL and one directory.
 package main
 
 import (
@@ -40,7 +39,7 @@ func run(args []string) (status int, err error) {
 	if slices.Contains(args, "-race") {
 		command.Env = append(command.Env, "CGO_ENABLED=1")
 	}
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal reaches all that it started
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal reaches all its processes
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return 0, err

@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	barman "github.com/cloudnative-pg/barman-cloud/pkg/api"
-	_ "github.com/cloudnative-pg/cloudnative-pg/pkg/versions" // keeps in go.mod the release whose schemas are read
+	_ "github.com/cloudnative-pg/cloudnative-pg/pkg/versions" // keeps the release of the schemas in go.mod
 	"sigs.k8s.io/yaml"
 )
 
 // custom is an object of CloudNativePG or of its plugin for backups.
 type custom = map[string]any
 
-// at returns what lies at a path of an object, nil where nothing does.
+// at returns the value at a path of an object, or nil.
 func at(object any, path ...string) any {
 	for _, name := range path {
 		fields, _ := object.(map[string]any)
@@ -26,7 +26,7 @@ func at(object any, path ...string) any {
 	return object
 }
 
-// of returns the only object of a kind.
+// object returns the only object of a kind.
 func (i *installation) of(t *testing.T, kind string) custom {
 	t.Helper()
 	n := slices.IndexFunc(i.database, func(c custom) bool { return c["kind"] == kind })
@@ -36,7 +36,7 @@ func (i *installation) of(t *testing.T, kind string) custom {
 	return i.database[n]
 }
 
-// schema is a part of the schema that a release of CloudNativePG brings for a kind.
+// schema is a part of the CloudNativePG schema of a kind.
 type schema struct {
 	Properties           map[string]*schema
 	AdditionalProperties any
@@ -44,7 +44,7 @@ type schema struct {
 	Enum, Required       []any
 }
 
-// hold reports every field that the schema does not have, lacks, or has other values for.
+// check reports unknown fields, missing fields and values that the schema does not allow.
 func (s *schema) hold(t *testing.T, value any, path string) {
 	t.Helper()
 	switch value := value.(type) {
@@ -72,7 +72,7 @@ func (s *schema) hold(t *testing.T, value any, path string) {
 	}
 }
 
-// schemaOf reads the schema of a kind's spec out of the module of CloudNativePG.
+// schemaOf reads the schema of a kind's spec from the module of CloudNativePG.
 func schemaOf(t *testing.T, kind string) *schema {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/cloudnative-pg/cloudnative-pg").Output()
@@ -146,7 +146,7 @@ func TestHubConnectionsFitTheDatabaseLimit(t *testing.T) {
 	}
 	hubs := 0
 	for _, d := range all.deployments {
-		hubs += int(most[d.Name]) + d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() // while they are replaced
+		hubs += int(most[d.Name]) + d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() // during a rolling update
 	}
 	each, err := strconv.Atoi(all.settings[0].Data["SERVERY_DATABASE_CONNECTIONS"])
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package kubernetes holds the manifests against the types and the rules of the
-// releases of Kubernetes and CloudNativePG that go.mod names, without a cluster. It is a
-// module of its own: the program depends on none of this.
+// Package kubernetes checks the manifests against the types and rules of Kubernetes and CloudNativePG, without a
+// cluster. It is a separate module, so that the program does not depend on these releases.
 package kubernetes
 
 import (
@@ -25,7 +24,7 @@ import (
 
 const manifests = "../../kubernetes"
 
-// installation is everything that `kubectl apply -k` would make.
+// installation is all objects that `kubectl apply -k` would create.
 type installation struct {
 	namespaces  []core.Namespace
 	settings    []core.ConfigMap
@@ -38,7 +37,7 @@ type installation struct {
 	database    []custom
 }
 
-// add decodes strictly: a field that the type does not have, or has twice, is an error.
+// add decodes strictly: an unknown or repeated field is an error.
 func add[T any](list *[]T, document []byte) error {
 	var object T
 	if err := yaml.UnmarshalStrict(document, &object); err != nil {
@@ -72,7 +71,7 @@ func (i *installation) add(kind string, document []byte) error {
 	return errors.New("no type is known for " + kind)
 }
 
-// read reads what a site applies. kustomization.yaml must name all the manifests.
+// read reads the objects of a site. kustomization.yaml must name all manifests.
 func read(t *testing.T) *installation {
 	t.Helper()
 	var list struct {
@@ -142,7 +141,7 @@ func TestPodsMeetThePodSecurityStandard(t *testing.T) {
 	}
 }
 
-// secrets are those that somebody makes, by who does.
+// secrets are the required secrets, with the document or operator that creates each.
 var secrets = map[string]string{
 	"servery-key": "README.md", "servery-backup": "README.md", "servery-tls": "README.md",
 	"servery-database-app": "CloudNativePG", "servery-database-ca": "CloudNativePG",

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What site/kustomization.yaml has for the reader to change, and what stands there then.
+// placeholders are the values that site/kustomization.yaml leaves to the reader, with test values.
 var own = strings.NewReplacer(
 	"registry.example.com", "registry.mine.test", "1.0", "1.0.1", "hub.example.com", "hub.mine.test", "s3://BUCKET",
 	"s3://mine")
 
-// builds builds the site, filled in, with components.
+// buildSite builds the site with the test values and the given components.
 func builds(t *testing.T, components string) string {
 	t.Helper()
 	files := filesys.MakeFsInMemory()

@@ -26,11 +26,10 @@ func NewChecklist(db *postgres.DB, offers action.ActionLister) Checklist {
 	return Checklist{db, offers}
 }
 
-// latestRead bounds how many of a webhook's deliveries, and how many orders, are read.
+// latestRead bounds the deliveries of a webhook and the orders that are read.
 const latestRead = 100
 
-// Facts returns what a business has done so far. Each fact uses an index and stops at the
-// first match.
+// Facts returns the progress of a business. Each fact uses an index and stops at the first match.
 func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f checklist.Facts, err error) {
 	offering, err := c.contactPlugins(ctx, business)
 	if err != nil {
@@ -69,7 +68,7 @@ func (c Checklist) contactPlugins(ctx context.Context, business core.BusinessID)
 		if p.ServedBy == core.ServedByMerchant {
 			continue
 		}
-		// A starting plugin's actions are unknown: it is left out.
+		// The actions of a starting plugin are unknown, so it is omitted.
 		if actions, err := c.Offers.Actions(ctx, p.ServedBy); err == nil &&
 			slices.Contains(actions, action.CustomerData) {
 			offering = append(offering, p.ServedBy)

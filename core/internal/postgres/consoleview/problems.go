@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// UnnotifiedOrders returns, per business, the orders since a time that no active webhook received.
+// UnnotifiedOrders returns the orders since a time that no active webhook received, by business.
 func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.UnnotifiedOrders, error) {
 	return postgres.Collect(ctx, c.db.Bun(), "reading orders that nobody was told of", func(u *console.UnnotifiedOrders) []any {
@@ -24,7 +24,7 @@ func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessI
 	}))
 }
 
-// failedCalls returns the calls since a time that platforms did not accept.
+// failedCalls returns the calls since a time that platforms rejected.
 func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) (list []console.FailedCalls, err error) {
 	rows, err := c.db.Bun().QueryContext(ctx, queries.With("failed_calls", postgres.Args{
@@ -57,14 +57,14 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	return list, rows.Err()
 }
 
-// hasFailures is the condition that a job succeeded, but not for all of its objects.
+// hasFailures selects jobs that completed with failed objects.
 const hasFailures = `state = 'done' AND NOT dry_run AND (
 	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
 
-// jobsRead bounds how many such jobs are read.
+// jobsRead bounds the jobs with failed objects that are read.
 const jobsRead = 1000
 
-// partlyFailedJobs returns the requests since a time with at least half of their objects refused.
+// partlyFailedJobs returns the jobs since a time with at least half of their objects failed.
 func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.PartlyFailedJobs, error) {
 	return postgres.Collect(ctx, c.db.Bun(), "reading requests that were refused", func(j *console.PartlyFailedJobs) []any {

@@ -39,7 +39,7 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 	})
 }
 
-// menusRead bounds the menus that are searched for a refused item.
+// menusRead bounds the menus that are searched for a rejected item.
 const menusRead = 1000
 
 // itemRejections returns the problems that platforms reported for an item in accepted menus,

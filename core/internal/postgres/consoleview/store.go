@@ -145,9 +145,9 @@ func (c Store) Endpoint(ctx context.Context, business core.BusinessID, id int64)
 	return list[0], nil
 }
 
-// UnhealthyEndpoints returns at most limit webhooks of businesses that need attention. They fail, are
-// switched off with waiting deliveries, or had failed deliveries in the last 24 hours.
-// Failing webhooks come first, and the limit is shared evenly among businesses.
+// UnhealthyEndpoints returns at most limit webhooks of businesses that need attention. They fail, are disabled with
+// held deliveries, or had failed deliveries in the last 24 hours. Failing webhooks come first, and the limit is shared
+// evenly among businesses.
 func (c Store) UnhealthyEndpoints(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
 	return c.endpoints(ctx, c.db.Bun(), "?", bun.Safe(queries.With("webhooks_with_problems", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(c.day()), "limit": limit,
