@@ -121,11 +121,11 @@ func faultList(v *shell.PageContext, faults []console.PluginFault) ui.List {
 func servedList(served []console.Served) ui.List {
 	list := ui.List{Name: text.Platforms, EmptyTitle: text.ServesNone, EmptyText: text.ServesNoneText,
 		Columns: []ui.Column{{Label: text.Business, Kind: ui.Wide}, {Label: text.Platform}}}
-	for i, one := range served {
+	for i, platform := range served {
 		if i < servedShown {
 			list.Rows = append(list.Rows,
-				ui.Row{Cells: []ui.Cell{ui.LinkCell(one.Name, shell.BusinessLink(one.Business, "")),
-					ui.LinkCell(one.Platform, shell.BusinessLink(one.Business, "settings/"))}})
+				ui.Row{Cells: []ui.Cell{ui.LinkCell(platform.Name, shell.BusinessLink(platform.Business, "")),
+					ui.LinkCell(platform.Platform, shell.BusinessLink(platform.Business, "settings/"))}})
 		}
 	}
 	return list

@@ -9,26 +9,26 @@ import (
 )
 
 // buttons returns a button for each kind of scenario. The store and platform of the previous one are the defaults.
-func buttons(action string, before console.Scenario) (list []ui.Button) {
-	places, step := ui.Filter{Name: "places", Label: text.ScenarioLocations, Value: "5"},
+func buttons(action string, previous console.Scenario) (list []ui.Button) {
+	locations, step := ui.Filter{Name: "places", Label: text.ScenarioLocations, Value: "5"},
 		ui.Filter{Name: "step", Label: text.ScenarioStep, Value: "0.5"}
-	for _, one := range []struct {
-		kind, say, count, rate string
-		more                   []ui.Filter
+	for _, scenario := range []struct {
+		kind, help, count, rate string
+		more                    []ui.Filter
 	}{
 		{"order", text.ScenarioOrderHelp, "5", "0", nil},
-		{"rider", text.ScenarioRiderHelp, "1", "0", []ui.Filter{places, step}},
+		{"rider", text.ScenarioRiderHelp, "1", "0", []ui.Filter{locations, step}},
 		{"cancel", text.ScenarioCancelHelp, "4", "0", []ui.Filter{{Name: "share", Label: text.ScenarioShare, Value: "50"}}},
 		{"edit", text.ScenarioEditHelp, "2", "0", nil},
 		{"rush", text.ScenarioRushHelp, "500", "50", nil},
 	} {
-		fields := slices.Concat([]ui.Filter{{Name: "store", Label: text.ScenarioStore, Value: before.Store,
-			Hint: text.ScenarioStoreHint}, {Name: "count", Label: text.ScenarioCount, Value: one.count},
-			{Name: "rate", Label: text.ScenarioRate, Value: one.rate}}, one.more,
+		fields := slices.Concat([]ui.Filter{{Name: "store", Label: text.ScenarioStore, Value: previous.Store,
+			Hint: text.ScenarioStoreHint}, {Name: "count", Label: text.ScenarioCount, Value: scenario.count},
+			{Name: "rate", Label: text.ScenarioRate, Value: scenario.rate}}, scenario.more,
 			[]ui.Filter{{Name: "seed", Label: text.ScenarioSeed},
-				{Name: "platform", Label: text.ScenarioPlatform, Value: before.Platform}})
-		list = append(list, ui.Button{Label: text.ScenarioNames[one.kind], Action: action, ReasonLabel: text.Why, Help: one.say,
-			Hidden: []ui.Option{{Label: "kind", Value: one.kind}}, Fields: fields})
+				{Name: "platform", Label: text.ScenarioPlatform, Value: previous.Platform}})
+		list = append(list, ui.Button{Label: text.ScenarioNames[scenario.kind], Action: action, ReasonLabel: text.Why, Help: scenario.help,
+			Hidden: []ui.Option{{Label: "kind", Value: scenario.kind}}, Fields: fields})
 	}
 	return list
 }

@@ -30,34 +30,34 @@ type Faults interface {
 // faults returns the banner and the list of the active faults, or nil without any. If the simulator does not respond,
 // the banner says so and the page still loads.
 func (p Pages) faults(c *fiber.Ctx, v *shell.PageContext) (banner []ui.Cause, list templ.Component, err error) {
-	on, err := p.Runner.Faults(c.UserContext(), v.Business.ID)
+	active, err := p.Runner.Faults(c.UserContext(), v.Business.ID)
 	if core.CodeOf(err) == core.Unavailable {
-		var known *core.Error
-		errors.As(err, &known)
-		return []ui.Cause{{State: ui.Err, Text: fmt.Sprintf(text.FaultsUnknown, known.Message)}}, nil, nil
+		var coded *core.Error
+		errors.As(err, &coded)
+		return []ui.Cause{{State: ui.Err, Text: fmt.Sprintf(text.FaultsUnknown, coded.Message)}}, nil, nil
 	}
-	if err != nil || len(on) == 0 {
+	if err != nil || len(active) == 0 {
 		return nil, nil, err
 	}
 	own := 0
-	for _, f := range on {
+	for _, f := range active {
 		if !f.Global {
 			own++
 		}
 	}
-	cause := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.FaultsOn, len(on)), Detail: text.FaultsDetail}
+	cause := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.FaultsOn, len(active)), Detail: text.FaultsDetail}
 	if v.MayAct() && own > 0 {
 		cause.Button = &ui.Button{Label: text.FaultsOff, Action: v.Link("sandbox/faults/off/"), ReasonLabel: text.Why}
 	}
-	return []ui.Cause{cause}, ui.ListOf(faultList(v, on)), nil
+	return []ui.Cause{cause}, ui.ListOf(faultList(v, active)), nil
 }
 
-func faultList(v *shell.PageContext, on []console.Fault) ui.List {
+func faultList(v *shell.PageContext, active []console.Fault) ui.List {
 	list := ui.List{Name: text.FaultsTitle,
 		Columns: []ui.Column{{Label: text.FaultKind}, {Label: text.FaultHow, Kind: ui.Wide}, {Label: text.Platform},
 			{Label: text.Call},
 			{Label: text.FaultUntil}, {Label: text.FaultHits, Kind: ui.Figure}}}
-	for _, f := range on {
+	for _, f := range active {
 		until := ui.T(text.FaultForever)
 		switch {
 		case f.Global:

@@ -64,9 +64,9 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 	list := ui.List{Name: text.Search, EmptyTitle: text.NoHitsTitle, EmptyText: text.NoHitsText, Columns: []ui.Column{
 		{Label: text.Kind}, {Label: text.Name, Kind: ui.Wide}, {Label: text.Detail, Kind: ui.Wide},
 		{Label: text.Business}}}
-	of := map[string]int{}
+	perKind := map[string]int{}
 	for _, hit := range hits {
-		if of[hit.Kind]++; of[hit.Kind] > console.HitsShown {
+		if perKind[hit.Kind]++; perKind[hit.Kind] > console.HitsShown {
 			list.More = fmt.Sprintf(text.MoreHits, console.HitsShown)
 			continue
 		}

@@ -24,12 +24,12 @@ type Aliases interface {
 }
 
 // aliasFact returns the aliases of a platform, and the name that events use.
-func aliasFact(one console.PlatformSettings) ui.Fact {
-	if len(one.Aliases) == 0 {
+func aliasFact(platform console.PlatformSettings) ui.Fact {
+	if len(platform.Aliases) == 0 {
 		return ui.Fact{Label: text.Aliases, Cell: ui.T("")}
 	}
-	names, sent := make([]string, len(one.Aliases)), one.Name
-	for i, a := range one.Aliases {
+	names, sent := make([]string, len(platform.Aliases)), platform.Name
+	for i, a := range platform.Aliases {
 		if names[i] = a.Alias; a.InEvents {
 			sent = a.Alias
 		}
@@ -39,28 +39,28 @@ func aliasFact(one console.PlatformSettings) ui.Fact {
 }
 
 // aliasNote returns the note with the aliases of a platform, or "" without any.
-func aliasNote(one console.PlatformSettings) string {
-	if len(one.Aliases) == 0 {
+func aliasNote(platform console.PlatformSettings) string {
+	if len(platform.Aliases) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.AliasNote, aliasFact(one).Cell.Text)
+	return fmt.Sprintf(text.AliasNote, aliasFact(platform).Cell.Text)
 }
 
 // aliasButtons returns the buttons that change the aliases of a platform.
-func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Button {
-	hidden := []ui.Option{{Label: "name", Value: one.Name}}
-	first := fmt.Sprint(len(one.Aliases) == 0)
+func aliasButtons(v *shell.PageContext, platform console.PlatformSettings) []ui.Button {
+	hidden := []ui.Option{{Label: "name", Value: platform.Name}}
+	first := fmt.Sprint(len(platform.Aliases) == 0)
 	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden, ReasonLabel: text.Why,
 		Help: text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
 			{Name: "sent", Label: text.SendAlias, Value: first,
 				Options: []ui.Option{{Value: "true", Label: text.Yes}, {Value: "false", Label: text.No}}}}}}
-	if len(one.Aliases) == 0 {
+	if len(platform.Aliases) == 0 {
 		return buttons
 	}
-	known, names := []ui.Option{}, []ui.Option{{Value: "", Label: fmt.Sprintf(text.OwnName, one.Name)}}
+	aliases, names := []ui.Option{}, []ui.Option{{Value: "", Label: fmt.Sprintf(text.OwnName, platform.Name)}}
 	sent := ""
-	for _, a := range one.Aliases {
-		known, names = append(known, ui.Option{Value: a.Alias, Label: a.Alias}),
+	for _, a := range platform.Aliases {
+		aliases, names = append(aliases, ui.Option{Value: a.Alias, Label: a.Alias}),
 			append(names, ui.Option{Value: a.Alias, Label: a.Alias})
 		if a.InEvents {
 			sent = a.Alias
@@ -72,7 +72,7 @@ func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Butto
 			Fields: []ui.Filter{{Name: "alias", Label: text.SentName, Value: sent, Options: names}}},
 		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden, ReasonLabel: text.Why,
 			Help: text.RemoveAliasSay, Danger: true,
-			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: known}}})
+			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: aliases}}})
 }
 
 // AddAlias adds an alias to a platform.
@@ -106,7 +106,7 @@ func (p Pages) afterAliasChange(c *fiber.Ctx, v *shell.PageContext, err error) e
 	name := shell.Field(c, "name")
 	if err != nil {
 		return v.Redisplay(c, err, platformLink(v, name), func(c *fiber.Ctx, v *shell.PageContext) error {
-			return p.one(c, v, name, func(f formView) formView { return f })
+			return p.showPlatform(c, v, name, func(f formView) formView { return f })
 		})
 	}
 	return c.Redirect(platformLink(v, name)+"&done=stored", fiber.StatusSeeOther)

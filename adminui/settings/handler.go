@@ -99,18 +99,18 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.Addresses, Kind: ui.Figure}, {Label: text.Secrets, Kind: ui.Figure},
 			{Label: text.CallbackKeys, Kind: ui.Figure}}}
 	keys := make([]string, len(found))
-	for i, one := range found {
-		keys[i] = one.Name
+	for i, platform := range found {
+		keys[i] = platform.Name
 		served := ui.T(text.Own)
-		if one.ServedBy != core.ServedByMerchant {
-			served = ui.LinkCell(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
+		if platform.ServedBy != core.ServedByMerchant {
+			served = ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: one.Name, Href: platformLink(v, one.Name), Note: aliasNote(one)}, served,
-				ui.CodeCell(string(one.Settings)), ui.T(countOrBlank(len(one.Addresses))),
-				ui.T(countOrBlank(len(one.Secrets))), ui.T(countOrBlank(len(one.Keys)))}})
+			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name), Note: aliasNote(platform)}, served,
+				ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
+				ui.T(countOrBlank(len(platform.Secrets))), ui.T(countOrBlank(len(platform.Keys)))}})
 	}
-	watched, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
+	rules, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	head := shell.Head{Title: text.Settings, Note: text.SettingsNote,
-		Above: []templ.Component{ui.FactsOf(append(monitoringFacts(watched), ListingFact(listing)))}}
+		Above: []templ.Component{ui.FactsOf(append(monitoringFacts(rules), ListingFact(listing)))}}
 	if v.MayAct() {
 		served, err := p.serverOptions(c.UserContext())
 		if err != nil {
@@ -128,7 +128,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), ReasonLabel: text.Why,
 			Fields: []ui.Filter{
 				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
-			monitoringButton(v, watched), listingButton(v, listing)}
+			monitoringButton(v, rules), listingButton(v, listing)}
 	}
 	return v.ShowList(c, head, list, "after", keys)
 }
@@ -188,9 +188,9 @@ func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 
 func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (console.PlatformSettings, error) {
 	found, err := p.Platforms.ListPlatforms(ctx, v.Business.ID)
-	for _, one := range found {
-		if one.Name == name {
-			return one, nil
+	for _, platform := range found {
+		if platform.Name == name {
+			return platform, nil
 		}
 	}
 	if err == nil {
@@ -201,15 +201,15 @@ func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (con
 
 // One shows a platform, with its form for users who may change it.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
-	return p.one(c, v, v.Query.Get("name"), func(f formView) formView { return f })
+	return p.showPlatform(c, v, v.Query.Get("name"), func(f formView) formView { return f })
 }
 
-func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(formView) formView) error {
-	one, err := p.find(c.UserContext(), v, name)
+func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, filled func(formView) formView) error {
+	platform, err := p.find(c.UserContext(), v, name)
 	if err != nil {
 		return err
 	}
-	about, err := p.pluginAbout(c.UserContext(), one.ServedBy)
+	about, err := p.pluginAbout(c.UserContext(), platform.ServedBy)
 	if core.CodeOf(err) == core.Invalid { // an unknown plugin
 		err = nil
 	}
@@ -220,33 +220,33 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: one.Name, Note: servedByNote(one), Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
-	if wrong := pluginhost.SettingsProblems(about.Schema, one.Settings); len(wrong) > 0 {
+	head := shell.Head{Title: platform.Name, Note: servedByNote(platform), Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
+	if problems := pluginhost.SettingsProblems(about.Schema, platform.Settings); len(problems) > 0 {
 		head.Causes = append(head.Causes,
-			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
+			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, platform.ServedBy, strings.Join(problems, ", "))})
 	}
 	if v.MayAct() {
-		head.Buttons = aliasButtons(v, one)
+		head.Buttons = aliasButtons(v, platform)
 	}
-	if v.MayAct() && one.ServedBy != core.ServedByMerchant {
-		hidden := []ui.Option{{Label: "name", Value: one.Name}}
+	if v.MayAct() && platform.ServedBy != core.ServedByMerchant {
+		hidden := []ui.Option{{Label: "name", Value: platform.Name}}
 		head.Buttons = append(head.Buttons, ui.Button{Label: text.MakeCallbackKey,
 			Action: v.Link("settings/callback/"), Hidden: hidden, ReasonLabel: text.Why, Help: text.MakeCallbackKeySay})
-		if len(one.Keys) > 1 {
+		if len(platform.Keys) > 1 {
 			head.Buttons = append(head.Buttons,
 				ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden,
 					ReasonLabel: text.Why,
-					Help:        fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
+					Help:        fmt.Sprintf(text.DropCallbackKeysSay, len(platform.Keys)-1), Danger: true})
 		}
 	}
-	return v.Show(c, head, platformPage(filled(newFormView(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
+	return v.Show(c, head, platformPage(filled(newFormView(v, platform, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
 }
 
-func servedByNote(one console.PlatformSettings) string {
-	if one.ServedBy == core.ServedByMerchant {
+func servedByNote(platform console.PlatformSettings) string {
+	if platform.ServedBy == core.ServedByMerchant {
 		return text.ServedOwn
 	}
-	return text.ServedBy + " " + one.ServedBy
+	return text.ServedBy + " " + platform.ServedBy
 }
 
 // auditedKeys stores callback keys together with their audit entry.

@@ -15,20 +15,20 @@ import (
 
 // monitoringFacts returns the monitoring rules of a business.
 func monitoringFacts(w console.MonitoringRules) []ui.Fact {
-	closes := text.No
+	closeSilent := text.No
 	if w.CloseSilent {
-		closes = text.Yes
+		closeSilent = text.Yes
 	}
-	words := map[string]string{console.HubDefault: text.HubDefault, "0": text.ZeroNever}
+	labels := map[string]string{console.HubDefault: text.HubDefault, "0": text.ZeroNever}
 	span := func(s string) ui.Cell {
-		if said := words[s]; said != "" {
-			s = said
+		if label := labels[s]; label != "" {
+			s = label
 		}
 		return ui.T(s)
 	}
 	return []ui.Fact{{Label: text.AckWithin, Cell: span(console.FormatSpan(w.AckWithin))},
 		{Label: text.SilentAfter, Cell: span(console.FormatSpan(w.SilentAfter))},
-		{Label: text.CloseSilent, Cell: ui.T(closes)}}
+		{Label: text.CloseSilent, Cell: ui.T(closeSilent)}}
 }
 
 // monitoringButton returns the button that changes the monitoring rules.

@@ -98,8 +98,8 @@ func (l *Live) poll(ctx context.Context) {
 	}
 	l.mu.Unlock()
 	for business := range businesses {
-		asking, cancel := context.WithTimeout(ctx, pollInterval)
-		token, err := l.ChangeToken(asking, business)
+		pollCtx, cancel := context.WithTimeout(ctx, pollInterval)
+		token, err := l.ChangeToken(pollCtx, business)
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
@@ -142,9 +142,9 @@ func (l *Live) checkSessions(ctx context.Context) {
 	if len(tokens) == 0 {
 		return
 	}
-	asking, cancel := context.WithTimeout(ctx, pollInterval)
+	pollCtx, cancel := context.WithTimeout(ctx, pollInterval)
 	defer cancel()
-	users, err := l.UsersBySession(asking, slices.Collect(maps.Keys(tokens)))
+	users, err := l.UsersBySession(pollCtx, slices.Collect(maps.Keys(tokens)))
 	if err != nil {
 		if ctx.Err() == nil {
 			l.Log.Warn("checking the sessions of live streams failed", "error", err)
@@ -162,11 +162,11 @@ func (l *Live) End(session string) {
 	l.endWhere(func(w *watcher) bool { return w.session == session })
 }
 
-func (l *Live) endWhere(over func(*watcher) bool) {
+func (l *Live) endWhere(matches func(*watcher) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for w := range l.watchers {
-		if over(w) {
+		if matches(w) {
 			l.remove(w)
 			close(w.ended)
 		}
@@ -197,11 +197,11 @@ func (l *Live) watch(business core.BusinessID, user int64, session string) *watc
 	return w
 }
 
-// limitStreams ends the oldest of the matching streams if there are most of them. The caller holds l.mu.
-func (l *Live) limitStreams(most int, of func(*watcher) bool) {
+// limitStreams ends the oldest of the matching streams if there are limit or more. The caller holds l.mu.
+func (l *Live) limitStreams(limit int, matches func(*watcher) bool) {
 	count, oldest := 0, (*watcher)(nil)
 	for w := range l.watchers {
-		if !of(w) {
+		if !matches(w) {
 			continue
 		}
 		count++
@@ -209,7 +209,7 @@ func (l *Live) limitStreams(most int, of func(*watcher) bool) {
 			oldest = w
 		}
 	}
-	if count >= most {
+	if count >= limit {
 		l.remove(oldest)
 		close(oldest.ended)
 	}

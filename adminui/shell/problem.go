@@ -36,24 +36,24 @@ var problems = map[*core.Error]string{
 // request id.
 func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 	id := string(c.Response().Header.Peek(fiber.HeaderXRequestID))
-	var known *core.Error
-	if errors.As(err, &known) && statuses[known.Code] != 0 {
-		if known.Cause != nil {
+	var coded *core.Error
+	if errors.As(err, &coded) && statuses[coded.Code] != 0 {
+		if coded.Cause != nil {
 			s.Log.Warn("console request rejected", "request", id, "path", c.Path(), "error", err)
 		}
-		if words := problems[known]; words != "" {
-			return statuses[known.Code], words
+		if message := problems[coded]; message != "" {
+			return statuses[coded.Code], message
 		}
-		return statuses[known.Code], known.Message
+		return statuses[coded.Code], coded.Message
 	}
 	if core.IsDatabaseUnavailable(err) {
 		s.Log.Error("console page failed without database", "request", id, "path", c.Path(), "error",
 			err)
-		words := text.Unavailable
+		message := text.Unavailable
 		if c.Method() != http.MethodGet {
-			words = text.UnavailableDuringAction
+			message = text.UnavailableDuringAction
 		}
-		return http.StatusServiceUnavailable, words
+		return http.StatusServiceUnavailable, message
 	}
 	s.Log.Error("console page failed", "request", id, "path", c.Path(), "error", err)
 	return http.StatusInternalServerError, format(text.Broken, id)

@@ -202,8 +202,8 @@ func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error
 			return err
 		}
 	}
-	if named := c.Params("business"); named != "" && v.Business.ID == 0 {
-		id, err := strconv.ParseInt(named, 10, 64)
+	if param := c.Params("business"); param != "" && v.Business.ID == 0 {
+		id, err := strconv.ParseInt(param, 10, 64)
 		if err != nil || !v.User.CanAccess(core.BusinessID(id)) {
 			return core.Errorf(core.NotFound, text.NotFound)
 		}

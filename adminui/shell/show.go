@@ -35,16 +35,16 @@ type Head struct {
 // Show renders a page. Its status is 200 unless the handler has set another one. If a button's form was rejected, the
 // page shows it open with the error.
 func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error {
-	typed := func(name string) string { return Field(c, name) }
-	unsaid := v.formError
+	value := func(name string) string { return Field(c, name) }
+	formError := v.formError
 	for i, b := range head.Buttons {
-		if unsaid != nil && b.Matches(c.Path(), typed) {
-			head.Buttons[i], unsaid = b.WithProblem(typed, v.ErrorMessage(c, unsaid)), nil
+		if formError != nil && b.Matches(c.Path(), value) {
+			head.Buttons[i], formError = b.WithProblem(value, v.ErrorMessage(c, formError)), nil
 		}
 		head.Buttons[i].Token = v.Token()
 	}
-	if unsaid != nil {
-		return unsaid
+	if formError != nil {
+		return formError
 	}
 	for i := range head.Causes {
 		if head.Causes[i].Button != nil {
@@ -104,16 +104,16 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 // urlWith returns the URL of the page with other query parameters, given as names and values. An empty value removes
 // the parameter.
 func (v *PageContext) urlWith(pairs ...string) string {
-	copied := maps.Clone(v.Query)
+	query := maps.Clone(v.Query)
 	for pair := range slices.Chunk(pairs, 2) {
-		if copied.Del(pair[0]); pair[1] != "" {
-			copied.Set(pair[0], pair[1])
+		if query.Del(pair[0]); pair[1] != "" {
+			query.Set(pair[0], pair[1])
 		}
 	}
-	if len(copied) == 0 {
+	if len(query) == 0 {
 		return v.Path
 	}
-	return v.Path + "?" + copied.Encode()
+	return v.Path + "?" + query.Encode()
 }
 
 // Redisplay shows the page at path again with the rejected form open and filled in. It returns any error other than
@@ -136,9 +136,9 @@ func (v *PageContext) ErrorMessage(c *fiber.Ctx, err error) string {
 // fail renders an error page.
 func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 	status, message := s.Problem(c, err)
-	var known *core.Error
-	if errors.As(err, &known) && known.RetryAfter > 0 {
-		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
+	var coded *core.Error
+	if errors.As(err, &coded) && coded.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((coded.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if v == nil {
 		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}

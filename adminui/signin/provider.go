@@ -51,8 +51,8 @@ func (p Pages) ToProvider(c *fiber.Ctx) error {
 func (p Pages) FromProvider(c *fiber.Ctx) error {
 	secret, encoded, _ := strings.Cut(shell.ProviderState(c), ".")
 	shell.SetProviderState(c, "", 0)
-	if told := strings.Clone(c.Query("error")); told != "" {
-		return p.showProblem(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRejected, told)))
+	if reason := strings.Clone(c.Query("error")); reason != "" {
+		return p.showProblem(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRejected, reason)))
 	}
 	email, err := p.Provider.Verify(c.UserContext(), secret, p.callbackURL(c), strings.Clone(c.Query("state")),
 		strings.Clone(c.Query("code")))

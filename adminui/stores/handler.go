@@ -126,16 +126,16 @@ func Filter(v *shell.PageContext) console.StoreFilter {
 func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
 	choices := []ui.Option{{Value: "", Label: text.Any}}
 	for _, s := range statuses {
-		choices = append(choices, ui.Option{Value: string(s.standing), Label: s.words})
+		choices = append(choices, ui.Option{Value: string(s.status), Label: s.words})
 	}
 	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
 		{Name: "state", Label: text.State, Value: string(f.Status), Options: append(choices, more...)}}
 }
 
 var statuses = []struct {
-	standing console.StoreStatus
-	state    ui.State
-	words    string
+	status console.StoreStatus
+	state  ui.State
+	words  string
 }{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed},
 	{console.StoreNoOrders, ui.Err, text.NoOrders},
 	{console.StoreClosed, ui.Err, text.ClosedHere}, {console.StoreHidden, ui.Warn, text.Hidden},
@@ -151,9 +151,9 @@ func stateOf(s console.Store, platforms []string) (ui.State, string) {
 		}
 		return ui.Err, text.ClosedEverywhere
 	}
-	for _, known := range statuses {
-		if known.standing == s.Standing {
-			return known.state, known.words
+	for _, row := range statuses {
+		if row.status == s.Standing {
+			return row.state, row.words
 		}
 	}
 	return ui.Neutral, string(s.Standing)
@@ -221,7 +221,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	told, err := p.timeline(ctx, v, id)
+	events, err := p.timeline(ctx, v, id)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{timeline: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
+	view := storeView{timeline: events, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
 		facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
@@ -252,39 +252,39 @@ func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*t
 	if err != nil {
 		return nil, err
 	}
-	told := timeline.New(v)
+	line := timeline.New(v)
 	for _, call := range calls {
-		told.AddCall(call)
+		line.AddCall(call)
 	}
-	done, err := p.Timeline.Audit(ctx, v.Business.ID,
+	entries, err := p.Timeline.Audit(ctx, v.Business.ID,
 		console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: auditShown})
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range done {
-		told.Add(e.At, auditEntry(v, e))
+	for _, e := range entries {
+		line.Add(e.At, auditEntry(v, e))
 	}
-	return told, nil
+	return line, nil
 }
 
 // auditEntry returns the timeline entry for an audit entry of opening or closing the store.
 func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
-	var said struct {
+	var detail struct {
 		Why   string
 		After struct {
 			Platforms []string
 			Source    string
 		}
 	}
-	_ = json.Unmarshal(e.Detail, &said, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
+	_ = json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
 	entry := timeline.Entry{State: ui.Held,
-		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(said.After.Platforms, ", ")),
+		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(detail.After.Platforms, ", ")),
 		Href:  v.Link("audit/" + e.ID.String() + "/")}
 	if e.Action == "store.open" {
-		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
+		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(detail.After.Platforms, ", "))
 	}
-	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), said.Why
-	if said.After.Source == toggle.SourceTimer {
+	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), detail.Why
+	if detail.After.Source == toggle.SourceTimer {
 		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.ActorName(e.Actor))
 	}
 	return entry

@@ -58,12 +58,12 @@ func (l *Timeline) Add(at time.Time, e Entry) {
 
 // AddCall adds a call to an aggregator with its attempts.
 func (l *Timeline) AddCall(c console.Call) {
-	told := cause.Call(c)
-	words := told.Text
+	description := cause.Call(c)
+	note := description.Text
 	if c.Actor != "" {
-		words = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + words
+		note = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + note
 	}
-	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail,
+	l.Add(c.CreatedAt, Entry{State: description.State, Title: cause.CallTitle(c), Words: note, Note: description.Detail,
 		attempts: attemptsOf(c.Attempts)})
 }
 
@@ -91,14 +91,14 @@ func clockOf(v *shell.PageContext, at time.Time) string {
 func attemptsOf(attempts []console.CallAttempt) []attempt {
 	list := make([]attempt, 0, len(attempts))
 	for _, a := range attempts {
-		one := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
+		row := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
 			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
 			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
 			requestBody: ui.Pretty(a.RequestBody, 8<<10), responseBody: ui.Pretty(a.ResponseBody, 8<<10)}
 		if a.ErrorClass != "" {
-			one.state, one.outcome = ui.Err, a.Error
+			row.state, row.outcome = ui.Err, a.Error
 		}
-		list = append(list, one)
+		list = append(list, row)
 	}
 	return list
 }

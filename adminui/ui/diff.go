@@ -43,8 +43,8 @@ func Compare(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
 		d.Problem = tooLarge
 		return d
 	}
-	edits, few := editScript(lines(before), lines(after))
-	if !few {
+	edits, ok := editScript(lines(before), lines(after))
+	if !ok {
 		d.Problem = tooMany
 		return d
 	}
@@ -63,8 +63,8 @@ func editScript(a, b []string) ([]DiffLine, bool) {
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	middle, few := shortestEdit(a[head:len(a)-tail], b[head:len(b)-tail])
-	if !few {
+	middle, ok := shortestEdit(a[head:len(a)-tail], b[head:len(b)-tail])
+	if !ok {
 		return nil, false
 	}
 	list := make([]DiffLine, 0, len(a)+len(middle))

@@ -45,8 +45,8 @@ func TestDiffTransformsOneTextIntoTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a", "b", "c"})
 		a, b := rapid.SliceOfN(line, 0, 40).Draw(t, "a"), rapid.SliceOfN(line, 0, 40).Draw(t, "b")
-		edits, few := editScript(a, b)
-		require.True(t, few)
+		edits, ok := editScript(a, b)
+		require.True(t, ok)
 		var before, after []string
 		for _, e := range edits {
 			if e.Sign != "+" {

@@ -113,11 +113,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 func Causes(v *shell.PageContext, found []console.Endpoint) []cause.Failure {
 	list := cause.Failures(found, v.Now, v.Zone)
 	for i, f := range list {
-		one := f.Webhooks[0]
-		list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(one.Business,
-			fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, failedLink(one)
+		first := f.Webhooks[0]
+		list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(first.Business,
+			fmt.Sprintf("webhooks/%d/", first.ID)), Label: text.ActSeeWebhook}, failedLink(first)
 		if len(f.Webhooks) > 1 {
-			list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"),
+			list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(first.Business, "webhooks/"),
 				Label: text.ActSeeWebhooks}, ui.Link{}
 		}
 	}
@@ -212,14 +212,14 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	view := webhookView{figures: figures(e, hour), facts: facts(v, e, changes),
 		latest: deliveries.Table(v, latest, false),
 		all:    v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
-	told := cause.Webhook(e, v.Now, v.Zone)
-	told.SecondLink = failedLink(e)
-	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
-		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
+	summary := cause.Webhook(e, v.Now, v.Zone)
+	summary.SecondLink = failedLink(e)
+	if summary.State == ui.Err && e.Health.Delivery != (core.ID{}) {
+		summary.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID),
 		Parent: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
-		Causes: []ui.Cause{told}, Live: true}
+		Causes: []ui.Cause{summary}, Live: true}
 	if v.MayAct() {
 		head.Buttons = buttons(v, e)
 	}
@@ -228,15 +228,15 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 
 // figures returns the results of the attempts in the last day and the last hour.
 func figures(e console.Endpoint, hour []console.Count) []ui.Metric {
-	var lately console.Count
+	var lastHour console.Count
 	for _, count := range hour {
-		lately.Add(count)
+		lastHour.Add(count)
 	}
 	return []ui.Metric{
 		{Label: text.AcceptedRate, Value: orDash(rate(e.LastDay)),
 			Note: attemptsNote(e.LastDay)},
-		{Label: text.AcceptedHour, Value: orDash(rate(lately)),
-			Note: attemptsNote(lately)},
+		{Label: text.AcceptedHour, Value: orDash(rate(lastHour)),
+			Note: attemptsNote(lastHour)},
 		{Label: text.Latency, Value: orDash(average(e.LastDay)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.LastDay.Slowest))},
 		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
 }

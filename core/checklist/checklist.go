@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,93 +56,123 @@ const (
 	Hook       = "https://pos.example.com/hooks"
 )
 
+// defaultStore is the ref_id in commands while there is no store.
+const defaultStore = "S-1"
+
 // Steps returns the steps in their recommended order. base is the URL of the hub, for commands.
 func Steps(f Facts, base string) []Step {
-	curl := func(key, path, body string) string {
-		line := fmt.Sprintf("curl -sS '%s%s' -H 'Authorization: apikey %s'", base, path, key)
-		if body != "" {
-			line += " \\\n  -H 'Content-Type: application/json' -d '" + body + "'"
-		}
-		return line
+	hub := hubURL(base)
+	steps := slices.Concat(catalogueSteps(f, hub), webhookSteps(f, hub), orderSteps(f, hub))
+	return append(steps, objectsStep(f, hub))
+}
+
+// hubURL is the URL of the hub in commands.
+type hubURL string
+
+// curl returns a command that sends a request, by POST if it has a body.
+func (u hubURL) curl(key, path, body string) string {
+	line := fmt.Sprintf("curl -sS '%s%s' -H 'Authorization: apikey %s'", u, path, key)
+	if body != "" {
+		line += " \\\n  -H 'Content-Type: application/json' -d '" + body + "'"
 	}
-	store := cmp.Or(f.Store, "S-1")
-	order := func(id int64) string {
-		if id == 0 {
-			return "ORDER_ID"
-		}
-		return fmt.Sprint(id)
-	}
-	steps := []Step{
+	return line
+}
+
+// catalogueSteps returns the steps to the first stores and menus.
+func catalogueSteps(f Facts, hub hubURL) []Step {
+	return []Step{
 		{Name: "authenticated_call", Title: "Call the hub with your key", Done: f.Called,
 			Next: "Create an API key: in the console under API keys, or with servery key create. Send it with any " +
 				"request.",
-			Command: curl(Key, "/external/api/v1/stores/", "")},
+			Command: hub.curl(Key, "/external/api/v1/stores/", "")},
 		{Name: "stores_synced", Title: "Send a store", Done: f.Stores,
 			Next: "Send one store. The callback store_creation has the result, as does the job with the reference of " +
 				"the response.",
-			Command: curl(Key, "/external/api/v1/stores/",
+			Command: hub.curl(Key, "/external/api/v1/stores/",
 				`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)},
-		{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
-			f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
-			Next: "Send a menu for the store.",
-			Command: curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(store)+"/",
-				`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
-					`"price":9.5,"category_ref_ids":["mains"]}]}`)},
+		menuStep(f, hub),
+	}
+}
+
+func menuStep(f Facts, hub hubURL) Step {
+	step := Step{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
+		f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
+		Next: "Send a menu for the store.",
+		Command: hub.curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(cmp.Or(f.Store, defaultStore))+"/",
+			`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
+				`"price":9.5,"category_ref_ids":["mains"]}]}`)}
+	if f.MenuErrors != (core.ID{}) {
+		step.Next = "Some objects of the latest menu request failed. Its job and its callback have the reasons. " +
+			"Fix these objects and send them."
+		step.Command = hub.curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
+	}
+	return step
+}
+
+// webhookSteps returns the steps to the first delivery.
+func webhookSteps(f Facts, hub hubURL) []Step {
+	return []Step{
 		{Name: "webhook_configured", Title: "Subscribe a webhook", Done: f.Subscribed,
 			Next: "Subscribe your URL to orders. Store the secret of the response: it verifies every delivery. Then " +
 				"subscribe to each other event type that you need.",
-			Command: curl(Key, "/external/api/v1/webhooks/",
+			Command: hub.curl(Key, "/external/api/v1/webhooks/",
 				`{"event_type":"order_placed","url":"`+Hook+`","retrial_interval_units":"seconds"}`)},
 		{Name: "webhook_verified", Title: "Accept a delivery", Done: f.Verified,
 			Next:    "Send a test event to each webhook by its webhook_id. Respond with a 2xx status within 5 seconds.",
-			Command: curl(Key, "/external/api/v1/webhooks/WEBHOOK_ID/test/", "") + " -X POST"},
+			Command: hub.curl(Key, "/external/api/v1/webhooks/WEBHOOK_ID/test/", "") + " -X POST"},
+	}
+}
+
+// orderSteps returns the steps to the first orders and their updates.
+func orderSteps(f Facts, hub hubURL) []Step {
+	return []Step{
 		{Name: "order_accepted", Title: "Accept an order", Done: f.OrderAccepted,
 			Next: "Send an order with a key of scope channel, or run servery simulate order. Respond to its " +
 				"order_placed with a 2xx status.",
-			Command: curl(ChannelKey, "/channel/api/v1/orders/",
-				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(store)+`,"items":[{"ref_id":`+
+			Command: hub.curl(ChannelKey, "/channel/api/v1/orders/",
+				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(cmp.Or(f.Store, defaultStore))+`,"items":[{"ref_id":`+
 					shellQuote(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
 		{Name: "orders_retried", Title: "Request missed orders", Done: f.OrdersRetried,
 			Next: "Request the orders of the last hour that you did not accept. The event webhook_retry has their " +
 				"number.",
-			Command: curl(Key, "/external/api/v1/webhooks/retry/",
+			Command: hub.curl(Key, "/external/api/v1/webhooks/retry/",
 				`{"event_type":18,"start_time":'$(($(date +%s)-3600))000',"end_time":'$(date +%s)999'}`)},
 		{Name: "rider_sent", Title: "Send a rider status", Done: f.Rider,
 			Next: "Send the status of the rider of a self-delivery order.",
-			Command: curl(Key, "/ext/api/v1/generic/pos/rider-status/",
-				`{"order_id":`+order(f.SelfOrder)+
+			Command: hub.curl(Key, "/ext/api/v1/generic/pos/rider-status/",
+				`{"order_id":`+orderID(f.SelfOrder)+
 					`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
 		{Name: "action_used", Title: "Use a feature of an aggregator", Done: f.Action,
 			Next: "Request the masked contact of an order's customer. The event feature_action has it. Not every " +
 				"aggregator supports this: skip this step if yours does not.",
-			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
-				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
+			Command: hub.curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
+				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+orderID(f.Order)+`"}`)},
 	}
-	steps = append(steps, objectsStep(f, curl))
-	if f.MenuErrors != (core.ID{}) {
-		steps[2].Next =
-			"Some objects of the latest menu request failed. Its job and its callback have the reasons. Fix these " +
-				"objects and send them."
-		steps[2].Command = curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
+}
+
+// orderID returns an order id for a command.
+func orderID(id int64) string {
+	if id == 0 {
+		return "ORDER_ID"
 	}
-	return steps
+	return fmt.Sprint(id)
 }
 
 // PersistentDays is on how many of the last seven days objects must fail to count as a persistent problem.
 const PersistentDays = 2
 
 // objectsStep is done while objects do not fail on several days of a week.
-func objectsStep(f Facts, curl func(key, path, body string) string) Step {
+func objectsStep(f Facts, hub hubURL) Step {
 	step := Step{Name: "objects_accepted", Title: "Send objects without errors",
 		Done: f.Requests && f.FailingDays < PersistentDays,
 		Next: "Send stores and menus. The callback, the job and, with wait, the response list the objects that failed.",
-		Command: curl(Key, "/external/api/v1/stores/?wait=10",
+		Command: hub.curl(Key, "/external/api/v1/stores/?wait=10",
 			`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)}
 	if f.FailingDays >= PersistentDays {
 		step.Reference = f.FailingJob
 		step.Next = fmt.Sprintf("On %d of the last 7 days, objects of requests failed. The job of the latest request "+
 			"has the reasons. Correct these objects in your system and send them.", f.FailingDays)
-		step.Command = curl(Key, "/external/api/v1/jobs/"+f.FailingJob.String()+"/", "")
+		step.Command = hub.curl(Key, "/external/api/v1/jobs/"+f.FailingJob.String()+"/", "")
 	}
 	return step
 }

@@ -36,9 +36,9 @@ const (
 
 // Check returns an Invalid error for a scenario that is not valid.
 func (s Scenario) Check() error {
-	most := MaxOrders
+	maxCount := MaxOrders
 	if s.Kind == "rush" {
-		most = int(min(max(s.Rate, 0), MaxRate) * MaxRush.Seconds())
+		maxCount = int(min(max(s.Rate, 0), MaxRate) * MaxRush.Seconds())
 	}
 	switch {
 	case !slices.Contains(Scenarios, s.Kind):
@@ -47,8 +47,8 @@ func (s Scenario) Check() error {
 		return core.Errorf(core.Invalid, "store is required")
 	case s.Rate < 0 || s.Rate > MaxRate || s.Kind == "rush" && s.Rate == 0:
 		return core.Errorf(core.Invalid, "rate must be from 0 to %d orders a second, and above 0 for a rush", MaxRate)
-	case s.Count < 1 || s.Count > most:
-		return core.Errorf(core.Invalid, "count must be from 1 to %d", most)
+	case s.Count < 1 || s.Count > maxCount:
+		return core.Errorf(core.Invalid, "count must be from 1 to %d", maxCount)
 	case s.Locations < 0 || s.Locations > MaxLocations:
 		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxLocations)
 	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Locations+riderUpdates)*s.Step > MaxRide:

@@ -50,15 +50,15 @@ func (w *MonitoringRules) SetSilentAfter(text string) error {
 	return parseSpan(&w.SilentAfter, "pos-silent-after", text, minSilence, maxSilence)
 }
 
-func parseSpan(into **time.Duration, name, text string, least, most time.Duration) error {
+func parseSpan(into **time.Duration, name, text string, shortest, longest time.Duration) error {
 	if text == HubDefault {
 		*into = nil
 		return nil
 	}
 	value, err := time.ParseDuration(text)
-	if err != nil || value != 0 && (value < least || value > most || value%time.Second != 0) {
+	if err != nil || value != 0 && (value < shortest || value > longest || value%time.Second != 0) {
 		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, HubDefault,
-			least, most)
+			shortest, longest)
 	}
 	*into = &value
 	return nil

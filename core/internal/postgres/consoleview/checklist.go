@@ -35,7 +35,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	if err != nil {
 		return f, err
 	}
-	var wrong uuid.NullUUID
+	var menuErrors uuid.NullUUID
 	err = c.db.Tenant(business).QueryRowContext(ctx, queries.With("facts", postgres.Args{
 		"business": business, "menu_job": core.MenuJob, "store_job": core.StoreJob,
 		"latest": latestRead, "offering": pgdialect.Array(offering),
@@ -43,7 +43,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	})).Scan(
 		&f.Called, &f.Stores, &f.Menu, &f.Subscribed, &f.Verified, &f.OrderAccepted, &f.OrdersRetried, &f.Rider,
 		&f.Action, &f.Requests,
-		&wrong, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
+		&menuErrors, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
 	if err != nil {
 		return f, fmt.Errorf("reading the progress of an integration: %w", err)
 	}
@@ -52,7 +52,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 		return f, err
 	}
 	f.FailingDays, f.FailingJob = week.Days, week.Latest
-	f.MenuErrors = wrong.UUID
+	f.MenuErrors = menuErrors.UUID
 	f.Called = f.Called || f.Stores // the use of a key is stored only once a minute
 	return f, nil
 }

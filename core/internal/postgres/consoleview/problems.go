@@ -35,23 +35,23 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one console.FailedCalls
-		var kind console.CallCount
-		if err := rows.Scan(&one.Business, &one.Platform, &one.ServedBy, &kind.Kind, &kind.Count, &one.Orders, &one.At,
-			&one.Message); err != nil {
+		var call console.FailedCalls
+		var count console.CallCount
+		if err := rows.Scan(&call.Business, &call.Platform, &call.ServedBy, &count.Kind, &count.Count, &call.Orders, &call.At,
+			&call.Message); err != nil {
 			return nil, fmt.Errorf("reading rejections of platforms: %w", err)
 		}
-		if last := len(list) - 1; last < 0 || list[last].Business != one.Business ||
-			list[last].Platform != one.Platform {
+		if last := len(list) - 1; last < 0 || list[last].Business != call.Business ||
+			list[last].Platform != call.Platform {
 			if len(list) == noticesShown {
 				break
 			}
-			list = append(list, one)
+			list = append(list, call)
 		}
-		told := &list[len(list)-1]
-		told.Kinds, told.Orders = append(told.Kinds, kind), told.Orders || one.Orders
-		if one.At.After(told.At) {
-			told.At, told.Message = one.At, one.Message
+		group := &list[len(list)-1]
+		group.Kinds, group.Orders = append(group.Kinds, count), group.Orders || call.Orders
+		if call.At.After(group.At) {
+			group.At, group.Message = call.At, call.Message
 		}
 	}
 	return list, rows.Err()
