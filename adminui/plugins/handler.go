@@ -69,7 +69,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		problem := cause.Plugin(plugin, v.Zone)
 		all := totalCalls(plugin.Hubs)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: plugin.ID, Href: href, Note: plugin.About.Name}, ui.StateCell(problem.State, stateLabel(plugin)),
+			ui.Row{Cells: []ui.Cell{{Text: plugin.ID, Href: href, Note: plugin.About.Name},
+				ui.StateCell(problem.State, stateLabel(plugin)),
 				ui.T(plugin.Version), ui.TimeCell(v.At(plugin.Since)),
 				ui.T(fmt.Sprint(max(0, plugin.Starts-1))), ui.T(fmt.Sprint(inFlight(plugin.Hubs))), ui.T(average(all)),
 				ui.T(fmt.Sprint(len(plugin.Serves))), ui.T(ui.Number(plugin.Findings))}})
@@ -166,7 +167,8 @@ func buttons(p console.Plugin) []ui.Button {
 func (p Pages) RequestAction(action console.PluginAction) shell.Handler {
 	return func(c *fiber.Ctx, v *shell.PageContext) error {
 		id := strings.Clone(c.Params("id"))
-		if err := p.Controller.RequestPluginAction(c.UserContext(), id, action, v.Change(c, "plugin."+string(action))); err != nil {
+		change := v.Change(c, "plugin."+string(action))
+		if err := p.Controller.RequestPluginAction(c.UserContext(), id, action, change); err != nil {
 			return err
 		}
 		return shell.RedirectDone(c, shell.PluginsPath+id+"/", "wanted")

@@ -27,8 +27,8 @@ func buttons(action string, previous console.Scenario) (list []ui.Button) {
 			{Name: "rate", Label: text.ScenarioRate, Value: scenario.rate}}, scenario.more,
 			[]ui.Filter{{Name: "seed", Label: text.ScenarioSeed},
 				{Name: "platform", Label: text.ScenarioPlatform, Value: previous.Platform}})
-		list = append(list, ui.Button{Label: text.ScenarioNames[scenario.kind], Action: action, ReasonLabel: text.Why, Help: scenario.help,
-			Hidden: []ui.Option{{Label: "kind", Value: scenario.kind}}, Fields: fields})
+		list = append(list, ui.Button{Label: text.ScenarioNames[scenario.kind], Action: action, ReasonLabel: text.Why,
+			Help: scenario.help, Hidden: []ui.Option{{Label: "kind", Value: scenario.kind}}, Fields: fields})
 	}
 	return list
 }

@@ -78,7 +78,8 @@ func aliasButtons(v *shell.PageContext, platform console.PlatformSettings) []ui.
 // AddAlias adds an alias to a platform.
 func (p Pages) AddAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	sent := shell.Field(c, "sent") == "true"
-	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, strings.TrimSpace(shell.Field(c, "alias")),
+	alias := strings.TrimSpace(shell.Field(c, "alias"))
+	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, alias,
 		shell.Field(c, "name"), &sent, v.Change(c, "platform.alias")))
 }
 

@@ -47,8 +47,8 @@ type secretView struct {
 
 func newFormView(v *shell.PageContext, platform console.PlatformSettings, about console.PluginAbout, served []ui.Option,
 	base string) formView {
-	form := formView{token: v.Token(), action: platformLink(v, platform.Name), name: platform.Name, version: platform.Version,
-		mayAct: v.MayAct(), plugin: platform.ServedBy != core.ServedByMerchant,
+	form := formView{token: v.Token(), action: platformLink(v, platform.Name), name: platform.Name,
+		version: platform.Version, mayAct: v.MayAct(), plugin: platform.ServedBy != core.ServedByMerchant,
 		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: platform.Accept, Options: []ui.Option{
 			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub},
 			{Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
@@ -178,7 +178,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		relay.AccessUpdate{Version: shell.Field(c, "version"), Set: set}, v.Change(c, "platform.change"))
 }
 
-// checkSettings asks the plugin to check the settings, unless they are unchanged.
+// checkSettings has the plugin check the settings, unless they are unchanged.
 func (p Pages) checkSettings(ctx context.Context, v *shell.PageContext, platform core.Platform,
 	stored console.PlatformSettings, settings []byte) error {
 	if len(settings) == 0 ||

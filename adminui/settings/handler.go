@@ -29,7 +29,7 @@ type Platforms interface {
 		change access.Change) error
 }
 
-// CallbackKeys creates and revokes the keys with which platforms call the hub.
+// CallbackKeys creates and revokes callback keys: credentials of platforms for calls to the hub.
 type CallbackKeys interface {
 	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte,
 		change access.Change) error
@@ -106,8 +106,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			served = ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name), Note: aliasNote(platform)}, served,
-				ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
+			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name), Note: aliasNote(platform)},
+				served, ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
 				ui.T(countOrBlank(len(platform.Secrets))), ui.T(countOrBlank(len(platform.Keys)))}})
 	}
 	rules, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
@@ -150,7 +150,7 @@ func (p Pages) serverOptions(ctx context.Context) ([]ui.Option, error) {
 	return options, err
 }
 
-// pluginAbout returns a plugin's description of itself. It is empty for own platforms, and Invalid for an unknown
+// pluginAbout returns the manifest of a plugin. It is empty for own platforms, and Invalid for an unknown
 // plugin.
 func (p Pages) pluginAbout(ctx context.Context, id string) (about console.PluginAbout, err error) {
 	if id == core.ServedByMerchant {
@@ -220,7 +220,8 @@ func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, fil
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: platform.Name, Note: servedByNote(platform), Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
+	head := shell.Head{Title: platform.Name, Note: servedByNote(platform),
+		Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
 	if problems := pluginhost.SettingsProblems(about.Schema, platform.Settings); len(problems) > 0 {
 		head.Causes = append(head.Causes,
 			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, platform.ServedBy, strings.Join(problems, ", "))})
@@ -257,7 +258,8 @@ type auditedKeys struct {
 }
 
 // CreateCallerKey stores a key (relay.CallerRecords).
-func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
+func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string,
+	hash []byte) error {
 	return r.keys.AddCallbackKey(ctx, business, platform, hash, r.change)
 }
 
@@ -270,7 +272,8 @@ func (p Pages) CreateCallbackKey(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name, Parent: ui.Link{Href: platformLink(v, name), Label: name},
+	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name,
+		Parent: ui.Link{Href: platformLink(v, name), Label: name},
 		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewCallbackKeyText}}},
 		ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
 }

@@ -23,11 +23,13 @@ var statuses = map[core.Code]int{
 
 // problems are the messages of access errors.
 var problems = map[*core.Error]string{
-	access.ErrSignIn: text.ProblemSignIn, access.ErrTooManyAttempts: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
-	access.ErrLink: text.ProblemLink, access.ErrNoAccount: text.ProblemUnknown, access.ErrCurrentPassword: text.ProblemPresent,
-	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
-	access.ErrEmail:    text.ProblemEmail,
-	access.ErrRole:     text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,
+	access.ErrSignIn: text.ProblemSignIn, access.ErrTooManyAttempts: text.ProblemTooOften,
+	access.ErrBusy: text.ProblemBusy,
+	access.ErrLink: text.ProblemLink, access.ErrNoAccount: text.ProblemUnknown,
+	access.ErrCurrentPassword: text.ProblemPresent,
+	access.ErrPassword:        format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
+	access.ErrEmail:           text.ProblemEmail,
+	access.ErrRole:            text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,
 	access.ErrUsername: text.ProblemUsername,
 	access.ErrScope:    text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
 }

@@ -26,7 +26,7 @@ type Provider interface {
 // providerTimeout bounds the time that a sign-in at the provider may take.
 const providerTimeout = 10 * time.Minute
 
-// callbackURL returns the URL to which the provider redirects.
+// callbackURL returns the URL where the provider redirects after a sign-in.
 func (p Pages) callbackURL(c *fiber.Ctx) string {
 	base := p.BaseURL
 	if base == "" {
@@ -43,7 +43,8 @@ func (p Pages) ToProvider(c *fiber.Ctx) error {
 	if err != nil {
 		return p.showProblem(c, err)
 	}
-	shell.SetProviderState(c, secret+"."+base64.RawURLEncoding.EncodeToString([]byte(shell.LocalPath(c.Query("next")))), providerTimeout)
+	next := base64.RawURLEncoding.EncodeToString([]byte(shell.LocalPath(c.Query("next"))))
+	shell.SetProviderState(c, secret+"."+next, providerTimeout)
 	return c.Redirect(address, http.StatusSeeOther)
 }
 

@@ -23,9 +23,10 @@ func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) [
 	if len(options) == 1 || !v.MayAct() {
 		return nil
 	}
-	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), ReasonLabel: text.Why,
-		Help:   text.PublishNowSay,
-		Fields: []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
+	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)),
+		ReasonLabel: text.Why,
+		Help:        text.PublishNowSay,
+		Fields:      []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
 }
 
 // Publish publishes the menu of a store on one platform, or on all that list it.

@@ -4,8 +4,8 @@ package text
 const (
 	UnavailableTitle        = "The hub is unavailable"
 	Unavailable             = "Its database does not respond. Nothing was lost. Retry in a moment."
-	UnavailableDuringAction = "Its database does not respond, so it is not known whether this was done. Check before you " +
-		"repeat it."
+	UnavailableDuringAction = "Its database does not respond, so it is not known whether this was done. Check before " +
+		"you repeat it."
 	TryAgain           = "Retry"
 	DoneBut            = "%s, %s of %s failed"
 	DoneWarned         = "%s, with warnings"

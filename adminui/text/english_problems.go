@@ -59,8 +59,8 @@ const (
 
 	OneRequest            = "1 request"
 	Requests_             = "%s requests"
-	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request, %s: %s of %s " +
-		"failed."
+	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request, %s: %s of " +
+		"%s failed."
 	DoneWithErrors = "Done, with errors"
 	ActSeeRequests = "View requests"
 )

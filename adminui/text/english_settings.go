@@ -58,7 +58,8 @@ const (
 	CloseSilent        = "Close stores while their POS has no contact"
 	HubDefault         = "hub: the setting of the hub"
 	ZeroNever          = "0: never"
-	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the current values."
+	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the " +
+		"current values."
 )
 
 // Texts of the default listing of new stores.
@@ -118,8 +119,8 @@ const (
 	NoSuchStore            = "Store not found"
 	NoSuchStoreText        = "There is no store with this ref_id."
 	PublishNow             = "Publish now"
-	PublishNowSay          = "This sends the store's menu to the platforms now, even if they have it already. The result " +
-		"appears here."
+	PublishNowSay          = "This sends the store's menu to the platforms now, even if they have it already. The " +
+		"result appears here."
 	PublishOn         = "Platform"
 	PublishEverywhere = "All that list the store"
 	PublishAsked      = "The menu is being sent to the platforms. The result appears below in a moment."

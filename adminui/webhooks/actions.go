@@ -30,8 +30,8 @@ type Rotator interface {
 // buttons returns the actions of a webhook.
 func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
-	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", ReasonLabel: text.Why, Help: text.RotateSecretSay,
-		Hidden: []ui.Option{{Label: "seen", Value: secretVersion(e)}}}
+	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", ReasonLabel: text.Why,
+		Help: text.RotateSecretSay, Hidden: []ui.Option{{Label: "seen", Value: secretVersion(e)}}}
 	if until := previousSecretUntil(v, e); !until.IsZero() {
 		rotate.Help = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
 	}

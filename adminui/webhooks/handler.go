@@ -238,7 +238,8 @@ func figures(e console.Endpoint, hour []console.Count) []ui.Metric {
 		{Label: text.AcceptedHour, Value: orDash(rate(lastHour)),
 			Note: attemptsNote(lastHour)},
 		{Label: text.Latency, Value: orDash(average(e.LastDay)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.LastDay.Slowest))},
-		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
+		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting),
+			Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
 }
 
 func attemptsNote(c console.Count) string {

@@ -45,7 +45,7 @@ type Step struct {
 	Title     string // for people
 	Done      bool
 	Next      string  // what to do, in plain words
-	Command   string  // a shell command for the step, with USERNAME:API_KEY in place of a key
+	Command   string  // a shell command for the step; USERNAME:API_KEY is a placeholder
 	Reference core.ID // the job with the errors; zero: none
 }
 
@@ -130,8 +130,8 @@ func orderSteps(f Facts, hub hubURL) []Step {
 			Next: "Send an order with a key of scope channel, or run servery simulate order. Respond to its " +
 				"order_placed with a 2xx status.",
 			Command: hub.curl(ChannelKey, "/channel/api/v1/orders/",
-				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(cmp.Or(f.Store, defaultStore))+`,"items":[{"ref_id":`+
-					shellQuote(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
+				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(cmp.Or(f.Store, defaultStore))+
+					`,"items":[{"ref_id":`+shellQuote(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
 		{Name: "orders_retried", Title: "Request missed orders", Done: f.OrdersRetried,
 			Next: "Request the orders of the last hour that you did not accept. The event webhook_retry has their " +
 				"number.",

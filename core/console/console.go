@@ -65,8 +65,8 @@ func (c Count) Average() time.Duration {
 	return c.TotalTime / time.Duration(c.Attempts())
 }
 
-// SuccessRate returns the share of successful attempts in percent, with one decimal, rounded down. Only if none failed is it
-// 100.
+// SuccessRate returns the share of successful attempts in percent, with one decimal, rounded down. It is 100
+// only if none failed.
 func (c Count) SuccessRate() float64 {
 	if c.Attempts() == 0 {
 		return 100

@@ -38,7 +38,7 @@ type CallCount struct {
 	Count int
 }
 
-// UnnotifiedOrders is the number of a business's orders that are still Placed and had no active webhook when they arrived.
+// UnnotifiedOrders is the number of a business's orders that are still Placed and had no active webhook on arrival.
 type UnnotifiedOrders struct {
 	Business    core.BusinessID
 	Count       int       // at most MaxCount

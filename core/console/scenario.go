@@ -16,7 +16,7 @@ type Scenario struct {
 	Rate     float64
 	Seed     uint64 // the same seed places the same orders; 0: random
 
-	Locations   int           // of rider: the locations sent on the way
+	Locations   int           // of rider: the locations sent during a ride
 	Step        time.Duration // of rider: the interval between updates
 	CancelShare float64       // of cancel: the part of the orders that is cancelled
 }
@@ -71,8 +71,8 @@ type ScenarioRun struct {
 	Failure            string // the error; "" if there is none
 }
 
-// ScenarioDeliveries counts the order_placed deliveries of a scenario's orders so far. Each order has one for each subscribed
-// webhook.
+// ScenarioDeliveries counts the order_placed deliveries of a scenario's orders so far. Each order has one for each
+// subscribed webhook.
 type ScenarioDeliveries struct {
 	NewOrders   int           // new to the hub
 	KnownOrders int           // already known to the hub: they cause no delivery

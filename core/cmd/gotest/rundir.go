@@ -123,8 +123,8 @@ func (p *runDir) current() bool {
 	if err != nil {
 		return false
 	}
-	there, err := os.Lstat(p.dir)
-	return err == nil && os.SameFile(locked, there)
+	current, err := os.Lstat(p.dir)
+	return err == nil && os.SameFile(locked, current)
 }
 
 func (p *runDir) programs() string { return filepath.Join(p.dir, "programs") }
@@ -162,21 +162,21 @@ func (p *runDir) release() error {
 
 // cleanUp ends the processes that use the directory, and removes its contents.
 func (p *runDir) cleanUp() error {
-	began := time.Now()
+	start := time.Now()
 	for ; ; time.Sleep(lockPeriod) {
-		by := syscall.SIGQUIT // PostgreSQL then releases its shared memory
-		if time.Since(began) > quitTimeout {
-			by = syscall.SIGKILL
+		signal := syscall.SIGQUIT // PostgreSQL then releases its shared memory
+		if time.Since(start) > quitTimeout {
+			signal = syscall.SIGKILL
 		}
 		for _, pid := range processesIn(p.dir) {
-			_ = syscall.Kill(pid, by)
+			_ = syscall.Kill(pid, signal)
 		}
 		left, err := os.ReadDir(p.dir)
 		for _, entry := range left {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, entry.Name())))
 		}
 		// a process that ends may still write
-		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(began) > cleanUpTimeout {
+		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(start) > cleanUpTimeout {
 			return err
 		}
 	}
@@ -187,10 +187,10 @@ func processesIn(dir string) (pids []int) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range processes {
 		pid, _ := strconv.Atoi(filepath.Base(process))
-		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-		at, _ := os.Readlink(filepath.Join(process, "cwd"))
+		command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		cwd, _ := os.Readlink(filepath.Join(process, "cwd"))
 		program, _ := os.Readlink(filepath.Join(process, "exe"))
-		if pid != os.Getpid() && strings.Contains(string(named)+"\n"+at+"\n"+program+"\n", dir+"/") {
+		if pid != os.Getpid() && strings.Contains(string(command)+"\n"+cwd+"\n"+program+"\n", dir+"/") {
 			pids = append(pids, pid)
 		}
 	}

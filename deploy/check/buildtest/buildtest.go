@@ -29,8 +29,8 @@ func Program(file, source string, flags ...string) error {
 		return err
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append(flags, path), "\n")))
-	kept := filepath.Join(shared, hex.EncodeToString(sum[:8]))
-	lock, err := os.OpenFile(kept+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	cached := filepath.Join(shared, hex.EncodeToString(sum[:8]))
+	lock, err := os.OpenFile(cached+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -38,10 +38,10 @@ func Program(file, source string, flags ...string) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	if err := build(kept, source, flags); err != nil { // go build checks whether it is up to date
+	if err := build(cached, source, flags); err != nil { // go build checks whether it is up to date
 		return err
 	}
-	return copyProgram(file, kept)
+	return copyProgram(file, cached)
 }
 
 func build(file, source string, flags []string) error {
@@ -101,12 +101,12 @@ func DependOn(dir string) error {
 		return err
 	}
 	for _, entry := range entries {
-		below := filepath.Join(dir, entry.Name())
-		if sources, _ := filepath.Glob(filepath.Join(below, "*.go")); !entry.IsDir() || len(sources) > 0 ||
+		path := filepath.Join(dir, entry.Name())
+		if sources, _ := filepath.Glob(filepath.Join(path, "*.go")); !entry.IsDir() || len(sources) > 0 ||
 			entry.Name() == "testdata" {
 			continue
 		}
-		if err := DependOn(below); err != nil {
+		if err := DependOn(path); err != nil {
 			return err
 		}
 	}

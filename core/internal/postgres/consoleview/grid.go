@@ -82,25 +82,25 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 	publications := map[int64]map[string]publish.Publication{}
 	for rows.Next() {
 		var store int64
-		var publication publish.Publication
+		var p publish.Publication
 		var leftOut, problems []byte
-		if err := rows.Scan(&store, &publication.Platform, &publication.State, &publication.Message, &leftOut, &problems, &publication.Note,
-			&publication.PublishedAt, &publication.DueAt); err != nil {
+		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &p.Note,
+			&p.PublishedAt, &p.DueAt); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
-		publication.PublishedAt, publication.DueAt = zeroIfEpoch(publication.PublishedAt), zeroIfEpoch(publication.DueAt)
-		result := publish.Result{State: publication.State, Message: publication.Message}
+		p.PublishedAt, p.DueAt = zeroIfEpoch(p.PublishedAt), zeroIfEpoch(p.DueAt)
+		result := publish.Result{State: p.State, Message: p.Message}
 		if err := json.Unmarshal(leftOut, &result.Omitted); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
 		if err := json.Unmarshal(problems, &result.Problems); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
-		publication.Errors = result.Errors()
+		p.Errors = result.Errors()
 		if publications[store] == nil {
 			publications[store] = map[string]publish.Publication{}
 		}
-		publications[store][publication.Platform] = publication
+		publications[store][p.Platform] = p
 	}
 	return publications, rows.Err()
 }

@@ -163,8 +163,8 @@ func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id i
 	err := c.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
-		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &location.ReceivedAt,
-		&location.State, &location.Message)
+		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).
+		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message)
 	if err != nil {
 		return location, postgres.NotFound(err, "the place of the rider is not known")
 	}

@@ -45,7 +45,8 @@ func (c Store) ServedPlatforms(ctx context.Context, businesses []core.BusinessID
 //
 // It returns Conflict if another operator was faster, or if a disabled plugin is to be
 // restarted.
-func (c Store) RequestPluginAction(ctx context.Context, id string, action console.PluginAction, change access.Change) error {
+func (c Store) RequestPluginAction(ctx context.Context, id string, action console.PluginAction,
+	change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		var before bool
 		if err := tx.QueryRowContext(ctx, `SELECT enabled FROM plugins WHERE id = ? AND NOT removed FOR UPDATE`,

@@ -23,8 +23,8 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 	if err != nil {
 		return core.ID{}, nil, err
 	}
-	const candidates = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2 AND event_type = ?3
-		AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
+	const candidates = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2
+		AND event_type = ?3 AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
 	rows, err := c.db.Tenant(business).QueryContext(ctx, `SELECT d.id, e.body FROM (
 			(`+fmt.Sprintf(candidates, "deliveries")+`) UNION ALL (`+fmt.Sprintf(candidates, "delivery_queue")+
 		`) ORDER BY id DESC LIMIT ?4) d

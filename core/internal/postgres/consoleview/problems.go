@@ -16,12 +16,13 @@ import (
 // UnnotifiedOrders returns the orders since a time that no active webhook received, by business.
 func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.UnnotifiedOrders, error) {
-	return postgres.Collect(ctx, c.db.Bun(), "reading orders that nobody was told of", func(u *console.UnnotifiedOrders) []any {
-		return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.HasWebhook}
-	}, queries.With("unnotified_orders", postgres.Args{
-		"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
-		"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
-	}))
+	return postgres.Collect(ctx, c.db.Bun(), "reading orders that no webhook received",
+		func(u *console.UnnotifiedOrders) []any {
+			return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.HasWebhook}
+		}, queries.With("unnotified_orders", postgres.Args{
+			"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
+			"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
+		}))
 }
 
 // failedCalls returns the calls since a time that platforms rejected.
@@ -67,7 +68,7 @@ const jobsRead = 1000
 // partlyFailedJobs returns the jobs since a time with at least half of their objects failed.
 func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.PartlyFailedJobs, error) {
-	return postgres.Collect(ctx, c.db.Bun(), "reading requests that were refused", func(j *console.PartlyFailedJobs) []any {
+	return postgres.Collect(ctx, c.db.Bun(), "reading jobs with failures", func(j *console.PartlyFailedJobs) []any {
 		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Failed, &j.Total}
 	}, queries.With("jobs_with_failures", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(hasFailures),

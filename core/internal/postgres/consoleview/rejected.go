@@ -38,7 +38,8 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 }
 
 // recentRejections returns recently rejected orders that have not arrived since.
-func (c Store) recentRejections(ctx context.Context, businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
+func (c Store) recentRejections(ctx context.Context,
+	businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
 	since := c.db.Clock().Now().Add(-console.RejectionWindow)
 	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
 		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,
