@@ -142,7 +142,7 @@ var statuses = []struct {
 	{console.StoreShut, ui.Warn, text.GridClosed}, {console.StoreOpen, ui.OK, text.Live}}
 
 func stateOf(s console.Store, platforms []string) (ui.State, string) {
-	if s.Standing == console.StoreClosed {
+	if s.Status == console.StoreClosed {
 		listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Filter(platforms)
 		open := slices.DeleteFunc(slices.Clone(listed),
 			func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
@@ -152,11 +152,11 @@ func stateOf(s console.Store, platforms []string) (ui.State, string) {
 		return ui.Err, text.ClosedEverywhere
 	}
 	for _, row := range statuses {
-		if row.status == s.Standing {
+		if row.status == s.Status {
 			return row.state, row.words
 		}
 	}
-	return ui.Neutral, string(s.Standing)
+	return ui.Neutral, string(s.Status)
 }
 
 func platformNames(platforms []core.Platform) []string {

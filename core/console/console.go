@@ -184,7 +184,7 @@ type Store struct {
 	Hidden   bool
 	Excluded []string
 	Included []string
-	Standing StoreStatus
+	Status   StoreStatus
 	ClosedOn []string // platforms, whether they list it or not
 	Updated  time.Time
 }
