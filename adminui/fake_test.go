@@ -193,7 +193,7 @@ func (f *fake) Get(_ context.Context, _ core.BusinessID,
 func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
 	for _, s := range f.stores {
 		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true,
-			Ordering: true, Included: s.IncludedPlatforms, Standing: console.StoreOpen, Updated: minutesAgo(90)})
+			Ordering: true, Included: s.IncludedPlatforms, Status: console.StoreOpen, Updated: minutesAgo(90)})
 	}
 	return list, f.broken
 }

@@ -1,5 +1,5 @@
-// Package plugins shows the plugins of the hub: how they are, whom they serve,
-// what went wrong; admins switch them, start them anew and upgrade them.
+// Package plugins shows the hub's plugins: their state, the platforms that they serve, their faults and log. Admins
+// enable, disable, restart and upgrade them.
 package plugins
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Registry reads plugins, with what they serve in businesses; nil means all.
+// Registry lists plugins with the platforms of businesses that they serve. nil businesses means all.
 type Registry interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Controller sets what is to become of a plugin.
+// Controller requests actions on plugins.
 type Controller interface {
-	RequestPluginAction(ctx context.Context, id string, wish console.PluginAction, change access.Change) error
+	RequestPluginAction(ctx context.Context, id string, action console.PluginAction, change access.Change) error
 }
 
 // Pages are the pages of plugins.
@@ -35,7 +35,7 @@ type Pages struct {
 	Controller Controller
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.PluginsPath
 	return shell.Page{Path: path, Label: text.Plugins,
@@ -50,7 +50,7 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"wanted": text.PluginWanted}}
 }
 
-// List shows the plugins.
+// List shows all plugins.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
 	if err != nil {
@@ -63,28 +63,29 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Latency, Kind: ui.Figure},
 			{Label: text.Platforms, Kind: ui.Figure}, {Label: text.Findings, Kind: ui.Figure}}}
 	keys := make([]string, len(found))
-	for i, one := range found {
-		keys[i] = one.ID
-		href := shell.PluginsPath + one.ID + "/"
-		told := cause.Plugin(one, v.Zone)
-		all := totalCalls(one.Hubs)
+	for i, plugin := range found {
+		keys[i] = plugin.ID
+		href := shell.PluginsPath + plugin.ID + "/"
+		problem := cause.Plugin(plugin, v.Zone)
+		all := totalCalls(plugin.Hubs)
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.StateCell(told.State, stateLabel(one)),
-				ui.T(one.Version), ui.TimeCell(v.At(one.Since)),
-				ui.T(fmt.Sprint(max(0, one.Starts-1))), ui.T(fmt.Sprint(inFlight(one.Hubs))), ui.T(average(all)),
-				ui.T(fmt.Sprint(len(one.Serves))), ui.T(ui.Number(one.Findings))}})
+			ui.Row{Cells: []ui.Cell{{Text: plugin.ID, Href: href, Note: plugin.About.Name},
+				ui.StateCell(problem.State, stateLabel(plugin)),
+				ui.T(plugin.Version), ui.TimeCell(v.At(plugin.Since)),
+				ui.T(fmt.Sprint(max(0, plugin.Starts-1))), ui.T(fmt.Sprint(inFlight(plugin.Hubs))), ui.T(average(all)),
+				ui.T(fmt.Sprint(len(plugin.Serves))), ui.T(ui.Number(plugin.Findings))}})
 	}
 	return v.ShowList(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
 }
 
-// Causes are the plugins with which something is wrong, each with its page. One
-// that is switched off counts where it serves a platform.
+// Causes returns the plugins with a problem, each with a link to its page. A disabled plugin is included only if it
+// serves a platform.
 func Causes(found []console.Plugin, zone *time.Location) (causes []ui.Cause) {
-	for _, one := range found {
-		told := cause.Plugin(one, zone)
-		if told.State == ui.Err || told.State == ui.Warn || told.State == ui.Held && len(one.Serves) > 0 {
-			told.Link = ui.Link{Href: shell.PluginsPath + one.ID + "/", Label: text.ActSeePlugin}
-			causes = append(causes, told)
+	for _, plugin := range found {
+		problem := cause.Plugin(plugin, zone)
+		if problem.State == ui.Err || problem.State == ui.Warn || problem.State == ui.Held && len(plugin.Serves) > 0 {
+			problem.Link = ui.Link{Href: shell.PluginsPath + plugin.ID + "/", Label: text.ActSeePlugin}
+			causes = append(causes, problem)
 		}
 	}
 	return causes
@@ -130,24 +131,24 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	for _, one := range found {
-		if one.ID != c.Params("id") {
+	for _, plugin := range found {
+		if plugin.ID != c.Params("id") {
 			continue
 		}
-		head := shell.Head{Title: one.ID, Note: one.About.Name,
-			Parent: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(one, v.Zone)}}
+		head := shell.Head{Title: plugin.ID, Note: plugin.About.Name,
+			Parent: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(plugin, v.Zone)}}
 		if v.User.Role == access.Admin {
-			head.Buttons = buttons(one)
+			head.Buttons = buttons(plugin)
 		}
-		return v.Show(c, head, pluginPage(newPluginView(v, one)))
+		return v.Show(c, head, pluginPage(newPluginView(v, plugin)))
 	}
 	return core.Errorf(core.NotFound, text.NotFound)
 }
 
 func buttons(p console.Plugin) []ui.Button {
-	button := func(wish console.PluginAction, label, say string) ui.Button {
-		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(wish) + "/", ReasonLabel: text.Why,
-			Help: say}
+	button := func(action console.PluginAction, label, help string) ui.Button {
+		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(action) + "/", ReasonLabel: text.Why,
+			Help: help}
 	}
 	if !p.Enabled {
 		return []ui.Button{button(console.EnablePlugin, text.Enable, text.EnableSay)}
@@ -162,11 +163,12 @@ func buttons(p console.Plugin) []ui.Button {
 	return append(list, disable)
 }
 
-// RequestAction records what an admin wants of a plugin.
-func (p Pages) RequestAction(wish console.PluginAction) shell.Handler {
+// RequestAction returns a handler that records an action requested by an admin.
+func (p Pages) RequestAction(action console.PluginAction) shell.Handler {
 	return func(c *fiber.Ctx, v *shell.PageContext) error {
 		id := strings.Clone(c.Params("id"))
-		if err := p.Controller.RequestPluginAction(c.UserContext(), id, wish, v.Change(c, "plugin."+string(wish))); err != nil {
+		change := v.Change(c, "plugin."+string(action))
+		if err := p.Controller.RequestPluginAction(c.UserContext(), id, action, change); err != nil {
 			return err
 		}
 		return shell.RedirectDone(c, shell.PluginsPath+id+"/", "wanted")

@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// pluginView is a plugin as the page shows it.
+// pluginView is the data of the page of a plugin.
 type pluginView struct {
 	figures   []ui.Metric
 	facts     []ui.Fact
@@ -26,7 +26,7 @@ type pluginView struct {
 	log       string
 }
 
-// servedShown is how many platforms stand on the page.
+// servedShown bounds the platforms on the page of a plugin.
 const servedShown = 100
 
 func newPluginView(v *shell.PageContext, p console.Plugin) pluginView {
@@ -121,11 +121,11 @@ func faultList(v *shell.PageContext, faults []console.PluginFault) ui.List {
 func servedList(served []console.Served) ui.List {
 	list := ui.List{Name: text.Platforms, EmptyTitle: text.ServesNone, EmptyText: text.ServesNoneText,
 		Columns: []ui.Column{{Label: text.Business, Kind: ui.Wide}, {Label: text.Platform}}}
-	for i, one := range served {
+	for i, platform := range served {
 		if i < servedShown {
 			list.Rows = append(list.Rows,
-				ui.Row{Cells: []ui.Cell{ui.LinkCell(one.Name, shell.BusinessLink(one.Business, "")),
-					ui.LinkCell(one.Platform, shell.BusinessLink(one.Business, "settings/"))}})
+				ui.Row{Cells: []ui.Cell{ui.LinkCell(platform.Name, shell.BusinessLink(platform.Business, "")),
+					ui.LinkCell(platform.Platform, shell.BusinessLink(platform.Business, "settings/"))}})
 		}
 	}
 	return list
@@ -166,7 +166,7 @@ func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
 	return list
 }
 
-// logText is the log for people: of lines that are JSON the time, level and message first.
+// logText formats log lines for people. A JSON line begins with its time, level and message.
 func logText(lines []string) string {
 	var out strings.Builder
 	for _, line := range lines {

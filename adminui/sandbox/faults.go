@@ -19,45 +19,45 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Faults switches what the simulated aggregators of a business do wrong.
+// Faults lists, starts and stops the faults of a business's simulated aggregators.
 type Faults interface {
-	// Faults is Unavailable where the simulator does not answer.
+	// Faults returns Unavailable if the simulator does not respond.
 	Faults(ctx context.Context, business core.BusinessID) ([]console.Fault, error)
 	InjectFault(ctx context.Context, business core.BusinessID, fault console.Fault, change access.Change) error
 	ClearFaults(ctx context.Context, business core.BusinessID, change access.Change) error
 }
 
-// faults are the banner and the list of the faults that are on; nil: none is. A
-// simulator that does not answer is told and keeps nobody from the page.
+// faults returns the banner and the list of the active faults, or nil without any. If the simulator does not respond,
+// the banner says so and the page still loads.
 func (p Pages) faults(c *fiber.Ctx, v *shell.PageContext) (banner []ui.Cause, list templ.Component, err error) {
-	on, err := p.Runner.Faults(c.UserContext(), v.Business.ID)
+	active, err := p.Runner.Faults(c.UserContext(), v.Business.ID)
 	if core.CodeOf(err) == core.Unavailable {
-		var known *core.Error
-		errors.As(err, &known)
-		return []ui.Cause{{State: ui.Err, Text: fmt.Sprintf(text.FaultsUnknown, known.Message)}}, nil, nil
+		var coded *core.Error
+		errors.As(err, &coded)
+		return []ui.Cause{{State: ui.Err, Text: fmt.Sprintf(text.FaultsUnknown, coded.Message)}}, nil, nil
 	}
-	if err != nil || len(on) == 0 {
+	if err != nil || len(active) == 0 {
 		return nil, nil, err
 	}
 	own := 0
-	for _, f := range on {
+	for _, f := range active {
 		if !f.Global {
 			own++
 		}
 	}
-	cause := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.FaultsOn, len(on)), Detail: text.FaultsDetail}
+	cause := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.FaultsOn, len(active)), Detail: text.FaultsDetail}
 	if v.MayAct() && own > 0 {
 		cause.Button = &ui.Button{Label: text.FaultsOff, Action: v.Link("sandbox/faults/off/"), ReasonLabel: text.Why}
 	}
-	return []ui.Cause{cause}, ui.ListOf(faultList(v, on)), nil
+	return []ui.Cause{cause}, ui.ListOf(faultList(v, active)), nil
 }
 
-func faultList(v *shell.PageContext, on []console.Fault) ui.List {
+func faultList(v *shell.PageContext, active []console.Fault) ui.List {
 	list := ui.List{Name: text.FaultsTitle,
 		Columns: []ui.Column{{Label: text.FaultKind}, {Label: text.FaultHow, Kind: ui.Wide}, {Label: text.Platform},
 			{Label: text.Call},
 			{Label: text.FaultUntil}, {Label: text.FaultHits, Kind: ui.Figure}}}
-	for _, f := range on {
+	for _, f := range active {
 		until := ui.T(text.FaultForever)
 		switch {
 		case f.Global:
@@ -72,7 +72,7 @@ func faultList(v *shell.PageContext, on []console.Fault) ui.List {
 	return list
 }
 
-// faultDetails is what else a fault says.
+// faultDetails returns the status, delay and probability of a fault.
 func faultDetails(f console.Fault) string {
 	var parts []string
 	if f.Status != 0 {
@@ -89,13 +89,13 @@ func faultDetails(f console.Fault) string {
 
 func orAny(s string) string { return cmp.Or(s, text.Any) }
 
-// InjectFault switches a fault on.
+// InjectFault starts a fault.
 func (p Pages) InjectFault(c *fiber.Ctx, v *shell.PageContext) error {
 	f := form{c: c}
 	fault := console.Fault{Kind: f.text("kind"), Platform: f.text("platform"), Call: f.text("call"),
 		Probability: f.number("probability", text.FaultProbability) / 100,
 		Seed:        f.seed("seed", text.FaultSeed), Duration: f.seconds("lasts", text.FaultDuration)}
-	switch fault.Kind { // what other kinds do not know is left out
+	switch fault.Kind { // a kind ignores the fields of the others
 	case "fail":
 		fault.Status = f.integer("status", text.FaultStatus)
 	case "delay":
@@ -113,7 +113,7 @@ func (p Pages) InjectFault(c *fiber.Ctx, v *shell.PageContext) error {
 	return shell.RedirectDone(c, v.Link("sandbox/"), "fault")
 }
 
-// ClearFaults switches all faults of the business off.
+// ClearFaults stops all faults of the business.
 func (p Pages) ClearFaults(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Runner.ClearFaults(c.UserContext(), v.Business.ID, v.Change(c, "sandbox.fault_off")); err != nil {
 		return err

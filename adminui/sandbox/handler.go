@@ -1,5 +1,5 @@
-// Package sandbox lets simulated customers of a business in test mode order, lets
-// its simulated aggregators fail, and shows how that goes.
+// Package sandbox runs scenarios of simulated customers in a business in test mode, injects faults into its simulated
+// aggregators, and shows the results.
 package sandbox
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Runner plays scenarios, one of a business at a time, and switches faults.
+// Runner runs one scenario of a business at a time, and controls its faults.
 type Runner interface {
-	// Simulated are the platforms that are simulated; none: the business is not in test mode.
+	// SimulatedPlatforms returns the simulated platforms. There are none if the business is not in test mode.
 	SimulatedPlatforms(ctx context.Context, business core.BusinessID) ([]string, error)
 	StartScenario(ctx context.Context, business core.BusinessID, s console.Scenario, change access.Change) error
 	LatestRun(ctx context.Context, business core.BusinessID) (played console.ScenarioRun, found bool, err error)
 	Faults
 }
 
-// Pages are the page of the sandbox.
+// Pages is the page of the sandbox.
 type Pages struct {
 	Runner Runner
 }
 
-// Page describes the page.
+// Page returns the descriptor of the page.
 func (p Pages) Page() shell.Page {
 	const path = shell.BusinessPath + "sandbox/"
 	return shell.Page{Path: path, Label: text.Sandbox,
@@ -48,7 +48,7 @@ func (p Pages) Page() shell.Page {
 			"faults_off": text.FaultsCleared}}
 }
 
-// Show shows what can be played, what was played last, and which faults are on.
+// Show shows the latest scenario, the active faults and the scenarios that can be started.
 func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 	simulated, err := p.Runner.SimulatedPlatforms(c.UserContext(), v.Business.ID)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, head, list, "after", keys)
 }
 
-// callList are how the calls of a scenario fared.
+// callList returns the statistics of a scenario's calls, and the keys of the rows.
 func callList(played console.ScenarioRun) (list ui.List, keys []string) {
 	list = ui.List{Name: text.Calls, EmptyTitle: text.ScenarioCallsTitle, EmptyText: text.ScenarioCallsText,
 		Columns: []ui.Column{{Label: text.Call}, {Label: text.LastResponse, Kind: ui.Wide},
@@ -117,7 +117,7 @@ func runCause(p console.ScenarioRun) ui.Cause {
 	return cause
 }
 
-// deliveryCauses is what is wrong with the webhooks of a scenario's orders.
+// deliveryCauses returns the problems of the webhook deliveries of a scenario's orders.
 func deliveryCauses(v *shell.PageContext, p console.ScenarioRun) (list []ui.Cause) {
 	a, link := p.Deliveries, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=")
 	if a.Failed > 0 {
@@ -138,7 +138,7 @@ func deliveryCauses(v *shell.PageContext, p console.ScenarioRun) (list []ui.Caus
 	return list
 }
 
-// figures are how the webhooks of a scenario's orders fared.
+// figures returns the results of the webhook deliveries of a scenario's orders.
 func figures(v *shell.PageContext, p console.ScenarioRun) []ui.Metric {
 	a := p.Deliveries
 	took := func(d time.Duration) string {
@@ -163,7 +163,7 @@ func figures(v *shell.PageContext, p console.ScenarioRun) []ui.Metric {
 	}
 }
 
-// StartScenario begins a scenario; what is refused comes back as it was typed.
+// StartScenario starts a scenario. An invalid form is shown again with its values.
 func (p Pages) StartScenario(c *fiber.Ctx, v *shell.PageContext) error {
 	f := form{c: c}
 	s := console.Scenario{Kind: f.text("kind"), Store: f.text("store"), Platform: f.text("platform"),
@@ -184,7 +184,7 @@ func (p Pages) StartScenario(c *fiber.Ctx, v *shell.PageContext) error {
 	return shell.RedirectDone(c, v.Link("sandbox/"), "playing")
 }
 
-// form reads the fields of a form; err is the first that is no number.
+// form parses the fields of a form. err is the first error.
 type form struct {
 	c   *fiber.Ctx
 	err error
@@ -194,7 +194,7 @@ func (f *form) text(name string) string { return strings.TrimSpace(shell.Field(f
 
 func (f *form) fail(err error, label string) {
 	if err != nil && f.err == nil {
-		name, _, _ := strings.Cut(label, ";") // without what the label explains
+		name, _, _ := strings.Cut(label, ";") // without the explanation in the label
 		f.err = core.Errorf(core.Invalid, text.ScenarioNumber, name)
 	}
 }
@@ -218,7 +218,7 @@ func (f *form) seconds(name, label string) time.Duration {
 	return time.Duration(min(max(f.number(name, label), -1), 1e6) * float64(time.Second))
 }
 
-// seed reads one that may be left out.
+// seed parses an optional seed. An empty one is 0.
 func (f *form) seed(name, label string) uint64 {
 	if f.text(name) == "" {
 		return 0

@@ -1,4 +1,4 @@
-// Package search finds any thing by its id, name, ref_id or address.
+// Package search finds objects by id, name, ref_id or URL.
 package search
 
 import (
@@ -19,15 +19,15 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Searcher finds things of businesses by a text.
+// Searcher finds objects of businesses by a text.
 type Searcher interface {
 	Search(ctx context.Context, businesses []core.BusinessID, text string) ([]console.Hit, error)
 }
 
-// Pages is the page of the search.
+// Pages is the search page.
 type Pages struct{ Searcher Searcher }
 
-// Page describes the page.
+// Page returns the descriptor of the page.
 func (p Pages) Page() shell.Page {
 	const path = shell.SearchPath
 	return shell.Page{Path: path,
@@ -36,10 +36,10 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// businessesSearched is in how many businesses at most a visitor searches at once.
+// businessesSearched bounds the businesses of a search.
 const businessesSearched = 10_000
 
-// Search shows what was found; a single match opens.
+// Search shows the results. It redirects to the page of a single result.
 func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 	query := strings.TrimSpace(v.Query.Get("q"))
 	if query == "" || len(query) > 300 {
@@ -64,9 +64,9 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
 	list := ui.List{Name: text.Search, EmptyTitle: text.NoHitsTitle, EmptyText: text.NoHitsText, Columns: []ui.Column{
 		{Label: text.Kind}, {Label: text.Name, Kind: ui.Wide}, {Label: text.Detail, Kind: ui.Wide},
 		{Label: text.Business}}}
-	of := map[string]int{}
+	perKind := map[string]int{}
 	for _, hit := range hits {
-		if of[hit.Kind]++; of[hit.Kind] > console.HitsShown {
+		if perKind[hit.Kind]++; perKind[hit.Kind] > console.HitsShown {
 			list.More = fmt.Sprintf(text.MoreHits, console.HitsShown)
 			continue
 		}
@@ -86,7 +86,7 @@ var kinds = map[string]string{"business": text.Business, "job": text.Job, "deliv
 	"order":   text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound,
 	"refused": text.RejectedOrder, "refused at": text.RejectedOrders}
 
-// hitLink is the page of what was found.
+// hitLink returns the URL of the page of a result.
 func hitLink(hit console.Hit) string {
 	switch hit.Kind {
 	case "business":

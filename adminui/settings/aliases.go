@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Aliases changes the other names of platforms.
+// Aliases changes the aliases of platforms.
 type Aliases interface {
 	AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
 		change access.Change) error
@@ -23,13 +23,13 @@ type Aliases interface {
 	RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error
 }
 
-// aliasFact tells by which other names clients know a platform.
-func aliasFact(one console.PlatformSettings) ui.Fact {
-	if len(one.Aliases) == 0 {
+// aliasFact returns the aliases of a platform, and the name that events use.
+func aliasFact(platform console.PlatformSettings) ui.Fact {
+	if len(platform.Aliases) == 0 {
 		return ui.Fact{Label: text.Aliases, Cell: ui.T("")}
 	}
-	names, sent := make([]string, len(one.Aliases)), one.Name
-	for i, a := range one.Aliases {
+	names, sent := make([]string, len(platform.Aliases)), platform.Name
+	for i, a := range platform.Aliases {
 		if names[i] = a.Alias; a.InEvents {
 			sent = a.Alias
 		}
@@ -38,29 +38,29 @@ func aliasFact(one console.PlatformSettings) ui.Fact {
 		Cell: ui.Cell{Text: strings.Join(names, ", "), Note: fmt.Sprintf(text.AliasSent, sent)}}
 }
 
-// aliasNote names the aliases of a platform below its name; "" if it has none.
-func aliasNote(one console.PlatformSettings) string {
-	if len(one.Aliases) == 0 {
+// aliasNote returns the note with the aliases of a platform, or "" without any.
+func aliasNote(platform console.PlatformSettings) string {
+	if len(platform.Aliases) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.AliasNote, aliasFact(one).Cell.Text)
+	return fmt.Sprintf(text.AliasNote, aliasFact(platform).Cell.Text)
 }
 
-// aliasButtons change the other names of a platform.
-func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Button {
-	hidden := []ui.Option{{Label: "name", Value: one.Name}}
-	first := fmt.Sprint(len(one.Aliases) == 0)
+// aliasButtons returns the buttons that change the aliases of a platform.
+func aliasButtons(v *shell.PageContext, platform console.PlatformSettings) []ui.Button {
+	hidden := []ui.Option{{Label: "name", Value: platform.Name}}
+	first := fmt.Sprint(len(platform.Aliases) == 0)
 	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden, ReasonLabel: text.Why,
 		Help: text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
 			{Name: "sent", Label: text.SendAlias, Value: first,
 				Options: []ui.Option{{Value: "true", Label: text.Yes}, {Value: "false", Label: text.No}}}}}}
-	if len(one.Aliases) == 0 {
+	if len(platform.Aliases) == 0 {
 		return buttons
 	}
-	known, names := []ui.Option{}, []ui.Option{{Value: "", Label: fmt.Sprintf(text.OwnName, one.Name)}}
+	aliases, names := []ui.Option{}, []ui.Option{{Value: "", Label: fmt.Sprintf(text.OwnName, platform.Name)}}
 	sent := ""
-	for _, a := range one.Aliases {
-		known, names = append(known, ui.Option{Value: a.Alias, Label: a.Alias}),
+	for _, a := range platform.Aliases {
+		aliases, names = append(aliases, ui.Option{Value: a.Alias, Label: a.Alias}),
 			append(names, ui.Option{Value: a.Alias, Label: a.Alias})
 		if a.InEvents {
 			sent = a.Alias
@@ -72,20 +72,21 @@ func aliasButtons(v *shell.PageContext, one console.PlatformSettings) []ui.Butto
 			Fields: []ui.Filter{{Name: "alias", Label: text.SentName, Value: sent, Options: names}}},
 		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden, ReasonLabel: text.Why,
 			Help: text.RemoveAliasSay, Danger: true,
-			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: known}}})
+			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: aliases}}})
 }
 
-// AddAlias gives a platform another name.
+// AddAlias adds an alias to a platform.
 func (p Pages) AddAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	sent := shell.Field(c, "sent") == "true"
-	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, strings.TrimSpace(shell.Field(c, "alias")),
+	alias := strings.TrimSpace(shell.Field(c, "alias"))
+	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, alias,
 		shell.Field(c, "name"), &sent, v.Change(c, "platform.alias")))
 }
 
-// SendAlias sets by which of its names events name a platform.
+// SendAlias sets the name of a platform in events: its own or an alias.
 func (p Pages) SendAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	alias, sent := shell.Field(c, "alias"), true
-	if alias == "" { // the platform's own name, instead of the alias until now
+	if alias == "" { // the platform's own name replaces the alias
 		alias, sent = shell.Field(c, "was"), false
 	}
 	if alias == "" {
@@ -95,18 +96,18 @@ func (p Pages) SendAlias(c *fiber.Ctx, v *shell.PageContext) error {
 		v.Change(c, "platform.send_alias")))
 }
 
-// RemoveAlias removes another name of a platform.
+// RemoveAlias removes an alias of a platform.
 func (p Pages) RemoveAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.afterAliasChange(c, v, p.Aliases.RemoveAlias(c.UserContext(), v.Business.ID, shell.Field(c, "alias"),
 		v.Change(c, "platform.unalias")))
 }
 
-// afterAliasChange answers with the page of the platform.
+// afterAliasChange redirects to the page of the platform, or shows it again with the error.
 func (p Pages) afterAliasChange(c *fiber.Ctx, v *shell.PageContext, err error) error {
 	name := shell.Field(c, "name")
 	if err != nil {
 		return v.Redisplay(c, err, platformLink(v, name), func(c *fiber.Ctx, v *shell.PageContext) error {
-			return p.one(c, v, name, func(f formView) formView { return f })
+			return p.showPlatform(c, v, name, func(f formView) formView { return f })
 		})
 	}
 	return c.Redirect(platformLink(v, name)+"&done=stored", fiber.StatusSeeOther)

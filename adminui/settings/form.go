@@ -20,21 +20,21 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// formView is a platform as its page shows it.
+// formView is the data of the form of a platform.
 type formView struct {
 	token, action string
 	name, version string
 	mayAct        bool
 	served        ui.Filter
 	accept        ui.Filter // who accepts its orders
-	plugin        bool      // served by one
+	plugin        bool      // served by a plugin
 	settings      string
-	rules         []ui.Option // what may be set
+	rules         []ui.Option // allowed settings
 	endpoints     []endpointView
 	secrets       []secretView
 	facts         []ui.Fact
-	problem, why  string // of a form that was refused
-	reenterNote   string // what has to be typed again
+	problem, why  string // of a rejected form
+	reenterNote   string // what must be entered again
 }
 
 type endpointView struct{ name, address, hosts string }
@@ -45,34 +45,34 @@ type secretView struct {
 	at                ui.Instant
 }
 
-func newFormView(v *shell.PageContext, one console.PlatformSettings, about console.PluginAbout, served []ui.Option,
+func newFormView(v *shell.PageContext, platform console.PlatformSettings, about console.PluginAbout, served []ui.Option,
 	base string) formView {
-	form := formView{token: v.Token(), action: platformLink(v, one.Name), name: one.Name, version: one.Version,
-		mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByMerchant,
-		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
+	form := formView{token: v.Token(), action: platformLink(v, platform.Name), name: platform.Name,
+		version: platform.Version, mayAct: v.MayAct(), plugin: platform.ServedBy != core.ServedByMerchant,
+		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: platform.Accept, Options: []ui.Option{
 			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub},
 			{Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
-		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: one.ServedBy, Options: served},
-		settings: ui.Pretty(one.Settings, 64<<10), rules: settingRules(about.Schema)}
+		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: platform.ServedBy, Options: served},
+		settings: ui.Pretty(platform.Settings, 64<<10), rules: settingRules(about.Schema)}
 	for _, e := range about.Endpoints {
 		form.endpoints = append(form.endpoints,
-			endpointView{e.Name, one.Addresses[e.Name], strings.Join(e.Hosts, ", ")})
+			endpointView{e.Name, platform.Addresses[e.Name], strings.Join(e.Hosts, ", ")})
 	}
 	for _, s := range about.Secrets {
-		at, set := one.Secrets[s.Name]
+		at, set := platform.Secrets[s.Name]
 		form.secrets = append(form.secrets,
 			secretView{name: s.Name, description: s.Description, set: set, at: v.At(at)})
 	}
 	if form.plugin {
 		form.facts = append([]ui.Fact{{Label: text.Plugin,
-			Cell: ui.LinkCell(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}},
-			callFacts(v, one, about.Inbound, base)...)
+			Cell: ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")}},
+			callFacts(v, platform, about.Inbound, base)...)
 	}
-	form.facts = append(form.facts, aliasFact(one))
+	form.facts = append(form.facts, aliasFact(platform))
 	return form
 }
 
-// settingRules tells of each setting of a schema what it may be.
+// settingRules returns the type or the allowed values of each setting of a schema.
 func settingRules(schema []byte) (rules []ui.Option) {
 	var object struct {
 		Properties map[string]struct {
@@ -84,22 +84,22 @@ func settingRules(schema []byte) (rules []ui.Option) {
 	if len(schema) == 0 || json.Unmarshal(schema, &object) != nil {
 		return nil
 	}
-	for name, p := range object.Properties {
-		may := fmt.Sprint(p.Type)
-		if p.Enum != nil {
-			words := make([]string, len(p.Enum))
-			for i, value := range p.Enum {
+	for name, property := range object.Properties {
+		allowed := fmt.Sprint(property.Type)
+		if property.Enum != nil {
+			words := make([]string, len(property.Enum))
+			for i, value := range property.Enum {
 				words[i] = fmt.Sprintf("%v", value)
 			}
-			may = strings.Join(words, ", ")
+			allowed = strings.Join(words, ", ")
 		}
-		rules = append(rules, ui.Option{Label: name, Value: strings.Trim(may+": "+p.Description, ": ")})
+		rules = append(rules, ui.Option{Label: name, Value: strings.Trim(allowed+": "+property.Description, ": ")})
 	}
 	slices.SortFunc(rules, func(a, b ui.Option) int { return strings.Compare(a.Label, b.Label) })
 	return rules
 }
 
-// withInput is the form as it was sent. Secrets are not sent back: they are typed anew.
+// withInput returns the form with the submitted values. Secrets are never sent back: the user must enter them again.
 func (f formView) withInput(value func(string) string, problem string) formView {
 	f.problem, f.why, f.version = problem, value("why"), value("version")
 	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"),
@@ -116,14 +116,13 @@ func (f formView) withInput(value func(string) string, problem string) formView 
 	return f
 }
 
-// Save stores what the form says, all of it or nothing; what is refused comes back as
-// it was typed.
+// Save stores the whole form or nothing. An invalid form is shown again with its values.
 func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 	typed := func(name string) string { return shell.Field(c, name) }
 	err := p.save(c, v)
 	if core.CodeOf(err) == core.Invalid {
 		problem := v.ErrorMessage(c, err)
-		return p.one(c, v, typed("name"), func(f formView) formView { return f.withInput(typed, problem) })
+		return p.showPlatform(c, v, typed("name"), func(f formView) formView { return f.withInput(typed, problem) })
 	}
 	if err != nil {
 		return err
@@ -134,7 +133,7 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 	ctx := c.UserContext()
 	platform := core.Platform{Name: shell.Field(c, "name"), ServedBy: shell.Field(c, "served_by")}
-	one, err := p.find(ctx, v, platform.Name)
+	stored, err := p.find(ctx, v, platform.Name)
 	if err != nil {
 		return err
 	}
@@ -143,14 +142,14 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	settings := []byte(strings.TrimSpace(shell.Field(c, "settings")))
-	if err := p.checkSettings(ctx, v, platform, one, settings); err != nil {
+	if err := p.checkSettings(ctx, v, platform, stored, settings); err != nil {
 		return err
 	}
 	addresses, err := p.addresses(c, platform, about)
 	if err != nil {
 		return err
 	}
-	secrets := map[string]string{} // those to set; "" takes one away
+	secrets := map[string]string{} // to be set; "" removes one
 	for _, s := range about.Secrets {
 		if value := shell.Field(c, "secret-"+s.Name); value != "" {
 			secrets[s.Name] = value
@@ -159,7 +158,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	var accept relay.Accept
-	if sent := shell.Field(c, "accept"); sent != "" { // not there while the platform is own
+	if sent := shell.Field(c, "accept"); sent != "" { // the form of an own platform has no such field
 		if accept, err = relay.ParseAccept(sent); err != nil {
 			return err
 		}
@@ -179,11 +178,11 @@ func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 		relay.AccessUpdate{Version: shell.Field(c, "version"), Set: set}, v.Change(c, "platform.change"))
 }
 
-// checkSettings asks the plugin, unless it has accepted the very same before.
+// checkSettings has the plugin check the settings, unless they are unchanged.
 func (p Pages) checkSettings(ctx context.Context, v *shell.PageContext, platform core.Platform,
-	before console.PlatformSettings, settings []byte) error {
+	stored console.PlatformSettings, settings []byte) error {
 	if len(settings) == 0 ||
-		platform.ServedBy == before.ServedBy && bytes.Equal(compact(settings), compact(before.Settings)) {
+		platform.ServedBy == stored.ServedBy && bytes.Equal(compact(settings), compact(stored.Settings)) {
 		return nil
 	}
 	if platform.ServedBy == core.ServedByMerchant {
@@ -217,16 +216,16 @@ func (p Pages) addresses(c *fiber.Ctx, platform core.Platform, about console.Plu
 	return addresses, nil
 }
 
-// merge is what was set with what is set now; "" takes away.
-func merge(before, now map[string]string) map[string]string {
-	after := map[string]string{}
-	for name, value := range before {
-		after[name] = value
+// merge returns before with the values of now. An empty value removes its key.
+func merge(stored, changes map[string]string) map[string]string {
+	merged := map[string]string{}
+	for name, value := range stored {
+		merged[name] = value
 	}
-	for name, value := range now {
-		if after[name] = value; value == "" {
-			delete(after, name)
+	for name, value := range changes {
+		if merged[name] = value; value == "" {
+			delete(merged, name)
 		}
 	}
-	return after
+	return merged
 }

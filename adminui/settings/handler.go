@@ -1,6 +1,5 @@
-// Package settings shows and changes how the platforms of a business are set
-// up: what serves them, their settings, addresses and secrets. Secrets are set,
-// never shown; a key by which a platform calls the hub is shown once.
+// Package settings shows and changes the settings of a business and its platforms. Secrets are set but never shown. A
+// callback key is shown once.
 package settings
 
 import (
@@ -30,21 +29,21 @@ type Platforms interface {
 		change access.Change) error
 }
 
-// CallbackKeys adds and drops the keys by which platforms call the hub.
+// CallbackKeys creates and revokes callback keys: credentials of platforms for calls to the hub.
 type CallbackKeys interface {
 	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte,
 		change access.Change) error
 	DropCallbackKeys(ctx context.Context, business core.BusinessID, platform string, change access.Change) error
 }
 
-// Monitoring reads and changes how a business is watched.
+// Monitoring reads and changes the monitoring rules of a business.
 type Monitoring interface {
 	MonitoringRules(ctx context.Context, business core.BusinessID) (console.MonitoringRules, error)
 	SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
 		change access.Change) error
 }
 
-// Plugins knows what plugins need of platforms, and checks it.
+// Plugins lists plugins, and checks settings and URLs with them.
 type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 	CheckSettings(ctx context.Context, plugin string, business core.BusinessID, platform string, settings []byte) error
@@ -59,11 +58,11 @@ type Pages struct {
 	Listing    Listing
 	Aliases    Aliases
 	Plugins    Plugins
-	BaseURL    string // of the hub as others reach it; "" as requests come
+	BaseURL    string // of the hub for others; "": as in the request
 	Clock      core.Clock
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.BusinessPath + "settings/"
 	return shell.Page{Path: path, Label: text.Settings,
@@ -83,7 +82,7 @@ func (p Pages) Page() shell.Page {
 		Done: map[string]string{"stored": text.Stored}}
 }
 
-// platformLink is the address of a platform's page; a name can be anything.
+// platformLink returns the URL of the page of a platform.
 func platformLink(v *shell.PageContext, platform string) string {
 	return v.Link("settings/platform/?name=" + url.QueryEscape(platform))
 }
@@ -100,18 +99,18 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Label: text.Addresses, Kind: ui.Figure}, {Label: text.Secrets, Kind: ui.Figure},
 			{Label: text.CallbackKeys, Kind: ui.Figure}}}
 	keys := make([]string, len(found))
-	for i, one := range found {
-		keys[i] = one.Name
+	for i, platform := range found {
+		keys[i] = platform.Name
 		served := ui.T(text.Own)
-		if one.ServedBy != core.ServedByMerchant {
-			served = ui.LinkCell(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
+		if platform.ServedBy != core.ServedByMerchant {
+			served = ui.LinkCell(platform.ServedBy, shell.PluginsPath+platform.ServedBy+"/")
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{{Text: one.Name, Href: platformLink(v, one.Name), Note: aliasNote(one)}, served,
-				ui.CodeCell(string(one.Settings)), ui.T(countOrBlank(len(one.Addresses))),
-				ui.T(countOrBlank(len(one.Secrets))), ui.T(countOrBlank(len(one.Keys)))}})
+			ui.Row{Cells: []ui.Cell{{Text: platform.Name, Href: platformLink(v, platform.Name), Note: aliasNote(platform)},
+				served, ui.CodeCell(string(platform.Settings)), ui.T(countOrBlank(len(platform.Addresses))),
+				ui.T(countOrBlank(len(platform.Secrets))), ui.T(countOrBlank(len(platform.Keys)))}})
 	}
-	watched, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
+	rules, err := p.Monitoring.MonitoringRules(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
@@ -120,7 +119,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	head := shell.Head{Title: text.Settings, Note: text.SettingsNote,
-		Above: []templ.Component{ui.FactsOf(append(monitoringFacts(watched), ListingFact(listing)))}}
+		Above: []templ.Component{ui.FactsOf(append(monitoringFacts(rules), ListingFact(listing)))}}
 	if v.MayAct() {
 		served, err := p.serverOptions(c.UserContext())
 		if err != nil {
@@ -129,7 +128,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), ReasonLabel: text.Why,
 			Fields: []ui.Filter{
 				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
-			monitoringButton(v, watched), listingButton(v, listing)}
+			monitoringButton(v, rules), listingButton(v, listing)}
 	}
 	return v.ShowList(c, head, list, "after", keys)
 }
@@ -141,7 +140,7 @@ func countOrBlank(n int) string {
 	return fmt.Sprint(n)
 }
 
-// serverOptions are what can serve a platform.
+// serverOptions returns the choices for served_by.
 func (p Pages) serverOptions(ctx context.Context) ([]ui.Option, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
 	options := []ui.Option{{Value: core.ServedByMerchant, Label: text.ServedOwn}}
@@ -151,7 +150,8 @@ func (p Pages) serverOptions(ctx context.Context) ([]ui.Option, error) {
 	return options, err
 }
 
-// pluginAbout is what a plugin says of itself; of own platforms it is empty.
+// pluginAbout returns the manifest of a plugin. It is empty for own platforms, and Invalid for an unknown
+// plugin.
 func (p Pages) pluginAbout(ctx context.Context, id string) (about console.PluginAbout, err error) {
 	if id == core.ServedByMerchant {
 		return about, nil
@@ -168,7 +168,7 @@ func (p Pages) pluginAbout(ctx context.Context, id string) (about console.Plugin
 	return about, err
 }
 
-// Add gives the business a platform.
+// Add creates a platform.
 func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 	platform := core.Platform{Name: strings.TrimSpace(shell.Field(c, "name")), ServedBy: shell.Field(c, "served_by")}
 	platform.Name = strings.Clone(platform.Name)
@@ -188,9 +188,9 @@ func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 
 func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (console.PlatformSettings, error) {
 	found, err := p.Platforms.ListPlatforms(ctx, v.Business.ID)
-	for _, one := range found {
-		if one.Name == name {
-			return one, nil
+	for _, platform := range found {
+		if platform.Name == name {
+			return platform, nil
 		}
 	}
 	if err == nil {
@@ -199,18 +199,18 @@ func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (con
 	return console.PlatformSettings{}, err
 }
 
-// One shows a platform, with the form that changes it for those who may.
+// One shows a platform, with its form for users who may change it.
 func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
-	return p.one(c, v, v.Query.Get("name"), func(f formView) formView { return f })
+	return p.showPlatform(c, v, v.Query.Get("name"), func(f formView) formView { return f })
 }
 
-func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(formView) formView) error {
-	one, err := p.find(c.UserContext(), v, name)
+func (p Pages) showPlatform(c *fiber.Ctx, v *shell.PageContext, name string, filled func(formView) formView) error {
+	platform, err := p.find(c.UserContext(), v, name)
 	if err != nil {
 		return err
 	}
-	about, err := p.pluginAbout(c.UserContext(), one.ServedBy)
-	if core.CodeOf(err) == core.Invalid { // a plugin that no hub knows any more
+	about, err := p.pluginAbout(c.UserContext(), platform.ServedBy)
+	if core.CodeOf(err) == core.Invalid { // an unknown plugin
 		err = nil
 	}
 	if err != nil {
@@ -220,36 +220,37 @@ func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: one.Name, Note: servedByNote(one), Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
-	if wrong := pluginhost.SettingsProblems(about.Schema, one.Settings); len(wrong) > 0 {
+	head := shell.Head{Title: platform.Name, Note: servedByNote(platform),
+		Parent: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
+	if problems := pluginhost.SettingsProblems(about.Schema, platform.Settings); len(problems) > 0 {
 		head.Causes = append(head.Causes,
-			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
+			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, platform.ServedBy, strings.Join(problems, ", "))})
 	}
 	if v.MayAct() {
-		head.Buttons = aliasButtons(v, one)
+		head.Buttons = aliasButtons(v, platform)
 	}
-	if v.MayAct() && one.ServedBy != core.ServedByMerchant {
-		hidden := []ui.Option{{Label: "name", Value: one.Name}}
+	if v.MayAct() && platform.ServedBy != core.ServedByMerchant {
+		hidden := []ui.Option{{Label: "name", Value: platform.Name}}
 		head.Buttons = append(head.Buttons, ui.Button{Label: text.MakeCallbackKey,
 			Action: v.Link("settings/callback/"), Hidden: hidden, ReasonLabel: text.Why, Help: text.MakeCallbackKeySay})
-		if len(one.Keys) > 1 {
+		if len(platform.Keys) > 1 {
 			head.Buttons = append(head.Buttons,
 				ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden,
 					ReasonLabel: text.Why,
-					Help:        fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
+					Help:        fmt.Sprintf(text.DropCallbackKeysSay, len(platform.Keys)-1), Danger: true})
 		}
 	}
-	return v.Show(c, head, platformPage(filled(newFormView(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
+	return v.Show(c, head, platformPage(filled(newFormView(v, platform, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
 }
 
-func servedByNote(one console.PlatformSettings) string {
-	if one.ServedBy == core.ServedByMerchant {
+func servedByNote(platform console.PlatformSettings) string {
+	if platform.ServedBy == core.ServedByMerchant {
 		return text.ServedOwn
 	}
-	return text.ServedBy + " " + one.ServedBy
+	return text.ServedBy + " " + platform.ServedBy
 }
 
-// auditedKeys stores callback keys together with the change that the audit trail tells.
+// auditedKeys stores callback keys together with their audit entry.
 type auditedKeys struct {
 	relay.CallerKeys
 	keys   CallbackKeys
@@ -257,11 +258,12 @@ type auditedKeys struct {
 }
 
 // CreateCallerKey stores a key (relay.CallerRecords).
-func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
+func (r auditedKeys) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string,
+	hash []byte) error {
 	return r.keys.AddCallbackKey(ctx, business, platform, hash, r.change)
 }
 
-// CreateCallbackKey makes a key by which a platform calls the hub, and shows it, this once.
+// CreateCallbackKey creates a callback key of a platform and shows it once.
 func (p Pages) CreateCallbackKey(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
 	callers := relay.Callers{Keys: auditedKeys{keys: p.Keys, change: v.Change(c, "callback.create")},
@@ -270,12 +272,13 @@ func (p Pages) CreateCallbackKey(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name, Parent: ui.Link{Href: platformLink(v, name), Label: name},
+	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name,
+		Parent: ui.Link{Href: platformLink(v, name), Label: name},
 		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewCallbackKeyText}}},
 		ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
 }
 
-// DropCallbackKeys makes all keys of a platform useless but the newest.
+// DropCallbackKeys revokes all callback keys of a platform except the newest.
 func (p Pages) DropCallbackKeys(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
 	if err := p.Keys.DropCallbackKeys(c.UserContext(), v.Business.ID, name,

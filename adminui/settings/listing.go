@@ -13,14 +13,14 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Listing reads and changes where new stores of a business are listed.
+// Listing reads and changes the default listing of new stores.
 type Listing interface {
 	DefaultListing(ctx context.Context, business core.BusinessID) (store.DefaultListing, error)
 	SetDefaultListing(ctx context.Context, business core.BusinessID, from, to store.DefaultListing,
 		change access.Change) error
 }
 
-// ListingFact tells where stores are listed that are created without platform lists.
+// ListingFact returns the platforms on which stores without platform lists are listed.
 func ListingFact(listing store.DefaultListing) ui.Fact {
 	return ui.Fact{Label: text.ListStores, Cell: ui.T(listingWords(listing))}
 }
@@ -32,7 +32,7 @@ func listingWords(listing store.DefaultListing) string {
 	return text.ListStoresNone
 }
 
-// listingButton changes it.
+// listingButton returns the button that changes the default listing.
 func listingButton(v *shell.PageContext, listing store.DefaultListing) ui.Button {
 	return ui.Button{Label: text.ListStoresAct, Action: v.Link("settings/listing/"), ReasonLabel: text.Why,
 		Help: text.ListStoresSay, Hidden: []ui.Option{{Label: "from", Value: string(listing)}}, Fields: []ui.Filter{
@@ -41,7 +41,7 @@ func listingButton(v *shell.PageContext, listing store.DefaultListing) ui.Button
 					{Value: string(store.ListAll), Label: text.ListStoresAll}}}}}
 }
 
-// ListStores stores where stores are listed that are created without platform lists.
+// ListStores sets the default listing of new stores.
 func (p Pages) ListStores(c *fiber.Ctx, v *shell.PageContext) error {
 	listing, err := store.ParseDefaultListing(shell.Field(c, "listing"))
 	if err == nil {

@@ -13,38 +13,38 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// monitoringFacts tell how the business is watched over.
+// monitoringFacts returns the monitoring rules of a business.
 func monitoringFacts(w console.MonitoringRules) []ui.Fact {
-	closes := text.No
+	closeSilent := text.No
 	if w.CloseSilent {
-		closes = text.Yes
+		closeSilent = text.Yes
 	}
-	words := map[string]string{console.HubDefault: text.HubDefault, "0": text.ZeroNever}
+	labels := map[string]string{console.HubDefault: text.HubDefault, "0": text.ZeroNever}
 	span := func(s string) ui.Cell {
-		if said := words[s]; said != "" {
-			s = said
+		if label := labels[s]; label != "" {
+			s = label
 		}
 		return ui.T(s)
 	}
 	return []ui.Fact{{Label: text.AckWithin, Cell: span(console.FormatSpan(w.AckWithin))},
 		{Label: text.SilentAfter, Cell: span(console.FormatSpan(w.SilentAfter))},
-		{Label: text.CloseSilent, Cell: ui.T(closes)}}
+		{Label: text.CloseSilent, Cell: ui.T(closeSilent)}}
 }
 
-// monitoringButton changes how the business is watched over.
+// monitoringButton returns the button that changes the monitoring rules.
 func monitoringButton(v *shell.PageContext, w console.MonitoringRules) ui.Button {
-	return ui.Button{Label: text.Monitoring, Action: v.Link("settings/watching/"), ReasonLabel: text.Why, Help: text.MonitoringHelp,
-		Hidden: []ui.Option{{Label: "seen", Value: monitoringVersion(w)}}, Fields: []ui.Filter{
+	return ui.Button{Label: text.Monitoring, Action: v.Link("settings/watching/"), ReasonLabel: text.Why,
+		Help: text.MonitoringHelp, Hidden: []ui.Option{{Label: "seen", Value: monitoringVersion(w)}}, Fields: []ui.Filter{
 			{Name: "ack", Label: text.AckWithin, Value: console.FormatSpan(w.AckWithin)},
 			{Name: "silent", Label: text.SilentAfter, Value: console.FormatSpan(w.SilentAfter)},
 			{Name: "close", Label: text.CloseSilent, Value: fmt.Sprint(w.CloseSilent),
 				Options: []ui.Option{{Value: "false", Label: text.No}, {Value: "true", Label: text.Yes}}}}}
 }
 
-// monitoringVersion differs once something of it was changed.
+// monitoringVersion returns a text that differs after a change of the rules.
 func monitoringVersion(w console.MonitoringRules) string { return fmt.Sprint(w.Flags()) }
 
-// SetMonitoring stores how the business is watched over.
+// SetMonitoring stores the monitoring rules of the business.
 func (p Pages) SetMonitoring(c *fiber.Ctx, v *shell.PageContext) error {
 	field := func(name string) string { return strings.TrimSpace(shell.Field(c, name)) }
 	err := p.Monitoring.SetMonitoringRules(c.UserContext(), v.Business.ID, func(w *console.MonitoringRules) error {

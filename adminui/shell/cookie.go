@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// The names of cookies.
+// Names of cookies.
 const (
 	sessionCookie  = "servery"
 	providerCookie = "servery-begun"
@@ -16,8 +16,8 @@ const (
 
 func secure(c *fiber.Ctx) bool { return c.Secure() || c.Protocol() == "https" }
 
-// cookieName is a cookie's name. Over TLS it binds the cookie to this host and
-// to TLS (RFC 6265bis, section 4.1.3.2).
+// cookieName returns the name of a cookie. With TLS, its prefix binds it to this host and to TLS (RFC 6265bis, section
+// 4.1.3.2).
 func cookieName(c *fiber.Ctx, name string) string {
 	if secure(c) {
 		return "__Host-" + name
@@ -25,7 +25,7 @@ func cookieName(c *fiber.Ctx, name string) string {
 	return name
 }
 
-// setCookie gives the browser a cookie that scripts cannot read; "" takes it away.
+// setCookie sets a cookie that scripts cannot read. An empty value deletes it.
 func setCookie(c *fiber.Ctx, name, value string, life time.Duration) {
 	cookie := &fiber.Cookie{
 		Name: cookieName(c, name), Value: value, Path: "/", HTTPOnly: true, SameSite: fiber.CookieSameSiteLaxMode,
@@ -41,18 +41,18 @@ func cookieOf(c *fiber.Ctx, name string) string {
 	return string([]byte(c.Cookies(cookieName(c, name))))
 }
 
-// SetSession gives the browser its session; "" takes it away.
+// SetSession sets the session cookie. An empty token deletes it.
 func SetSession(c *fiber.Ctx, token string) {
 	setCookie(c, sessionCookie, token, access.SessionLifetime)
 }
 
-// SessionOf is the session that the browser shows.
+// SessionOf returns the session token of a request.
 func SessionOf(c *fiber.Ctx) string { return cookieOf(c, sessionCookie) }
 
-// SetProviderState has the browser keep what it began to sign in with; "" takes it away.
+// SetProviderState sets the cookie with the state of a sign-in with the identity provider. An empty value deletes it.
 func SetProviderState(c *fiber.Ctx, value string, life time.Duration) {
 	setCookie(c, providerCookie, value, life)
 }
 
-// ProviderState is what the browser began to sign in with.
+// ProviderState returns the state of a sign-in with the identity provider.
 func ProviderState(c *fiber.Ctx) string { return cookieOf(c, providerCookie) }

@@ -10,14 +10,14 @@ import (
 	"github.com/servery-hub/servery/web/body"
 )
 
-// formLimit is what the console takes in one form.
+// formLimit returns the limits of a form.
 func formLimit(class limit.Class) body.Limit {
 	return body.Limit{Bytes: 64 << 10, Class: class, Cost: body.Cost{Byte: 64}}
 }
 
 const localForm = "form"
 
-// publicForm reads the form of a page that is open to everybody, before the handler.
+// publicForm reads the form of a public page before the handler runs.
 func (s *Shell) publicForm(handle fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if err := s.withForm(c, limit.Anonymous, func() error { return handle(c) }); err != nil {
@@ -39,13 +39,13 @@ func (s *Shell) withForm(c *fiber.Ctx, class limit.Class, then func() error) err
 	return then()
 }
 
-// Fields are the values of a field of the form.
+// Fields returns the values of a form field.
 func Fields(c *fiber.Ctx, name string) []string {
 	fields, _ := c.Locals(localForm).(url.Values)
 	return fields[name]
 }
 
-// Field is the first value of a field of the form, or else of the query.
+// Field returns the first value of a form field, or that of the query parameter.
 func Field(c *fiber.Ctx, name string) string {
 	if values := Fields(c, name); len(values) > 0 {
 		return values[0]

@@ -1362,7 +1362,7 @@ func problemPage(v *PageContext, title, message string, back ui.Link) templ.Comp
 	})
 }
 
-// Bare is the frame of a page before signing in.
+// Bare is the frame of a page before sign-in.
 func Bare(theme, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,57 +17,56 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// ChangeToken returns something that differs once a business has changed.
+// ChangeToken returns a token that differs after a change of the business.
 type ChangeToken func(ctx context.Context, business core.BusinessID) (string, error)
 
 const (
-	pollInterval         = 2 * time.Second  // how often changes are looked for
-	heartbeatInterval    = 20 * time.Second // how often a quiet stream shows that it lives
-	maxStreamAge         = 15 * time.Minute // after which the browser connects, and shows its session, anew
-	sessionCheckInterval = 10 * time.Second // how often the sessions of streams are checked
+	pollInterval         = 2 * time.Second
+	heartbeatInterval    = 20 * time.Second // a quiet stream sends a heartbeat
+	maxStreamAge         = 15 * time.Minute // the browser reconnects afterwards, with its session
+	sessionCheckInterval = 10 * time.Second
 )
 
-// Limits of streams: in all, and so that one user or one browser cannot take them from others.
+// Limits of streams: in total, per user, and per session.
 const (
 	maxStreams        = 500
 	maxUserStreams    = 60
 	maxSessionStreams = 20
 )
 
-// UsersBySession finds the users of those sessions that have not ended, by their tokens.
+// UsersBySession returns the users of the active sessions by token.
 type UsersBySession func(ctx context.Context, tokens []string) (map[string]access.User, error)
 
-// watcher is a stream: a page of a session that follows a business.
+// watcher is a stream: an open page of a business.
 type watcher struct {
 	business core.BusinessID
-	sequence int64 // in the order in which streams began
+	sequence int64 // in the order of their start
 	user     int64
-	session  string        // its token
-	changed  chan struct{} // of one element: the business has changed since the page last looked
-	ended    chan struct{} // closed when the session is over, or has newer streams in its stead
+	session  string        // token
+	changed  chan struct{} // has one element after a change that the stream has not sent yet
+	ended    chan struct{} // closed when the stream must end
 }
 
-// Live notifies pages that their business has changed. One goroutine looks at the
-// businesses that somebody watches, however many watch.
+// Live notifies pages of changes of their business. One goroutine polls each business once for all its watchers.
 type Live struct {
 	ChangeToken    ChangeToken
 	UsersBySession UsersBySession
 	Log            *slog.Logger
 	mu             sync.Mutex
 	watchers       map[*watcher]bool
-	started        int64 // streams
+	started        int64 // number of streams so far
 	tokens         map[core.BusinessID]string
 	stopped        chan struct{}
 	stopOnce       sync.Once
 }
 
-// NewLive makes one; Run has to run for pages to be notified.
+// NewLive returns a Live. It notifies pages only while Run runs.
 func NewLive(token ChangeToken, visitors UsersBySession, log *slog.Logger) *Live {
 	return &Live{ChangeToken: token, UsersBySession: visitors, Log: log,
 		watchers: map[*watcher]bool{}, tokens: map[core.BusinessID]string{}, stopped: make(chan struct{})}
 }
 
-// Run looks for changes, and for sessions that are over, until the context ends.
+// Run polls for changes and ended sessions until the context ends.
 func (l *Live) Run(ctx context.Context) {
 	tick, sessions := time.NewTicker(pollInterval), time.NewTicker(sessionCheckInterval)
 	defer tick.Stop()
@@ -87,11 +86,10 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
-// Stop ends all streams, so that a server which is to stop need not wait for them.
+// Stop ends all streams, so that a server can shut down.
 func (l *Live) Stop() { l.stopOnce.Do(func() { close(l.stopped) }) }
 
-// poll asks for the change token of each watched business, and notifies those who watch
-// one that differs.
+// poll reads the change token of each watched business, and notifies the watchers of those that changed.
 func (l *Live) poll(ctx context.Context) {
 	l.mu.Lock()
 	businesses := map[core.BusinessID]bool{}
@@ -100,8 +98,8 @@ func (l *Live) poll(ctx context.Context) {
 	}
 	l.mu.Unlock()
 	for business := range businesses {
-		asking, cancel := context.WithTimeout(ctx, pollInterval)
-		token, err := l.ChangeToken(asking, business)
+		pollCtx, cancel := context.WithTimeout(ctx, pollInterval)
+		token, err := l.ChangeToken(pollCtx, business)
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
@@ -127,14 +125,13 @@ func (l *Live) notify(business core.BusinessID, token string) {
 		}
 		select {
 		case w.changed <- struct{}{}:
-		default: // notified already, and has not looked yet
+		default: // notified already
 		}
 	}
 }
 
-// checkSessions ends the streams of sessions that are over, by signing out anywhere, and
-// of users who no longer see the business. While it cannot be known, streams go on: they
-// carry no data, and end by themselves after liveLife.
+// checkSessions ends the streams of ended sessions, and of users without access to the business. If sessions cannot be
+// read, streams continue: they carry no data and end after maxStreamAge.
 func (l *Live) checkSessions(ctx context.Context) {
 	l.mu.Lock()
 	tokens := map[string]bool{}
@@ -145,9 +142,9 @@ func (l *Live) checkSessions(ctx context.Context) {
 	if len(tokens) == 0 {
 		return
 	}
-	asking, cancel := context.WithTimeout(ctx, pollInterval)
+	pollCtx, cancel := context.WithTimeout(ctx, pollInterval)
 	defer cancel()
-	users, err := l.UsersBySession(asking, slices.Collect(maps.Keys(tokens)))
+	users, err := l.UsersBySession(pollCtx, slices.Collect(maps.Keys(tokens)))
 	if err != nil {
 		if ctx.Err() == nil {
 			l.Log.Warn("checking the sessions of live streams failed", "error", err)
@@ -165,27 +162,26 @@ func (l *Live) End(session string) {
 	l.endWhere(func(w *watcher) bool { return w.session == session })
 }
 
-func (l *Live) endWhere(over func(*watcher) bool) {
+func (l *Live) endWhere(matches func(*watcher) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for w := range l.watchers {
-		if over(w) {
+		if matches(w) {
 			l.remove(w)
 			close(w.ended)
 		}
 	}
 }
 
-// Streams is how many watch.
+// Streams returns the number of streams.
 func (l *Live) Streams() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.watchers)
 }
 
-// watch begins to watch; nil when there are too many streams in all. Where the session or
-// its user has too many, the oldest ends: that a page was left shows only when its stream
-// is next written to, so the oldest is hardly one that is looked at.
+// watch registers a stream. It returns nil if there are too many. If the session or its user has too many, their oldest
+// stream ends. A closed page is noticed only on the next write, so the oldest stream is probably one.
 func (l *Live) watch(business core.BusinessID, user int64, session string) *watcher {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,11 +197,11 @@ func (l *Live) watch(business core.BusinessID, user int64, session string) *watc
 	return w
 }
 
-// limitStreams ends the oldest of some streams where there are so many; l.mu is held.
-func (l *Live) limitStreams(most int, of func(*watcher) bool) {
+// limitStreams ends the oldest of the matching streams if there are limit or more. The caller holds l.mu.
+func (l *Live) limitStreams(limit int, matches func(*watcher) bool) {
 	count, oldest := 0, (*watcher)(nil)
 	for w := range l.watchers {
-		if !of(w) {
+		if !matches(w) {
 			continue
 		}
 		count++
@@ -213,14 +209,14 @@ func (l *Live) limitStreams(most int, of func(*watcher) bool) {
 			oldest = w
 		}
 	}
-	if count >= most {
+	if count >= limit {
 		l.remove(oldest)
 		close(oldest.ended)
 	}
 }
 
-// fetchToken asks for the change token of a business that nobody watched before: what changes from
-// now on is noticed at the next look. Where that fails, that look learns it.
+// fetchToken reads the change token of a business without watchers, so that the next poll can compare. If that fails,
+// the next poll reads it.
 func (l *Live) fetchToken(ctx context.Context, business core.BusinessID) {
 	l.mu.Lock()
 	_, known := l.tokens[business]
@@ -239,7 +235,7 @@ func (l *Live) unwatch(w *watcher) {
 	l.remove(w)
 }
 
-// remove forgets a watcher, and with the last of a business its change token; l.mu is held.
+// remove removes a watcher, and the change token of a business without watchers. The caller holds l.mu.
 func (l *Live) remove(w *watcher) {
 	delete(l.watchers, w)
 	for other := range l.watchers {
@@ -250,8 +246,7 @@ func (l *Live) remove(w *watcher) {
 	delete(l.tokens, w.business)
 }
 
-// Stream answers with server-sent events: one named changed whenever the
-// business has changed.
+// Stream sends a server-sent event named changed after each change of the business.
 func (l *Live) Stream(c *fiber.Ctx, v *PageContext) error {
 	watcher := l.watch(v.Business.ID, v.User.ID, strings.Clone(v.Session()))
 	if watcher == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-func still(context.Context, core.BusinessID) (string, error) { return "1", nil }
+func unchanged(context.Context, core.BusinessID) (string, error) { return "1", nil }
 
-func ended(w *watcher) bool {
+func hasEnded(w *watcher) bool {
 	select {
 	case <-w.ended:
 		return true
@@ -24,14 +24,14 @@ func ended(w *watcher) bool {
 }
 
 func TestStreamsPerUserAreLimited(t *testing.T) {
-	live := NewLive(still, nil, slog.New(slog.DiscardHandler))
+	live := NewLive(unchanged, nil, slog.New(slog.DiscardHandler))
 	first := live.watch(1, 7, "one")
 	for range maxSessionStreams - 1 {
 		live.watch(1, 7, "one")
 	}
-	require.False(t, ended(first))
+	require.False(t, hasEnded(first))
 	live.watch(1, 7, "one")
-	require.True(t, ended(first), "the oldest of the session ends")
+	require.True(t, hasEnded(first), "the oldest of the session ends")
 	require.Equal(t, maxSessionStreams, live.Streams())
 	for n := range maxStreams {
 		require.NotNil(t, live.watch(1, 7, fmt.Sprintf("session %d", n)))
@@ -40,30 +40,30 @@ func TestStreamsPerUserAreLimited(t *testing.T) {
 	other := live.watch(1, 8, "other")
 	require.NotNil(t, other)
 	live.unwatch(other)
-	live.unwatch(first) // as its goroutine does, once it is over
+	live.unwatch(first) // as its goroutine does
 	require.Equal(t, maxUserStreams, live.Streams())
 }
 
 func TestStreamsEndWithTheirSession(t *testing.T) {
-	live := NewLive(still, nil, slog.New(slog.DiscardHandler))
+	live := NewLive(unchanged, nil, slog.New(slog.DiscardHandler))
 	mine, others := live.watch(1, 7, "mine"), live.watch(1, 7, "others")
 	live.End("mine")
-	require.True(t, ended(mine))
-	require.False(t, ended(others))
-	live.unwatch(mine) // as its goroutine does, once it is over
+	require.True(t, hasEnded(mine))
+	require.False(t, hasEnded(others))
+	live.unwatch(mine) // as its goroutine does
 	require.Equal(t, 1, live.Streams())
 }
 
 func TestStreamsEndWithBusinessAccess(t *testing.T) {
 	users := map[string]access.User{"granted": {Businesses: []core.BusinessID{1}},
 		"revoked": {Businesses: []core.BusinessID{2}}}
-	live := NewLive(still, func(context.Context, []string) (map[string]access.User, error) { return users, nil },
+	live := NewLive(unchanged, func(context.Context, []string) (map[string]access.User, error) { return users, nil },
 		slog.New(slog.DiscardHandler))
-	granted, revoked, gone := live.watch(1, 7, "granted"), live.watch(1, 8, "revoked"),
+	granted, revoked, signedOut := live.watch(1, 7, "granted"), live.watch(1, 8, "revoked"),
 		live.watch(1, 9, "signed out elsewhere")
 	live.checkSessions(t.Context())
-	require.False(t, ended(granted))
-	require.True(t, ended(revoked))
-	require.True(t, ended(gone))
+	require.False(t, hasEnded(granted))
+	require.True(t, hasEnded(revoked))
+	require.True(t, hasEnded(signedOut))
 	require.Equal(t, 1, live.Streams())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// Mount serves the pages below Root, each route behind its guard.
+// Mount adds the routes of all pages, each with its guard.
 func (s *Shell) Mount(router fiber.Router) {
 	shown := map[string]bool{}
 	for _, page := range s.Pages {
@@ -45,8 +45,8 @@ func (s *Shell) mount(router fiber.Router, r Route, shown map[string]bool) {
 	}
 }
 
-// redirectToPage goes from the address of a form, where somebody comes back to after signing in
-// or by a reload, to the page that it is on: the nearest above.
+// redirectToPage redirects from the URL of a form to the nearest page above it. A browser gets there after sign-in or
+// by a reload.
 func redirectToPage(form string, shown map[string]bool) Handler {
 	levels := 0
 	for ; !shown[form]; levels++ {

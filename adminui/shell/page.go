@@ -13,43 +13,43 @@ import (
 // BusinessPath is the root of the pages of a business.
 const BusinessPath = Root + "b/:business/"
 
-// Page describes a page of the console and the pages and forms below it. Routing,
-// navigation, links from the audit trail and the tests of all pages derive from it.
+// Page describes a page of the console, and the pages and forms below it. Routes, navigation, audit links and the tests
+// of all pages derive from it.
 type Page struct {
-	Path   string // its address
-	Label  string // in the navigation; "" where it is not listed
+	Path   string // its URL
+	Label  string // in the navigation; "": not listed
 	Routes []Route
 	Public []PublicRoute
-	// Object is the kind of objects in the audit trail, such as webhook in webhook/7,
-	// whose pages are below Path by their ids; "" for none.
+	// Object is the kind of audit objects whose pages are below Path by id, such as webhook in webhook/7. It is "" if
+	// there are none.
 	Object string
-	Done   map[string]string // messages after an action, by the keyword that Then puts into the address
+	Done   map[string]string // messages after an action, by the keyword of RedirectDone
 }
 
-// Route is an address of a page, and who may use it.
+// Route is a route of a page with the role that it requires.
 type Route struct {
 	Method, Path string
-	Role         access.Role // the least
+	Role         access.Role // the lowest allowed
 	Handle       Handler
 }
 
-// PublicRoute is an address that everybody may use, before signing in.
+// PublicRoute is a route that requires no sign-in.
 type PublicRoute struct {
 	Method, Path string
 	Handle       fiber.Handler
 }
 
-// Get is a route that shows something.
+// Get returns a route that shows a page.
 func Get(path string, least access.Role, handle Handler) Route {
 	return Route{Method: fiber.MethodGet, Path: path, Role: least, Handle: handle}
 }
 
-// Post is the route of a form, which changes something.
+// Post returns the route of a form.
 func Post(path string, least access.Role, handle Handler) Route {
 	return Route{Method: fiber.MethodPost, Path: path, Role: least, Handle: handle}
 }
 
-// Page describes what belongs to all pages: the theme and live updates.
+// Page returns the descriptor of the routes that belong to all pages: the theme and live updates.
 func (s *Shell) Page() Page {
 	return Page{Path: Root, Routes: []Route{
 		Post(ThemePath, access.Viewer, SetTheme),
@@ -57,7 +57,7 @@ func (s *Shell) Page() Page {
 	}}
 }
 
-// inBusiness returns the address of the page below that of a business, where it is one of a business.
+// inBusiness returns the path below BusinessPath, if the page is one of a business.
 func (p Page) inBusiness() (path string, ok bool) { return strings.CutPrefix(p.Path, BusinessPath) }
 
 // visibleTo reports whether a role may see the page itself.
@@ -70,7 +70,7 @@ func (p Page) visibleTo(role access.Role) bool {
 	return false
 }
 
-// navigation are the pages that the visitor can go to from anywhere.
+// navigation returns the pages of the side navigation.
 func (v *PageContext) navigation() []ui.Section {
 	var hub, business []ui.Line
 	for _, page := range v.shell.Pages {
@@ -90,8 +90,7 @@ func (v *PageContext) navigation() []ui.Section {
 	return sections
 }
 
-// ObjectLink is the address of the page of an object of the audit trail, such as
-// webhook/7; "" where it has none.
+// ObjectLink returns the URL of the page of an audit object such as webhook/7, or "" if it has none.
 func (v *PageContext) ObjectLink(object string) string {
 	kind, id, _ := strings.Cut(object, "/")
 	for _, page := range v.shell.Pages {
@@ -108,7 +107,7 @@ func (v *PageContext) ObjectLink(object string) string {
 	return ""
 }
 
-// doneMessage is what a page says after an action, by the keyword in its address.
+// doneMessage returns the message after an action, by the keyword in the URL.
 func (s *Shell) doneMessage(keyword string) string {
 	for _, page := range s.Pages {
 		if message := page.Done[keyword]; message != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// statuses are what the pages of errors answer.
+// statuses are the HTTP statuses of error pages.
 var statuses = map[core.Code]int{
 	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized,
 	core.Forbidden: http.StatusForbidden,
@@ -21,39 +21,41 @@ var statuses = map[core.Code]int{
 	core.Throttled:        http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
 }
 
-// problems are the console's words for errors of access.
+// problems are the messages of access errors.
 var problems = map[*core.Error]string{
-	access.ErrSignIn: text.ProblemSignIn, access.ErrTooManyAttempts: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
-	access.ErrLink: text.ProblemLink, access.ErrNoAccount: text.ProblemUnknown, access.ErrCurrentPassword: text.ProblemPresent,
-	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
-	access.ErrEmail:    text.ProblemEmail,
-	access.ErrRole:     text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,
+	access.ErrSignIn: text.ProblemSignIn, access.ErrTooManyAttempts: text.ProblemTooOften,
+	access.ErrBusy: text.ProblemBusy,
+	access.ErrLink: text.ProblemLink, access.ErrNoAccount: text.ProblemUnknown,
+	access.ErrCurrentPassword: text.ProblemPresent,
+	access.ErrPassword:        format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
+	access.ErrEmail:           text.ProblemEmail,
+	access.ErrRole:            text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,
 	access.ErrUsername: text.ProblemUsername,
 	access.ErrScope:    text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
 }
 
-// Problem tells the status of an error and what may be said of it. What is our
-// fault is logged, and its request named.
+// Problem returns the status and the message of an error. It logs errors of the hub, and their message contains the
+// request id.
 func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 	id := string(c.Response().Header.Peek(fiber.HeaderXRequestID))
-	var known *core.Error
-	if errors.As(err, &known) && statuses[known.Code] != 0 {
-		if known.Cause != nil {
+	var coded *core.Error
+	if errors.As(err, &coded) && statuses[coded.Code] != 0 {
+		if coded.Cause != nil {
 			s.Log.Warn("console request rejected", "request", id, "path", c.Path(), "error", err)
 		}
-		if words := problems[known]; words != "" {
-			return statuses[known.Code], words
+		if message := problems[coded]; message != "" {
+			return statuses[coded.Code], message
 		}
-		return statuses[known.Code], known.Message
+		return statuses[coded.Code], coded.Message
 	}
 	if core.IsDatabaseUnavailable(err) {
 		s.Log.Error("console page failed without database", "request", id, "path", c.Path(), "error",
 			err)
-		words := text.Unavailable
+		message := text.Unavailable
 		if c.Method() != http.MethodGet {
-			words = text.UnavailableDuringAction
+			message = text.UnavailableDuringAction
 		}
-		return http.StatusServiceUnavailable, words
+		return http.StatusServiceUnavailable, message
 	}
 	s.Log.Error("console page failed", "request", id, "path", c.Path(), "error", err)
 	return http.StatusInternalServerError, format(text.Broken, id)

@@ -1,5 +1,4 @@
-// Package shell is what all pages of the console share: who may enter, the
-// guards before each page, the frame around it, and live updates.
+// Package shell has what all pages of the console share: the guards, the frame and live updates.
 package shell
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/limit"
 )
 
-// Addresses that pages lead to.
+// URLs of pages.
 const (
 	Root             = "/console/"
 	SignInPath       = Root + "sign-in/"
@@ -39,18 +38,18 @@ const (
 	PluginsPath      = Root + "plugins/"
 )
 
-// Businesses reads businesses by their names; with among nil all of them.
+// Businesses returns businesses sorted by name. nil among means all.
 type Businesses interface {
 	Businesses(ctx context.Context, among []core.BusinessID, limit int) ([]core.Business, error)
 }
 
-// Shell guards and frames the pages.
+// Shell mounts the pages with their guards and frames.
 type Shell struct {
 	Accounts   access.Accounts
 	Businesses Businesses
 	Pages      []Page // in the order of the navigation
 	Live       *Live
-	Memory     *limit.Memory // for forms; nil: no bound
+	Memory     *limit.Memory // for forms; nil: unlimited
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -58,47 +57,47 @@ type Shell struct {
 // PageContext is a request of a signed-in user.
 type PageContext struct {
 	User      access.User
-	Business  core.Business // of a page of a business; else zero
+	Business  core.Business // zero on pages of no business
 	Zone      *time.Location
 	Now       time.Time
-	Theme     string // light, dark, or "" as the system
+	Theme     string // light, dark, or "": as the system
 	Path      string
 	Query     url.Values
-	Done      string // what has just been done, in words
-	formError error  // why the form that was sent is refused, on its page that is shown again
+	Done      string // the message after an action
+	formError error  // of the submitted form, for Redisplay
 	session   string
 	shell     *Shell
 	switcher  []core.Business
 }
 
-// Token proves, in a form, that the form is ours.
+// Token returns the token that proves that a form was rendered for this session.
 func (v *PageContext) Token() string { return access.FormToken(v.session) }
 
-// Session is the token of the session, for what ends others.
+// Session returns the token of the session.
 func (v *PageContext) Session() string { return v.session }
 
-// Link is an address within the page's business.
+// Link returns a URL in the business of the page.
 func (v *PageContext) Link(path string) string { return BusinessLink(v.Business.ID, path) }
 
-// BusinessLink is an address within a business.
+// BusinessLink returns a URL in a business.
 func BusinessLink(id core.BusinessID, path string) string {
 	return Root + "b/" + strconv.FormatInt(int64(id), 10) + "/" + path
 }
 
-// PlatformLink is where a platform of a business is set up; a name can be anything.
+// PlatformLink returns the URL of the settings of a platform.
 func PlatformLink(business core.BusinessID, name string) string {
 	return BusinessLink(business, "settings/platform/?name="+url.QueryEscape(name))
 }
 
-// MayAct tells whether the user may do more than read.
+// MayAct reports whether the user may change anything.
 func (v *PageContext) MayAct() bool { return v.User.Role.AtLeast(access.Support) }
 
-// At is an instant as this page tells it.
+// At returns an instant for display on this page.
 func (v *PageContext) At(at time.Time) ui.Instant {
 	return ui.Instant{At: at, Now: v.Now, Zone: v.Zone}
 }
 
-// Visible are the businesses that the user may see; nil means all.
+// Visible returns the businesses that the user may see. nil means all.
 func (v *PageContext) Visible() []core.BusinessID {
 	if v.User.Role == access.Admin {
 		return nil
@@ -109,7 +108,7 @@ func (v *PageContext) Visible() []core.BusinessID {
 	return v.User.Businesses
 }
 
-// Change begins an entry of the audit trail for what this request does.
+// Change returns the audit entry of this request, without its object.
 func (v *PageContext) Change(c *fiber.Ctx, action string) access.Change {
 	return access.Change{Business: v.Business.ID, Actor: v.User.Actor(), Action: action, Why: Field(c, "why")}
 }
@@ -117,8 +116,7 @@ func (v *PageContext) Change(c *fiber.Ctx, action string) access.Change {
 // Handler answers a request of a signed-in user.
 type Handler func(c *fiber.Ctx, v *PageContext) error
 
-// guardPage guards a page that shows something: the visitor is signed in, has at
-// least the role, and may see the business that the address names.
+// guardPage runs handle for a signed-in user with at least the role least who may see the business of the URL.
 func (s *Shell) guardPage(least access.Role, handle Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		v, err := s.pageContext(c)
@@ -138,8 +136,8 @@ func (s *Shell) guardPage(least access.Role, handle Handler) fiber.Handler {
 	}
 }
 
-// guardForm guards what changes something: as show, and the request was made by a
-// form of ours in the visitor's own session; what a viewer may not do has a reason.
+// guardForm is guardPage for a form. It also checks the origin and the token of the form. Forms that a viewer may not
+// submit need a reason.
 func (s *Shell) guardForm(least access.Role, handle Handler) fiber.Handler {
 	return s.guardPage(access.Viewer, func(c *fiber.Ctx, v *PageContext) error {
 		if err := CheckSameOrigin(c); err != nil {
@@ -160,8 +158,8 @@ func (s *Shell) guardForm(least access.Role, handle Handler) fiber.Handler {
 	})
 }
 
-// CheckSameOrigin refuses a form that another site sent: by Sec-Fetch-Site, which
-// browsers set and pages cannot, or by Origin where that is missing.
+// CheckSameOrigin returns Forbidden for a form of another site. It checks Sec-Fetch-Site, or Origin if that header is
+// missing.
 func CheckSameOrigin(c *fiber.Ctx) error {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		if site == "same-origin" {
@@ -194,7 +192,7 @@ func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	return v, nil
 }
 
-// switcherShown is how many businesses the switcher lists; that there are more it says.
+// switcherShown bounds the businesses in the switcher.
 const switcherShown = 30
 
 func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error {
@@ -204,8 +202,8 @@ func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error
 			return err
 		}
 	}
-	if named := c.Params("business"); named != "" && v.Business.ID == 0 {
-		id, err := strconv.ParseInt(named, 10, 64)
+	if param := c.Params("business"); param != "" && v.Business.ID == 0 {
+		id, err := strconv.ParseInt(param, 10, 64)
 		if err != nil || !v.User.CanAccess(core.BusinessID(id)) {
 			return core.Errorf(core.NotFound, text.NotFound)
 		}
@@ -221,15 +219,14 @@ func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error
 			v.Zone = zone
 		}
 	}
-	if !slices.Contains(access.Roles(), least) || !v.User.Role.AtLeast(least) { // also without a role: nobody
+	if !slices.Contains(access.Roles(), least) || !v.User.Role.AtLeast(least) { // an invalid least role allows no user
 		return core.Errorf(core.Forbidden, text.MayNot)
 	}
 	return nil
 }
 
-// redirectToSignIn sends a visitor to the sign-in page and back here afterwards; from a form
-// back to its page, and with the word that nothing was done. A part of a page cannot
-// show that: the whole page is loaded again.
+// redirectToSignIn redirects to the sign-in page, which returns here. For a form it returns to the page of the form and
+// reports that nothing was done. For a htmx request, the browser reloads the whole page.
 func (s *Shell) redirectToSignIn(c *fiber.Ctx) error {
 	if c.Get("HX-Request") != "" {
 		c.Set("HX-Refresh", "true")
@@ -242,7 +239,7 @@ func (s *Shell) redirectToSignIn(c *fiber.Ctx) error {
 	return c.Redirect(SignInPath+"?"+query.Encode(), http.StatusSeeOther)
 }
 
-// RedirectDone answers a write: the browser loads the address, which says what was done.
+// RedirectDone redirects to a URL after an action. The page shows the message of the keyword done.
 func RedirectDone(c *fiber.Ctx, address, done string) error {
 	if done != "" {
 		address += "?done=" + done
@@ -250,7 +247,7 @@ func RedirectDone(c *fiber.Ctx, address, done string) error {
 	return c.Redirect(address, http.StatusSeeOther)
 }
 
-// VisibleBusinesses are the ids of the businesses that the user may see, at most limit.
+// VisibleBusinesses returns at most limit businesses that the user may see, and their ids.
 func (v *PageContext) VisibleBusinesses(ctx context.Context, limit int) ([]core.Business, []core.BusinessID, error) {
 	list, err := v.shell.Businesses.Businesses(ctx, v.Visible(), limit)
 	ids := make([]core.BusinessID, len(list))

@@ -22,28 +22,29 @@ import (
 type Head struct {
 	Title          string
 	Note           string  // beside the title
-	Parent         ui.Link // where the page belongs; zero: nowhere
+	Parent         ui.Link // zero: none
 	Causes         []ui.Cause
-	Links          []ui.Link // to pages on which something is done
+	Links          []ui.Link // to related pages
 	Buttons        []ui.Button
-	Live           bool // the page is fetched again when something changes
-	RefreshSeconds int  // seconds after which it is fetched besides, of what changes without a word; 0: never
+	Live           bool // reloaded when the business changes
+	RefreshSeconds int  // period of reloading, for data without change notification; 0: never
 
-	Above []templ.Component // parts above the list of the page
+	Above []templ.Component // above the list of the page
 }
 
-// Show answers with a page in the frame, 200 unless another status was set.
+// Show renders a page. Its status is 200 unless the handler has set another one. If a button's form was rejected, the
+// page shows it open with the error.
 func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error {
-	typed := func(name string) string { return Field(c, name) }
-	unsaid := v.formError
+	value := func(name string) string { return Field(c, name) }
+	formError := v.formError
 	for i, b := range head.Buttons {
-		if unsaid != nil && b.Matches(c.Path(), typed) {
-			head.Buttons[i], unsaid = b.WithProblem(typed, v.ErrorMessage(c, unsaid)), nil
+		if formError != nil && b.Matches(c.Path(), value) {
+			head.Buttons[i], formError = b.WithProblem(value, v.ErrorMessage(c, formError)), nil
 		}
 		head.Buttons[i].Token = v.Token()
 	}
-	if unsaid != nil {
-		return unsaid
+	if formError != nil {
+		return formError
 	}
 	for i := range head.Causes {
 		if head.Causes[i].Button != nil {
@@ -53,18 +54,16 @@ func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error 
 	return ui.Write(c, c.Response().StatusCode(), page(v, head, body))
 }
 
-// PageSize is how many rows a page of a list has; a file has up to maxCSV, and says
-// so where there are more.
+// PageSize is the number of rows of a page of a list. A CSV file has at most maxCSV rows.
 const (
 	PageSize = 50
 	maxCSV   = 10_000
 )
 
-// WantsCSV tells whether the list is asked for as a file.
+// WantsCSV reports whether the request asks for a CSV file.
 func (v *PageContext) WantsCSV() bool { return v.Query.Get("format") == "csv" }
 
-// Limit is how many rows to read: one more than are shown, to know whether
-// there are others.
+// Limit returns the number of rows to read: one more than are shown, which reveals that there are more.
 func (v *PageContext) Limit() int {
 	if v.WantsCSV() {
 		return maxCSV + 1
@@ -72,8 +71,7 @@ func (v *PageContext) Limit() int {
 	return PageSize + 1
 }
 
-// ShowList answers with a list. param is the query parameter that names the last
-// row of a page, keys the values of it, one a row.
+// ShowList renders a list. param is the query parameter of the cursor. keys has the cursor of each row.
 func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
 	if v.WantsCSV() {
 		if len(list.Rows) > maxCSV {
@@ -103,23 +101,23 @@ func (v *PageContext) ShowList(c *fiber.Ctx, head Head, list ui.List, param stri
 	return v.Show(c, head, stacked(append(head.Above, ui.ListOf(list))))
 }
 
-// urlWith is the page's address with other values of parameters, by their names; one
-// with "" is left out.
+// urlWith returns the URL of the page with other query parameters, given as names and values. An empty value removes
+// the parameter.
 func (v *PageContext) urlWith(pairs ...string) string {
-	copied := maps.Clone(v.Query)
+	query := maps.Clone(v.Query)
 	for pair := range slices.Chunk(pairs, 2) {
-		if copied.Del(pair[0]); pair[1] != "" {
-			copied.Set(pair[0], pair[1])
+		if query.Del(pair[0]); pair[1] != "" {
+			query.Set(pair[0], pair[1])
 		}
 	}
-	if len(copied) == 0 {
+	if len(query) == 0 {
 		return v.Path
 	}
-	return v.Path + "?" + copied.Encode()
+	return v.Path + "?" + query.Encode()
 }
 
-// Redisplay answers the form of a button that was refused for what was typed with its page,
-// the one at path, and the form open on it as it was filled in. Other errors stay so.
+// Redisplay shows the page at path again with the rejected form open and filled in. It returns any error other than
+// Invalid.
 func (v *PageContext) Redisplay(c *fiber.Ctx, err error, path string, page Handler) error {
 	if core.CodeOf(err) != core.Invalid {
 		return err
@@ -128,20 +126,19 @@ func (v *PageContext) Redisplay(c *fiber.Ctx, err error, path string, page Handl
 	return page(c, v)
 }
 
-// ErrorMessage sets the status of an error and says it in words, for a page that shows
-// again what was typed.
+// ErrorMessage sets the status of the response to that of an error, and returns its message.
 func (v *PageContext) ErrorMessage(c *fiber.Ctx, err error) string {
 	status, words := v.shell.Problem(c, err)
 	c.Status(status)
 	return words
 }
 
-// fail answers with an error as a page.
+// fail renders an error page.
 func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 	status, message := s.Problem(c, err)
-	var known *core.Error
-	if errors.As(err, &known) && known.RetryAfter > 0 {
-		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
+	var coded *core.Error
+	if errors.As(err, &coded) && coded.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((coded.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if v == nil {
 		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
@@ -163,7 +160,7 @@ func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 	return ui.Write(c, status, problemPage(v, title, message, back))
 }
 
-// ErrorTitle heads a page that is answered with an error.
+// ErrorTitle returns the title of an error page.
 func ErrorTitle(status int) string {
 	switch status {
 	case http.StatusNotFound:
@@ -177,7 +174,7 @@ func ErrorTitle(status int) string {
 
 const themeCookie = "servery-theme"
 
-// theme is the appearance that the visitor chose.
+// theme returns the theme that the user has chosen, or "".
 func theme(c *fiber.Ctx) string {
 	switch chosen := c.Cookies(themeCookie); chosen {
 	case "light", "dark":
@@ -186,7 +183,7 @@ func theme(c *fiber.Ctx) string {
 	return ""
 }
 
-// SetTheme keeps the appearance that the visitor chose, and goes back.
+// SetTheme stores the chosen theme in a cookie and returns to the previous page.
 func SetTheme(c *fiber.Ctx, _ *PageContext) error {
 	chosen := Field(c, "theme")
 	if chosen != "light" && chosen != "dark" {

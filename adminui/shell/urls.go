@@ -12,14 +12,13 @@ import (
 
 func format(pattern string, values ...any) string { return fmt.Sprintf(pattern, values...) }
 
-// isConsoleURL tells whether an address is a page of this console on this host.
+// isConsoleURL reports whether a URL is a page of this console on this host.
 func isConsoleURL(c *fiber.Ctx, address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host == string(c.Request().Host()) && strings.HasPrefix(u.Path, Root)
 }
 
-// refererPath is the page of this console that a form was on, or the first page: as it is
-// without what was done before.
+// refererPath returns the path of the console page that sent the form, without its done message, or Root.
 func refererPath(c *fiber.Ctx) string {
 	referer := string(c.Request().Header.Peek(fiber.HeaderReferer))
 	u, err := url.Parse(referer)
@@ -32,8 +31,7 @@ func refererPath(c *fiber.Ctx) string {
 	return u.RequestURI()
 }
 
-// LocalPath is the path to go on to after signing in: a page of the console, or
-// its first page where the address is anything else.
+// LocalPath returns the path of a console URL, for a redirect after sign-in. It returns Root for any other URL.
 func LocalPath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, Root) || strings.Contains(address, `\`) {
@@ -42,7 +40,7 @@ func LocalPath(address string) string {
 	return u.RequestURI()
 }
 
-// current tells whether a line of the navigation is about this page.
+// current reports whether a navigation link leads to this page.
 func (v *PageContext) current(href string) bool {
 	if href == Root || href == v.Link("") {
 		return v.Path == href
@@ -50,7 +48,7 @@ func (v *PageContext) current(href string) bool {
 	return strings.HasPrefix(v.Path, href)
 }
 
-// liveURL is where the page hears of changes: of one business, else nowhere.
+// liveURL returns the URL of the change stream, or "" on pages of no business.
 func (v *PageContext) liveURL() string {
 	if v.Business.ID == 0 {
 		return ""
@@ -58,14 +56,14 @@ func (v *PageContext) liveURL() string {
 	return LivePath + fmt.Sprint(v.Business.ID) + "/"
 }
 
-// selfURL is the page's own address.
+// selfURL returns the URL of the page.
 func (v *PageContext) selfURL() string { return v.urlWith("done", "") }
 
-// htmxConfig is how htmx is to behave (its meta element htmx-config).
+// htmxConfig is the content of the meta element htmx-config.
 const htmxConfig = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse",` +
 	`"morphIgnore":["data-htmx-powered","open"],"noSwap":[204,304,"4xx","5xx"]}`
 
-// initial stands for a user in the bar.
+// initial returns the letter of the account button.
 func initial(email string) string {
 	for _, r := range email {
 		return strings.ToUpper(string(r))
@@ -73,8 +71,8 @@ func initial(email string) string {
 	return "?"
 }
 
-// ThemeOf is the appearance that the visitor chose, for pages before signing in.
+// ThemeOf returns the chosen theme, for public pages.
 func ThemeOf(c *fiber.Ctx) string { return theme(c) }
 
-// themes are the appearances to choose from, by their values.
+// themes are the selectable themes with their labels.
 var themes = [][2]string{{"", text.ThemeSystem}, {"light", text.ThemeLight}, {"dark", text.ThemeDark}}

@@ -8,19 +8,18 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// clientIP is where a request comes from: the other end of its connection or, where
-// that is a proxy that is trusted, the last address of X-Forwarded-For that is no such
-// proxy. What stands before it anybody may have written.
+// clientIP returns the IP address of the client. It trusts X-Forwarded-For only from trusted proxies, and returns its
+// last address that is not one of them. A client can write the addresses before that.
 func clientIP(c *fiber.Ctx, proxies []netip.Prefix) string {
-	at, _ := netip.AddrFromSlice(c.Context().RemoteIP())
-	at = at.Unmap()
-	told := bytes.Split(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), []byte{','}), []byte{','})
-	for _, text := range slices.Backward(told) {
-		next, err := netip.ParseAddr(string(bytes.TrimSpace(text)))
-		if err != nil || !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(at) }) {
+	ip, _ := netip.AddrFromSlice(c.Context().RemoteIP())
+	ip = ip.Unmap()
+	addresses := bytes.Split(bytes.Join(c.Request().Header.PeekAll(fiber.HeaderXForwardedFor), []byte{','}), []byte{','})
+	for _, address := range slices.Backward(addresses) {
+		next, err := netip.ParseAddr(string(bytes.TrimSpace(address)))
+		if err != nil || !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 			break
 		}
-		at = next.Unmap()
+		ip = next.Unmap()
 	}
-	return at.String()
+	return ip.String()
 }

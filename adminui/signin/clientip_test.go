@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyTrustedProxiesSetTheClientIP: requests come from 0.0.0.0 here.
+// TestOnlyTrustedProxiesSetTheClientIP uses requests from 0.0.0.0, the address of a test connection.
 func TestOnlyTrustedProxiesSetTheClientIP(t *testing.T) {
 	for _, c := range []struct{ trusted, forwarded, want string }{
 		{"", "203.0.113.7", "0.0.0.0"},

@@ -1,5 +1,5 @@
-// Package signin is where people come in to the console and go out: signing in
-// with a password or a one-time link, the password, signing out.
+// Package signin has the pages of sign-in, with a password, a one-time link or an identity provider, and of the user's
+// account.
 package signin
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// Pages are the pages of signing in.
+// Pages are the pages of sign-in.
 type Pages struct {
 	*shell.Shell
-	Provider Provider // nil: people sign in by passwords and links alone
-	BaseURL  string   // of the hub as people reach it; "" as the request came
+	Provider Provider // nil: no identity provider
+	BaseURL  string   // of the hub for people; "": as in the request
 	Proxies  []netip.Prefix
 }
 
-// Page describes the pages of signing in, and of the user's own account.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	page := shell.Page{Path: shell.AccountPath,
 		Routes: []shell.Route{
@@ -49,16 +49,16 @@ func (p Pages) Page() shell.Page {
 	return page
 }
 
-// publicView is a page before signing in.
+// publicView is the data of a page before sign-in.
 type publicView struct {
 	theme, problem string
 	email, next    string
 	link           string
-	provider       string // where people sign in by the identity provider; "": there is none
-	hasPassword    bool   // a password already
+	provider       string // URL of sign-in with the identity provider; "": none
+	hasPassword    bool   // has a password already
 }
 
-// publicView is the sign-in page as this request asks for it.
+// publicView returns the data of the sign-in page.
 func (p Pages) publicView(c *fiber.Ctx, problem string) publicView {
 	v := publicView{theme: shell.ThemeOf(c), problem: problem, next: shell.LocalPath(c.Query("next"))}
 	if p.Provider != nil {
@@ -67,7 +67,7 @@ func (p Pages) publicView(c *fiber.Ctx, problem string) publicView {
 	return v
 }
 
-// SignIn shows the form.
+// SignIn shows the sign-in form.
 func (p Pages) SignIn(c *fiber.Ctx) error {
 	problem := ""
 	if c.Query("lost") != "" {
@@ -95,7 +95,7 @@ func (p Pages) SubmitSignIn(c *fiber.Ctx) error {
 	return ui.Write(c, status, signInPage(v))
 }
 
-// Welcome shows whose one-time link it is; looking does not use it up.
+// Welcome shows the user of a one-time link. It does not use up the link.
 func (p Pages) Welcome(c *fiber.Ctx) error {
 	return p.welcome(c, strings.Clone(c.Query("link")), nil)
 }
@@ -122,7 +122,7 @@ func (p Pages) welcome(c *fiber.Ctx, link string, problem error) error {
 	return ui.Write(c, status, welcomePage(v))
 }
 
-// UseLink uses a link up: the password is set, or kept, and a session starts.
+// UseLink uses up a link: it sets or keeps the password and starts a session.
 func (p Pages) UseLink(c *fiber.Ctx) error {
 	link, password := shell.Field(c, "link"), shell.Field(c, "password")
 	if shell.Field(c, "keep") != "" {

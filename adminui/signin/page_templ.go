@@ -467,7 +467,7 @@ func welcomePage(v publicView) templ.Component {
 	})
 }
 
-// noLinkPage says why a one-time link cannot be used, or not now.
+// noLinkPage says why a one-time link does not work.
 func noLinkPage(v publicView, title string, onward ui.Link) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,17 +16,17 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Provider vouches for people. back is the address of the hub to which they come
-// back; secret is known to the browser that began alone.
+// Provider is an identity provider. back is the callback URL of the hub. Only the browser that began the sign-in has
+// the secret.
 type Provider interface {
 	SignInURL(ctx context.Context, secret, back string) (address string, err error)
 	Verify(ctx context.Context, secret, back, state, code string) (email string, err error)
 }
 
-// providerTimeout is how long a person may take at the provider.
+// providerTimeout bounds the time that a sign-in at the provider may take.
 const providerTimeout = 10 * time.Minute
 
-// callbackURL is where the provider sends people back to.
+// callbackURL returns the URL where the provider redirects after a sign-in.
 func (p Pages) callbackURL(c *fiber.Ctx) string {
 	base := p.BaseURL
 	if base == "" {
@@ -35,24 +35,25 @@ func (p Pages) callbackURL(c *fiber.Ctx) string {
 	return strings.TrimSuffix(base, "/") + shell.ProviderBackPath
 }
 
-// ToProvider sends the visitor to the identity provider. A cookie holds what ties
-// the way back to this browser, and the page to go on to.
+// ToProvider redirects to the identity provider. A cookie ties the callback to this browser and has the page to open
+// afterwards.
 func (p Pages) ToProvider(c *fiber.Ctx) error {
 	secret := core.NewToken()
 	address, err := p.Provider.SignInURL(c.UserContext(), secret, p.callbackURL(c))
 	if err != nil {
 		return p.showProblem(c, err)
 	}
-	shell.SetProviderState(c, secret+"."+base64.RawURLEncoding.EncodeToString([]byte(shell.LocalPath(c.Query("next")))), providerTimeout)
+	next := base64.RawURLEncoding.EncodeToString([]byte(shell.LocalPath(c.Query("next"))))
+	shell.SetProviderState(c, secret+"."+next, providerTimeout)
 	return c.Redirect(address, http.StatusSeeOther)
 }
 
-// FromProvider starts the session of whom the provider vouches for.
+// FromProvider starts a session for the user that the provider has authenticated.
 func (p Pages) FromProvider(c *fiber.Ctx) error {
 	secret, encoded, _ := strings.Cut(shell.ProviderState(c), ".")
 	shell.SetProviderState(c, "", 0)
-	if told := strings.Clone(c.Query("error")); told != "" {
-		return p.showProblem(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRejected, told)))
+	if reason := strings.Clone(c.Query("error")); reason != "" {
+		return p.showProblem(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRejected, reason)))
 	}
 	email, err := p.Provider.Verify(c.UserContext(), secret, p.callbackURL(c), strings.Clone(c.Query("state")),
 		strings.Clone(c.Query("code")))
@@ -71,7 +72,7 @@ func (p Pages) FromProvider(c *fiber.Ctx) error {
 	return c.Redirect(shell.LocalPath(string(next)), http.StatusSeeOther)
 }
 
-// showProblem shows the sign-in page with what went wrong.
+// showProblem shows the sign-in page with an error.
 func (p Pages) showProblem(c *fiber.Ctx, err error) error {
 	status, problem := p.Problem(c, err)
 	return ui.Write(c, status, signInPage(p.publicView(c, problem)))

@@ -1,5 +1,4 @@
-// Package stores shows the stores of a business and, of one, on which platforms
-// it takes orders and why not on the others.
+// Package stores shows the stores of a business: on which platforms a store takes orders, and why not on others.
 package stores
 
 import (
@@ -29,39 +28,39 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// Lister lists stores and the platforms of their business, and knows the items by ref_id.
+// Lister lists stores and platforms, and finds items by ref_id.
 type Lister interface {
 	ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error)
 	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	// ItemOf is the id of an item by its ref_id; NotFound where there is none.
+	// ItemID returns the id of an item by its ref_id, or NotFound.
 	ItemID(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 }
 
-// Timeline reads what happened to a store.
+// Timeline reads the events of a store.
 type Timeline interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error)
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
-// Publisher has the menu of a store published.
+// Publisher publishes the menu of a store.
 type Publisher interface {
 	PublishNow(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
 		change access.Change) error
 }
 
-// Reader reads a store whole.
+// Reader reads the full record of a store.
 type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
 }
 
-// Plugins knows the plugins that serve platforms.
+// Plugins lists the plugins that serve platforms.
 type Plugins interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Publications reads what is published where.
+// Publications lists the publications of stores.
 type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
@@ -76,7 +75,7 @@ type Pages struct {
 	Publications Publications
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.BusinessPath + "stores/"
 	return shell.Page{Path: path, Label: text.Stores, Object: "store",
@@ -117,33 +116,33 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
-// Filter is how a list of stores is narrowed by its address.
+// Filter returns the filter of a list of stores from the URL.
 func Filter(v *shell.PageContext) console.StoreFilter {
 	return console.StoreFilter{Text: v.Query.Get("text"), Status: console.StoreStatus(v.Query.Get("state")),
 		Local: v.Now.In(v.Zone), Limit: v.Limit()}
 }
 
-// Filters are the fields by which a list of stores is narrowed; more are further choices of the state.
+// Filters returns the filter fields of a list of stores. more are additional statuses.
 func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
 	choices := []ui.Option{{Value: "", Label: text.Any}}
 	for _, s := range statuses {
-		choices = append(choices, ui.Option{Value: string(s.standing), Label: s.words})
+		choices = append(choices, ui.Option{Value: string(s.status), Label: s.words})
 	}
 	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
 		{Name: "state", Label: text.State, Value: string(f.Status), Options: append(choices, more...)}}
 }
 
 var statuses = []struct {
-	standing console.StoreStatus
-	state    ui.State
-	words    string
+	status console.StoreStatus
+	state  ui.State
+	words  string
 }{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed},
 	{console.StoreNoOrders, ui.Err, text.NoOrders},
 	{console.StoreClosed, ui.Err, text.ClosedHere}, {console.StoreHidden, ui.Warn, text.Hidden},
 	{console.StoreShut, ui.Warn, text.GridClosed}, {console.StoreOpen, ui.OK, text.Live}}
 
 func stateOf(s console.Store, platforms []string) (ui.State, string) {
-	if s.Standing == console.StoreClosed {
+	if s.Status == console.StoreClosed {
 		listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Filter(platforms)
 		open := slices.DeleteFunc(slices.Clone(listed),
 			func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
@@ -152,12 +151,12 @@ func stateOf(s console.Store, platforms []string) (ui.State, string) {
 		}
 		return ui.Err, text.ClosedEverywhere
 	}
-	for _, known := range statuses {
-		if known.standing == s.Standing {
-			return known.state, known.words
+	for _, row := range statuses {
+		if row.status == s.Status {
+			return row.state, row.words
 		}
 	}
-	return ui.Neutral, string(s.Standing)
+	return ui.Neutral, string(s.Status)
 }
 
 func platformNames(platforms []core.Platform) []string {
@@ -181,7 +180,7 @@ func listing(excluded, included []string) string {
 	}
 }
 
-// storeView is a store as the page shows it.
+// storeView is the data of the page of a store.
 type storeView struct {
 	facts     []ui.Fact
 	platforms ui.List
@@ -191,8 +190,7 @@ type storeView struct {
 	record    string
 }
 
-// callsShown is how many calls to each platform a store's page shows, switchesShown
-// how many times it was switched.
+// Bounds of the timeline: calls per platform, and audit entries.
 const callsShown, auditShown = 5, 10
 
 // One shows a store.
@@ -223,7 +221,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	told, err := p.timeline(ctx, v, id)
+	events, err := p.timeline(ctx, v, id)
 	if err != nil {
 		return err
 	}
@@ -233,7 +231,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{timeline: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
+	view := storeView{timeline: events, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
 		facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
@@ -244,49 +242,50 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu},
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
-		Causes: slices.Concat([]ui.Cause{cause.Store(s, platformNames(platforms), platformsWithErrors(shown), v.Now.In(v.Zone))},
+		Causes: slices.Concat([]ui.Cause{
+			cause.Store(s, platformNames(platforms), platformsWithErrors(shown), v.Now.In(v.Zone))},
 			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
 }
 
-// timeline is the timeline of a store: what platforms were sent, and when it was switched.
+// timeline returns the timeline of a store: updates to platforms, and when it was opened and closed.
 func (p Pages) timeline(ctx context.Context, v *shell.PageContext, id int64) (*timeline.Timeline, error) {
 	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, callsShown)
 	if err != nil {
 		return nil, err
 	}
-	told := timeline.New(v)
+	line := timeline.New(v)
 	for _, call := range calls {
-		told.AddCall(call)
+		line.AddCall(call)
 	}
-	done, err := p.Timeline.Audit(ctx, v.Business.ID,
+	entries, err := p.Timeline.Audit(ctx, v.Business.ID,
 		console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: auditShown})
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range done {
-		told.Add(e.At, auditEntry(v, e))
+	for _, e := range entries {
+		line.Add(e.At, auditEntry(v, e))
 	}
-	return told, nil
+	return line, nil
 }
 
-// auditEntry is a line of the audit trail by which the store was switched, for its line of time.
+// auditEntry returns the timeline entry for an audit entry of opening or closing the store.
 func auditEntry(v *shell.PageContext, e console.Entry) timeline.Entry {
-	var said struct {
+	var detail struct {
 		Why   string
 		After struct {
 			Platforms []string
 			Source    string
 		}
 	}
-	_ = json.Unmarshal(e.Detail, &said, json.MatchCaseInsensitiveNames(true)) // what cannot be read is told without
+	_ = json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)) // unreadable details are omitted
 	entry := timeline.Entry{State: ui.Held,
-		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(said.After.Platforms, ", ")),
+		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(detail.After.Platforms, ", ")),
 		Href:  v.Link("audit/" + e.ID.String() + "/")}
 	if e.Action == "store.open" {
-		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
+		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(detail.After.Platforms, ", "))
 	}
-	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), said.Why
-	if said.After.Source == toggle.SourceTimer {
+	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)), detail.Why
+	if detail.After.Source == toggle.SourceTimer {
 		entry.Words = fmt.Sprintf(text.SwitchedByTimer, cause.ActorName(e.Actor))
 	}
 	return entry

@@ -14,16 +14,16 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// visibility is a store on one platform.
+// visibility is the visibility of a store on a platform.
 type visibility struct {
 	cause.Visibility
 	platform cause.Platform
 }
 
-// platformsRead is of how many platforms what was published is looked at.
+// platformsRead bounds the publications read for a store.
 const platformsRead = 500
 
-// visibilities tells of each platform whether the store is live there.
+// visibilities returns the visibility of a store on each platform.
 func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.Stored,
 	platforms []core.Platform) ([]visibility, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
@@ -44,54 +44,52 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	}
 	list := make([]visibility, len(platforms))
 	for i, platform := range platforms {
-		there := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
+		platformState := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
 			Published: byPlatform[platform.Name]}
-		list[i] = visibility{cause.StoreVisibility(s, there, v.Now.In(v.Zone)), there}
+		list[i] = visibility{cause.StoreVisibility(s, platformState, v.Now.In(v.Zone)), platformState}
 	}
 	return list, nil
 }
 
-// platformsWithErrors are the platforms that keep the store from being live there.
+// platformsWithErrors returns the platforms on which the store is not live for a reason other than the store itself.
 func platformsWithErrors(shown []visibility) (names []string) {
-	for _, one := range shown {
-		if one.State == ui.Err && one.Remedy != cause.AtStore {
-			names = append(names, one.platform.Name)
+	for _, vis := range shown {
+		if vis.State == ui.Err && vis.Remedy != cause.AtStore {
+			names = append(names, vis.platform.Name)
 		}
 	}
 	return names
 }
 
-// problems are the platforms on which the store alone is not the reason, each with
-// its remedy.
-func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visibility) (told []ui.Cause, err error) {
-	for _, one := range shown {
-		c := ui.Cause{State: one.State, Text: fmt.Sprintf(text.CauseStoreOnBut, one.platform.Name, one.Why)}
-		switch one.Remedy {
+// problems returns the problems of platforms, each with its remedy. It omits those of the store itself.
+func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visibility) (causes []ui.Cause, err error) {
+	for _, vis := range shown {
+		c := ui.Cause{State: vis.State, Text: fmt.Sprintf(text.CauseStoreOnBut, vis.platform.Name, vis.Why)}
+		switch vis.Remedy {
 		case cause.AtStore:
 			continue
 		case cause.AtPlugin:
-			c.Link = ui.Link{Href: shell.PluginsPath + one.platform.ServedBy + "/", Label: text.ActSeePlugin}
+			c.Link = ui.Link{Href: shell.PluginsPath + vis.platform.ServedBy + "/", Label: text.ActSeePlugin}
 		case cause.AtSettings:
-			if one.State == ui.Warn && !one.platform.Published.PublishedAt.IsZero() {
-				c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
+			if vis.State == ui.Warn && !vis.platform.Published.PublishedAt.IsZero() {
+				c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
 			}
-			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, one.platform.Name), Label: text.ActSeeSettings}
-			if one.platform.Plugin != nil {
-				c.Detail = cause.SettingsRemedy(one.platform.Plugin.About, one.Why)
+			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, vis.platform.Name), Label: text.ActSeeSettings}
+			if vis.platform.Plugin != nil {
+				c.Detail = cause.SettingsRemedy(vis.platform.Plugin.About, vis.Why)
 			}
 		case cause.AtItem:
-			c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
-			if c.Link, err = p.itemLink(ctx, v, one.platform.Published.Errors[0]); err != nil {
+			c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
+			if c.Link, err = p.itemLink(ctx, v, vis.platform.Published.Errors[0]); err != nil {
 				return nil, err
 			}
 		}
-		told = append(told, c)
+		causes = append(causes, c)
 	}
-	return told, nil
+	return causes, nil
 }
 
-// itemLink leads to the item that a platform has not; nowhere where it is no item,
-// or none any more.
+// itemLink returns the link to the item that a platform rejected. It is zero for another entity or a deleted item.
 func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, missing publish.Problem) (ui.Link, error) {
 	if missing.Entity != "item" {
 		return ui.Link{}, nil
@@ -107,30 +105,30 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone,
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
 			{Label: text.MenuThere}, {Label: text.ServedBy}}}
-	for _, one := range shown {
-		served := ui.T(one.platform.ServedBy)
-		if one.platform.ServedBy != core.ServedByMerchant {
-			served.Href = shell.PluginsPath + one.platform.ServedBy + "/"
+	for _, vis := range shown {
+		served := ui.T(vis.platform.ServedBy)
+		if vis.platform.ServedBy != core.ServedByMerchant {
+			served.Href = shell.PluginsPath + vis.platform.ServedBy + "/"
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.StateCell(one.State, one.Label), ui.T(one.Why),
-				menuCell(v, one.platform.Published), served}})
+			ui.Row{Cells: []ui.Cell{ui.T(vis.platform.Name), ui.StateCell(vis.State, vis.Label), ui.T(vis.Why),
+				menuCell(v, vis.platform.Published), served}})
 	}
 	return list
 }
 
-// menuCell tells since when a platform has the store's menu.
+// menuCell returns when a platform received the store's menu, or the state of the publication.
 func menuCell(v *shell.PageContext, p *publish.Publication) ui.Cell {
 	if p == nil {
 		return ui.Cell{}
 	}
-	told := ui.T(map[publish.State]string{publish.Failed: text.MenuFailed, publish.Waiting: text.MenuWaits}[p.State])
+	cell := ui.T(map[publish.State]string{publish.Failed: text.MenuFailed, publish.Waiting: text.MenuWaits}[p.State])
 	if !p.PublishedAt.IsZero() && (p.State == publish.Published || p.State == publish.Failed) {
 		at := v.At(p.PublishedAt)
-		told = ui.Cell{Instant: &at}
+		cell = ui.Cell{Instant: &at}
 		if p.State == publish.Failed {
-			told.Note = text.ChangeFailed
+			cell.Note = text.ChangeFailed
 		}
 	}
-	return told
+	return cell
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// publishButtons have the store's menu published, where there is an aggregator.
+// publishButtons returns the button that publishes the store's menu, if a plugin serves a platform.
 func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) []ui.Button {
 	options := []ui.Option{{Value: "", Label: text.PublishEverywhere}}
 	for _, platform := range platforms {
@@ -23,13 +23,13 @@ func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) [
 	if len(options) == 1 || !v.MayAct() {
 		return nil
 	}
-	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), ReasonLabel: text.Why,
-		Help:   text.PublishNowSay,
-		Fields: []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
+	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)),
+		ReasonLabel: text.Why,
+		Help:        text.PublishNowSay,
+		Fields:      []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
 }
 
-// Publish has the menu of a store published on a platform, or on all on which it
-// is listed.
+// Publish publishes the menu of a store on one platform, or on all that list it.
 func (p Pages) Publish(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {

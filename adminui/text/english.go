@@ -1,9 +1,8 @@
-// Package text holds the words of the console, so that they can be put into another
-// language in one place. Words of a single page may also be in its folder. Those with
-// a verb of fmt are formats.
+// Package text has the texts of the console, in one place for translation. A page may have further texts in its own
+// package. Texts with a fmt verb are formats.
 package text
 
-// Words of the frame and of every list.
+// Texts of the frame and of lists.
 const (
 	Overview       = "Overview"
 	Jobs           = "Jobs"

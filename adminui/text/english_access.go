@@ -1,6 +1,6 @@
 package text
 
-// Words of what cannot be done, for errors of the package access.
+// Texts of errors of package access.
 const (
 	ProblemSignIn    = "The email or the password is wrong."
 	ProblemTooOften  = "Too many attempts. Retry in 15 minutes."

@@ -1,16 +1,16 @@
 package text
 
-// Words of what people do.
+// Texts of actions.
 const (
 	BulkResend        = "Bulk resend"
 	BulkResendTitle   = "Resend all that match the filter"
 	BulkResendCount   = "Deliveries"
 	BulkResendCounted = "Counted at"
 	BulkResendNone    = "No delivered or failed delivery matches the filter, so there is nothing to resend."
-	BulkResendHelp    = "This resends %s and no others. A delivery is skipped if another user resends it first, or if its " +
-		"webhook is paused. The job shows how many were skipped."
-	BulkResendChanged = "Nothing was resent, because the number of deliveries changed from %s to %s. Check the new number " +
-		"and confirm again."
+	BulkResendHelp    = "This resends %s and no others. A delivery is skipped if another user resends it first, or if " +
+		"its webhook is paused. The job shows how many were skipped."
+	BulkResendChanged = "Nothing was resent, because the number of deliveries changed from %s to %s. Check the new " +
+		"number and confirm again."
 	BulkResendDo = "Resend %s"
 	SendTest     = "Send test event"
 	SendTestSay  = "This sends a sample of the event to this webhook only. It is signed and retried like every " +

@@ -1,11 +1,11 @@
 package text
 
-// Words of what keeps stores and items from platforms, and of the remedy.
+// Texts of causes and remedies of stores and items.
 const (
 	UnavailableTitle        = "The hub is unavailable"
 	Unavailable             = "Its database does not respond. Nothing was lost. Retry in a moment."
-	UnavailableDuringAction = "Its database does not respond, so it is not known whether this was done. Check before you " +
-		"repeat it."
+	UnavailableDuringAction = "Its database does not respond, so it is not known whether this was done. Check before " +
+		"you repeat it."
 	TryAgain           = "Retry"
 	DoneBut            = "%s, %s of %s failed"
 	DoneWarned         = "%s, with warnings"

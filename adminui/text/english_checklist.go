@@ -1,6 +1,6 @@
 package text
 
-// Words of the first integration.
+// Texts of the first integration.
 const (
 	Checklist     = "First integration"
 	ChecklistDone = "%d of %d steps"

@@ -1,6 +1,6 @@
 package text
 
-// Words of comparisons.
+// Texts of comparisons.
 const (
 	DiffTitle    = "Differences"
 	DiffNone     = "There are no differences."

@@ -1,6 +1,6 @@
 package text
 
-// Words of the history of menus and stores.
+// Texts of the history of menus and stores.
 const (
 	History        = "History"
 	HistoryNote    = "Changes of menus, category timings and stores, for as long as events are stored"

@@ -1,6 +1,6 @@
 package text
 
-// Words of jobs.
+// Texts of jobs.
 const (
 	Kind             = "Kind"
 	Reference_       = "Reference"

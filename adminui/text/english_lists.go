@@ -1,7 +1,6 @@
 package text
 
-// Words about what a page shows and what it omits: filters that cannot be read,
-// lists that are cut, what a row is about, how fresh it is.
+// Texts about the limits of a page: invalid filters, truncated lists, and outdated data.
 const (
 	FilterWrong     = "The filter is not valid"
 	FilterState     = "%q is not a state of deliveries."

@@ -1,6 +1,6 @@
 package text
 
-// Words of what keeps requests and events from arriving.
+// Texts of notices: causes that block requests and events.
 const (
 	CauseUnrouted    = "No webhook receives %s events. Not sent: %s, the last at %s."
 	CauseUnroutedOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last at %[3]s."
@@ -31,7 +31,7 @@ const (
 	NeverUsed     = "no use recorded"
 )
 
-// Words of jobs with failed objects.
+// Texts of jobs with failed objects.
 const (
 	CauseFailureWeek  = "Objects of %[3]s failed, on %[1]d of the last %[2]d days."
 	RemedyFailureWeek = "View a job to see its failed objects with the reasons. Ask the developer of the POS to " +

@@ -1,6 +1,6 @@
 package text
 
-// Words of orders.
+// Texts of orders.
 const (
 	Orders        = "Orders"
 	Order         = "Order"

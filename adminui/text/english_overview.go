@@ -1,6 +1,6 @@
 package text
 
-// Words of the overview and of a business.
+// Texts of the overview and of a business.
 const (
 	NoProblems = "Nothing needs attention. All webhooks work, every order was sent, and platforms accept menus and " +
 		"updates. No request of the last 24 hours failed, or had half of its objects rejected."
@@ -33,7 +33,7 @@ const (
 	NoBusinessText  = "Create one with servery business create. Its stores, webhooks and jobs then appear here."
 )
 
-// Words of the grid of stores and platforms.
+// Texts of the grid of stores and platforms.
 const (
 	Grid       = "Stores on platforms"
 	GridNote   = "Stores with problems first. The page of each store has the reason."

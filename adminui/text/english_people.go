@@ -1,6 +1,6 @@
 package text
 
-// Words of keys, users, the audit trail and search.
+// Texts of keys, users, the audit trail and search.
 const (
 	Username      = "Name"
 	Prefix        = "Begins with"

@@ -1,6 +1,6 @@
 package text
 
-// Words of plugins.
+// Texts of plugins.
 const (
 	Plugins         = "Plugins"
 	Plugin          = "Plugin"

@@ -1,6 +1,6 @@
 package text
 
-// Words of what does not arrive: calls, orders and requests.
+// Texts of calls, orders and requests that failed.
 const (
 	CauseCallsFailed    = "%s did not accept some updates in the last 24 hours: %s. The last at %s: %s."
 	OneAcknowledgment   = "1 order acknowledgement"
@@ -59,8 +59,8 @@ const (
 
 	OneRequest            = "1 request"
 	Requests_             = "%s requests"
-	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request, %s: %s of %s " +
-		"failed."
+	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request, %s: %s of " +
+		"%s failed."
 	DoneWithErrors = "Done, with errors"
 	ActSeeRequests = "View requests"
 )

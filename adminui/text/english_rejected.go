@@ -1,6 +1,6 @@
 package text
 
-// Words of what was rejected: orders, and calls of aggregators.
+// Texts of rejected orders and rejected calls of aggregators.
 const (
 	RejectedOrders        = "Rejected orders"
 	RejectedOrdersNote    = "The latest 500 orders that were rejected"

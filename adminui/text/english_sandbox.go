@@ -1,6 +1,6 @@
 package text
 
-// Words of the sandbox.
+// Texts of the sandbox.
 const (
 	Sandbox        = "Sandbox"
 	SandboxNote    = "Simulated customers of a business in test mode"
@@ -70,11 +70,11 @@ const (
 	FaultsCleared      = "All faults of this business are stopped."
 )
 
-// ScenarioNames are the scenarios in words.
+// ScenarioNames are the labels of scenarios by kind.
 var ScenarioNames = map[string]string{"order": "Place orders", "rider": "Move riders", "cancel": "Cancel orders",
 	"edit": "Edit orders", "rush": "Rush"}
 
-// FaultKinds are the kinds of faults in words.
+// FaultKinds are the labels of faults by kind.
 var FaultKinds = map[string]string{
 	"fail": "Fails with a status", "delay": "Responds late", "hang": "Never responds", "reset": "Cuts the connection",
 	"refuse":    "Rejects, in its own format",

@@ -1,6 +1,6 @@
 package text
 
-// Words of settings.
+// Texts of settings.
 const (
 	Settings          = "Settings"
 	SettingsNote      = "Platforms, and the settings of their plugins"
@@ -48,7 +48,7 @@ const (
 		"it, revoke the earlier keys."
 )
 
-// Words of the monitoring of a business.
+// Texts of the monitoring of a business.
 const (
 	Monitoring     = "Monitoring"
 	MonitoringHelp = "Enter times such as 5m, 0 for never, or hub for the setting of the hub. Stores are checked once a " +
@@ -58,10 +58,11 @@ const (
 	CloseSilent        = "Close stores while their POS has no contact"
 	HubDefault         = "hub: the setting of the hub"
 	ZeroNever          = "0: never"
-	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the current values."
+	MonitoringConflict = "Nothing was saved, because another user has changed it. Reload the page to see the " +
+		"current values."
 )
 
-// Words of where new stores are listed.
+// Texts of the default listing of new stores.
 const (
 	ListStores     = "New stores without platform lists are listed on"
 	ListStoresAct  = "Where new stores are listed"
@@ -71,7 +72,7 @@ const (
 		"not change."
 )
 
-// Words of the aliases of platforms.
+// Texts of the aliases of platforms.
 const (
 	Aliases     = "Aliases"
 	Alias       = "Alias"
@@ -90,7 +91,7 @@ const (
 		"and items stay listed on it."
 )
 
-// Words of items and stores on platforms.
+// Texts of items and stores on platforms.
 const (
 	HereNotSold            = "Not shown: the store does not sell it"
 	ItemNotListed          = "Not listed: the POS has not selected this platform for the item (included_platforms)"
@@ -118,8 +119,8 @@ const (
 	NoSuchStore            = "Store not found"
 	NoSuchStoreText        = "There is no store with this ref_id."
 	PublishNow             = "Publish now"
-	PublishNowSay          = "This sends the store's menu to the platforms now, even if they have it already. The result " +
-		"appears here."
+	PublishNowSay          = "This sends the store's menu to the platforms now, even if they have it already. The " +
+		"result appears here."
 	PublishOn         = "Platform"
 	PublishEverywhere = "All that list the store"
 	PublishAsked      = "The menu is being sent to the platforms. The result appears below in a moment."

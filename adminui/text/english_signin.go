@@ -1,6 +1,6 @@
 package text
 
-// Words of signing in and of the account.
+// Texts of sign-in and of the account.
 const (
 	Email           = "Email"
 	Password        = "Password"

@@ -94,7 +94,7 @@ const (
 	RemedyPaused   = "Resume it to send them."
 )
 
-// StatusWords are the meanings of frequent responses.
+// StatusWords are the meanings of frequent HTTP statuses.
 var StatusWords = map[int]string{400: "bad request", 401: "login rejected", 403: "access denied", 404: "not found",
 	405: "method not allowed", 413: "too large", 422: "content rejected", 429: "too many requests",
 	500: "server error", 502: "bad gateway", 503: "not available", 504: "gateway timeout"}

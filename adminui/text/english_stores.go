@@ -1,6 +1,6 @@
 package text
 
-// Words of stores and items.
+// Texts of stores and items.
 const (
 	Store         = "Store"
 	Ref           = "ref_id"

@@ -1,6 +1,6 @@
 package text
 
-// Words of webhooks and deliveries.
+// Texts of webhooks and deliveries.
 const (
 	Webhook         = "Webhook"
 	WebhookTitle    = "Webhook %d"
@@ -63,7 +63,7 @@ const (
 	SentTwiceWhy     = "an idle connection was closed"
 )
 
-// Words of the header that carries the event type.
+// Texts of the header with the event type.
 const (
 	EventHeader       = "Event header"
 	EventHeaderName   = "Name of the header; empty for none"

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// Show is the line, the oldest first.
+// Show renders the timeline, the oldest entry first.
 func (l *Timeline) Show() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

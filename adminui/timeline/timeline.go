@@ -1,5 +1,4 @@
-// Package timeline shows what happened to something as a line of time, with
-// every try of what aggregators were told.
+// Package timeline shows the events of an order or a store in time order, with all attempts of calls to aggregators.
 package timeline
 
 import (
@@ -15,11 +14,11 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Entry is something that happened.
+// Entry is an event.
 type Entry struct {
 	State ui.State
 	Title string
-	Href  string // where more of it is; "" nowhere
+	Href  string // of its page; "": none
 	Words string
 	Note  string
 
@@ -29,7 +28,7 @@ type Entry struct {
 	attempts []attempt
 }
 
-// attempt is an attempt of a call to the aggregator.
+// attempt is an attempt of a call to an aggregator.
 type attempt struct {
 	title           string
 	url             string // with the method
@@ -42,33 +41,33 @@ type attempt struct {
 	responseBody    string
 }
 
-// Timeline is what happened, in the order of time once it is shown.
+// Timeline is a list of events. It is sorted by time when it is shown.
 type Timeline struct {
 	page    *shell.PageContext
 	entries []Entry
 }
 
-// New begins a line for a visit.
+// New returns an empty timeline for a page.
 func New(v *shell.PageContext) *Timeline { return &Timeline{page: v} }
 
-// Add puts something at its time.
+// Add adds an event at its time.
 func (l *Timeline) Add(at time.Time, e Entry) {
 	e.at, e.clock = l.page.At(at), clockOf(l.page, at)
 	l.entries = append(l.entries, e)
 }
 
-// AddCall puts what an aggregator was or is to be told, with its tries.
+// AddCall adds a call to an aggregator with its attempts.
 func (l *Timeline) AddCall(c console.Call) {
-	told := cause.Call(c)
-	words := told.Text
+	description := cause.Call(c)
+	note := description.Text
 	if c.Actor != "" {
-		words = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + words
+		note = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + note
 	}
-	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail,
+	l.Add(c.CreatedAt, Entry{State: description.State, Title: cause.CallTitle(c), Words: note, Note: description.Detail,
 		attempts: attemptsOf(c.Attempts)})
 }
 
-// Len is how many things happened.
+// Len returns the number of events.
 func (l *Timeline) Len() int { return len(l.entries) }
 
 func (l *Timeline) sorted() []Entry {
@@ -80,7 +79,7 @@ func (l *Timeline) sorted() []Entry {
 	return l.entries
 }
 
-// clockOf is the time of day, with the day where that is not today.
+// clockOf returns the time of day, with the date unless it is today.
 func clockOf(v *shell.PageContext, at time.Time) string {
 	at, now := at.In(v.Zone), v.Now.In(v.Zone)
 	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
@@ -92,14 +91,14 @@ func clockOf(v *shell.PageContext, at time.Time) string {
 func attemptsOf(attempts []console.CallAttempt) []attempt {
 	list := make([]attempt, 0, len(attempts))
 	for _, a := range attempts {
-		one := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
+		row := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
 			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
 			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
 			requestBody: ui.Pretty(a.RequestBody, 8<<10), responseBody: ui.Pretty(a.ResponseBody, 8<<10)}
 		if a.ErrorClass != "" {
-			one.state, one.outcome = ui.Err, a.Error
+			row.state, row.outcome = ui.Err, a.Error
 		}
-		list = append(list, one)
+		list = append(list, row)
 	}
 	return list
 }

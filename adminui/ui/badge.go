@@ -1,7 +1,6 @@
 package ui
 
-// State is the meaning of a badge. Each has a colour and a sign of its own, so
-// that colour is never the only difference.
+// State is the meaning of a badge. Each has its own colour and icon, so colour is never the only difference.
 type State string
 
 // The states of the palette; Neutral has no colour.

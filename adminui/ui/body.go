@@ -9,8 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Pretty is the beginning of a body for people: indented where it is JSON,
-// at most about limit bytes, proper UTF-8.
+// Pretty returns the beginning of a body for people, about limit bytes of valid UTF-8. It indents JSON.
 func Pretty(raw []byte, limit int) string {
 	if len(raw) <= 8*limit {
 		copied := append(jsontext.Value(nil), raw...)
@@ -28,7 +27,7 @@ func Pretty(raw []byte, limit int) string {
 	return strings.ToValidUTF8(string(raw), "\uFFFD") + clipped
 }
 
-// File answers with a body as a file that the browser keeps and never shows.
+// File sends a body as a download that browsers never display.
 func File(c *fiber.Ctx, name string, body []byte) error {
 	c.Set(fiber.HeaderContentType, "application/octet-stream")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")

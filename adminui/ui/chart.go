@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Chart is bars over time, each of two parts.
+// Chart is a bar chart over time. Each bar has two parts.
 type Chart struct {
 	Title      string
-	Summary    string // for those who do not see it, and below it
-	Lower      string // what the parts are called
+	Summary    string // for screen readers, and shown below
+	Lower      string // label of the lower part
 	Upper      string
 	Bars       []Bar
-	UpperState State // the colour of the upper part
+	UpperState State // colour of the upper part
 	Format     func(float64) string
 	Zone       *time.Location
 }
 
-// Bar is one span of a chart.
+// Bar is a bar of a chart.
 type Bar struct {
 	At           time.Time
 	Lower, Upper float64
@@ -33,7 +33,7 @@ func (c Chart) top() float64 {
 	return top
 }
 
-// barShape is a bar as it is drawn.
+// barShape is a bar in SVG coordinates.
 type barShape struct{ x, lowerY, lowerH, upperY, upperH string }
 
 func (c Chart) shapes() []barShape {
@@ -49,7 +49,7 @@ func (c Chart) shapes() []barShape {
 			lower = max(lower, 1.5)
 		}
 		if b.Upper > 0 {
-			upper = max(upper, 1.5) // what failed shows, however few
+			upper = max(upper, 1.5) // even a small upper part is visible
 		}
 		list[i] = barShape{number(float64(i)*barWidth + 1), number(chartHeight - lower), number(lower),
 			number(chartHeight - lower - upper), number(upper)}

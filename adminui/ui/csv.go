@@ -9,8 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// WriteCSV answers with the list as a file (RFC 4180). Nothing in it is a formula to a
-// spreadsheet, whatever character the spreadsheet separates fields by.
+// WriteCSV sends the list as CSV (RFC 4180). No cell is a formula in a spreadsheet, whatever its field separator.
 func WriteCSV(c *fiber.Ctx, l List) error {
 	var file bytes.Buffer
 	labels := make([]string, len(l.Columns))
@@ -33,12 +32,11 @@ func WriteCSV(c *fiber.Ctx, l List) error {
 	return c.Send(file.Bytes())
 }
 
-// formula finds where a spreadsheet would begin a formula: a formula character, in any
-// width, at the start of the text or after what may separate fields, blanks and quotes
-// passed over.
+// formula matches where a spreadsheet would start a formula: at the start of the text or after a possible field
+// separator. Blanks and quotes may precede it.
 var formula = regexp.MustCompile(`(^|[,;|:\t\r\n])([\s"'\p{Zs}\x{feff}]*)([=+\-@＝＋－＠﹦﹢﹣﹫−])`)
 
-// number is text that a spreadsheet takes for a number.
+// number matches text that a spreadsheet reads as a number.
 var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 
 func writeRecord(file *bytes.Buffer, record []string) {

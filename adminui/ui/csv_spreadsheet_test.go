@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSpreadsheetOpensCSVWithoutFormulas opens a file with LibreOffice, where that is installed.
+// TestSpreadsheetOpensCSVWithoutFormulas opens a file with LibreOffice, if it is installed.
 func TestSpreadsheetOpensCSVWithoutFormulas(t *testing.T) {
 	office, err := exec.LookPath("soffice")
 	if err != nil {

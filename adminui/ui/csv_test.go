@@ -38,8 +38,7 @@ func TestCSVEscapesFormulas(t *testing.T) {
 	}
 }
 
-// TestCSVSplitAnywhereYieldsNoFormula reads a file as spreadsheets do: strictly by commas, and
-// split at other characters wherever they stand.
+// TestCSVSplitAnywhereYieldsNoFormula splits a file by commas, and at any other possible separator.
 func TestCSVSplitAnywhereYieldsNoFormula(t *testing.T) {
 	fragments := rapid.SampledFrom([]string{"=", "+", "-", "@", "＝", "＋", ";", ",", "\t", "|", "\n", "\r", `"`, "'",
 		" ", "1", "A1", "cmd"})

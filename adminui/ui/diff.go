@@ -7,28 +7,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Diff is how two bodies differ, line by line.
+// Diff is the difference between two bodies, line by line.
 type Diff struct {
-	Before, After string // what the two are
+	Before, After string // labels of the two bodies
 	Lines         []DiffLine
-	Problem       string // why they are not compared; "" when they are
+	Problem       string // why they were not compared; "" if they were
 }
 
-// DiffLine is a line of a comparison. Its sign is - where it stands before alone,
-// + after alone, a space in both, and … for lines of both that are left out.
+// DiffLine is a line of a Diff. Its sign is - if only the first body has it, + if only the second has it, and a space
+// if both have it. The sign … marks omitted lines.
 type DiffLine struct{ Sign, Text string }
 
-// The bounds of a comparison.
+// Bounds of a comparison.
 const (
 	diffSize    = 1 << 20 // bytes of a body
-	diffEdits   = 1000    // lines that differ
-	diffContext = 3       // lines around them
-	diffShown   = 1500    // lines altogether
+	diffEdits   = 1000    // changed lines
+	diffContext = 3       // unchanged lines around a change
+	diffShown   = 1500    // lines in total
 	diffWidth   = 400     // bytes of a line
 )
 
-// lines are a body's for comparing: of JSON, every value on a line of its own
-// and the members of objects by their names.
+// lines splits a body into lines. It formats JSON with one value a line and sorted object members.
 func lines(body []byte) []string {
 	formatted := jsontext.Value(slices.Clone(body))
 	if formatted.Format(jsontext.ReorderRawObjects(true), jsontext.WithIndent("  ")) == nil {
@@ -37,15 +36,15 @@ func lines(body []byte) []string {
 	return strings.Split(strings.ToValidUTF8(string(body), "\uFFFD"), "\n")
 }
 
-// Compare tells how two bodies differ. tooLarge and tooMany are the words for
-// bodies that are too large, or too different, to be compared here.
+// Compare adds the difference between two bodies to d. tooLarge and tooMany are the messages for bodies that are too
+// large or differ too much.
 func Compare(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
 	if len(before) > diffSize || len(after) > diffSize {
 		d.Problem = tooLarge
 		return d
 	}
-	edits, few := editScript(lines(before), lines(after))
-	if !few {
+	edits, ok := editScript(lines(before), lines(after))
+	if !ok {
 		d.Problem = tooMany
 		return d
 	}
@@ -53,8 +52,8 @@ func Compare(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
 	return d
 }
 
-// editScript is the shortest way from one list of lines to another (Myers, An O(ND)
-// Difference Algorithm), or false where it is longer than diffEdits.
+// editScript returns the shortest edit script between two lists of lines (Myers, An O(ND) Difference Algorithm). It
+// returns false if that has more than diffEdits edits.
 func editScript(a, b []string) ([]DiffLine, bool) {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -64,8 +63,8 @@ func editScript(a, b []string) ([]DiffLine, bool) {
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	middle, few := shortestEdit(a[head:len(a)-tail], b[head:len(b)-tail])
-	if !few {
+	middle, ok := shortestEdit(a[head:len(a)-tail], b[head:len(b)-tail])
+	if !ok {
 		return nil, false
 	}
 	list := make([]DiffLine, 0, len(a)+len(middle))
@@ -80,7 +79,7 @@ func editScript(a, b []string) ([]DiffLine, bool) {
 }
 
 func shortestEdit(a, b []string) ([]DiffLine, bool) {
-	furthest := make([]int32, 2*diffEdits+3) // by diagonal, how far a path of d edits comes in a
+	furthest := make([]int32, 2*diffEdits+3) // by diagonal: the furthest x of a path with d edits
 	middle := diffEdits + 1
 	var trace [][]int32
 	for d := 0; d <= min(diffEdits, len(a)+len(b)); d++ {
@@ -103,7 +102,7 @@ func shortestEdit(a, b []string) ([]DiffLine, bool) {
 	return nil, false
 }
 
-// backtrack walks the way back from the end of both lists.
+// backtrack returns the path from the end of both lists to their start.
 func backtrack(a, b []string, trace [][]int32) []DiffLine {
 	var list []DiffLine
 	x, y := len(a), len(b)
@@ -135,7 +134,7 @@ func backtrack(a, b []string, trace [][]int32) []DiffLine {
 	return list
 }
 
-// clipContext leaves out what is far from any difference, and clips what is long.
+// clipContext omits lines far from any change, and truncates long lines.
 func clipContext(edits []DiffLine) []DiffLine {
 	near := make([]bool, len(edits))
 	for i, line := range edits {

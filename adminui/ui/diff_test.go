@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// signed is a comparison as text.
+// signed formats a Diff as text.
 func signed(d Diff) (text string) {
 	for _, line := range d.Lines {
 		text += line.Sign + strings.TrimSpace(line.Text) + "|"
@@ -45,8 +45,8 @@ func TestDiffTransformsOneTextIntoTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a", "b", "c"})
 		a, b := rapid.SliceOfN(line, 0, 40).Draw(t, "a"), rapid.SliceOfN(line, 0, 40).Draw(t, "b")
-		edits, few := editScript(a, b)
-		require.True(t, few)
+		edits, ok := editScript(a, b)
+		require.True(t, ok)
 		var before, after []string
 		for _, e := range edits {
 			if e.Sign != "+" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Headers are the headers of an exchange by their names.
+// Headers returns headers sorted by name.
 func Headers(h map[string]string) []Option {
 	list := make([]Option, 0, len(h))
 	for name, value := range h {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Instant is a time as it is told from now, in a zone.
+// Instant is a time that is shown relative to now, in a zone.
 type Instant struct {
 	At, Now time.Time
 	Zone    *time.Location
 }
 
-// Ago is the distance in words: 12 s ago, in 3 min.
+// Ago returns the distance from now, such as 12 s ago or in 3 min.
 func (i Instant) Ago() string {
 	d := i.Now.Sub(i.At)
 	if d < 0 {
@@ -39,12 +39,12 @@ func span(d time.Duration) string {
 	}
 }
 
-// Exact is the instant with its zone.
+// Exact returns the time with its zone.
 func (i Instant) Exact() string {
 	return i.At.In(i.Zone).Format("2 Jan 2006 15:04:05 MST")
 }
 
-// Took is a span for people: 0.4 ms, 18 ms, 1.24 s.
+// Took formats a duration, such as 0.4 ms, 18 ms or 1.24 s.
 func Took(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -58,7 +58,7 @@ func Took(d time.Duration) string {
 	}
 }
 
-// Number is a whole number with its thousands apart: 12 345.
+// Number formats a number with thin spaces between thousands.
 func Number[N ~int | ~int64](n N) string {
 	digits := fmt.Sprint(int64(n))
 	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
@@ -67,7 +67,7 @@ func Number[N ~int | ~int64](n N) string {
 	return digits
 }
 
-// Count is a number of things with their name: one is the text for 1, many has a %s for any other number.
+// Count formats a count with its noun. one is the text for 1, and many has a %s for any other number.
 func Count[N ~int | ~int64](n N, one, many string) string {
 	if n == 1 {
 		return one

@@ -2,22 +2,22 @@ package ui
 
 import "slices"
 
-// List is a table of rows that can be narrowed, paged and taken away as CSV.
+// List is a table with filters, pages and a CSV download.
 type List struct {
-	Name         string // of the file, and for those who do not see the table
+	Name         string // of the CSV file, and for screen readers
 	Columns      []Column
 	Rows         []Row
 	Filters      []Filter
-	Clear        string // the address without filters, where any is set
-	Older        string // the address of the next page, "" on the last
-	First        string // the address of the first page, "" on it
-	CSV          string // the address of the list as CSV
-	More         string // that it is cut, and where the rest is; "" where it is whole
+	Clear        string // URL without filters; "" if none is set
+	Older        string // URL of the next page; "" on the last
+	First        string // URL of the first page; "" on it
+	CSV          string // URL of the CSV file
+	More         string // that rows are missing, and where they are; "" if none are
 	EmptyTitle   string
 	EmptyText    string
-	NoMatchTitle string // said instead where a filter is set; "": that nothing is so
+	NoMatchTitle string // instead of EmptyTitle if a filter is set; "": a standard text
 	NoMatchText  string
-	Choose       *Button // what can be done to chosen rows
+	Choose       *Button // action on selected rows; nil: none
 }
 
 // Column is a column of a list.
@@ -26,38 +26,37 @@ type Column struct {
 	Kind  Kind
 }
 
-// Kind is how a column is laid out.
+// Kind is the layout of a column.
 type Kind string
 
-// The kinds of columns: Wide takes the room there is.
+// The kinds of columns. Wide takes the remaining width.
 const (
 	Normal Kind = ""
 	Wide   Kind = "wide"
 	Figure Kind = "figure"
 )
 
-// Row is a row of a list; Key is what choosing it sends, Name tells it from others
-// to those who hear it.
+// Row is a row of a list. Key is the value that selecting it submits. Name identifies the row for screen readers.
 type Row struct {
 	Key   string
 	Name  string
 	Cells []Cell
 }
 
-// Cell is what stands in one place of a list.
+// Cell is a cell of a list.
 type Cell struct {
 	Text    string
-	Note    string // below, smaller
+	Note    string // below the text, smaller
 	Href    string
-	Code    bool // an id or an address, in fixed width
-	Badge   bool // Text is a state, told by State
+	Code    bool // an id or a URL, in fixed width
+	Badge   bool // shows State and Text as a badge
 	State   State
-	Hint    string // of a state: why, where the pointer rests
+	Hint    string // tooltip of a badge: the reason
 	Instant *Instant
-	Exact   bool // the exact time stands under the one that is told from now
+	Exact   bool // also shows the exact time
 }
 
-// plain is the cell as text, for CSV.
+// plain returns the cell as text, for CSV.
 func (c Cell) plain() string {
 	text := c.Text
 	if c.Instant != nil && !c.Instant.At.IsZero() {
@@ -71,64 +70,63 @@ func (c Cell) plain() string {
 	return text
 }
 
-// T is a cell of text.
+// T returns a cell with a text.
 func T(text string) Cell { return Cell{Text: text} }
 
-// LinkCell is a cell that leads somewhere.
+// LinkCell returns a cell with a link.
 func LinkCell(text, href string) Cell { return Cell{Text: text, Href: href} }
 
-// CodeCell is a cell of an id or an address.
+// CodeCell returns a cell with an id or a URL.
 func CodeCell(text string) Cell { return Cell{Text: text, Code: true} }
 
-// StateCell is a cell of a state.
+// StateCell returns a cell with a badge.
 func StateCell(state State, text string) Cell { return Cell{Text: text, State: state, Badge: true} }
 
-// TimeCell is a cell of an instant.
+// TimeCell returns a cell with an instant.
 func TimeCell(i Instant) Cell { return Cell{Instant: &i} }
 
-// WithExactTime is the cell with its exact time, if it has one.
+// WithExactTime returns the cell with its exact time, if it has one.
 func (c Cell) WithExactTime() Cell {
 	c.Exact = true
 	return c
 }
 
-// Filter is one way to narrow a list: a choice where it has options, else text.
+// Filter is a field of a form: a select if it has options, else a text field.
 type Filter struct {
 	Name, Label, Value string
 	Options            []Option
 	Hint               string
-	Moment             bool // a day and a time, as MomentForm
+	Moment             bool // a date and time in MomentLayout
 }
 
-// MomentLayout is how browsers write a day and a time.
+// MomentLayout is the layout of the value of a datetime-local input.
 const MomentLayout = "2006-01-02T15:04"
 
-// Option is a choice.
+// Option is an option of a select, or a name and value.
 type Option struct{ Value, Label string }
 
-// Button is something that can be done: a form that is posted. Ask asks for a
-// reason first.
+// Button is an action: a form that is posted. It asks for a reason if it has a ReasonLabel.
 type Button struct {
 	Label       string
-	Action      string // the address
-	Token       string // proves that the form is ours
+	Action      string // URL
+	Token       string // of PageContext.Token
 	Hidden      []Option
-	Fields      []Filter // what else is asked for
-	ReasonLabel string   // the label of the reason; "" asks for none
-	Help        string   // what it will do, shown before it is done
+	Fields      []Filter // further input
+	ReasonLabel string   // "": no reason needed
+	Help        string   // what the action does
 	Danger      bool
 
-	Problem string // why what was typed is refused; "": nothing was
-	Reason  string // the reason as it was typed then
+	Problem string // why the submitted form was rejected; "" if it was not
+	Reason  string // as submitted with a rejected form
 }
 
-// Matches tells whether the form that was sent to an address is this button's.
+// Matches reports whether a form submitted to a URL is that of this button.
 func (b Button) Matches(address string, value func(name string) string) bool {
 	return b.Action == address &&
 		!slices.ContainsFunc(b.Hidden, func(h Option) bool { return value(h.Name()) != h.Value })
 }
 
-// WithProblem is the button with its form open as it was filled in, and why it was refused.
+// WithProblem returns the button with its rejected form open and filled in.
 func (b Button) WithProblem(value func(name string) string, problem string) Button {
 	b.Fields = slices.Clone(b.Fields)
 	for i, f := range b.Fields {
@@ -138,26 +136,26 @@ func (b Button) WithProblem(value func(name string) string, problem string) Butt
 	return b
 }
 
-// immediate tells whether the button needs no questions first.
+// immediate reports whether the button acts without asking for anything.
 func (b Button) immediate() bool { return b.ReasonLabel == "" && b.Help == "" && len(b.Fields) == 0 }
 
-// Cause is why things are as they are, in one sentence, with the remedy.
+// Cause is the reason for a state, in one sentence, with the remedy.
 type Cause struct {
 	State      State
 	Text       string
 	Detail     string
-	Link       Link    // where to go on; zero: nowhere
-	SecondLink Link    // where else; zero: nowhere
-	Button     *Button // what to do; nil: nothing
+	Link       Link    // zero: none
+	SecondLink Link    // zero: none
+	Button     *Button // the remedy; nil: none
 }
 
-// Fact is a line about a thing.
+// Fact is a property of an object.
 type Fact struct {
 	Label string
 	Cell  Cell
 }
 
-// Metric is a number to look at.
+// Metric is a number with its label.
 type Metric struct {
 	Label, Value, Note string
 	Href               string
@@ -166,10 +164,10 @@ type Metric struct {
 
 func (c Column) class() string { return "list-" + string(c.Kind) }
 
-// Name is, of a hidden field, its name.
+// Name returns the name of a hidden field.
 func (o Option) Name() string { return o.Label }
 
-// prefix keeps the ids of two forms of a page apart.
+// prefix makes the ids of two forms of a page distinct.
 func (b Button) prefix() string {
 	prefix := ""
 	for _, r := range b.Label + b.Action {

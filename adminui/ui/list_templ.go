@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/servery-hub/servery/adminui/text"
 
-// ListOf is a list with its filters and pages.
+// ListOf renders a list with its filters and pages.
 func ListOf(l List) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -560,7 +560,7 @@ func table(l List) templ.Component {
 	})
 }
 
-// CellOf is one cell.
+// CellOf renders a cell.
 func CellOf(c Cell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -796,7 +796,7 @@ func CellOf(c Cell) templ.Component {
 	})
 }
 
-// Field is one field of a form that asks for something to be shown.
+// Field renders a filter field.
 func Field(f Filter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1138,7 +1138,7 @@ func hidden(b Button) templ.Component {
 	})
 }
 
-// Act is a button: at once, or behind a fold where something is asked first.
+// Act renders a button, behind a fold if it asks for something.
 func Act(b Button) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1262,7 +1262,7 @@ func Act(b Button) templ.Component {
 	})
 }
 
-// Asked is the form of a button: what it will do, and what is asked for it.
+// Asked renders the form of a button with its fields.
 func Asked(b Button) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1446,7 +1446,7 @@ func Asked(b Button) templ.Component {
 	})
 }
 
-// CauseOf is the sentence above a table.
+// CauseOf renders a cause.
 func CauseOf(c Cause) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1582,7 +1582,7 @@ func CauseOf(c Cause) templ.Component {
 	})
 }
 
-// FactsOf are the lines about a thing.
+// FactsOf renders facts.
 func FactsOf(list []Fact) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1643,7 +1643,7 @@ func FactsOf(list []Fact) templ.Component {
 	})
 }
 
-// FiguresOf are numbers in a row.
+// FiguresOf renders metrics in a row.
 func FiguresOf(list []Metric) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,5 +1,5 @@
-// Package ui holds what all pages share: the layout, the components, and the
-// rendering with its security headers. Components know nothing of a database.
+// Package ui has what all pages share: the layout, the components, and rendering with security headers. Components use
+// no database.
 package ui
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Page is what the layout needs to know of a page.
+// Page is the data of the layout.
 type Page struct {
 	Title  string
-	Home   string // where the name of the hub leads; "" is /docs
+	Home   string // link of the name of the hub; "": /docs
 	Links  []Link // of the top bar
-	Active string // the Href of the link to this page
+	Active string // Href of the link to this page
 
-	SearchPath  string // of the page of results; "" shows no search
-	SearchIndex string // where the index of the search is
-	Query       string // what was searched for
+	SearchPath  string // of the result page; "": no search field
+	SearchIndex string // URL of the search index
+	Query       string // the searched text
 }
 
 func (p Page) home() string {
@@ -29,19 +29,17 @@ func (p Page) home() string {
 	return p.Home
 }
 
-// Link is an address with its words.
+// Link is a URL with its label.
 type Link struct{ Href, Label string }
 
-// ContentSecurityPolicy lets a page load scripts, styles and images from the
-// hub alone, and nothing that stands inline.
+// ContentSecurityPolicy allows scripts, styles and images from the hub only, and nothing inline.
 const ContentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
 	"'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Write renders a component as the answer. It renders into memory first: when
-// that fails nothing has been sent, and the error can still become a 500.
+// Write renders a component and sends it. It renders into memory first, so that an error can still become a 500.
 func Write(c *fiber.Ctx, status int, component templ.Component) error {
-	// What is known is shown, also when the time of the request is over by now.
+	// The page is sent even after the deadline of the request.
 	page, err := Render(context.WithoutCancel(c.UserContext()), component)
 	if err != nil {
 		return err
@@ -51,7 +49,7 @@ func Write(c *fiber.Ctx, status int, component templ.Component) error {
 	return c.Status(status).Send(page)
 }
 
-// Render is the component as HTML.
+// Render returns a component as HTML.
 func Render(ctx context.Context, component templ.Component) ([]byte, error) {
 	var page bytes.Buffer
 	if err := component.Render(ctx, &page); err != nil {
@@ -60,7 +58,7 @@ func Render(ctx context.Context, component templ.Component) ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// Secure sets the headers that every HTML page carries.
+// Secure sets the headers of every HTML page.
 func Secure(c *fiber.Ctx) {
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
 	c.Set(fiber.HeaderContentSecurityPolicy, ContentSecurityPolicy)

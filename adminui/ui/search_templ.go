@@ -8,8 +8,8 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Search is the field of the top bar that searches the documentation. With a
-// script it lists results while one types; without, the form leads to their page.
+// Search is the search field of the documentation. With a script it lists results while the user types. Without one,
+// the form opens the result page.
 func Search(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

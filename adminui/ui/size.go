@@ -2,7 +2,7 @@ package ui
 
 import "fmt"
 
-// Size is a number of bytes for people: 512 B, 3.4 KiB, 1.2 MiB.
+// Size formats a number of bytes, such as 512 B, 3.4 KiB or 1.2 MiB.
 func Size(bytes int) string {
 	switch {
 	case bytes < 1<<10:

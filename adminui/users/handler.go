@@ -1,4 +1,4 @@
-// Package users shows who may use the console, and changes that. Only admins come here.
+// Package users shows and changes the users of the console. Only admins may use it.
 package users
 
 import (
@@ -27,10 +27,10 @@ type Reader interface {
 type Pages struct {
 	Users    Reader
 	Accounts access.Accounts
-	BaseURL  string // of the hub as people reach it, without a slash at its end; "" as the request came
+	BaseURL  string // of the hub for people, without a final slash; "": as in the request
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.UsersPath
 	return shell.Page{Path: path, Label: text.Users, Object: "user",
@@ -95,7 +95,7 @@ func grantText(u access.User) string {
 	return strings.Join(ids, ", ")
 }
 
-// parseIDs reads ids with commas between them.
+// parseIDs parses a list of ids with commas.
 func parseIDs(list string) ([]core.BusinessID, error) {
 	var ids []core.BusinessID
 	for part := range strings.SplitSeq(list, ",") {
@@ -113,7 +113,7 @@ func parseIDs(list string) ([]core.BusinessID, error) {
 	return ids, nil
 }
 
-// Create makes a user and shows the link for the first sign-in, this once.
+// Create creates a user and shows the link for the first sign-in once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
 	businesses, err := parseIDs(shell.Field(c, "businesses"))
 	if err != nil {
@@ -172,7 +172,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, head, ui.FactsOf(facts))
 }
 
-// Change sets role, grants and whether the user may sign in.
+// Change sets the role, the businesses, and whether the user may sign in.
 func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	u, err := p.user(c)
 	if err != nil {
@@ -190,7 +190,7 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	return shell.RedirectDone(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")
 }
 
-// Link makes a new one-time link and shows it, this once.
+// Link creates a one-time link and shows it once.
 func (p Pages) Link(c *fiber.Ctx, v *shell.PageContext) error {
 	u, err := p.user(c)
 	if err != nil {

@@ -22,16 +22,16 @@ type Tester interface {
 	Test(ctx context.Context, business core.BusinessID, id int64) (reference core.ID, err error)
 }
 
-// Rotator changes signing secrets.
+// Rotator rotates signing secrets.
 type Rotator interface {
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
 }
 
-// buttons are what can be done to a webhook.
+// buttons returns the actions of a webhook.
 func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
-	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", ReasonLabel: text.Why, Help: text.RotateSecretSay,
-		Hidden: []ui.Option{{Label: "seen", Value: secretVersion(e)}}}
+	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", ReasonLabel: text.Why,
+		Help: text.RotateSecretSay, Hidden: []ui.Option{{Label: "seen", Value: secretVersion(e)}}}
 	if until := previousSecretUntil(v, e); !until.IsZero() {
 		rotate.Help = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
 	}
@@ -50,7 +50,7 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 var eventForms = []ui.Option{{Value: string(webhook.EventName), Label: text.EventFormName},
 	{Value: string(webhook.EventNumber), Label: text.EventFormNumber}}
 
-// headerButton sets the header that carries the event type.
+// headerButton returns the button that sets the header with the event type.
 func headerButton(e console.Endpoint, here string) ui.Button {
 	forms := eventForms
 	if e.EventType.Number() == 0 {
@@ -62,7 +62,7 @@ func headerButton(e console.Endpoint, here string) ui.Button {
 			{Name: "value", Label: text.EventHeaderValue, Value: e.EventValue, Options: forms}}}
 }
 
-// eventHeader is the header that carries the event type, as it is sent.
+// eventHeader returns the header with the event type, as it is sent.
 func eventHeader(e console.Endpoint) ui.Cell {
 	if e.EventHeader == "" {
 		return ui.T("")
@@ -71,7 +71,7 @@ func eventHeader(e console.Endpoint) ui.Cell {
 	return ui.CodeCell(e.EventHeader + ": " + header.ValueFor(e.EventType))
 }
 
-// SetEventHeader sets the header that carries the event type, or removes it.
+// SetEventHeader sets or removes the header with the event type.
 func (p Pages) SetEventHeader(c *fiber.Ctx, v *shell.PageContext) error {
 	number, err := id(c)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p Pages) SetEventHeader(c *fiber.Ctx, v *shell.PageContext) error {
 	return shell.RedirectDone(c, here, "headed")
 }
 
-// previousSecretUntil is until when the earlier secret signs too; zero: it does not.
+// previousSecretUntil returns until when the previous secret also signs, or zero if it does not.
 func previousSecretUntil(v *shell.PageContext, e console.Endpoint) time.Time {
 	if e.OldSecretUntil.After(v.Now) {
 		return e.OldSecretUntil
@@ -96,14 +96,13 @@ func previousSecretUntil(v *shell.PageContext, e console.Endpoint) time.Time {
 	return time.Time{}
 }
 
-// secretVersion tells one rotation from the next, so that of two people at once only
-// one rotates.
+// secretVersion returns a text that differs after a rotation, so that of two concurrent rotations one fails.
 func secretVersion(e console.Endpoint) string { return fmt.Sprint(e.OldSecretUntil.UnixMicro()) }
 
-// Pause switches a webhook off.
+// Pause disables a webhook.
 func (p Pages) Pause(c *fiber.Ctx, v *shell.PageContext) error { return p.setActive(c, v, false) }
 
-// Resume switches a webhook on; what was held is sent.
+// Resume enables a webhook. Its held deliveries are then sent.
 func (p Pages) Resume(c *fiber.Ctx, v *shell.PageContext) error { return p.setActive(c, v, true) }
 
 func (p Pages) setActive(c *fiber.Ctx, v *shell.PageContext, on bool) error {
@@ -121,7 +120,7 @@ func (p Pages) setActive(c *fiber.Ctx, v *shell.PageContext, on bool) error {
 	return shell.RedirectDone(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
 }
 
-// Test sends a sample to the webhook, and leads to its delivery.
+// Test sends a test event to the webhook, and redirects to its delivery.
 func (p Pages) Test(c *fiber.Ctx, v *shell.PageContext) error {
 	number, err := id(c)
 	if err != nil {
@@ -141,13 +140,13 @@ func (p Pages) Test(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	if len(sent) == 0 { // switched off in this moment
+	if len(sent) == 0 { // the webhook was just disabled
 		return shell.RedirectDone(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), "")
 	}
 	return shell.RedirectDone(c, v.Link("deliveries/"+sent[0].ID.String()+"/"), "tested")
 }
 
-// Rotate gives a webhook another secret and shows it, this once.
+// Rotate creates another secret of a webhook and shows it once.
 func (p Pages) Rotate(c *fiber.Ctx, v *shell.PageContext) error {
 	number, err := id(c)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package webhooks shows the webhooks of a business with how they fare, and
-// pauses and resumes them.
+// Package webhooks shows the webhooks of a business with their health, and pauses and resumes them.
 package webhooks
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Reader reads webhooks and the audit trail of them.
+// Reader reads webhooks and their audit entries.
 type Reader interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
 	Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error)
@@ -36,12 +35,12 @@ type Updater interface {
 	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
 }
 
-// Recorder writes the audit trail.
+// Recorder writes audit entries.
 type Recorder interface {
 	Record(ctx context.Context, change access.Change) error
 }
 
-// Counts reads the attempts at a webhook by spans of time.
+// Counts counts the attempts of webhooks by time span.
 type Counts interface {
 	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
 		since time.Time) ([]console.Count, error)
@@ -58,7 +57,7 @@ type Pages struct {
 	Rotator    Rotator
 }
 
-// Page describes the pages.
+// Page returns the descriptor of the pages.
 func (p Pages) Page() shell.Page {
 	const path = shell.BusinessPath + "webhooks/"
 	return shell.Page{Path: path, Label: text.Webhooks, Object: "webhook",
@@ -75,7 +74,7 @@ func (p Pages) Page() shell.Page {
 			"headed": text.EventHeaderSet}}
 }
 
-// List shows the webhooks of a business; above it, why those fail that do.
+// List shows the webhooks of a business, with the causes of failing ones above.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	after, _ := strconv.ParseInt(v.Query.Get("after"), 10, 64)
 	found, err := p.Webhooks.Endpoints(c.UserContext(), v.Business.ID, after, v.Limit())
@@ -110,23 +109,22 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.ShowList(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
 }
 
-// Causes are why webhooks fail, each with where more of it is.
+// Causes returns why webhooks fail, each with a link to its page.
 func Causes(v *shell.PageContext, found []console.Endpoint) []cause.Failure {
 	list := cause.Failures(found, v.Now, v.Zone)
 	for i, f := range list {
-		one := f.Webhooks[0]
-		list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(one.Business,
-			fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, failedLink(one)
+		first := f.Webhooks[0]
+		list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(first.Business,
+			fmt.Sprintf("webhooks/%d/", first.ID)), Label: text.ActSeeWebhook}, failedLink(first)
 		if len(f.Webhooks) > 1 {
-			list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"),
+			list[i].Link, list[i].SecondLink = ui.Link{Href: shell.BusinessLink(first.Business, "webhooks/"),
 				Label: text.ActSeeWebhooks}, ui.Link{}
 		}
 	}
 	return list
 }
 
-// failedLink leads to the deliveries of a webhook that were given up, from where they
-// are sent again; nowhere where there are none.
+// failedLink returns the link to the failed deliveries of a webhook, or zero without any.
 func failedLink(e console.Endpoint) ui.Link {
 	if e.FailedDeliveries == 0 {
 		return ui.Link{}
@@ -171,7 +169,7 @@ func countOrBlank(n int) string {
 	return cause.CappedNumber(n)
 }
 
-// webhookView is a webhook as the page shows it.
+// webhookView is the data of the page of a webhook.
 type webhookView struct {
 	figures []ui.Metric
 	facts   []ui.Fact
@@ -214,40 +212,41 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	view := webhookView{figures: figures(e, hour), facts: facts(v, e, changes),
 		latest: deliveries.Table(v, latest, false),
 		all:    v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
-	told := cause.Webhook(e, v.Now, v.Zone)
-	told.SecondLink = failedLink(e)
-	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
-		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
+	summary := cause.Webhook(e, v.Now, v.Zone)
+	summary.SecondLink = failedLink(e)
+	if summary.State == ui.Err && e.Health.Delivery != (core.ID{}) {
+		summary.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
 	}
 	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID),
 		Parent: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
-		Causes: []ui.Cause{told}, Live: true}
+		Causes: []ui.Cause{summary}, Live: true}
 	if v.MayAct() {
 		head.Buttons = buttons(v, e)
 	}
 	return v.Show(c, head, webhookPage(view))
 }
 
-// figures are how the attempts at a webhook fared, in a day and in the last hour.
+// figures returns the results of the attempts in the last day and the last hour.
 func figures(e console.Endpoint, hour []console.Count) []ui.Metric {
-	var lately console.Count
+	var lastHour console.Count
 	for _, count := range hour {
-		lately.Add(count)
+		lastHour.Add(count)
 	}
 	return []ui.Metric{
 		{Label: text.AcceptedRate, Value: orDash(rate(e.LastDay)),
 			Note: attemptsNote(e.LastDay)},
-		{Label: text.AcceptedHour, Value: orDash(rate(lately)),
-			Note: attemptsNote(lately)},
+		{Label: text.AcceptedHour, Value: orDash(rate(lastHour)),
+			Note: attemptsNote(lastHour)},
 		{Label: text.Latency, Value: orDash(average(e.LastDay)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.LastDay.Slowest))},
-		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
+		{Label: text.Pending, Value: cause.CappedNumber(e.Waiting),
+			Note: fmt.Sprintf(text.AndHeld, cause.CappedNumber(e.Held))}}
 }
 
 func attemptsNote(c console.Count) string {
 	return fmt.Sprintf(text.OfAttempts, ui.Count(c.Attempts(), text.OneAttempt, text.Attempts_))
 }
 
-// facts are what the page of a webhook lists of it. changes are the latest in the audit trail.
+// facts returns the properties of a webhook. changes are its latest audit entries.
 func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []ui.Fact {
 	state, words := stateOf(e)
 	list := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},

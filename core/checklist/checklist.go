@@ -1,11 +1,12 @@
-// Package checklist tells an integrator how far a first integration is: which
-// calls and deliveries have worked, and for each that has not, what to do next.
+// Package checklist shows the progress of a first integration: which calls and deliveries have worked, and the next
+// step for each of the others.
 package checklist
 
 import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,25 +14,25 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Facts are what the hub has seen of a business, as far back as it keeps records.
+// Facts are what a business has done so far, within the retention of records.
 type Facts struct {
-	Called        bool // an API key has been shown
+	Called        bool // an API key was used
 	Stores        bool // there is a store
 	Menu          bool // there is a menu
 	Subscribed    bool // there is an active webhook
 	Verified      bool // a webhook has accepted a delivery
-	OrderAccepted bool // a webhook has accepted an order_placed that is no sample
-	OrdersRetried bool // an order retry was asked for
+	OrderAccepted bool // a webhook has accepted an order_placed that is no test event
+	OrdersRetried bool // an order retry was requested
 	Rider         bool // a rider's status was sent
-	Action        bool // an aggregator took a feature action
+	Action        bool // an aggregator accepted a feature action
 	Requests      bool // a request for stores or a menu was processed
 
 	FailingDays int     // of the last seven days, on which objects of requests failed
-	FailingJob  core.ID // the latest of these requests; zero: there is none
+	FailingJob  core.ID // the latest of these requests; zero: none
 
-	MenuErrors core.ID // the latest menu request, where objects of it failed; zero: none did
+	MenuErrors core.ID // the latest menu request, if objects of it failed; else zero
 
-	Store     string // ref_id of a store, for commands; "" where there is none, as below
+	Store     string // ref_id of a store, for commands; "" or 0 if there is none, as in the next fields
 	Item      string // ref_id of an item
 	SelfOrder int64  // a self-delivery order
 	Order     int64  // an order of a platform whose plugin offers the customer's contact
@@ -40,124 +41,152 @@ type Facts struct {
 
 // Step is a step of a first integration.
 type Step struct {
-	Name      string // for programs, the same in every version
+	Name      string // stable identifier
 	Title     string // for people
 	Done      bool
 	Next      string  // what to do, in plain words
-	Command   string  // does it, once USERNAME:API_KEY stands for a key
-	Reference core.ID // the job that says what is wrong; zero: none
+	Command   string  // a shell command for the step; USERNAME:API_KEY is a placeholder
+	Reference core.ID // the job with the errors; zero: none
 }
 
-// Stand-ins in commands for what only the integrator knows. Hook is an address
-// of theirs.
+// Placeholders in commands for values of the integrator. Hook is a URL of theirs.
 const (
 	Key        = "USERNAME:API_KEY"
 	ChannelKey = "CHANNEL_USERNAME:CHANNEL_API_KEY"
 	Hook       = "https://pos.example.com/hooks"
 )
 
-// Steps are the steps in the order in which they are best taken, with commands
-// for the hub at an address.
+// defaultStore is the ref_id in commands while there is no store.
+const defaultStore = "S-1"
+
+// Steps returns the steps in their recommended order. base is the URL of the hub, for commands.
 func Steps(f Facts, base string) []Step {
-	curl := func(key, path, body string) string {
-		line := fmt.Sprintf("curl -sS '%s%s' -H 'Authorization: apikey %s'", base, path, key)
-		if body != "" {
-			line += " \\\n  -H 'Content-Type: application/json' -d '" + body + "'"
-		}
-		return line
+	hub := hubURL(base)
+	steps := slices.Concat(catalogueSteps(f, hub), webhookSteps(f, hub), orderSteps(f, hub))
+	return append(steps, objectsStep(f, hub))
+}
+
+// hubURL is the URL of the hub in commands.
+type hubURL string
+
+// curl returns a command that sends a request, by POST if it has a body.
+func (u hubURL) curl(key, path, body string) string {
+	line := fmt.Sprintf("curl -sS '%s%s' -H 'Authorization: apikey %s'", u, path, key)
+	if body != "" {
+		line += " \\\n  -H 'Content-Type: application/json' -d '" + body + "'"
 	}
-	store := cmp.Or(f.Store, "S-1")
-	order := func(id int64) string {
-		if id == 0 {
-			return "ORDER_ID"
-		}
-		return fmt.Sprint(id)
-	}
-	steps := []Step{
+	return line
+}
+
+// catalogueSteps returns the steps to the first stores and menus.
+func catalogueSteps(f Facts, hub hubURL) []Step {
+	return []Step{
 		{Name: "authenticated_call", Title: "Call the hub with your key", Done: f.Called,
 			Next: "Create an API key: in the console under API keys, or with servery key create. Send it with any " +
 				"request.",
-			Command: curl(Key, "/external/api/v1/stores/", "")},
+			Command: hub.curl(Key, "/external/api/v1/stores/", "")},
 		{Name: "stores_synced", Title: "Send a store", Done: f.Stores,
 			Next: "Send one store. The callback store_creation has the result, as does the job with the reference of " +
 				"the response.",
-			Command: curl(Key, "/external/api/v1/stores/",
+			Command: hub.curl(Key, "/external/api/v1/stores/",
 				`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)},
-		{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
-			f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
-			Next: "Send a menu for the store.",
-			Command: curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(store)+"/",
-				`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
-					`"price":9.5,"category_ref_ids":["mains"]}]}`)},
+		menuStep(f, hub),
+	}
+}
+
+func menuStep(f Facts, hub hubURL) Step {
+	step := Step{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
+		f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
+		Next: "Send a menu for the store.",
+		Command: hub.curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(cmp.Or(f.Store, defaultStore))+"/",
+			`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
+				`"price":9.5,"category_ref_ids":["mains"]}]}`)}
+	if f.MenuErrors != (core.ID{}) {
+		step.Next = "Some objects of the latest menu request failed. Its job and its callback have the reasons. " +
+			"Fix these objects and send them."
+		step.Command = hub.curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
+	}
+	return step
+}
+
+// webhookSteps returns the steps to the first delivery.
+func webhookSteps(f Facts, hub hubURL) []Step {
+	return []Step{
 		{Name: "webhook_configured", Title: "Subscribe a webhook", Done: f.Subscribed,
 			Next: "Subscribe your URL to orders. Store the secret of the response: it verifies every delivery. Then " +
 				"subscribe to each other event type that you need.",
-			Command: curl(Key, "/external/api/v1/webhooks/",
+			Command: hub.curl(Key, "/external/api/v1/webhooks/",
 				`{"event_type":"order_placed","url":"`+Hook+`","retrial_interval_units":"seconds"}`)},
 		{Name: "webhook_verified", Title: "Accept a delivery", Done: f.Verified,
 			Next:    "Send a test event to each webhook by its webhook_id. Respond with a 2xx status within 5 seconds.",
-			Command: curl(Key, "/external/api/v1/webhooks/WEBHOOK_ID/test/", "") + " -X POST"},
+			Command: hub.curl(Key, "/external/api/v1/webhooks/WEBHOOK_ID/test/", "") + " -X POST"},
+	}
+}
+
+// orderSteps returns the steps to the first orders and their updates.
+func orderSteps(f Facts, hub hubURL) []Step {
+	return []Step{
 		{Name: "order_accepted", Title: "Accept an order", Done: f.OrderAccepted,
 			Next: "Send an order with a key of scope channel, or run servery simulate order. Respond to its " +
 				"order_placed with a 2xx status.",
-			Command: curl(ChannelKey, "/channel/api/v1/orders/",
-				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(store)+`,"items":[{"ref_id":`+
-					shellQuote(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
+			Command: hub.curl(ChannelKey, "/channel/api/v1/orders/",
+				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+shellQuote(cmp.Or(f.Store, defaultStore))+
+					`,"items":[{"ref_id":`+shellQuote(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
 		{Name: "orders_retried", Title: "Request missed orders", Done: f.OrdersRetried,
 			Next: "Request the orders of the last hour that you did not accept. The event webhook_retry has their " +
 				"number.",
-			Command: curl(Key, "/external/api/v1/webhooks/retry/",
+			Command: hub.curl(Key, "/external/api/v1/webhooks/retry/",
 				`{"event_type":18,"start_time":'$(($(date +%s)-3600))000',"end_time":'$(date +%s)999'}`)},
 		{Name: "rider_sent", Title: "Send a rider status", Done: f.Rider,
 			Next: "Send the status of the rider of a self-delivery order.",
-			Command: curl(Key, "/ext/api/v1/generic/pos/rider-status/",
-				`{"order_id":`+order(f.SelfOrder)+
+			Command: hub.curl(Key, "/ext/api/v1/generic/pos/rider-status/",
+				`{"order_id":`+orderID(f.SelfOrder)+
 					`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
 		{Name: "action_used", Title: "Use a feature of an aggregator", Done: f.Action,
 			Next: "Request the masked contact of an order's customer. The event feature_action has it. Not every " +
 				"aggregator supports this: skip this step if yours does not.",
-			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
-				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
+			Command: hub.curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
+				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+orderID(f.Order)+`"}`)},
 	}
-	steps = append(steps, objectsStep(f, curl))
-	if f.MenuErrors != (core.ID{}) {
-		steps[2].Next =
-			"Some objects of the latest menu request failed. Its job and its callback have the reasons. Fix these " +
-				"objects and send them."
-		steps[2].Command = curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
-	}
-	return steps
 }
 
-// PersistentDays is on how many of the last seven days objects fail before it counts as lasting.
+// orderID returns an order id for a command.
+func orderID(id int64) string {
+	if id == 0 {
+		return "ORDER_ID"
+	}
+	return fmt.Sprint(id)
+}
+
+// PersistentDays is on how many of the last seven days objects must fail to count as a persistent problem.
 const PersistentDays = 2
 
-// objectsStep is the step that lasts: requests whose objects do not fail day after day.
-func objectsStep(f Facts, curl func(key, path, body string) string) Step {
+// objectsStep is done while objects do not fail on several days of a week.
+func objectsStep(f Facts, hub hubURL) Step {
 	step := Step{Name: "objects_accepted", Title: "Send objects without errors",
 		Done: f.Requests && f.FailingDays < PersistentDays,
 		Next: "Send stores and menus. The callback, the job and, with wait, the response list the objects that failed.",
-		Command: curl(Key, "/external/api/v1/stores/?wait=10",
+		Command: hub.curl(Key, "/external/api/v1/stores/?wait=10",
 			`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)}
 	if f.FailingDays >= PersistentDays {
 		step.Reference = f.FailingJob
 		step.Next = fmt.Sprintf("On %d of the last 7 days, objects of requests failed. The job of the latest request "+
 			"has the reasons. Correct these objects in your system and send them.", f.FailingDays)
-		step.Command = curl(Key, "/external/api/v1/jobs/"+f.FailingJob.String()+"/", "")
+		step.Command = hub.curl(Key, "/external/api/v1/jobs/"+f.FailingJob.String()+"/", "")
 	}
 	return step
 }
 
-// shellQuote is a text in JSON within the single quotes of a shell.
+// shellQuote returns a text as JSON for use between single quotes of a shell.
 func shellQuote(text string) string {
 	value, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
-		return `""` // what is stored is valid text
+		return `""` // stored text is valid UTF-8
 	}
 	return strings.ReplaceAll(string(value), "'", `'\''`)
 }
 
-// Done is how many of the steps are done.
+// Done returns the number of completed steps.
 func Done(steps []Step) (n int) {
 	for _, s := range steps {
 		if s.Done {

@@ -50,7 +50,7 @@ func TestMenuStepWithErrorsLinksToItsJob(t *testing.T) {
 func TestObjectsStepCountsDaysWithFailures(t *testing.T) {
 	reference := core.NewID(time.Now())
 	once := step(t, checklist.Facts{Requests: true, FailingDays: 1, FailingJob: reference}, "objects_accepted")
-	require.True(t, once.Done, "one day is no habit")
+	require.True(t, once.Done, "one day is not persistent")
 	often := step(t, checklist.Facts{Requests: true, FailingDays: 4, FailingJob: reference}, "objects_accepted")
 	require.False(t, often.Done)
 	require.Equal(t, reference, often.Reference)

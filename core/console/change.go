@@ -20,14 +20,14 @@ type FieldChange struct{ Field, Before, After string }
 // does not exist. Numbers keep all their digits, and a list of plain values counts as one value.
 func FieldChanges(before, after []byte) (changes []FieldChange) {
 	all := map[string]*FieldChange{}
-	at := func(field string) *FieldChange {
+	changeAt := func(field string) *FieldChange {
 		if all[field] == nil {
 			all[field] = &FieldChange{Field: field}
 		}
 		return all[field]
 	}
-	eachField("", before, func(field, value string) { at(field).Before = value })
-	eachField("", after, func(field, value string) { at(field).After = value })
+	eachField("", before, func(field, value string) { changeAt(field).Before = value })
+	eachField("", after, func(field, value string) { changeAt(field).After = value })
 	for _, change := range all {
 		if change.Before != change.After {
 			changes = append(changes, *change)
@@ -37,41 +37,41 @@ func FieldChanges(before, after []byte) (changes []FieldChange) {
 	return changes
 }
 
-// eachField calls tell for every value within a value, with its path.
-func eachField(place string, value jsontext.Value, tell func(place, value string)) {
+// eachField calls report for every value within a value, with its path.
+func eachField(path string, value jsontext.Value, report func(path, value string)) {
 	switch value.Kind() {
 	case '{':
 		var members map[string]jsontext.Value
 		if json.Unmarshal(value, &members) == nil && len(members) > 0 {
 			for name, member := range members {
-				eachField(strings.TrimPrefix(place+"."+name, "."), member, tell)
+				eachField(strings.TrimPrefix(path+"."+name, "."), member, report)
 			}
 			return
 		}
 	case '[':
 		var elements []jsontext.Value
 		if json.Unmarshal(value, &elements) == nil && len(elements) > 0 {
-			eachElement(place, elements, tell)
+			eachElement(path, elements, report)
 			return
 		}
 	}
 	if len(value) > 0 {
-		tell(place, formatValue(value))
+		report(path, formatValue(value))
 	}
 }
 
-func eachElement(place string, elements []jsontext.Value, tell func(place, value string)) {
+func eachElement(path string, elements []jsontext.Value, report func(path, value string)) {
 	words := make([]string, len(elements))
 	for i, element := range elements {
 		if kind := element.Kind(); kind == '{' || kind == '[' {
 			for i, element := range elements {
-				eachField(fmt.Sprintf("%s[%d]", place, i), element, tell)
+				eachField(fmt.Sprintf("%s[%d]", path, i), element, report)
 			}
 			return
 		}
 		words[i] = formatValue(element)
 	}
-	tell(place, strings.Join(words, ", "))
+	report(path, strings.Join(words, ", "))
 }
 
 // formatValue formats a value for people: a string without quotes, a number as a decimal.

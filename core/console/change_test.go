@@ -13,16 +13,16 @@ func TestFieldChangesCompareValueByValue(t *testing.T) {
 		before, after string
 		want          []FieldChange
 	}{
-		"alike":               {`{"a":1,"b":[1,{"c":null}]}`, `{"b":[1,{"c":null}],"a":1.0}`, nil},
+		"equal":               {`{"a":1,"b":[1,{"c":null}]}`, `{"b":[1,{"c":null}],"a":1.0}`, nil},
 		"prices are decimals": {`{"price":9.50}`, `{"price":1.025e1}`, []FieldChange{{"price", "9.5", "10.25"}}},
-		"within": {`{"p":[{"platform":"web","price":1}]}`, `{"p":[{"platform":"web","price":2}]}`,
+		"nested": {`{"p":[{"platform":"web","price":1}]}`, `{"p":[{"platform":"web","price":2}]}`,
 			[]FieldChange{{"p[0].price", "1", "2"}}},
-		"lists of plain values":     {`{"tags":["a","b"]}`, `{"tags":["b"]}`, []FieldChange{{"tags", "a, b", "b"}}},
-		"a list that is empty now":  {`{"on":["web"]}`, `{"on":[]}`, []FieldChange{{"on", "web", "[]"}}},
-		"a value that came or went": {`{"a":true}`, `{"b":"x"}`, []FieldChange{{"a", "true", ""}, {"b", "", "x"}}},
-		"what was made": {``, `{"title":"Dal","at":{"x":1}}`,
+		"lists of plain values":    {`{"tags":["a","b"]}`, `{"tags":["b"]}`, []FieldChange{{"tags", "a, b", "b"}}},
+		"a list that is empty now": {`{"on":["web"]}`, `{"on":[]}`, []FieldChange{{"on", "web", "[]"}}},
+		"added and removed values": {`{"a":true}`, `{"b":"x"}`, []FieldChange{{"a", "true", ""}, {"b", "", "x"}}},
+		"created": {``, `{"title":"Dal","at":{"x":1}}`,
 			[]FieldChange{{"at.x", "", "1"}, {"title", "", "Dal"}}},
-		"what is no JSON is not lost": {`{"a":`, `{"a":1}`, []FieldChange{{"", `{"a":`, ""}, {"a", "", "1"}}},
+		"invalid JSON is one value":   {`{"a":`, `{"a":1}`, []FieldChange{{"", `{"a":`, ""}, {"a", "", "1"}}},
 		"a number beyond every price": {`{"n":1e400}`, `{}`, []FieldChange{{"", "", "{}"}, {"n", "1e400", ""}}},
 		"another kind of value":       {`{"n":"1"}`, `{"n":{"m":1}}`, []FieldChange{{"n", "1", ""}, {"n.m", "", "1"}}},
 		"an object in a list of words": {`{"l":["a",{"b":1}]}`, `{"l":["a"]}`,

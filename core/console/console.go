@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxCount is where counting stops: a larger number would not help the reader.
+// MaxCount bounds counts that are shown.
 const MaxCount = 10000
 
 // Endpoint is a webhook with its health.
@@ -28,9 +28,9 @@ type Endpoint struct {
 	ProbeInterval     time.Duration // between two probes
 	LastDay           Count         // of the last 24 hours
 	Health            Health
-	Held              int       // held deliveries (webhook.Held); at most Many
-	Waiting           int       // pending deliveries; at most Many
-	FailedDeliveries  int       // failed deliveries of the last 24 hours; at most Many
+	Held              int       // held deliveries (webhook.Held); at most MaxCount
+	Waiting           int       // pending deliveries; at most MaxCount
+	FailedDeliveries  int       // failed deliveries of the last 24 hours; at most MaxCount
 	ServerSucceededAt time.Time // last success of another webhook of the business on the same host and port; zero: never
 }
 
@@ -65,8 +65,8 @@ func (c Count) Average() time.Duration {
 	return c.TotalTime / time.Duration(c.Attempts())
 }
 
-// SuccessRate returns the share of successful attempts in percent, with one decimal, rounded down. Only if none failed is it
-// 100.
+// SuccessRate returns the share of successful attempts in percent, with one decimal, rounded down. It is 100
+// only if none failed.
 func (c Count) SuccessRate() float64 {
 	if c.Attempts() == 0 {
 		return 100
@@ -84,9 +84,9 @@ func (c *Count) Add(other Count) {
 
 // Figures are the numbers of pending and failed work of some businesses.
 type Figures struct {
-	Waiting          int // pending deliveries; at most Many
-	Held             int // held deliveries (webhook.Held); at most Many
-	FailedDeliveries int // failed deliveries of the last 24 hours; at most Many
+	Waiting          int // pending deliveries; at most MaxCount
+	Held             int // held deliveries (webhook.Held); at most MaxCount
+	FailedDeliveries int // failed deliveries of the last 24 hours; at most MaxCount
 	FailedJobs       int // of the last 24 hours
 	OpenJobs         int
 }
@@ -121,13 +121,13 @@ type JobDetail struct {
 	Outcome     []byte    // the body of the callback; nil: none, or expired
 }
 
-// WeekDays is the number of days of a RefusedWeek.
+// WeekDays is the number of days of a FailureWeek.
 const WeekDays = 7
 
 // FailureWeek is how often objects of a business's jobs failed in the last seven days.
 type FailureWeek struct {
 	Days   int // on which any did
-	Jobs   int // with failed objects; at most Many of a day
+	Jobs   int // with failed objects; at most MaxCount of a day
 	Latest core.ID
 }
 
@@ -184,7 +184,7 @@ type Store struct {
 	Hidden   bool
 	Excluded []string
 	Included []string
-	Standing StoreStatus
+	Status   StoreStatus
 	ClosedOn []string // platforms, whether they list it or not
 	Updated  time.Time
 }
@@ -192,7 +192,6 @@ type Store struct {
 // StoreStatus is the status of a store for orders, most severe first.
 type StoreStatus string
 
-// The statuses of stores.
 const (
 	StoreInactive StoreStatus = "inactive"
 	StoreUnlisted StoreStatus = "unlisted" // on no platform

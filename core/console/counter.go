@@ -44,11 +44,11 @@ type HealthChange struct {
 	Health
 }
 
-// maxCounters bounds the counters that are not stored yet. Further attempts are not counted.
+// maxCounters bounds the counters that are not stored yet. Attempts beyond it are not counted.
 const maxCounters = 100_000
 
-// AttemptCounter counts attempts in memory until they are stored. It is safe for concurrent use. A crash loses the counts
-// since the last Take, but never an attempt itself.
+// AttemptCounter counts attempts in memory until they are stored. It is safe for concurrent use. A crash loses only the
+// counts since the last Take.
 type AttemptCounter struct {
 	mu   sync.Mutex
 	sums Sums
@@ -64,9 +64,9 @@ func (t *AttemptCounter) Count(a Attempt) {
 	if len(t.sums.Counts) >= maxCounters {
 		return
 	}
-	one := Count{Succeeded: 1, TotalTime: a.Took, Slowest: a.Took}
+	attempt := Count{Succeeded: 1, TotalTime: a.Took, Slowest: a.Took}
 	if a.Class != "" {
-		one.Succeeded, one.Failed = 0, 1
+		attempt.Succeeded, attempt.Failed = 0, 1
 	}
 	webhooks := []int64{0, a.Webhook}
 	if a.Webhook == 0 {
@@ -76,13 +76,13 @@ func (t *AttemptCounter) Count(a Attempt) {
 		for _, grain := range []time.Duration{time.Minute, time.Hour} {
 			span := CounterKey{a.Business, grain, a.At.UTC().Truncate(grain), webhook}
 			count := t.sums.Counts[span]
-			count.Add(one)
+			count.Add(attempt)
 			t.sums.Counts[span] = count
 		}
 	}
 	if a.Webhook != 0 {
-		place := WebhookKey{a.Business, a.Webhook}
-		t.sums.Health[place] = t.sums.Health[place].apply(a)
+		key := WebhookKey{a.Business, a.Webhook}
+		t.sums.Health[key] = t.sums.Health[key].apply(a)
 	}
 }
 

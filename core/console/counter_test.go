@@ -11,27 +11,27 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 
 func TestAttemptsAreCountedPerMinuteAndHour(t *testing.T) {
-	var tally AttemptCounter
-	tally.Count(Attempt{Business: 1, Webhook: 7, At: noon, Took: time.Second})
-	tally.Count(Attempt{Business: 1, Webhook: 8, At: noon, Took: 3 * time.Second, Class: "status"})
-	tally.Count(Attempt{Business: 1, At: noon, Took: time.Second})
-	sums := tally.Take()
+	var counter AttemptCounter
+	counter.Count(Attempt{Business: 1, Webhook: 7, At: noon, Took: time.Second})
+	counter.Count(Attempt{Business: 1, Webhook: 8, At: noon, Took: 3 * time.Second, Class: "status"})
+	counter.Count(Attempt{Business: 1, At: noon, Took: time.Second})
+	sums := counter.Take()
 	require.Equal(t, Count{Succeeded: 2, Failed: 1, TotalTime: 5 * time.Second, Slowest: 3 * time.Second},
 		sums.Counts[CounterKey{1, time.Hour, noon.Truncate(time.Hour), 0}])
 	require.Equal(t, Count{Failed: 1, TotalTime: 3 * time.Second, Slowest: 3 * time.Second},
 		sums.Counts[CounterKey{1, time.Minute, noon.Truncate(time.Minute), 8}])
 	require.Len(t, sums.Counts, 6)
-	require.Empty(t, tally.Take().Counts)
+	require.Empty(t, counter.Take().Counts)
 }
 
 func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var change HealthChange
-		var accepted, since time.Time
+		var succeeded, since time.Time
 		var all []Attempt
 		for i := range rapid.IntRange(1, 12).Draw(t, "attempts") {
 			a := Attempt{At: noon.Add(time.Duration(i) * time.Second)}
-			if rapid.Bool().Draw(t, "refused") {
+			if rapid.Bool().Draw(t, "failed") {
 				a.Class = "status"
 			}
 			all = append(all, a)
@@ -40,12 +40,12 @@ func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 		for _, a := range all {
 			switch {
 			case a.Class == "":
-				accepted, since = a.At, time.Time{}
+				succeeded, since = a.At, time.Time{}
 			case since.IsZero():
 				since = a.At
 			}
 		}
-		require.Equal(t, accepted, change.SucceededAt)
+		require.Equal(t, succeeded, change.SucceededAt)
 		require.Equal(t, since, change.FailingSince)
 	})
 }

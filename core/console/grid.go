@@ -29,7 +29,7 @@ type Publishing struct {
 	Message  string // of one of them: the reason why it failed or waits
 }
 
-// GridCursor is a cursor in the grid, problems first: after the store of that rank and ref_id.
+// GridCursor is a position in the grid, problems first: after the store of that rank and ref_id.
 type GridCursor struct {
 	Rank  int
 	RefID string
@@ -38,7 +38,7 @@ type GridCursor struct {
 // Cursor returns the cursor of the store in the grid.
 func (s GridStore) Cursor() GridCursor { return GridCursor{s.Rank, s.RefID} }
 
-// String returns the form that ParseGridPlace parses.
+// String returns the form that ParseGridCursor parses.
 func (p GridCursor) String() string { return fmt.Sprintf("%d-%s", p.Rank, p.RefID) }
 
 // ParseGridCursor parses the form of String. Any other text is the start.

@@ -74,14 +74,14 @@ func GroupErrors(callback []byte) []Group {
 // GroupResultErrors groups the failed objects that are stored with a job's result. It is for jobs whose callback has
 // expired.
 func GroupResultErrors(result []byte) []Group {
-	var kept struct {
+	var stored struct {
 		Failed []core.FailedObject `json:"failed"`
 	}
-	if json.Unmarshal(result, &kept) != nil {
+	if json.Unmarshal(result, &stored) != nil {
 		return nil
 	}
 	byCause := map[string]*Group{}
-	for _, f := range kept.Failed {
+	for _, f := range stored.Failed {
 		addFailed(byCause, Failed{f.Entity, f.RefID, f.Message})
 	}
 	return sorted(byCause)

@@ -39,7 +39,7 @@ func TestInvalidCallbackBodiesHaveNoErrors(t *testing.T) {
 	}
 }
 
-func TestRateIsHundredOnlyWithoutRejections(t *testing.T) {
+func TestRateIsHundredOnlyWithoutFailures(t *testing.T) {
 	require.Equal(t, 99.9, Count{Succeeded: 99999, Failed: 1}.SuccessRate())
 	require.Equal(t, 100.0, Count{Succeeded: 5}.SuccessRate())
 	require.Equal(t, 100.0, Count{}.SuccessRate())

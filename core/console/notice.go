@@ -32,16 +32,16 @@ type FailedCalls struct {
 	Message  string      // of the last
 }
 
-// CallCount is the number of calls of a kind (relay.Kind), at most Many.
+// CallCount is the number of calls of a kind (relay.Kind), at most MaxCount.
 type CallCount struct {
 	Kind  string
 	Count int
 }
 
-// UnnotifiedOrders is the number of a business's orders that are still Placed and had no active webhook when they arrived.
+// UnnotifiedOrders is the number of a business's orders that are still Placed and had no active webhook on arrival.
 type UnnotifiedOrders struct {
 	Business    core.BusinessID
-	Count       int       // at most Many
+	Count       int       // at most MaxCount
 	First, Last time.Time // when they were placed
 	HasWebhook  bool      // a webhook is active for them now
 }
@@ -93,7 +93,8 @@ type SilentStores struct {
 	Since    time.Time
 }
 
-// UnroutedEvents is the number of unrouted events of a type that still has no webhook. Orders are reported as Untold.
+// UnroutedEvents is the number of unrouted events of a type that still has no webhook. Orders are reported as
+// UnnotifiedOrders.
 type UnroutedEvents struct {
 	Business  core.BusinessID
 	EventType core.EventType

@@ -36,8 +36,8 @@ type OrderFilter struct {
 	Limit           int
 }
 
-// OrderCursor is a cursor in a list of orders, newest first: after the order with this time of placement and id. The
-// zero OrderPlace is the start.
+// OrderCursor is a position in a list of orders, newest first: after the order with this time of placement and id. The
+// zero OrderCursor is the start.
 type OrderCursor struct {
 	Placed int64 // epoch microseconds
 	ID     int64
@@ -46,7 +46,7 @@ type OrderCursor struct {
 // Cursor returns the cursor of the order in a list.
 func (o Order) Cursor() OrderCursor { return OrderCursor{o.Placed.UnixMicro(), o.ID} }
 
-// String returns the form that ParseOrderPlace parses.
+// String returns the form that ParseOrderCursor parses.
 func (p OrderCursor) String() string { return fmt.Sprintf("%d-%d", p.Placed, p.ID) }
 
 // ParseOrderCursor parses the form of String. Any other text is the start.

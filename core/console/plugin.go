@@ -61,7 +61,7 @@ func (c *PluginCall) Add(other PluginCall) {
 		max(c.Slowest, other.Slowest)
 }
 
-// PluginAbout is a plugin's description of itself.
+// PluginAbout is the manifest of a plugin.
 type PluginAbout struct {
 	Name         string
 	Capabilities []string

@@ -16,7 +16,7 @@ type Scenario struct {
 	Rate     float64
 	Seed     uint64 // the same seed places the same orders; 0: random
 
-	Locations   int           // of rider: the locations sent on the way
+	Locations   int           // of rider: the locations sent during a ride
 	Step        time.Duration // of rider: the interval between updates
 	CancelShare float64       // of cancel: the part of the orders that is cancelled
 }
@@ -24,8 +24,7 @@ type Scenario struct {
 // Scenarios are the kinds of scenarios.
 var Scenarios = []string{"order", "rider", "cancel", "edit", "rush"}
 
-// Bounds of a scenario: orders per second, the duration of a rush, the orders of other scenarios, the locations of a
-// rider, and the duration of a ride, which has riderMoves further updates.
+// Bounds of a scenario. A ride has riderUpdates updates besides the locations.
 const (
 	MaxRate      = 200
 	MaxRush      = time.Minute
@@ -37,9 +36,9 @@ const (
 
 // Check returns an Invalid error for a scenario that is not valid.
 func (s Scenario) Check() error {
-	most := MaxOrders
+	maxCount := MaxOrders
 	if s.Kind == "rush" {
-		most = int(min(max(s.Rate, 0), MaxRate) * MaxRush.Seconds())
+		maxCount = int(min(max(s.Rate, 0), MaxRate) * MaxRush.Seconds())
 	}
 	switch {
 	case !slices.Contains(Scenarios, s.Kind):
@@ -48,8 +47,8 @@ func (s Scenario) Check() error {
 		return core.Errorf(core.Invalid, "store is required")
 	case s.Rate < 0 || s.Rate > MaxRate || s.Kind == "rush" && s.Rate == 0:
 		return core.Errorf(core.Invalid, "rate must be from 0 to %d orders a second, and above 0 for a rush", MaxRate)
-	case s.Count < 1 || s.Count > most:
-		return core.Errorf(core.Invalid, "count must be from 1 to %d", most)
+	case s.Count < 1 || s.Count > maxCount:
+		return core.Errorf(core.Invalid, "count must be from 1 to %d", maxCount)
 	case s.Locations < 0 || s.Locations > MaxLocations:
 		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxLocations)
 	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Locations+riderUpdates)*s.Step > MaxRide:
@@ -66,14 +65,14 @@ func (s Scenario) Check() error {
 type ScenarioRun struct {
 	Scenario
 	RequestedBy        string    // who requested it
-	StartedAt, EndedAt time.Time // Ended is zero while it runs
+	StartedAt, EndedAt time.Time // EndedAt is zero while it runs
 	Calls              []ScenarioCall
 	Deliveries         ScenarioDeliveries
 	Failure            string // the error; "" if there is none
 }
 
-// ScenarioDeliveries counts the order_placed deliveries of a scenario's orders so far. Each order has one for each subscribed
-// webhook.
+// ScenarioDeliveries counts the order_placed deliveries of a scenario's orders so far. Each order has one for each
+// subscribed webhook.
 type ScenarioDeliveries struct {
 	NewOrders   int           // new to the hub
 	KnownOrders int           // already known to the hub: they cause no delivery

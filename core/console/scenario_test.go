@@ -11,15 +11,15 @@ import (
 )
 
 func TestScenariosAreBounded(t *testing.T) {
-	for _, fine := range []console.Scenario{
+	for _, valid := range []console.Scenario{
 		{Kind: "order", Store: "S-1", Count: 1}, {Kind: "cancel", Store: "S-1", Count: 500, Rate: 200, CancelShare: 0.5},
 		{Kind: "rush", Store: "S-1", Count: 12000, Rate: 200}, {Kind: "rush", Store: "S-1", Count: 30, Rate: 0.5},
 		{Kind: "rider", Store: "S-1", Count: 3, Locations: 5, Step: 6 * time.Second},
 		{Kind: "edit", Store: "S-1", Count: 500},
 	} {
-		require.NoError(t, fine.Check(), fine)
+		require.NoError(t, valid.Check(), valid)
 	}
-	for says, wrong := range map[string]console.Scenario{
+	for message, invalid := range map[string]console.Scenario{
 		"kind must be":                {Kind: "riot", Store: "S-1", Count: 1},
 		"store is required":           {Kind: "order", Count: 1},
 		"count must be from 1 to 500": {Kind: "rider", Store: "S-1", Count: 501},
@@ -30,8 +30,8 @@ func TestScenariosAreBounded(t *testing.T) {
 		"above 0 for a rush":          {Kind: "rush", Store: "S-1", Count: 1},
 		"from 0 to 200":               {Kind: "order", Store: "S-1", Count: 1, Rate: 201},
 	} {
-		err := wrong.Check()
-		require.ErrorContains(t, err, says)
+		err := invalid.Check()
+		require.ErrorContains(t, err, message)
 		require.Equal(t, core.Invalid, core.CodeOf(err))
 	}
 }

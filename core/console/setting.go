@@ -33,8 +33,8 @@ type MonitoringRules struct {
 // HubDefault is the text for the hub's default.
 const HubDefault = "hub"
 
-// The bounds of the durations of Watching. An order must be placed and stored within the least one. POSes are checked
-// once a minute.
+// Bounds of the durations of MonitoringRules. An order must be placed and stored within minAck. POSes are checked once
+// a minute.
 const (
 	minAck, maxAck         = 10 * time.Second, 24 * time.Hour
 	minSilence, maxSilence = time.Minute, 7 * 24 * time.Hour
@@ -50,21 +50,21 @@ func (w *MonitoringRules) SetSilentAfter(text string) error {
 	return parseSpan(&w.SilentAfter, "pos-silent-after", text, minSilence, maxSilence)
 }
 
-func parseSpan(into **time.Duration, name, text string, least, most time.Duration) error {
+func parseSpan(into **time.Duration, name, text string, shortest, longest time.Duration) error {
 	if text == HubDefault {
 		*into = nil
 		return nil
 	}
 	value, err := time.ParseDuration(text)
-	if err != nil || value != 0 && (value < least || value > most || value%time.Second != 0) {
+	if err != nil || value != 0 && (value < shortest || value > longest || value%time.Second != 0) {
 		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, HubDefault,
-			least, most)
+			shortest, longest)
 	}
 	*into = &value
 	return nil
 }
 
-// Flags returns the settings under the names of their flags.
+// Flags returns the rules by the names of their command-line flags.
 func (w MonitoringRules) Flags() map[string]any {
 	return map[string]any{"acknowledge-within": FormatSpan(w.AckWithin), "pos-silent-after": FormatSpan(w.SilentAfter),
 		"close-silent-stores": w.CloseSilent}

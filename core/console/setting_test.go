@@ -15,17 +15,17 @@ func TestMonitoringDurationsAreParsedAndBounded(t *testing.T) {
 		var w MonitoringRules
 		require.NoError(t, w.SetAckWithin(text), text)
 		require.Equal(t, want, *w.AckWithin)
-		var again MonitoringRules
-		require.NoError(t, again.SetAckWithin(FormatSpan(w.AckWithin)), "it is read as it is told")
-		require.Equal(t, w, again)
+		var parsed MonitoringRules
+		require.NoError(t, parsed.SetAckWithin(FormatSpan(w.AckWithin)), "FormatSpan is the inverse")
+		require.Equal(t, w, parsed)
 	}
 	five := 5 * time.Minute
 	w := MonitoringRules{AckWithin: &five, SilentAfter: &five}
 	require.NoError(t, w.SetSilentAfter("hub"))
 	require.Equal(t, map[string]any{"acknowledge-within": "5m", "pos-silent-after": "hub",
 		"close-silent-stores": false}, w.Flags())
-	for _, wrong := range []string{"", "5", "soon", "-5m", "9s", "25h", "10s1ms", "1e9h"} {
-		require.Equal(t, core.Invalid, core.CodeOf(w.SetAckWithin(wrong)), wrong)
+	for _, invalid := range []string{"", "5", "soon", "-5m", "9s", "25h", "10s1ms", "1e9h"} {
+		require.Equal(t, core.Invalid, core.CodeOf(w.SetAckWithin(invalid)), invalid)
 		require.Equal(t, five, *w.AckWithin)
 	}
 	require.ErrorContains(t, w.SetSilentAfter("30s"),

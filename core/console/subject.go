@@ -11,7 +11,7 @@ import (
 // SubjectOf returns what the body of an event is about: an order or a location. It distinguishes events of one type,
 // and is "" if the body names neither.
 func SubjectOf(body []byte) string {
-	var named struct {
+	var event struct {
 		OrderID  jsontext.Value `json:"order_id"`
 		Location string         `json:"location_ref_id"`
 		Order    struct {
@@ -20,16 +20,16 @@ func SubjectOf(body []byte) string {
 			} `json:"details"`
 		} `json:"order"`
 	}
-	if json.Unmarshal(body, &named, jsontext.AllowDuplicateNames(true)) != nil {
+	if json.Unmarshal(body, &event, jsontext.AllowDuplicateNames(true)) != nil {
 		return ""
 	}
-	for _, id := range []jsontext.Value{named.OrderID, named.Order.Details.ID} {
+	for _, id := range []jsontext.Value{event.OrderID, event.Order.Details.ID} {
 		if len(id) > 0 {
 			return fmt.Sprintf("order %s", bytes.Trim(id, `"`))
 		}
 	}
-	if named.Location != "" {
-		return "location " + named.Location
+	if event.Location != "" {
+		return "location " + event.Location
 	}
 	return ""
 }
@@ -37,14 +37,14 @@ func SubjectOf(body []byte) string {
 // Submitted returns the body of a callback without what the hub adds to it: the reference, the counts, and the
 // outcome of each object. It returns any other body unchanged.
 func Submitted(callback []byte) []byte {
-	var all map[string]jsontext.Value
-	if json.Unmarshal(callback, &all) != nil {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(callback, &members) != nil {
 		return callback
 	}
 	for _, added := range []string{"reference", "stats", "location_ref_id", "warnings"} {
-		delete(all, added)
+		delete(members, added)
 	}
-	for name, value := range all {
+	for name, value := range members {
 		var objects []map[string]jsontext.Value
 		if value.Kind() != '[' || json.Unmarshal(value, &objects) != nil {
 			continue
@@ -55,10 +55,10 @@ func Submitted(callback []byte) []byte {
 			delete(o, "platform_findings")
 		}
 		if encoded, err := json.Marshal(objects); err == nil {
-			all[name] = encoded
+			members[name] = encoded
 		}
 	}
-	if encoded, err := json.Marshal(all); err == nil {
+	if encoded, err := json.Marshal(members); err == nil {
 		return encoded
 	}
 	return callback

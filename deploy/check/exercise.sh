@@ -1,9 +1,9 @@
 #!/bin/sh
-# Starts a program, uses a part of everything, and stops it. It fails if a request fails, or if
-# the program logs an error.
+# Starts a program, sends a request to each part of it, and stops it. It fails if a request fails or
+# if the program logs an error.
 #   deploy/check/exercise.sh SERVERY STORE
 # STORE is the ref_id of a new store. The environment configures the program, with a database, a
-# SERVERY_LISTEN and a SERVERY_DATA_DIR, where the keys and orders of earlier runs are kept.
+# SERVERY_LISTEN and a SERVERY_DATA_DIR, which has the keys and orders of earlier runs.
 set -eu
 program=$1
 store=$2
@@ -52,7 +52,7 @@ for _ in $(seq 300); do
 	sleep 0.1
 done
 [ "$state" = done ] || fail "the job of the menu is $state"
-curl -fsS "$base/channel/api/v1/stores/$store/menu/?platform=web" -H "$as_pos" | grep -q "Dal of $store" || fail "the menu is not what was sent"
+curl -fsS "$base/channel/api/v1/stores/$store/menu/?platform=web" -H "$as_pos" | grep -q "Dal of $store" || fail "the menu differs from the request"
 ! curl -fsS "$base/external/api/v1/revisions/?limit=50" -H "$as_pos" | grep -q '"revisions": *\[\]' || fail "there are no revisions"
 id=$(curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H "$json" \
 	-d "{\"platform\":\"web\",\"platform_order_id\":\"$store\",\"store_ref_id\":\"$store\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |

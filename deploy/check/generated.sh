@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fails when generating writes anything else than what is there. Works also
-# outside a git checkout: it compares the files themselves.
+# Fails if generated files are not up to date. It compares the files, so it also works outside a git
+# checkout.
 set -eu
 make=$1
 before=$(mktemp -d)

@@ -1,10 +1,9 @@
 #!/bin/sh
-# Proves the container image without a container engine: the Dockerfile's own command
-# builds its last stage from what the .dockerignore lets through, and the hub runs from it as
-# a container would run it: as its user, without further privileges, on a root file system
-# that is read-only and has nothing else in it, with a database whose certificate it must check.
+# Checks the container image without a container engine. The command of the Dockerfile builds the last
+# stage from the files that .dockerignore allows. The hub then runs from it as in a container: as its
+# user, without privileges, on a read-only root file system. It must verify the database certificate.
 #   deploy/check/image.sh
-# It needs Linux, root (for the namespace of mounts), Go, PostgreSQL's programs, curl and openssl.
+# It needs Linux, root (for the mount namespace), Go, PostgreSQL's programs, curl and openssl.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(mktemp -d)
@@ -20,7 +19,7 @@ stop() {
 }
 trap stop EXIT INT TERM
 say() { printf '%s\n' "$*"; }
-# stage prints what an instruction of the Dockerfile's last stage has behind it.
+# stage prints the arguments of an instruction of the Dockerfile's last stage.
 stage() { awk -v word="$1" '/^FROM scratch/ {last = 1} last && $1 == word {sub(/^[A-Z]+ /, ""); print}' "$here/deploy/Dockerfile"; }
 
 say "building the image's files"
@@ -29,14 +28,14 @@ sed 's|^\*\*/||' "$here/deploy/Dockerfile.dockerignore" >"$dir/ignored"
 tar -C "$here" -c -X "$dir/ignored" . | tar -x -C "$dir/source"
 command=$(sed -e ':join' -e '/\\$/{N; s/\\\n//; b join' -e '}' "$here/deploy/Dockerfile" | sed -n 's/^RUN //p' | grep 'make build' | sed "s|--mount=[^ ]* *||g; s| /out| $image|g")
 (cd "$dir/source" && sh -euc "$command" >/dev/null)
-[ "$(stage COPY)" = "--from=build /out /" ] || { say "the last stage copies something else than this check does"; exit 1; }
+[ "$(stage COPY)" = "--from=build /out /" ] || { say "the last stage copies other files than this check"; exit 1; }
 unexpected=$(cd "$image" && find . -type f ! -path ./servery ! -path './plugins/*' ! -path ./etc/ssl/certs/ca-certificates.crt)
-[ -z "$unexpected" ] || { say "the image has files that it should not have: $unexpected"; exit 1; }
+[ -z "$unexpected" ] || { say "unexpected files in the image: $unexpected"; exit 1; }
 size=$(du -sm "$image" | cut -f1)
 
 openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/key" -out "$dir/certificate" -days 1 -subj /CN=localhost \
 	-addext subjectAltName=IP:127.0.0.1 2>/dev/null
-cat "$dir/certificate" >>"$image/etc/ssl/certs/ca-certificates.crt" # beside the public ones: so these are what is read
+cat "$dir/certificate" >>"$image/etc/ssl/certs/ca-certificates.crt" # after the public ones, so this file is the one in use
 [ -z "$as" ] || chown postgres "$dir/key" "$dir/certificate"
 starts "$port" <<-SETTINGS
 	ssl = on
@@ -44,7 +43,7 @@ starts "$port" <<-SETTINGS
 	ssl_key_file = '$dir/key'
 SETTINGS
 
-# What a container engine gives beside the image: /dev, /proc, and the tmpfs that compose.yaml mounts.
+# Mounts of a container engine: /dev, /proc, and the tmpfs of compose.yaml.
 mkdir "$image/dev" "$image/proc"
 cat >"$dir/contained" <<-CONTAINED
 	set -eu
@@ -63,7 +62,7 @@ entry=$(stage ENTRYPOINT | tr -d '[]"')
 serve=$(stage CMD | tr -d '[]"')
 
 say "running it as $(stage USER) on a read-only root"
-unshare --mount sh "$dir/contained" "$entry" "$serve" 2>"$dir/hub.log" & # not by the function, so that hub is the hub itself
+unshare --mount sh "$dir/contained" "$entry" "$serve" 2>"$dir/hub.log" & # without the function, so that $! is the hub itself
 hub=$!
 for _ in $(seq 600); do
 	if curl -fsS "http://127.0.0.1:$((port + 1))/readyz" >/dev/null 2>&1; then break; fi
@@ -79,7 +78,7 @@ for plugin in "$image"/plugins/*/; do
 	grep -q "ok .*plugin $(basename "$plugin") .*starts and responds" "$dir/doctor" || { cat "$dir/doctor"; exit 1; }
 done
 [ "$(sql "$port" "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'servery'")" = t ] ||
-	{ say "the hub speaks to the database without TLS"; exit 1; }
+	{ say "the hub connects to the database without TLS"; exit 1; }
 [ "$(stat -c %u "/proc/$hub")" = "$(stage USER | cut -d: -f1)" ] || { say "the hub runs as another user"; exit 1; }
 kill "$hub"
 wait "$hub" || { say "it does not stop cleanly:"; tail -n 5 "$dir/hub.log"; exit 1; }

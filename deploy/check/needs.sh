@@ -1,7 +1,6 @@
 #!/bin/sh
-# Installs what the tests need and the machine lacks: a C compiler for the race
-# detector, PostgreSQL, Chromium, Python's gRPC. By apt where there is one and we may; else the
-# tests that need the missing thing skip with a message, which CI refuses.
+# Installs missing dependencies of the tests: a C compiler for the race detector, PostgreSQL, Chromium
+# and gRPC for Python. It uses apt if it may. Otherwise tests skip with a message, and CI fails.
 set -eu
 
 packages=""
@@ -13,7 +12,7 @@ fi
 if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
 	packages="$packages chromium"
 fi
-# A plugin gets no environment: what counts is the system's Python, not one on PATH.
+# A plugin has no environment, so it uses the Python of the system, not one on PATH.
 env -i python3 -c 'import grpc, google.protobuf' 2>/dev/null || packages="$packages python3-grpcio"
 [ -n "$packages" ] || exit 0
 
@@ -30,7 +29,7 @@ if ! command -v apt-get >/dev/null || [ "$as_root" = no ]; then
 	exit 0
 fi
 echo "Installing:$packages"
-# No cluster of the distribution's own: the tests start theirs.
+# No cluster of the distribution: the tests start their own.
 case "$packages" in *postgresql*)
 	if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
 		$as_root mkdir -p /etc/postgresql-common

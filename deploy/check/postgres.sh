@@ -1,4 +1,4 @@
-# A PostgreSQL of its own for a check, to be sourced: $dir is the check's directory.
+# A private PostgreSQL for a check. Source this file; $dir is the directory of the check.
 # It needs PostgreSQL's programs; root runs the server as postgres.
 bin=$(dirname "$(realpath "$(command -v initdb || find /usr/lib/postgresql -path '*/bin/initdb' | sort -V | tail -n1)")")
 as=""
@@ -10,8 +10,8 @@ fi
 pg() { program=$1; shift; (cd / && $as "$bin/$program" "$@"); }
 sql() { (cd / && $as "$bin/psql" -h "$dir" -p "$1" -U servery -d servery -XAtqc "$2"); }
 
-# starts makes a cluster in $dir/data with the settings of standard input, starts it
-# at a port of this machine, and makes the database servery.
+# starts creates a cluster in $dir/data with the settings of standard input, starts it on a local port,
+# and creates the database servery.
 starts() {
 	pg initdb -D "$dir/data" -U servery -A trust --data-checksums >/dev/null
 	cat >"$dir/settings"
@@ -23,5 +23,5 @@ starts() {
 	pg pg_ctl -D "$dir/data" -l "$dir/log" -w start >/dev/null
 	pg createdb -h "$dir" -p "$1" -U servery servery
 }
-# stops ends the server of a data directory, if one runs there.
+# stops stops the server of a data directory, if it runs.
 stops() { [ ! -e "$1/postmaster.pid" ] || pg pg_ctl -D "$1" -m immediate stop >/dev/null 2>&1 || true; }

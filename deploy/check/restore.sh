@@ -1,16 +1,15 @@
 #!/bin/sh
-# Proves that a base backup and the archive of the WAL bring back what was accepted:
-# a hub takes orders on a PostgreSQL of its own, a backup is made meanwhile, more is
-# taken, the moment is noted, all tables are destroyed, and a second server is
-# restored to that moment. Every accepted order must be there, what was on its way must
-# arrive, signed by the secret of before, and the hub must take more, under new ids.
+# Checks that a base backup and the WAL archive restore all accepted orders. A hub accepts orders on a
+# private PostgreSQL, during and after a backup. Then all tables are dropped, and a second server is
+# restored to the moment before. It must have every accepted order. Pending deliveries must arrive, signed
+# with the same secret. The hub must accept more orders, with new ids.
 #   deploy/check/restore.sh SERVERY [DIRECTORY]
 # It needs PostgreSQL's programs, curl and openssl; root runs the server as postgres.
 set -eu
 servery=$(realpath "$1")
 keep=${2:-}
 dir=${keep:-$(mktemp -d)}
-orders=${ORDERS:-40} # of each of the two halves
+orders=${ORDERS:-40} # in each of the two halves
 port=${PORT:-54410}
 mkdir -p "$dir/wal" "$dir/none"
 here=$(dirname "$(realpath "$0")")
@@ -58,13 +57,13 @@ serve() {
 }
 key() { "$servery" key create --business 1 --username "$1" --scope "$2" --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/'; }
 as_pos() { curl -fsS -H "Authorization: apikey pos:$pos" -H 'Content-Type: application/json' "$@"; }
-# order places one, again where it gets no answer in time, and prints its id.
+# order places an order, with retries, and prints its id.
 order() {
 	curl -fsS --retry 5 "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H 'Content-Type: application/json' \
 		-d "{\"platform\":\"web\",\"platform_order_id\":\"$1\",\"store_ref_id\":\"S-1\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
 		sed 's/.*"order_id": *\([0-9]*\).*/\1/'
 }
-# takes sends orders with the numbers of a range; each must be accepted.
+# takes places orders with the numbers of a range. Each must be accepted.
 takes() { for n in $(seq "$1" "$2"); do [ -n "$(order "R-$n")" ] || exit 1; done; }
 counted() { sql "$1" "SELECT count(*) FROM orders WHERE platform_order_id LIKE 'R-%'"; }
 
@@ -77,7 +76,7 @@ for _ in $(seq 300); do
 	if [ "$(sql "$port" 'SELECT count(*) FROM stores')" = 1 ]; then break; fi
 	sleep 0.1
 done
-endpoint=127.0.0.1:$((port + 3)) # where nobody listens yet
+endpoint=127.0.0.1:$((port + 3)) # without a listener yet
 secret=$(as_pos "$base/external/api/v1/webhooks/" -d "{\"event_type\":\"order_placed\",\"url\":\"http://$endpoint/\"}" | sed 's/.*"secret": *"\([^"]*\)".*/\1/')
 
 takes 1 "$orders"
@@ -85,12 +84,12 @@ say "making base backups while the hub works"
 backs() { PGHOST=$dir PGPORT=$port PGUSER=servery $as sh -s -- "$dir" 1 <"$here/../backup.sh"; }
 outdated=$(backs)
 $as touch -d '3 days ago' "$outdated"
-sleep 1 # they are named by the second
+sleep 1 # their names contain the second
 backup=$(backs)
-[ ! -e "$outdated" ] || { say "an outdated backup is kept"; exit 1; }
+[ ! -e "$outdated" ] || { say "an outdated backup was not deleted"; exit 1; }
 takes $((orders + 1)) $((2 * orders - 1))
 
-say "taking the archive away for a while"
+say "removing the archive for a while"
 archives() { ! "$servery" doctor | grep -q 'cannot archive its WAL'; }
 mv "$dir/wal" "$dir/away"
 sql "$port" 'SELECT pg_switch_wal()' >/dev/null
@@ -98,7 +97,7 @@ for _ in $(seq 100); do
 	if ! archives; then break; fi
 	sleep 0.1
 done
-! archives || { say "the doctor does not tell that nothing is archived"; exit 1; }
+! archives || { say "doctor does not report that nothing is archived"; exit 1; }
 mv "$dir/away" "$dir/wal"
 takes $((2 * orders)) $((2 * orders))
 sql "$port" 'SELECT pg_switch_wal()' >/dev/null
@@ -106,14 +105,14 @@ for _ in $(seq 100); do
 	if archives; then break; fi
 	sleep 0.1
 done
-archives || { say "nothing is archived any more"; exit 1; }
+archives || { say "the WAL is not archived again"; exit 1; }
 
 moment=$(sql "$port" "SELECT clock_timestamp()")
 accepted=$(counted "$port")
 [ "$accepted" -eq $((2 * orders)) ] || { say "only $accepted of $((2 * orders)) orders were stored"; exit 1; }
 
 say "destroying everything after $moment"
-late=$(order R-late) # of which the POS knows, and the restored database does not
+late=$(order R-late) # known to the POS, but not to the restored database
 kill "$hub"; wait "$hub" || true; hub=""
 sql "$port" 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' 2>/dev/null
 sql "$port" 'SELECT pg_switch_wal()' >/dev/null
@@ -149,11 +148,11 @@ waiting=$(as_pos "$base/external/api/v1/deliveries/?limit=1")
 first() { printf %s "$waiting" | grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
 as_pos -X POST "$base/external/api/v1/deliveries/$(first id)/retry/" >/dev/null
 after=$(order R-after)
-[ "$after" -gt "$late" ] || { say "the id $after may be one that was known before"; exit 1; }
+[ "$after" -gt "$late" ] || { say "the id $after may have been used before"; exit 1; }
 arrived() { grep "\"webhook_id\":\"$(first event_id)\"" "$dir/arrived" | grep -q '"signature":"verified"'; }
 for _ in $(seq 300); do
 	if arrived; then break; fi
 	sleep 0.1
 done
-arrived || { say "what was on its way does not arrive, or is not signed by the secret of before"; cat "$dir/arrived"; exit 1; }
+arrived || { say "the pending delivery does not arrive, or is not signed with the same secret"; cat "$dir/arrived"; exit 1; }
 say "all $accepted accepted orders and their events are back, what was on its way arrives, and the hub takes more"

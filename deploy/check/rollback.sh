@@ -1,12 +1,12 @@
 #!/bin/sh
-# Checks that the program of an earlier commit works on a database that the present one has
-# migrated and used, so that an upgrade can be rolled back without loss.
+# Checks that the program of an earlier commit works on a database that the current program has migrated
+# and used, so that an upgrade can be rolled back without loss.
 #   deploy/check/rollback.sh SERVERY REF
-# SERVERY is the present program. REF, a commit or tag, is built in a directory of its own. The
-# database is that of SERVERY_DATABASE_URL, which must be empty, else a private one. Both programs
-# run the plugins of SERVERY_PLUGIN_DIR, if it is set.
+# SERVERY is the current program. REF is a commit or tag, which is built in a temporary directory. The
+# database is that of SERVERY_DATABASE_URL, which must be empty, or else a private one. Both programs run
+# the plugins of SERVERY_PLUGIN_DIR, if it is set.
 set -eu
-present=$(realpath "$1")
+current=$(realpath "$1")
 ref=$2
 here=$(cd "$(dirname "$0")/../.." && pwd)
 first=$(cd "$here" && ls migrations/*.up.sql | head -n 1)
@@ -32,12 +32,12 @@ SERVERY_LIMIT_STORES=off SERVERY_LIMIT_MENU=off SERVERY_LIMIT_WEBHOOKS=off SERVE
 SERVERY_LISTEN=127.0.0.1:${PORT:-54420}
 export SERVERY_DATA_DIR SERVERY_SECRET_KEY SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_WEBHOOKS SERVERY_LIMIT_READ SERVERY_LISTEN
 
-# using exercises a program and says what that has shown.
+# using exercises a program and prints the result.
 using() {
 	sh "$here/deploy/check/exercise.sh" "$1" "$2"
 	say "$3"
 }
 using "$earlier" before "the earlier program works"
-using "$present" upgraded "the present program has migrated the database, and works"
+using "$current" upgraded "the current program has migrated the database, and works"
 using "$earlier" back "the earlier program works on it again"
-using "$present" again "and the present one after it"
+using "$current" again "the current program works after it"

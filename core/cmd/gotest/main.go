@@ -1,6 +1,5 @@
-// Command gotest runs go test, prints a line for each package as it ends and what
-// failed, and sums up: the slowest tests and how many passed. The tests of a run
-// share one PostgreSQL and one directory for all that they write.
+// Command gotest runs go test. It prints one line for each package, the output of failed tests, and a summary with the
+// slowest tests. The tests of a run share one PostgreSQL and one directory.
 package main
 
 import (
@@ -28,25 +27,25 @@ func main() {
 func run(args []string) (status int, err error) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	at, err := acquire(runDirPath())
+	dir, err := acquire(runDirPath())
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, at.release()) }()
-	at.startDatabase()
+	defer func() { err = errors.Join(err, dir.release()) }()
+	dir.startDatabase()
 	command := exec.Command("go", append([]string{"test", "-json", "-vet=off"}, args...)...)
 	command.Stderr = os.Stderr
-	command.Env = append(os.Environ(), at.environment()...)
+	command.Env = append(os.Environ(), dir.environment()...)
 	if slices.Contains(args, "-race") {
 		command.Env = append(command.Env, "CGO_ENABLED=1")
 	}
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal reaches all that it started
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal reaches all its processes
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return 0, err
 	}
 	fmt.Println("go", strings.Join(command.Args[1:], " "))
-	began := time.Now()
+	start := time.Now()
 	if err := command.Start(); err != nil {
 		return 0, err
 	}
@@ -58,7 +57,7 @@ func run(args []string) (status int, err error) {
 	r := newReport(os.Stdout)
 	readErr := r.read(out)
 	waitErr := command.Wait()
-	r.summarize(time.Since(began))
+	r.summarize(time.Since(start))
 	if readErr != nil {
 		return 0, readErr
 	}

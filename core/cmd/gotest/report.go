@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// slowestShown is how many tests the summary names.
+// slowestShown bounds the tests in the summary.
 const slowestShown = 10
 
 // event is a line of go test -json.
@@ -25,20 +25,20 @@ type event struct {
 	FailedBuild string
 }
 
-// test is a test that ended.
+// test is a finished test.
 type test struct {
 	name    string
 	elapsed float64
 }
 
-// report is what is known of a run.
+// report collects the results of a run.
 type report struct {
 	out      io.Writer
-	output   map[string]*strings.Builder // of what has not ended, by package and test
+	output   map[string]*strings.Builder // of unfinished tests, by package and test
 	cached   map[string]bool             // packages
 	packages map[string]int              // by outcome, and "cached"
-	tests    map[string]int              // by outcome, subtests excepted
-	perPkg   map[string]int              // tests, by package
+	tests    map[string]int              // by outcome, without subtests
+	perPkg   map[string]int              // number of tests, by package
 	ended    []test
 	failed   []string
 }
@@ -72,7 +72,7 @@ func (r *report) read(lines io.Reader) error {
 }
 
 func (r *report) add(e event) {
-	// A subtest's output belongs to its test: what failed is shown whole.
+	// A subtest's output belongs to its top-level test, which is shown as a whole.
 	top, _, sub := strings.Cut(e.Test, "/")
 	key := cmp.Or(e.Package, e.ImportPath) + " " + top
 	switch e.Action {
@@ -109,7 +109,7 @@ func (r *report) endTest(e event, key string) {
 func (r *report) endPackage(e event, key string) {
 	switch {
 	case e.Action == "fail":
-		for _, k := range r.outputsOf(e.Package) { // a test that was under way when the process ended, too
+		for _, k := range r.outputsOf(e.Package) { // also of tests that ran when the process ended
 			r.show(k)
 		}
 		if r.tests["fail"] == 0 || e.FailedBuild != "" {
@@ -127,7 +127,7 @@ func (r *report) endPackage(e event, key string) {
 	delete(r.output, key)
 }
 
-// outputsOf lists the outputs of a package, its own last.
+// outputsOf returns the keys of the outputs of a package, its own last.
 func (r *report) outputsOf(pkg string) (keys []string) {
 	for key := range r.output {
 		if strings.HasPrefix(key, pkg+" ") {
@@ -146,7 +146,7 @@ func (r *report) show(key string) {
 	delete(r.output, key)
 }
 
-// summarize prints the summary; its last line is read by programs.
+// summarize prints the summary. Programs parse its last line.
 func (r *report) summarize(took time.Duration) {
 	slices.SortFunc(r.ended, func(a, b test) int { return cmp.Compare(b.elapsed, a.elapsed) })
 	if len(r.ended) > 0 && r.ended[0].elapsed > 0 {
@@ -171,5 +171,5 @@ func (r *report) summarize(took time.Duration) {
 	fmt.Fprintln(r.out)
 }
 
-// shortName is a package without the module.
+// shortName returns the package path without the module.
 func shortName(pkg string) string { return strings.TrimPrefix(pkg, "github.com/servery-hub/servery/") }

@@ -19,19 +19,18 @@ import (
 	"github.com/servery-hub/servery/core/internal/devpg"
 )
 
-// runDir is the directory of a run: its PostgreSQL, the programs that its tests
-// start, and all else that they write. Runs of one checkout at the same time share
-// it. The last of them removes it, with what still runs there.
+// runDir is the directory of a run, with its PostgreSQL, its programs and all temporary files. Concurrent runs of one
+// checkout share it. The last run removes it and ends its processes.
 type runDir struct {
 	dir      string
-	lock     *os.File // shared by the runs
+	lock     *os.File // shared by concurrent runs
 	starting sync.WaitGroup
 	stop     context.CancelFunc
 	server   *devpg.Server
 }
 
-// A run uses memory if there is enough: each of a thousand tests has a database of 800
-// files. Creating and removing them on a disk takes a third of all processor time.
+// A run uses memory if there is enough. Each of a thousand tests has a database of 800 files, and on a disk these take
+// a third of all processor time.
 const (
 	memoryDir      = "/dev/shm"
 	minFree        = 8 << 30
@@ -42,8 +41,8 @@ const (
 	lockPeriod     = 50 * time.Millisecond
 )
 
-// runDirPath names the directory of this checkout. The name is the same for each run, as
-// go test knows a result by it, and short, as names of sockets are made of it.
+// runDirPath returns the directory of this checkout. Its name is constant, because go test caches results by it, and
+// short, because socket names contain it.
 func runDirPath() string {
 	parent := os.TempDir()
 	if free(memoryDir) >= minFree && available() >= minAvailable {
@@ -76,8 +75,7 @@ func available() uint64 {
 	return kib << 10
 }
 
-// acquire locks the directory for this run, beside others. It first removes what a killed
-// run left there.
+// acquire locks the directory for this run, together with concurrent ones. It first removes the files of a killed run.
 func acquire(dir string) (*runDir, error) {
 	for end := time.Now().Add(lockTimeout); time.Now().Before(end); time.Sleep(lockPeriod) {
 		p, err := tryAcquire(dir)
@@ -111,7 +109,7 @@ func tryAcquire(dir string) (*runDir, error) {
 	if err != nil || !p.tryLock(syscall.LOCK_SH) || !p.current() {
 		return nil, errors.Join(err, lock.Close())
 	}
-	// The database runs as another user, and so do plugins.
+	// The database and plugins run as other users.
 	return p, errors.Join(os.Chmod(dir, 0o755|os.ModeSticky), os.MkdirAll(p.programs(), 0o755))
 }
 
@@ -125,8 +123,8 @@ func (p *runDir) current() bool {
 	if err != nil {
 		return false
 	}
-	there, err := os.Lstat(p.dir)
-	return err == nil && os.SameFile(locked, there)
+	current, err := os.Lstat(p.dir)
+	return err == nil && os.SameFile(locked, current)
 }
 
 func (p *runDir) programs() string { return filepath.Join(p.dir, "programs") }
@@ -143,7 +141,7 @@ func (p *runDir) startDatabase() {
 	p.starting.Go(func() {
 		server, err := devpg.Start(ctx, devpg.ForTests(p.dir))
 		if p.server = server; err != nil && ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, "gotest:", err) // tests that need one fail or skip by themselves
+			fmt.Fprintln(os.Stderr, "gotest:", err) // tests that need it fail or skip
 		}
 	})
 }
@@ -162,38 +160,37 @@ func (p *runDir) release() error {
 	return errors.Join(err, p.lock.Close())
 }
 
-// cleanUp ends the processes that work in the directory, and removes all that lies in it.
+// cleanUp ends the processes that use the directory, and removes its contents.
 func (p *runDir) cleanUp() error {
-	began := time.Now()
+	start := time.Now()
 	for ; ; time.Sleep(lockPeriod) {
-		by := syscall.SIGQUIT // at which PostgreSQL gives its shared memory back
-		if time.Since(began) > quitTimeout {
-			by = syscall.SIGKILL
+		signal := syscall.SIGQUIT // PostgreSQL then releases its shared memory
+		if time.Since(start) > quitTimeout {
+			signal = syscall.SIGKILL
 		}
 		for _, pid := range processesIn(p.dir) {
-			_ = syscall.Kill(pid, by)
+			_ = syscall.Kill(pid, signal)
 		}
 		left, err := os.ReadDir(p.dir)
 		for _, entry := range left {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, entry.Name())))
 		}
 		// a process that ends may still write
-		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(began) > cleanUpTimeout {
+		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(start) > cleanUpTimeout {
 			return err
 		}
 	}
 }
 
-// processesIn finds the processes that work in a directory or below, run a program there,
-// or name it in their command line.
+// processesIn returns the processes that use a directory: as working directory, program or command-line argument.
 func processesIn(dir string) (pids []int) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range processes {
 		pid, _ := strconv.Atoi(filepath.Base(process))
-		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-		at, _ := os.Readlink(filepath.Join(process, "cwd"))
+		command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		cwd, _ := os.Readlink(filepath.Join(process, "cwd"))
 		program, _ := os.Readlink(filepath.Join(process, "exe"))
-		if pid != os.Getpid() && strings.Contains(string(named)+"\n"+at+"\n"+program+"\n", dir+"/") {
+		if pid != os.Getpid() && strings.Contains(string(command)+"\n"+cwd+"\n"+program+"\n", dir+"/") {
 			pids = append(pids, pid)
 		}
 	}

@@ -26,7 +26,7 @@ func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
 	list, err := read.ListStores(t.Context(), business, f)
 	require.NoError(t, err)
 	for _, s := range list {
-		listed, standings = append(listed, s.RefID), append(standings, s.Standing)
+		listed, standings = append(listed, s.RefID), append(standings, s.Status)
 	}
 	grid, err := read.GridStores(t.Context(), business, f, console.GridCursor{})
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
 		}
 		list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Text: "s1", Local: local, Limit: 1})
 		require.NoError(r, err)
-		require.Equal(r, want, list[0].Standing, "%s at %s", text, local)
+		require.Equal(r, want, list[0].Status, "%s at %s", text, local)
 	})
 }
 

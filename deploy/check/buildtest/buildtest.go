@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Program builds the program of a package into a file, with further flags of go build.
-// Test processes of one run build it once: GOTEST_PROGRAMS names their directory.
+// Program builds the program of a package into a file, with further flags of go build. Test processes of one run build
+// it once, in the directory GOTEST_PROGRAMS.
 func Program(file, source string, flags ...string) error {
 	if err := dependOn(source); err != nil {
 		return err
@@ -29,8 +29,8 @@ func Program(file, source string, flags ...string) error {
 		return err
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append(flags, path), "\n")))
-	kept := filepath.Join(shared, hex.EncodeToString(sum[:8]))
-	lock, err := os.OpenFile(kept+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	cached := filepath.Join(shared, hex.EncodeToString(sum[:8]))
+	lock, err := os.OpenFile(cached+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func Program(file, source string, flags ...string) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	if err := build(kept, source, flags); err != nil { // go build sees whether it is up to date
+	if err := build(cached, source, flags); err != nil { // go build checks whether it is up to date
 		return err
 	}
-	return copyProgram(file, kept)
+	return copyProgram(file, cached)
 }
 
 func build(file, source string, flags []string) error {
-	// Without symbols, as go test links too: of plugins, each process runs a copy.
+	// Without symbols, as go test links too: each plugin process runs a copy.
 	args := append([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}, flags...)
 	command := exec.Command("go", append(args, source)...)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -72,7 +72,7 @@ func copyProgram(file, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// dependOn has the result of the test depend on the packages that a program is made of.
+// dependOn makes the test result depend on the packages of a program.
 func dependOn(source string) error {
 	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}} {{.Dir}}{{end}}{{end}}",
 		source)
@@ -93,21 +93,20 @@ func dependOn(source string) error {
 	return nil
 }
 
-// DependOn reads a directory, and those below with files that are part of its package.
-// go test notes that, and takes no result from its cache once a file in one of them is
-// another: of programs that tests start it knows nothing.
+// DependOn reads a directory and its subdirectories without Go files, or named testdata. go test then drops the cached
+// result if a file there changes. It does not notice changes of programs that a test starts.
 func DependOn(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		below := filepath.Join(dir, entry.Name())
-		if sources, _ := filepath.Glob(filepath.Join(below, "*.go")); !entry.IsDir() || len(sources) > 0 ||
+		path := filepath.Join(dir, entry.Name())
+		if sources, _ := filepath.Glob(filepath.Join(path, "*.go")); !entry.IsDir() || len(sources) > 0 ||
 			entry.Name() == "testdata" {
 			continue
 		}
-		if err := DependOn(below); err != nil {
+		if err := DependOn(path); err != nil {
 			return err
 		}
 	}

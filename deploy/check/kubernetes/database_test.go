@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	barman "github.com/cloudnative-pg/barman-cloud/pkg/api"
-	_ "github.com/cloudnative-pg/cloudnative-pg/pkg/versions" // keeps in go.mod the release whose schemas are read
+	_ "github.com/cloudnative-pg/cloudnative-pg/pkg/versions" // keeps the release of the schemas in go.mod
 	"sigs.k8s.io/yaml"
 )
 
 // custom is an object of CloudNativePG or of its plugin for backups.
 type custom = map[string]any
 
-// at returns what lies at a path of an object, nil where nothing does.
+// at returns the value at a path of an object, or nil.
 func at(object any, path ...string) any {
 	for _, name := range path {
 		fields, _ := object.(map[string]any)
@@ -26,8 +26,8 @@ func at(object any, path ...string) any {
 	return object
 }
 
-// of returns the only object of a kind.
-func (i *installation) of(t *testing.T, kind string) custom {
+// object returns the only object of a kind.
+func (i *installation) object(t *testing.T, kind string) custom {
 	t.Helper()
 	n := slices.IndexFunc(i.database, func(c custom) bool { return c["kind"] == kind })
 	if n < 0 {
@@ -36,7 +36,7 @@ func (i *installation) of(t *testing.T, kind string) custom {
 	return i.database[n]
 }
 
-// schema is a part of the schema that a release of CloudNativePG brings for a kind.
+// schema is a part of the CloudNativePG schema of a kind.
 type schema struct {
 	Properties           map[string]*schema
 	AdditionalProperties any
@@ -44,14 +44,14 @@ type schema struct {
 	Enum, Required       []any
 }
 
-// hold reports every field that the schema does not have, lacks, or has other values for.
-func (s *schema) hold(t *testing.T, value any, path string) {
+// check reports unknown fields, missing fields and values that the schema does not allow.
+func (s *schema) check(t *testing.T, value any, path string) {
 	t.Helper()
 	switch value := value.(type) {
 	case map[string]any:
 		for name, field := range value {
 			if below := s.Properties[name]; below != nil {
-				below.hold(t, field, path+"."+name)
+				below.check(t, field, path+"."+name)
 			} else if s.AdditionalProperties == nil {
 				t.Errorf("%s has no field %s", path, name)
 			}
@@ -63,7 +63,7 @@ func (s *schema) hold(t *testing.T, value any, path string) {
 		}
 	case []any:
 		for _, element := range value {
-			s.Items.hold(t, element, path+"[]")
+			s.Items.check(t, element, path+"[]")
 		}
 	default:
 		if s.Enum != nil && !slices.Contains(s.Enum, value) {
@@ -72,7 +72,7 @@ func (s *schema) hold(t *testing.T, value any, path string) {
 	}
 }
 
-// schemaOf reads the schema of a kind's spec out of the module of CloudNativePG.
+// schemaOf reads the schema of a kind's spec from the module of CloudNativePG.
 func schemaOf(t *testing.T, kind string) *schema {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/cloudnative-pg/cloudnative-pg").Output()
@@ -99,13 +99,13 @@ func schemaOf(t *testing.T, kind string) *schema {
 
 func TestDatabaseObjectsMatchTheirSchemas(t *testing.T) {
 	for _, kind := range []string{"Cluster", "ScheduledBackup"} {
-		schemaOf(t, kind).hold(t, at(read(t).of(t, kind), "spec"), kind)
+		schemaOf(t, kind).check(t, at(read(t).object(t, kind), "spec"), kind)
 	}
 	var store struct {
 		RetentionPolicy string
 		Configuration   barman.BarmanObjectStoreConfiguration
 	}
-	spec, err := yaml.Marshal(at(read(t).of(t, "ObjectStore"), "spec"))
+	spec, err := yaml.Marshal(at(read(t).object(t, "ObjectStore"), "spec"))
 	if err == nil {
 		err = yaml.UnmarshalStrict(spec, &store)
 	}
@@ -116,7 +116,7 @@ func TestDatabaseObjectsMatchTheirSchemas(t *testing.T) {
 
 func TestBackupsAndTheirSecretsAreConfigured(t *testing.T) {
 	all := read(t)
-	cluster, store, nightly := all.of(t, "Cluster"), all.of(t, "ObjectStore"), all.of(t, "ScheduledBackup")
+	cluster, store, nightly := all.object(t, "Cluster"), all.object(t, "ObjectStore"), all.object(t, "ScheduledBackup")
 	plugins, _ := at(cluster, "spec", "plugins").([]any)
 	if len(plugins) != 1 || at(plugins[0], "isWALArchiver") != true ||
 		at(plugins[0], "parameters", "barmanObjectName") != at(store, "metadata", "name") {
@@ -128,37 +128,37 @@ func TestBackupsAndTheirSecretsAreConfigured(t *testing.T) {
 	}
 	for _, key := range []string{"accessKeyId", "secretAccessKey"} {
 		if name, _ := at(store, "spec", "configuration", "s3Credentials", key, "name").(string); secrets[name] == "" {
-			t.Errorf("the store names the secret %q, which nobody makes", name)
+			t.Errorf("the store names the secret %q, which is unknown", name)
 		}
 	}
 }
 
 func TestHubConnectionsFitTheDatabaseLimit(t *testing.T) {
 	all := read(t)
-	most := map[string]int32{}
+	maxReplicas := map[string]int32{}
 	for _, d := range all.deployments {
 		if d.Spec.Replicas != nil {
-			most[d.Name] = *d.Spec.Replicas
+			maxReplicas[d.Name] = *d.Spec.Replicas
 		}
 	}
 	for _, s := range all.scalers {
-		most[s.Spec.ScaleTargetRef.Name] = s.Spec.MaxReplicas
+		maxReplicas[s.Spec.ScaleTargetRef.Name] = s.Spec.MaxReplicas
 	}
 	hubs := 0
 	for _, d := range all.deployments {
-		hubs += int(most[d.Name]) + d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() // while they are replaced
+		hubs += int(maxReplicas[d.Name]) + d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue() // during a rolling update
 	}
-	each, err := strconv.Atoi(all.settings[0].Data["SERVERY_DATABASE_CONNECTIONS"])
+	perHub, err := strconv.Atoi(all.settings[0].Data["SERVERY_DATABASE_CONNECTIONS"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := at(all.of(t, "Cluster"), "spec", "postgresql", "parameters", "max_connections").(string)
-	there, err := strconv.Atoi(text)
+	setting, _ := at(all.object(t, "Cluster"), "spec", "postgresql", "parameters", "max_connections").(string)
+	limit, err := strconv.Atoi(setting)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const others = 10 // superusers, the operator, doctor, psql
-	if need := hubs*(each+1) + others; hubs < 6 || need > there {
-		t.Errorf("%d hubs of %d connections and one that listens need %d, the database has %d", hubs, each, need, there)
+	if need := hubs*(perHub+1) + others; hubs < 6 || need > limit {
+		t.Errorf("%d hubs with %d connections and a listener each need %d, the database has %d", hubs, perHub, need, limit)
 	}
 }

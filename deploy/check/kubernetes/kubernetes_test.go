@@ -1,6 +1,5 @@
-// Package kubernetes holds the manifests against the types and the rules of the
-// releases of Kubernetes and CloudNativePG that go.mod names, without a cluster. It is a
-// module of its own: the program depends on none of this.
+// Package kubernetes checks the manifests against the types and rules of Kubernetes and CloudNativePG, without a
+// cluster. It is a separate module, so that the program does not depend on these releases.
 package kubernetes
 
 import (
@@ -25,7 +24,7 @@ import (
 
 const manifests = "../../kubernetes"
 
-// installation is everything that `kubectl apply -k` would make.
+// installation is all objects that `kubectl apply -k` would create.
 type installation struct {
 	namespaces  []core.Namespace
 	settings    []core.ConfigMap
@@ -38,7 +37,7 @@ type installation struct {
 	database    []custom
 }
 
-// add decodes strictly: a field that the type does not have, or has twice, is an error.
+// add decodes strictly: an unknown or repeated field is an error.
 func add[T any](list *[]T, document []byte) error {
 	var object T
 	if err := yaml.UnmarshalStrict(document, &object); err != nil {
@@ -72,7 +71,7 @@ func (i *installation) add(kind string, document []byte) error {
 	return errors.New("no type is known for " + kind)
 }
 
-// read reads what a site applies. kustomization.yaml must name all the manifests.
+// read reads the objects of a site. kustomization.yaml must name all manifests.
 func read(t *testing.T) *installation {
 	t.Helper()
 	var list struct {
@@ -93,7 +92,7 @@ func read(t *testing.T) *installation {
 		t.Fatalf("kustomization.yaml names %v of %v (%v)", list.Resources, files, err)
 	}
 	all := &installation{}
-	for _, document := range strings.Split(builds(t, ""), "\n---\n") {
+	for _, document := range strings.Split(buildSite(t, ""), "\n---\n") {
 		var kind meta.TypeMeta
 		err := yaml.Unmarshal([]byte(document), &kind)
 		if err == nil {
@@ -132,7 +131,7 @@ func TestPodsMeetThePodSecurityStandard(t *testing.T) {
 			}
 		}
 		if links := pod.Spec.EnableServiceLinks; links == nil || *links {
-			t.Errorf("%s: variables of services would stand among its settings", d.Name)
+			t.Errorf("%s: service variables would be among its settings", d.Name)
 		}
 		for _, container := range pod.Spec.Containers {
 			if root := container.SecurityContext.ReadOnlyRootFilesystem; root == nil || !*root {
@@ -142,7 +141,7 @@ func TestPodsMeetThePodSecurityStandard(t *testing.T) {
 	}
 }
 
-// secrets are those that somebody makes, by who does.
+// secrets are the required secrets, with the document or operator that creates each.
 var secrets = map[string]string{
 	"servery-key": "README.md", "servery-backup": "README.md", "servery-tls": "README.md",
 	"servery-database-app": "CloudNativePG", "servery-database-ca": "CloudNativePG",
@@ -155,81 +154,87 @@ func TestGuideCreatesEverySecret(t *testing.T) {
 	}
 	for name, by := range secrets {
 		if by == "README.md" && !regexp.MustCompile(`create secret (generic|tls) `+name+` `).Match(guide) {
-			t.Errorf("the guide does not make the secret %s", name)
+			t.Errorf("the guide does not create the secret %s", name)
 		}
 	}
 }
 
 func TestReferencedObjectsExist(t *testing.T) {
-	all, there := read(t), map[string]bool{}
+	all, objects := read(t), map[string]bool{}
 	for _, c := range all.settings {
-		there["settings "+c.Name] = true
+		objects["settings "+c.Name] = true
 	}
 	for _, s := range all.services {
-		there["service "+s.Name] = true
+		objects["service "+s.Name] = true
 	}
 	for _, d := range all.deployments {
-		there["deployment "+d.Name] = true
+		objects["deployment "+d.Name] = true
 	}
-	must := func(where, what string) {
+	mustExist := func(where, what string) {
 		t.Helper()
-		if !there[what] {
-			t.Errorf("%s names the %s, which is not there", where, what)
+		if !objects[what] {
+			t.Errorf("%s names the %s, which does not exist", where, what)
 		}
 	}
 	for _, d := range all.deployments {
 		pod := d.Spec.Template.Spec
 		for _, volume := range pod.Volumes {
 			if volume.Secret != nil && secrets[volume.Secret.SecretName] == "" {
-				t.Errorf("%s mounts the secret %s, which nobody makes", d.Name, volume.Secret.SecretName)
+				t.Errorf("%s mounts the secret %s, which is unknown", d.Name, volume.Secret.SecretName)
 			}
 		}
 		for _, container := range pod.Containers {
-			for _, variable := range container.Env {
-				if from := variable.ValueFrom; from != nil && secrets[from.SecretKeyRef.Name] == "" {
-					t.Errorf("%s reads the secret %s, which nobody makes", d.Name, from.SecretKeyRef.Name)
-				}
-			}
-			for _, from := range container.EnvFrom {
-				if from.ConfigMapRef != nil {
-					must(d.Name, "settings "+from.ConfigMapRef.Name)
-				} else if secrets[from.SecretRef.Name] == "" {
-					t.Errorf("%s names the secret %s, which nobody makes", d.Name, from.SecretRef.Name)
-				}
-			}
-			volumes, ports := map[string]bool{}, map[string]bool{}
-			for _, volume := range pod.Volumes {
-				volumes[volume.Name] = true
-			}
-			for _, mount := range container.VolumeMounts {
-				if !volumes[mount.Name] {
-					t.Errorf("%s mounts %s, which is no volume of it", d.Name, mount.Name)
-				}
-			}
-			for _, port := range container.Ports {
-				ports[port.Name] = true
-			}
-			for _, probe := range []*core.Probe{container.StartupProbe, container.ReadinessProbe,
-				container.LivenessProbe} {
-				if probe == nil || !ports[probe.HTTPGet.Port.String()] {
-					t.Errorf("%s lacks a probe, or its port", d.Name)
-				}
-			}
+			checkContainer(t, d, container, mustExist)
 		}
 	}
 	for _, s := range all.scalers {
-		must(s.Name, "deployment "+s.Spec.ScaleTargetRef.Name)
+		mustExist(s.Name, "deployment "+s.Spec.ScaleTargetRef.Name)
 	}
 	for _, i := range all.ingresses {
 		for _, host := range i.Spec.TLS {
 			if secrets[host.SecretName] == "" {
-				t.Errorf("%s names the secret %s, which nobody makes", i.Name, host.SecretName)
+				t.Errorf("%s names the secret %s, which is unknown", i.Name, host.SecretName)
 			}
 		}
 		for _, rule := range i.Spec.Rules {
 			for _, path := range rule.HTTP.Paths {
-				must(i.Name+" "+path.Path, "service "+path.Backend.Service.Name)
+				mustExist(i.Name+" "+path.Path, "service "+path.Backend.Service.Name)
 			}
+		}
+	}
+}
+
+// checkContainer reports secrets, settings, volumes and ports that a container refers to but that do not exist.
+func checkContainer(t *testing.T, d apps.Deployment, container core.Container, mustExist func(where, what string)) {
+	t.Helper()
+	for _, variable := range container.Env {
+		if from := variable.ValueFrom; from != nil && secrets[from.SecretKeyRef.Name] == "" {
+			t.Errorf("%s reads the secret %s, which is unknown", d.Name, from.SecretKeyRef.Name)
+		}
+	}
+	for _, from := range container.EnvFrom {
+		if from.ConfigMapRef != nil {
+			mustExist(d.Name, "settings "+from.ConfigMapRef.Name)
+		} else if secrets[from.SecretRef.Name] == "" {
+			t.Errorf("%s names the secret %s, which is unknown", d.Name, from.SecretRef.Name)
+		}
+	}
+	volumes, ports := map[string]bool{}, map[string]bool{}
+	for _, volume := range d.Spec.Template.Spec.Volumes {
+		volumes[volume.Name] = true
+	}
+	for _, mount := range container.VolumeMounts {
+		if !volumes[mount.Name] {
+			t.Errorf("%s mounts the unknown volume %s", d.Name, mount.Name)
+		}
+	}
+	for _, port := range container.Ports {
+		ports[port.Name] = true
+	}
+	for _, probe := range []*core.Probe{container.StartupProbe, container.ReadinessProbe,
+		container.LivenessProbe} {
+		if probe == nil || !ports[probe.HTTPGet.Port.String()] {
+			t.Errorf("%s lacks a probe, or its port", d.Name)
 		}
 	}
 }
@@ -261,15 +266,15 @@ func TestScaledDeploymentsSetNoReplicaCount(t *testing.T) {
 
 func TestSelectorsMatchTheHubPods(t *testing.T) {
 	all := read(t)
-	selectors := map[string]labels.Selector{"policy servery": selects(t, &all.policies[0].Spec.PodSelector)}
+	selectors := map[string]labels.Selector{"policy servery": selectorOf(t, &all.policies[0].Spec.PodSelector)}
 	for _, s := range all.services {
 		selectors["service "+s.Name] = labels.SelectorFromSet(s.Spec.Selector)
 	}
 	for _, b := range all.budgets {
-		selectors["budget "+b.Name] = selects(t, b.Spec.Selector)
+		selectors["budget "+b.Name] = selectorOf(t, b.Spec.Selector)
 	}
 	for _, d := range all.deployments {
-		selectors["deployment "+d.Name] = selects(t, d.Spec.Selector)
+		selectors["deployment "+d.Name] = selectorOf(t, d.Spec.Selector)
 	}
 	for name, selector := range selectors {
 		found := 0
@@ -284,9 +289,9 @@ func TestSelectorsMatchTheHubPods(t *testing.T) {
 	}
 }
 
-func selects(t *testing.T, of *meta.LabelSelector) labels.Selector {
+func selectorOf(t *testing.T, source *meta.LabelSelector) labels.Selector {
 	t.Helper()
-	selector, err := meta.LabelSelectorAsSelector(of)
+	selector, err := meta.LabelSelectorAsSelector(source)
 	if err != nil {
 		t.Fatal(err)
 	}

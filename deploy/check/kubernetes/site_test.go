@@ -13,29 +13,29 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What site/kustomization.yaml has for the reader to change, and what stands there then.
-var own = strings.NewReplacer(
+// placeholders are the values that site/kustomization.yaml leaves to the reader, with test values.
+var placeholders = strings.NewReplacer(
 	"registry.example.com", "registry.mine.test", "1.0", "1.0.1", "hub.example.com", "hub.mine.test", "s3://BUCKET",
 	"s3://mine")
 
-// builds builds the site, filled in, with components.
-func builds(t *testing.T, components string) string {
+// buildSite builds the site with the test values and the given components.
+func buildSite(t *testing.T, components string) string {
 	t.Helper()
 	files := filesys.MakeFsInMemory()
-	for _, room := range []string{"kubernetes", "recovery", "site"} {
-		found, err := filepath.Glob("../../" + room + "/*.yaml")
+	for _, dir := range []string{"kubernetes", "recovery", "site"} {
+		found, err := filepath.Glob("../../" + dir + "/*.yaml")
 		if err != nil || len(found) == 0 {
-			t.Fatal(room, err)
+			t.Fatal(dir, err)
 		}
 		for _, name := range found {
 			text, err := os.ReadFile(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if room == "site" {
-				text = []byte(own.Replace(string(text)) + components)
+			if dir == "site" {
+				text = []byte(placeholders.Replace(string(text)) + components)
 			}
-			if err := files.WriteFile("/"+room+"/"+filepath.Base(name), text); err != nil {
+			if err := files.WriteFile("/"+dir+"/"+filepath.Base(name), text); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,7 +52,7 @@ func builds(t *testing.T, components string) string {
 }
 
 func TestSiteOverlayReplacesEveryPlaceholder(t *testing.T) {
-	built := builds(t, "")
+	built := buildSite(t, "")
 	if n := strings.Count(built, "image: registry.mine.test/servery:1.0.1\n"); n != 3 {
 		t.Errorf("%d deployments have the image of the site", n)
 	}
@@ -63,8 +63,8 @@ func TestSiteOverlayReplacesEveryPlaceholder(t *testing.T) {
 }
 
 func TestDatabaseRecoversFromItsOwnBackups(t *testing.T) {
-	whole, stores := schemaOf(t, "Cluster"), []string(nil)
-	for _, document := range strings.Split(builds(t, "components: [../recovery]\n"), "\n---\n") {
+	spec, stores := schemaOf(t, "Cluster"), []string(nil)
+	for _, document := range strings.Split(buildSite(t, "components: [../recovery]\n"), "\n---\n") {
 		var cluster custom
 		if err := yaml.Unmarshal([]byte(document), &cluster); err != nil {
 			t.Fatal(err)
@@ -72,15 +72,15 @@ func TestDatabaseRecoversFromItsOwnBackups(t *testing.T) {
 		if cluster["kind"] != "Cluster" {
 			continue
 		}
-		whole.hold(t, cluster["spec"], "Cluster")
+		spec.check(t, cluster["spec"], "Cluster")
 		before := at(cluster, "spec", "externalClusters").([]any)[0]
 		if at(cluster, "spec", "bootstrap", "recovery", "source") != at(before, "name") ||
 			at(cluster, "spec", "bootstrap", "initdb") != nil {
-			t.Errorf("it is not made of its backups: %v", at(cluster, "spec", "bootstrap"))
+			t.Errorf("it is not restored from its backups: %v", at(cluster, "spec", "bootstrap"))
 		}
 		now := at(cluster, "spec", "plugins").([]any)[0]
-		for _, place := range []any{at(before, "plugin", "parameters"), at(now, "parameters")} {
-			stores = append(stores, fmt.Sprint(at(place, "barmanObjectName"), "/", at(place, "serverName")))
+		for _, params := range []any{at(before, "plugin", "parameters"), at(now, "parameters")} {
+			stores = append(stores, fmt.Sprint(at(params, "barmanObjectName"), "/", at(params, "serverName")))
 		}
 	}
 	if len(stores) != 2 || stores[0] != "servery-backup/servery-database" || stores[1] == stores[0] {

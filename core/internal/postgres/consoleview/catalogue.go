@@ -38,7 +38,7 @@ func (c Store) ListStores(ctx context.Context, business core.BusinessID,
 		Hidden   bool                `bun:"hide_from_ui"`
 		Excluded []string            `bun:"excluded_platforms,array"`
 		Included []string            `bun:"included_platforms,array"`
-		Standing console.StoreStatus `bun:"status"`
+		Status   console.StoreStatus `bun:"status"`
 		ClosedOn []string            `bun:"closed_on,array"`
 		Updated  time.Time           `bun:"updated_at"`
 	}

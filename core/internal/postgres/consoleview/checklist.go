@@ -26,17 +26,16 @@ func NewChecklist(db *postgres.DB, offers action.ActionLister) Checklist {
 	return Checklist{db, offers}
 }
 
-// latestRead bounds how many of a webhook's deliveries, and how many orders, are read.
+// latestRead bounds the deliveries of a webhook and the orders that are read.
 const latestRead = 100
 
-// Facts returns what a business has done so far. Each fact uses an index and stops at the
-// first match.
+// Facts returns the progress of a business. Each fact uses an index and stops at the first match.
 func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f checklist.Facts, err error) {
 	offering, err := c.contactPlugins(ctx, business)
 	if err != nil {
 		return f, err
 	}
-	var wrong uuid.NullUUID
+	var menuErrors uuid.NullUUID
 	err = c.db.Tenant(business).QueryRowContext(ctx, queries.With("facts", postgres.Args{
 		"business": business, "menu_job": core.MenuJob, "store_job": core.StoreJob,
 		"latest": latestRead, "offering": pgdialect.Array(offering),
@@ -44,7 +43,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 	})).Scan(
 		&f.Called, &f.Stores, &f.Menu, &f.Subscribed, &f.Verified, &f.OrderAccepted, &f.OrdersRetried, &f.Rider,
 		&f.Action, &f.Requests,
-		&wrong, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
+		&menuErrors, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
 	if err != nil {
 		return f, fmt.Errorf("reading the progress of an integration: %w", err)
 	}
@@ -53,7 +52,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 		return f, err
 	}
 	f.FailingDays, f.FailingJob = week.Days, week.Latest
-	f.MenuErrors = wrong.UUID
+	f.MenuErrors = menuErrors.UUID
 	f.Called = f.Called || f.Stores // the use of a key is stored only once a minute
 	return f, nil
 }
@@ -69,7 +68,7 @@ func (c Checklist) contactPlugins(ctx context.Context, business core.BusinessID)
 		if p.ServedBy == core.ServedByMerchant {
 			continue
 		}
-		// A starting plugin's actions are unknown: it is left out.
+		// The actions of a starting plugin are unknown, so it is omitted.
 		if actions, err := c.Offers.Actions(ctx, p.ServedBy); err == nil &&
 			slices.Contains(actions, action.CustomerData) {
 			offering = append(offering, p.ServedBy)

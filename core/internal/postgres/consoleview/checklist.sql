@@ -1,5 +1,5 @@
 -- name: facts
--- What a business has done so far. Each fact uses an index and stops at the first match.
+-- The progress of a business. Each fact uses an index and stops at the first match.
 WITH
 hooks AS (
     SELECT id, event_type, active
@@ -63,7 +63,10 @@ SELECT
     EXISTS (SELECT FROM rider_statuses WHERE business_id = ?business),
     EXISTS (SELECT FROM calls WHERE business_id = ?business AND kind = 'action' AND state IN ('done', 'pending')),
     EXISTS (SELECT FROM menu)
-        OR EXISTS (SELECT FROM jobs WHERE business_id = ?business AND kind = ?store_job AND state IN ('done', 'failed')),
+        OR EXISTS (
+            SELECT FROM jobs
+            WHERE business_id = ?business AND kind = ?store_job AND state IN ('done', 'failed')
+        ),
     (
         SELECT id
         FROM menu

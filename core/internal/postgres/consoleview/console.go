@@ -15,7 +15,7 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// Record stores an audit entry for a change that is made elsewhere.
+// Record stores the audit entry of a change that another package made.
 func (c Store) Record(ctx context.Context, change access.Change) error {
 	return c.db.RecordAudit(ctx, c.db.Bun(), change)
 }

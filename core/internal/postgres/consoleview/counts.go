@@ -36,18 +36,18 @@ func (c Store) AddSums(ctx context.Context, sums console.Sums) error {
 }
 
 func addCounts(ctx context.Context, tx bun.Conn, counts map[console.CounterKey]console.Count) error {
-	var businesses, grains, webhooks, accepted, refused, took, slow []int64
+	var businesses, grains, webhooks, succeeded, failed, took, slow []int64
 	var at []string
 	for span, count := range counts {
 		businesses, grains = append(businesses, int64(span.Business)), append(grains, int64(span.Grain/time.Second))
 		webhooks, at = append(webhooks, span.Webhook), append(at, span.At.UTC().Format(time.RFC3339))
-		accepted, refused = append(accepted, count.Succeeded), append(refused, count.Failed)
+		succeeded, failed = append(succeeded, count.Succeeded), append(failed, count.Failed)
 		took, slow = append(took, count.TotalTime.Microseconds()), append(slow, count.Slowest.Microseconds())
 	}
 	_, err := tx.ExecContext(ctx, queries.With("add_counts", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "grains": pgdialect.Array(grains), "at": pgdialect.Array(at),
-		"webhooks": pgdialect.Array(webhooks), "succeeded": pgdialect.Array(accepted),
-		"failed": pgdialect.Array(refused), "took": pgdialect.Array(took), "slow": pgdialect.Array(slow),
+		"webhooks": pgdialect.Array(webhooks), "succeeded": pgdialect.Array(succeeded),
+		"failed": pgdialect.Array(failed), "took": pgdialect.Array(took), "slow": pgdialect.Array(slow),
 	}))
 	return err
 }
@@ -58,23 +58,23 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.WebhookKey]
 		return nil
 	}
 	var businesses, webhooks, statuses []int64
-	var accepted, refused, since, classes, errors, deliveries []string
+	var succeeded, failed, since, classes, errors, deliveries []string
 	instant := func(t time.Time) string {
 		if t.IsZero() {
 			return "-infinity"
 		}
 		return t.UTC().Format(time.RFC3339Nano)
 	}
-	for place, change := range changes {
-		businesses, webhooks = append(businesses, int64(place.Business)), append(webhooks, place.Webhook)
-		accepted, refused, since = append(accepted, instant(change.SucceededAt)),
-			append(refused, instant(change.FailedAt)), append(since, instant(change.FailingSince))
+	for key, change := range changes {
+		businesses, webhooks = append(businesses, int64(key.Business)), append(webhooks, key.Webhook)
+		succeeded, failed, since = append(succeeded, instant(change.SucceededAt)),
+			append(failed, instant(change.FailedAt)), append(since, instant(change.FailingSince))
 		statuses, classes = append(statuses, int64(change.Status)), append(classes, change.Class)
 		errors, deliveries = append(errors, change.Error), append(deliveries, change.Delivery.String())
 	}
 	_, err := tx.ExecContext(ctx, queries.With("add_health", postgres.Args{
 		"businesses": pgdialect.Array(businesses), "webhooks": pgdialect.Array(webhooks),
-		"succeeded": pgdialect.Array(accepted), "failed": pgdialect.Array(refused), "failing": pgdialect.Array(since),
+		"succeeded": pgdialect.Array(succeeded), "failed": pgdialect.Array(failed), "failing": pgdialect.Array(since),
 		"statuses": pgdialect.Array(statuses), "classes": pgdialect.Array(classes), "errors": pgdialect.Array(errors),
 		"deliveries": pgdialect.Array(deliveries),
 	}))

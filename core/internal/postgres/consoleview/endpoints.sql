@@ -274,8 +274,8 @@ SET
 WHERE stored.reset_at IS NULL OR greatest(excluded.succeeded_at, excluded.failed_at) >= stored.reset_at
 
 -- name: change_token
--- A text that differs after a change: of the latest jobs, the attempts, the latest orders and calls, webhooks,
--- rejected orders, publications and the audit trail.
+-- A text that differs after a change. It covers the latest jobs, orders and calls, attempts, webhooks, rejected
+-- orders, publications and the audit trail.
 SELECT concat_ws(
     '/',
     (

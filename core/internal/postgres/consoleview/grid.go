@@ -79,30 +79,30 @@ func (c Store) StorePublications(ctx context.Context, business core.BusinessID,
 		return nil, fmt.Errorf("reading publications: %w", err)
 	}
 	defer rows.Close()
-	all := map[int64]map[string]publish.Publication{}
+	publications := map[int64]map[string]publish.Publication{}
 	for rows.Next() {
 		var store int64
-		var one publish.Publication
+		var p publish.Publication
 		var leftOut, problems []byte
-		if err := rows.Scan(&store, &one.Platform, &one.State, &one.Message, &leftOut, &problems, &one.Note,
-			&one.PublishedAt, &one.DueAt); err != nil {
+		if err := rows.Scan(&store, &p.Platform, &p.State, &p.Message, &leftOut, &problems, &p.Note,
+			&p.PublishedAt, &p.DueAt); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
-		one.PublishedAt, one.DueAt = zeroIfEpoch(one.PublishedAt), zeroIfEpoch(one.DueAt)
-		told := publish.Result{State: one.State, Message: one.Message}
-		if err := json.Unmarshal(leftOut, &told.Omitted); err != nil {
+		p.PublishedAt, p.DueAt = zeroIfEpoch(p.PublishedAt), zeroIfEpoch(p.DueAt)
+		result := publish.Result{State: p.State, Message: p.Message}
+		if err := json.Unmarshal(leftOut, &result.Omitted); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
-		if err := json.Unmarshal(problems, &told.Problems); err != nil {
+		if err := json.Unmarshal(problems, &result.Problems); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
-		one.Errors = told.Errors()
-		if all[store] == nil {
-			all[store] = map[string]publish.Publication{}
+		p.Errors = result.Errors()
+		if publications[store] == nil {
+			publications[store] = map[string]publish.Publication{}
 		}
-		all[store][one.Platform] = one
+		publications[store][p.Platform] = p
 	}
-	return all, rows.Err()
+	return publications, rows.Err()
 }
 
 // PublishingOfRequest returns the publication states of the menus that a request changed last, by

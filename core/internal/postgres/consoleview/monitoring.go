@@ -21,8 +21,8 @@ func (c Store) MonitoringRules(ctx context.Context, business core.BusinessID) (c
 
 // SetMonitoringRules stores the result of set for the monitoring rules of a business. It returns
 // NotFound if there is no such business.
-func (c Store) SetMonitoringRules(ctx context.Context, business core.BusinessID, set func(*console.MonitoringRules) error,
-	change access.Change) error {
+func (c Store) SetMonitoringRules(ctx context.Context, business core.BusinessID,
+	set func(*console.MonitoringRules) error, change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		_, err := tx.ExecContext(ctx,
 			`INSERT INTO presence_rules (business_id, close_silent_stores) VALUES (?, false)

@@ -63,6 +63,13 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 	if n.PartlyFailed, err = c.partlyFailedJobs(ctx, businesses, since); err != nil {
 		return n, err
 	}
+	n.Throttled, err = c.throttled(ctx, businesses, since)
+	return n, err
+}
+
+// throttled returns the throttles that have blocked businesses since the given time.
+func (c Store) throttled(ctx context.Context, businesses []core.BusinessID,
+	since time.Time) (list []console.Throttled, err error) {
 	var throttles []struct {
 		Business core.BusinessID `bun:"business_id"`
 		Name     string          `bun:"name"`
@@ -72,14 +79,14 @@ func (c Store) Notices(ctx context.Context, businesses []core.BusinessID,
 		NewRaw(`SELECT business_id, name, substring(state FOR 8) AS state FROM throttles WHERE business_id = ANY (?)
 			AND length(state) >= 8
 		ORDER BY business_id, name`, postgres.Array(businesses)).Scan(ctx, &throttles); err != nil {
-		return n, fmt.Errorf("reading throttles: %w", err)
+		return nil, fmt.Errorf("reading throttles: %w", err)
 	}
 	for _, t := range throttles {
-		if until := limit.BlockedUntil(t.State); until.After(since) && len(n.Throttled) < noticesShown {
-			n.Throttled = append(n.Throttled, console.Throttled{Business: t.Business, Name: t.Name, Until: until})
+		if until := limit.BlockedUntil(t.State); until.After(since) && len(list) < noticesShown {
+			list = append(list, console.Throttled{Business: t.Business, Name: t.Name, Until: until})
 		}
 	}
-	return n, nil
+	return list, nil
 }
 
 // noticesShown bounds the notices of each kind.

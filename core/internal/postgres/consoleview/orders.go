@@ -159,17 +159,17 @@ func (c Store) callAttempts(ctx context.Context, business core.BusinessID, calls
 // returns NotFound if the location is unknown or no longer stored.
 func (c Store) RiderLocation(ctx context.Context, business core.BusinessID, id int64) (console.RiderLocation, error) {
 	var payload string
-	var place console.RiderLocation
+	var location console.RiderLocation
 	err := c.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT payload, received_at, ?, note FROM call_queue WHERE business_id = ? AND ordering_key = ?
 			AND payload <> ''`,
-		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.ReceivedAt,
-		&place.State, &place.Message)
+		locationState, business, relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(id, 10))).
+		Scan(&payload, &location.ReceivedAt, &location.State, &location.Message)
 	if err != nil {
-		return place, postgres.NotFound(err, "the place of the rider is not known")
+		return location, postgres.NotFound(err, "the place of the rider is not known")
 	}
 	var sent relay.RiderLocationPayload
 	err = json.Unmarshal([]byte(payload), &sent)
-	place.Latitude, place.Longitude = sent.Latitude, sent.Longitude
-	return place, err
+	location.Latitude, location.Longitude = sent.Latitude, sent.Longitude
+	return location, err
 }

@@ -45,7 +45,8 @@ func (c Store) ServedPlatforms(ctx context.Context, businesses []core.BusinessID
 //
 // It returns Conflict if another operator was faster, or if a disabled plugin is to be
 // restarted.
-func (c Store) RequestPluginAction(ctx context.Context, id string, wish console.PluginAction, change access.Change) error {
+func (c Store) RequestPluginAction(ctx context.Context, id string, action console.PluginAction,
+	change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		var before bool
 		if err := tx.QueryRowContext(ctx, `SELECT enabled FROM plugins WHERE id = ? AND NOT removed FOR UPDATE`,
@@ -54,14 +55,14 @@ func (c Store) RequestPluginAction(ctx context.Context, id string, wish console.
 		}
 		after, restarts := true, 0
 		switch {
-		case wish == console.DisablePlugin:
+		case action == console.DisablePlugin:
 			after = false
 			if !before {
 				return core.Errorf(core.Conflict, "the plugin is already disabled: this page shows its current state")
 			}
-		case wish != console.EnablePlugin && !before:
+		case action != console.EnablePlugin && !before:
 			return core.Errorf(core.Conflict, "the plugin is disabled: enable it first")
-		case wish == console.RestartPlugin:
+		case action == console.RestartPlugin:
 			restarts = 1
 		}
 		if _, err := tx.ExecContext(ctx,

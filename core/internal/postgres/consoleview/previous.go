@@ -19,14 +19,14 @@ const (
 // with its body. It returns NotFound if the latest previousRows contain none.
 func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 	d webhook.DeliveryRecord) (core.ID, []byte, error) {
-	present, err := c.EventBody(ctx, business, d.EventID)
+	body, err := c.EventBody(ctx, business, d.EventID)
 	if err != nil {
 		return core.ID{}, nil, err
 	}
-	const one = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2 AND event_type = ?3
-		AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
+	const candidates = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2
+		AND event_type = ?3 AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
 	rows, err := c.db.Tenant(business).QueryContext(ctx, `SELECT d.id, e.body FROM (
-			(`+fmt.Sprintf(one, "deliveries")+`) UNION ALL (`+fmt.Sprintf(one, "delivery_queue")+
+			(`+fmt.Sprintf(candidates, "deliveries")+`) UNION ALL (`+fmt.Sprintf(candidates, "delivery_queue")+
 		`) ORDER BY id DESC LIMIT ?4) d
 		JOIN LATERAL (SELECT body FROM events WHERE id = d.event_id AND business_id = ?0 AND NOT test
 			AND length(body) < ?5) e ON true ORDER BY d.id DESC`,
@@ -35,19 +35,19 @@ func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
 		return core.ID{}, nil, fmt.Errorf("finding the previous delivery: %w", err)
 	}
 	defer rows.Close()
-	subject := console.SubjectOf(present)
+	subject := console.SubjectOf(body)
 	for rows.Next() {
 		var id core.ID
 		var packed []byte
 		if err := rows.Scan(&id, &packed); err != nil {
 			return core.ID{}, nil, fmt.Errorf("finding the previous delivery: %w", err)
 		}
-		body, err := c.db.Decompress(packed)
+		candidate, err := c.db.Decompress(packed)
 		if err != nil {
 			return core.ID{}, nil, err
 		}
-		if console.SubjectOf(body) == subject {
-			return id, body, nil
+		if console.SubjectOf(candidate) == subject {
+			return id, candidate, nil
 		}
 	}
 	if err := rows.Err(); err != nil {

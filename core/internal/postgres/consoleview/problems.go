@@ -13,18 +13,19 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// UnnotifiedOrders returns, per business, the orders since a time that no active webhook received.
+// UnnotifiedOrders returns the orders since a time that no active webhook received, by business.
 func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.UnnotifiedOrders, error) {
-	return postgres.Collect(ctx, c.db.Bun(), "reading orders that nobody was told of", func(u *console.UnnotifiedOrders) []any {
-		return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.HasWebhook}
-	}, queries.With("unnotified_orders", postgres.Args{
-		"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
-		"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
-	}))
+	return postgres.Collect(ctx, c.db.Bun(), "reading orders that no webhook received",
+		func(u *console.UnnotifiedOrders) []any {
+			return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.HasWebhook}
+		}, queries.With("unnotified_orders", postgres.Args{
+			"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
+			"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
+		}))
 }
 
-// failedCalls returns the calls since a time that platforms did not accept.
+// failedCalls returns the calls since a time that platforms rejected.
 func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) (list []console.FailedCalls, err error) {
 	rows, err := c.db.Bun().QueryContext(ctx, queries.With("failed_calls", postgres.Args{
@@ -35,39 +36,39 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one console.FailedCalls
-		var kind console.CallCount
-		if err := rows.Scan(&one.Business, &one.Platform, &one.ServedBy, &kind.Kind, &kind.Count, &one.Orders, &one.At,
-			&one.Message); err != nil {
+		var call console.FailedCalls
+		var count console.CallCount
+		if err := rows.Scan(&call.Business, &call.Platform, &call.ServedBy, &count.Kind, &count.Count, &call.Orders, &call.At,
+			&call.Message); err != nil {
 			return nil, fmt.Errorf("reading rejections of platforms: %w", err)
 		}
-		if last := len(list) - 1; last < 0 || list[last].Business != one.Business ||
-			list[last].Platform != one.Platform {
+		if last := len(list) - 1; last < 0 || list[last].Business != call.Business ||
+			list[last].Platform != call.Platform {
 			if len(list) == noticesShown {
 				break
 			}
-			list = append(list, one)
+			list = append(list, call)
 		}
-		told := &list[len(list)-1]
-		told.Kinds, told.Orders = append(told.Kinds, kind), told.Orders || one.Orders
-		if one.At.After(told.At) {
-			told.At, told.Message = one.At, one.Message
+		group := &list[len(list)-1]
+		group.Kinds, group.Orders = append(group.Kinds, count), group.Orders || call.Orders
+		if call.At.After(group.At) {
+			group.At, group.Message = call.At, call.Message
 		}
 	}
 	return list, rows.Err()
 }
 
-// hasFailures is the condition that a job succeeded, but not for all of its objects.
+// hasFailures selects jobs that completed with failed objects.
 const hasFailures = `state = 'done' AND NOT dry_run AND (
 	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
 
-// jobsRead bounds how many such jobs are read.
+// jobsRead bounds the jobs with failed objects that are read.
 const jobsRead = 1000
 
-// partlyFailedJobs returns the requests since a time with at least half of their objects refused.
+// partlyFailedJobs returns the jobs since a time with at least half of their objects failed.
 func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessID,
 	since time.Time) ([]console.PartlyFailedJobs, error) {
-	return postgres.Collect(ctx, c.db.Bun(), "reading requests that were refused", func(j *console.PartlyFailedJobs) []any {
+	return postgres.Collect(ctx, c.db.Bun(), "reading jobs with failures", func(j *console.PartlyFailedJobs) []any {
 		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Failed, &j.Total}
 	}, queries.With("jobs_with_failures", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(hasFailures),

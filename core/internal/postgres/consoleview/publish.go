@@ -22,16 +22,16 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 	change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		reference := core.NewID(c.db.Clock().Now())
-		n, err := publications.RequestPublish(ctx, c.db, tx, business, storeRef, platforms, reference)
+		count, err := publications.RequestPublish(ctx, c.db, tx, business, storeRef, platforms, reference)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if count == 0 {
 			return core.Errorf(core.Conflict,
 				"the store is listed on no platform of an aggregator")
 		}
 		change.Object = "store/" + storeRef
-		change.After = map[string]any{"reference": reference.String(), "platforms": n}
+		change.After = map[string]any{"reference": reference.String(), "platforms": count}
 		if len(platforms) > 0 {
 			change.After["platform"] = platforms[0]
 		}
@@ -39,7 +39,7 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 	})
 }
 
-// menusRead bounds the menus that are searched for a refused item.
+// menusRead bounds the menus that are searched for a rejected item.
 const menusRead = 1000
 
 // itemRejections returns the problems that platforms reported for an item in accepted menus,

@@ -11,7 +11,7 @@ import (
 
 // RejectedOrders returns rejected orders, the latest first, and their total number.
 func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
-	f console.RejectedFilter) (list []console.RejectedOrder, all int, err error) {
+	f console.RejectedFilter) (list []console.RejectedOrder, total int, err error) {
 	var only postgres.Conditions
 	only.Add(f.Platform != "", "rejected.platform = ?", f.Platform)
 	only.Add(f.ID != "", "rejected.platform_order_id = ?", f.ID)
@@ -29,16 +29,17 @@ func (c Store) RejectedOrders(ctx context.Context, business core.BusinessID,
 	for list = []console.RejectedOrder{}; rows.Next(); {
 		var r console.RejectedOrder
 		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.Times, &r.First, &r.Last,
-			&r.OrderID, &all); err != nil {
+			&r.OrderID, &total); err != nil {
 			return nil, 0, fmt.Errorf("reading rejected orders: %w", err)
 		}
 		list = append(list, r)
 	}
-	return list, all, rows.Err()
+	return list, total, rows.Err()
 }
 
 // recentRejections returns recently rejected orders that have not arrived since.
-func (c Store) recentRejections(ctx context.Context, businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
+func (c Store) recentRejections(ctx context.Context,
+	businesses []core.BusinessID) (orders []console.RejectedOrders, err error) {
 	since := c.db.Clock().Now().Add(-console.RejectionWindow)
 	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
 		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,

@@ -35,10 +35,10 @@ func (c Store) Search(ctx context.Context, businesses []core.BusinessID, text st
 // searchID returns the job, delivery, event, order or store that an id identifies. For a
 // request reference it returns the number of its events.
 func (c Store) searchID(ctx context.Context, businesses []core.BusinessID, id core.ID) ([]console.Hit, error) {
-	made := core.TimeOf(id)
+	created := core.TimeOf(id)
 	return c.hits(ctx, queries.With("search_id", postgres.Args{
-		"businesses": postgres.Array(businesses), "id": id, "from": core.FirstID(made),
-		"to": core.FirstID(made.Add(time.Minute)), "pattern": containsPattern(id.String()), "text": id.String(),
+		"businesses": postgres.Array(businesses), "id": id, "from": core.FirstID(created),
+		"to": core.FirstID(created.Add(time.Minute)), "pattern": containsPattern(id.String()), "text": id.String(),
 		"limit": hitsRead,
 	}))
 }

@@ -1,5 +1,5 @@
 -- name: search
--- What a text may refer to: an id, a ref_id, a part of a name or a URL. At most a limit of each kind.
+-- Objects with a text as id or ref_id, or in a name or URL. At most a limit of each kind.
 SELECT *
 FROM (
     SELECT

@@ -18,9 +18,9 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 	if err != nil {
 		return nil, err
 	}
-	list, places := make([]console.PlatformSettings, len(stored)), map[string]int{}
+	list, indexes := make([]console.PlatformSettings, len(stored)), map[string]int{}
 	for i, p := range stored {
-		list[i], places[p.Name] = console.PlatformSettings{Platform: p.Platform, Settings: p.Settings,
+		list[i], indexes[p.Name] = console.PlatformSettings{Platform: p.Platform, Settings: p.Settings,
 			Addresses: p.Addresses, Accept: string(p.Accept), Secrets: map[string]time.Time{}}, i
 		for _, name := range p.Secrets {
 			list[i].Secrets[name] = time.Time{}
@@ -31,7 +31,7 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 		return nil, err
 	}
 	for _, a := range aliases {
-		if i, known := places[a.Platform]; known {
+		if i, known := indexes[a.Platform]; known {
 			list[i].Aliases = append(list[i].Aliases, a)
 		}
 	}
@@ -46,23 +46,23 @@ func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]c
 	defer rows.Close()
 	for rows.Next() {
 		var name, version string
-		var stamps []byte
-		var refused, made sql.NullTime
-		var why string
-		if err := rows.Scan(&name, &version, &stamps, &refused, &why, &made); err != nil {
+		var secretTimes []byte
+		var rejectedAt, keyCreatedAt sql.NullTime
+		var rejection string
+		if err := rows.Scan(&name, &version, &secretTimes, &rejectedAt, &rejection, &keyCreatedAt); err != nil {
 			return nil, fmt.Errorf("reading platforms: %w", err)
 		}
-		i, known := places[name]
+		i, known := indexes[name]
 		if !known { // created since
 			continue
 		}
 		p := &list[i]
-		p.Version, p.RejectedAt, p.Rejection = version, refused.Time, why
-		if err := json.Unmarshal(stamps, &p.Secrets); err != nil {
+		p.Version, p.RejectedAt, p.Rejection = version, rejectedAt.Time, rejection
+		if err := json.Unmarshal(secretTimes, &p.Secrets); err != nil {
 			return nil, fmt.Errorf("reading platform %s: %w", name, err)
 		}
-		if made.Valid {
-			p.Keys = append(p.Keys, made.Time)
+		if keyCreatedAt.Valid {
+			p.Keys = append(p.Keys, keyCreatedAt.Time)
 		}
 	}
 	return list, rows.Err()

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/publications"
 )
 
-// storeStatus returns the condition for the console.Standing of a store at a local time.
+// storeStatus returns the condition for the console.StoreStatus of a store at a local time.
 func storeStatus(local time.Time) bun.Safe {
 	day := func(at time.Time) string { return strings.ToLower(at.Weekday().String()) }
 	return bun.Safe(queries.With("store_status", postgres.Args{

@@ -19,7 +19,8 @@ func (c Store) Businesses(ctx context.Context, among []core.BusinessID, limit in
 	only.Add(among != nil, "id = ANY (?)", postgres.Array(among))
 	return postgres.Collect(ctx, c.db.Bun(), "reading businesses", func(b *core.Business) []any {
 		return []any{&b.ID, &b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt}
-	}, `SELECT id, name, country, timezone, currency, created_at FROM businesses WHERE `+only.Text+` ORDER BY lower(name), id LIMIT ?`, append(only.Args, limit)...)
+	}, `SELECT id, name, country, timezone, currency, created_at FROM businesses WHERE `+only.Text+
+		` ORDER BY lower(name), id LIMIT ?`, append(only.Args, limit)...)
 }
 
 // Counts returns the attempts of businesses since a time, in spans of the grain. Spans
@@ -113,8 +114,8 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, FailedDeliveries: r.FailedDeliveries,
 			ServerSucceededAt: r.ServerSucceededAt, OldSecretUntil: r.OldSecretUntil,
 			CircuitOpenedAt: r.CircuitOpenedAt, ProbeInterval: time.Duration(r.PauseMS) * time.Millisecond,
-			LastDay: console.Count{Succeeded: r.Succeeded, Failed: r.Failed, TotalTime: time.Duration(r.TotalUS) * time.Microsecond,
-				Slowest: time.Duration(r.MaxUS) * time.Microsecond},
+			LastDay: console.Count{Succeeded: r.Succeeded, Failed: r.Failed,
+				TotalTime: time.Duration(r.TotalUS) * time.Microsecond, Slowest: time.Duration(r.MaxUS) * time.Microsecond},
 			Health: console.Health{SucceededAt: r.SucceededAt, FailedAt: r.FailedAt, FailingSince: r.FailingSince,
 				Status: r.Status, Class: r.Class, Error: r.Error, Delivery: r.DeliveryID},
 		}
@@ -145,10 +146,11 @@ func (c Store) Endpoint(ctx context.Context, business core.BusinessID, id int64)
 	return list[0], nil
 }
 
-// UnhealthyEndpoints returns at most limit webhooks of businesses that need attention. They fail, are
-// switched off with waiting deliveries, or had failed deliveries in the last 24 hours.
-// Failing webhooks come first, and the limit is shared evenly among businesses.
-func (c Store) UnhealthyEndpoints(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
+// UnhealthyEndpoints returns at most limit webhooks of businesses that need attention. They fail, are disabled with
+// held deliveries, or had failed deliveries in the last 24 hours. Failing webhooks come first, and the limit is shared
+// evenly among businesses.
+func (c Store) UnhealthyEndpoints(ctx context.Context, businesses []core.BusinessID,
+	limit int) ([]console.Endpoint, error) {
 	return c.endpoints(ctx, c.db.Bun(), "?", bun.Safe(queries.With("webhooks_with_problems", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(c.day()), "limit": limit,
 	})))

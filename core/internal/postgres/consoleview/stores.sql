@@ -1,6 +1,6 @@
 -- name: store_status
--- The console.Standing of the row store at a local time, given as weekday, the one before, and HH:MM:SS. The hours
--- are those of store.OpenAt, which CheckHours has accepted.
+-- The console.StoreStatus of the row store at a local time, given as weekday, the one before, and HH:MM:SS. The hours
+-- are those of store.OpenAt, which core.CheckHours has accepted.
 CASE
     WHEN NOT store.active THEN 'inactive'
     WHEN NOT EXISTS (

@@ -18,8 +18,7 @@ func (c Store) FailureWeek(ctx context.Context, business core.BusinessID) (conso
 	return failureWeek(ctx, c.db, business)
 }
 
-// failureWeek looks at each day, in the time zone of the business, by itself: one index step finds a day without such
-// jobs.
+// failureWeek queries each day in the time zone of the business. One index lookup finds a day without such jobs.
 func failureWeek(ctx context.Context, db *postgres.DB, business core.BusinessID) (week console.FailureWeek, err error) {
 	var name string
 	if err := db.Tenant(business).QueryRowContext(ctx, `SELECT timezone FROM businesses WHERE id = ?`, business).
