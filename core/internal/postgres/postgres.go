@@ -27,6 +27,8 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
 // Config configures the connection. Zero values take the defaults.
@@ -44,8 +46,8 @@ type Config struct {
 type DB struct {
 	config     Config
 	bun        *bun.DB
-	sealer     *Sealer
-	compressor *compressor
+	sealer     *seal.Sealer
+	compressor *compress.Compressor
 	log        *slog.Logger
 	clock      core.Clock
 	time       databaseClock
@@ -65,7 +67,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	packer, err := newCompressor()
+	compressor, err := compress.New()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: packer, log: config.Log,
+	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: compressor, log: config.Log,
 		clock: config.Clock}
 	if err := db.waitUntilReady(ctx); err != nil {
 		_ = pool.Close()
@@ -141,7 +143,7 @@ func (db *DB) Ping(ctx context.Context) error {
 }
 
 // UseSealer sets the sealer for secrets. Call it before anything is stored.
-func (db *DB) UseSealer(s *Sealer) { db.sealer = s }
+func (db *DB) UseSealer(s *seal.Sealer) { db.sealer = s }
 
 // Close closes the states and all connections.
 func (db *DB) Close() error {

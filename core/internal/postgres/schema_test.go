@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -169,7 +170,7 @@ func TestWrongSecretKeyIsRejected(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	require.NoError(t, db.CheckSeal(ctx))
 	require.NoError(t, db.CheckSeal(ctx))
-	other, err := postgres.NewSealer("ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
+	other, err := seal.New("ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
 	require.NoError(t, err)
 	db.UseSealer(other)
 	require.ErrorContains(t, db.CheckSeal(ctx), "SERVERY_SECRET_KEY")

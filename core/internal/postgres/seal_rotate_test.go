@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -27,7 +28,7 @@ var newKey = strings.Repeat("cd", 32)
 func openWithKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 	t.Helper()
 	db := hubtest.Open(t, url, nil)
-	sealer, err := postgres.NewSealer(keys[0], keys[1:]...)
+	sealer, err := seal.New(keys[0], keys[1:]...)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
 	require.NoError(t, db.CheckSeal(context.Background()))
@@ -123,7 +124,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 		"each value is sealed with one of the two")
 	requireDecryptable(t, hub, tenant, subscriptions)
 	alone := hubtest.Open(t, url, nil)
-	sealer, err := postgres.NewSealer(newKey)
+	sealer, err := seal.New(newKey)
 	require.NoError(t, err)
 	alone.UseSealer(sealer)
 	require.ErrorContains(t, alone.CheckSeal(ctx), "has the key of this database",
@@ -141,7 +142,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 func keyID(t *testing.T, key string) string {
 	t.Helper()
 	db := &postgres.DB{}
-	sealer, err := postgres.NewSealer(key)
+	sealer, err := seal.New(key)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
 	return schema.SealKey(db)
@@ -163,7 +164,7 @@ func TestOldEncryptionFormatStaysUntilRotation(t *testing.T) {
 func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	tenant := hubtest.Business(t, hubtest.Open(t, url, nil))
-	lost, err := postgres.NewSealer(newKey)
+	lost, err := seal.New(newKey)
 	require.NoError(t, err)
 	db := hubtest.Open(t, url, nil)
 	db.UseSealer(lost)

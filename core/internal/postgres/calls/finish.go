@@ -93,16 +93,16 @@ func lockOrders(ctx context.Context, tx bun.Conn, results []relay.Result) error 
 // committed, and the ordering key may be leased again for the next call.
 func withoutRecorded(ctx context.Context, tx bun.Conn, results []relay.Result) (fresh []relay.Result, err error) {
 	var tried []relay.Result
-	var made []postgres.Attempt
+	var made []outbox.Attempt
 	for _, r := range results {
 		if r.Attempt == nil {
 			fresh = append(fresh, r)
 			continue
 		}
 		tried, made = append(tried, r),
-			append(made, postgres.Attempt{Business: r.Call.Business, ID: r.Call.ID, StartedAt: r.Attempt.StartedAt})
+			append(made, outbox.Attempt{Business: r.Call.Business, ID: r.Call.ID, StartedAt: r.Attempt.StartedAt})
 	}
-	missing, err := postgres.MissingAttempts(ctx, tx, "call_attempts", "call_id", made)
+	missing, err := outbox.MissingAttempts(ctx, tx, "call_attempts", "call_id", made)
 	for _, i := range missing {
 		fresh = append(fresh, tried[i])
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
@@ -162,7 +163,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 	}
 	if err := tx.NewRaw(queries.With("take_ended", postgres.Args{
 		"business": business, "first": ids[0], "last": ids[len(ids)-1], "ids": postgres.Array(ids), "state": end,
-		"head": postgres.CompressedHeadSize, "is_switched_off": isSwitchedOff,
+		"head": compress.HeadSize, "is_switched_off": isSwitchedOff,
 	})).Scan(ctx, &ended); err != nil {
 		return 0, fmt.Errorf("requeueing deliveries: %w", err)
 	}
@@ -193,7 +194,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 		rows.Text(string(d.EventType))
 		postgres.NonZero(&rows, d.WebhookID)
 		rows.Text(url)
-		for _, n := range []int64{endpoint, int64(postgres.DecompressedSize(d.Head, d.Size)), d.Line, d.Place,
+		for _, n := range []int64{endpoint, int64(compress.Size(d.Head, d.Size)), d.Line, d.Place,
 			int64(d.Attempts), int64(d.Attempts)} {
 			rows.Int(n)
 		}

@@ -138,11 +138,11 @@ func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
 
 // unrecorded returns the rows of attempts that are not yet recorded.
 func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (rows postgres.CopyWriter, err error) {
-	made := make([]postgres.Attempt, len(results))
+	made := make([]outbox.Attempt, len(results))
 	for i, r := range results {
-		made[i] = postgres.Attempt{Business: r.Delivery.Business, ID: r.Delivery.ID, StartedAt: r.Attempt.StartedAt}
+		made[i] = outbox.Attempt{Business: r.Delivery.Business, ID: r.Delivery.ID, StartedAt: r.Attempt.StartedAt}
 	}
-	missing, err := postgres.MissingAttempts(ctx, tx, "attempts", "delivery_id", made)
+	missing, err := outbox.MissingAttempts(ctx, tx, "attempts", "delivery_id", made)
 	for _, i := range missing {
 		writeAttempt(&rows, results[i])
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -315,7 +316,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	var stored int
 	err = tx.QueryRowContext(ctx,
 		`SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`,
-		postgres.CompressedHeadSize, row.EventID, business).Scan(&head, &stored)
+		compress.HeadSize, row.EventID, business).Scan(&head, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
 		return core.Errorf(core.Conflict, "the event of this delivery is past its retention")
 	}
@@ -323,7 +324,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		_, err = tx.ExecContext(ctx, queries.With("requeue", postgres.Args{
 			"business": business, "id": id, "event": row.EventID, "webhook": row.WebhookID, "url": url,
 			"endpoint": endpoint, "attempts": row.Attempts, "now": q.db.Clock().Now(),
-			"size": postgres.DecompressedSize(head, stored),
+			"size": compress.Size(head, stored),
 		}))
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/job"
 )
 
@@ -81,7 +82,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 	var rows []claimedJob
 	err := j.db.Bun().NewRaw(queries.With("claim", postgres.Args{
 		"heads": FirstJobs, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
-		"large": maxClaimedBody, "head": postgres.CompressedHeadSize,
+		"large": maxClaimedBody, "head": compress.HeadSize,
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
@@ -94,7 +95,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 			Seq: row.Seq, Owner: owner, Trace: row.Trace,
 			LastError: row.Cause,
 		}
-		if size := postgres.DecompressedSize(row.Body, row.Stored); row.Stored > maxClaimedBody || size > maxClaimedBody {
+		if size := compress.Size(row.Body, row.Stored); row.Stored > maxClaimedBody || size > maxClaimedBody {
 			claimed[i].Size = row.Stored + size // both are in memory at once
 			continue
 		}

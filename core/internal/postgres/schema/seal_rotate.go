@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
 // sealedColumn is a column of sealed values. business and key are SQL expressions that identify
@@ -75,7 +76,7 @@ func CountSealed(ctx context.Context, db *postgres.DB) ([]SealedBy, error) {
 				switch _, key, err := db.Sealer().OpenWithKey(column.associatedData(v.Business, v.Key), v.Sealed); {
 				case err != nil:
 					counted.Unreadable++
-				case v.Sealed[0] == postgres.SealV1:
+				case v.Sealed[0] == seal.V1:
 					counted.Unnamed[key.ID()]++
 				default:
 					counted.Keys[key.ID()]++
@@ -168,7 +169,7 @@ func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) 
 		return false, postgres.ErrOtherKey
 	}
 	key := db.Sealer().Keys[0]
-	if before.ID() == key.ID() && sealed[0] == postgres.SealV2 {
+	if before.ID() == key.ID() && sealed[0] == seal.V2 {
 		return true, nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE seal_check SET sealed = ?`,
@@ -196,7 +197,7 @@ func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColu
 		}
 		place := column.associatedData(v.Business, v.Key)
 		plain, _, err := db.Sealer().OpenWithKey(place, now[0])
-		if errors.Is(err, postgres.ErrSeal) {
+		if errors.Is(err, seal.ErrSealed) {
 			done.Unreadable = append(done.Unreadable, place)
 			continue
 		}

@@ -1,4 +1,4 @@
-package postgres
+package outbox
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 // Attempt identifies an attempt.
@@ -22,13 +23,13 @@ type Attempt struct {
 func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, made []Attempt) (missing []int, err error) {
 	businesses, ids, starts := make([]int64, len(made)), make([]string, len(made)), make([]string, len(made))
 	for i, m := range made {
-		businesses[i], ids[i], starts[i] = int64(m.Business), m.ID.String(), m.StartedAt.UTC().Format(copyTimeLayout)
+		businesses[i], ids[i], starts[i] = int64(m.Business), m.ID.String(), m.StartedAt.UTC().Format(postgres.CopyTimeLayout)
 	}
 	if err :=
 		tx.NewRaw(`SELECT r.position - 1 FROM unnest(?::bigint[], ?::uuid[],
 			?::timestamptz[]) WITH ORDINALITY AS r (business_id, id, at, position)
 		WHERE NOT EXISTS (SELECT 1 FROM ? a WHERE a.business_id = r.business_id AND a.? = r.id AND a.started_at = r.at)`,
-			Array(businesses), Array(ids), Array(starts), bun.Ident(table), bun.Ident(key)).Scan(ctx,
+			postgres.Array(businesses), postgres.Array(ids), postgres.Array(starts), bun.Ident(table), bun.Ident(key)).Scan(ctx,
 			&missing); err != nil {
 		return nil, fmt.Errorf("looking up rows of %s: %w", table, err)
 	}

@@ -1,4 +1,5 @@
-package postgres
+// Package compress compresses the bodies of requests and events before they are stored.
+package compress
 
 import (
 	"bytes"
@@ -10,12 +11,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressMinSize is the size in bytes from which a body is compressed. It is below the size at
+// minSize is the size in bytes from which a body is compressed. It is below the size at
 // which PostgreSQL itself would compress the row, more slowly, and move it out of line.
-const compressMinSize = 1500
+const minSize = 1500
 
-// maxBodySize bounds the decompressed size of a body.
-const maxBodySize = 1 << 30
+// maxSize bounds the decompressed size of a body.
+const maxSize = 1 << 30
 
 // No JSON text begins with these bytes.
 var (
@@ -29,43 +30,43 @@ const s2MaxSize = 8 << 10
 
 var errTooLong = errors.New("it exceeds the size limit")
 
-// compressor compresses large bodies before they are stored. This saves network traffic,
+// Compressor compresses large bodies before they are stored. This saves network traffic,
 // WAL and disk. Both halves are safe for concurrent use.
-type compressor struct {
+type Compressor struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
 }
 
-func newCompressor() (*compressor, error) {
+func New() (*Compressor, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
 		zstd.WithWindowSize(1<<20))
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBodySize))
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxSize))
 	if err != nil {
 		return nil, err
 	}
-	return &compressor{encoder, decoder}, nil
+	return &Compressor{encoder, decoder}, nil
 }
 
-func (p *compressor) Compress(body []byte) []byte {
-	if len(body) < compressMinSize {
+func (c *Compressor) Compress(body []byte) []byte {
+	if len(body) < minSize {
 		return body
 	}
 	if len(body) <= s2MaxSize {
-		packed := append(make([]byte, 0, len(s2Magic)+s2.MaxEncodedLen(len(body))), s2Magic...)
-		return packed[:len(s2Magic)+len(s2.Encode(packed[len(s2Magic):cap(packed)], body))]
+		compressed := append(make([]byte, 0, len(s2Magic)+s2.MaxEncodedLen(len(body))), s2Magic...)
+		return compressed[:len(s2Magic)+len(s2.Encode(compressed[len(s2Magic):cap(compressed)], body))]
 	}
-	return p.encoder.EncodeAll(body, nil)
+	return c.encoder.EncodeAll(body, nil)
 }
 
-func (p *compressor) Decompress(stored []byte) ([]byte, error) {
-	if quick, found := bytes.CutPrefix(stored, s2Magic); found {
-		if n, err := s2.DecodedLen(quick); err != nil || n > s2MaxSize {
+func (c *Compressor) Decompress(stored []byte) ([]byte, error) {
+	if short, found := bytes.CutPrefix(stored, s2Magic); found {
+		if n, err := s2.DecodedLen(short); err != nil || n > s2MaxSize {
 			return nil, fmt.Errorf("decompressing a stored body: %w", cmp.Or(err, errTooLong))
 		}
-		body, err := s2.Decode(nil, quick)
+		body, err := s2.Decode(nil, short)
 		if err != nil {
 			return nil, fmt.Errorf("decompressing a stored body: %w", err)
 		}
@@ -74,22 +75,22 @@ func (p *compressor) Decompress(stored []byte) ([]byte, error) {
 	if !bytes.HasPrefix(stored, zstdMagic) {
 		return stored, nil
 	}
-	body, err := p.decoder.DecodeAll(stored, nil)
+	body, err := c.decoder.DecodeAll(stored, nil)
 	if err != nil {
 		return nil, fmt.Errorf("decompressing a stored body: %w", err)
 	}
 	return body, nil
 }
 
-// CompressedHeadSize is the number of leading bytes that UnpackedLength needs.
-const CompressedHeadSize = zstd.HeaderMaxSize
+// HeadSize is the number of leading bytes that Size needs.
+const HeadSize = zstd.HeaderMaxSize
 
-// DecompressedSize returns the decompressed size of a stored body, from its first bytes and
+// Size returns the decompressed size of a stored body, from its first bytes and
 // its stored size. It returns the stored size if the body does not state its own.
-func DecompressedSize(head []byte, stored int) int {
+func Size(head []byte, stored int) int {
 	var header zstd.Header
 	if bytes.HasPrefix(head, zstdMagic) && header.Decode(head) == nil {
-		return int(min(header.FrameContentSize, maxBodySize))
+		return int(min(header.FrameContentSize, maxSize))
 	}
 	return stored
 }
