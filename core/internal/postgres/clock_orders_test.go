@@ -21,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// rejectingFirst returns a sink that answers the first attempt at every fifth event with 503.
+// rejectingFirst returns a sink that responds with 503 to the first attempt at every fifth event.
 func rejectingFirst(t *testing.T) *hubtest.Sink {
 	var mu sync.Mutex
 	seen := map[string]bool{}

@@ -36,7 +36,7 @@ type receiver struct {
 	mu       sync.Mutex
 	accepted map[int64]int // last accepted sequence number by order
 	headless bool          // the first event of an order may arrive after the second
-	mayFail  bool          // earlier events may have failed for good; early lists the orders to check
+	mayFail  bool          // earlier events may have failed permanently; early lists the orders to check
 	early    []int64
 }
 

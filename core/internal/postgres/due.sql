@@ -1,4 +1,4 @@
--- What the queues of deliveries, calls and publications share.
+-- Statements for the queues of deliveries, calls and publications.
 
 -- name: endpoints
 -- The endpoints of the rows that meet a condition: one index step each, however long the queue.

@@ -121,8 +121,8 @@ type client struct {
 	sent     []core.ID
 }
 
-// clients returns the clients of one business: two for one store, one for the other, one for
-// the master catalogue, and one that sends the stores.
+// clients returns the clients of one business. Two use store s1, one uses s2, one uses the master
+// catalogue, and one sends the stores.
 func clients() []*client {
 	list := []*client{{location: "-1"}, {location: "s1"}, {location: "s2"}, {location: "s1"}, {kind: core.StoreJob}}
 	for who, c := range list {

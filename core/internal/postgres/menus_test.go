@@ -314,8 +314,8 @@ func TestRealMenusReadBackAsSent(t *testing.T) {
 	}
 }
 
-// requireEqualToSent compares each object that was read with what was sent. It ignores what
-// the hub adds.
+// requireEqualToSent compares each object in the read-back with the sent one. It ignores fields
+// that the hub adds.
 func requireEqualToSent(t *testing.T, sent map[string][]map[string]any, read map[string]any) {
 	t.Helper()
 	key := func(object map[string]any) string {

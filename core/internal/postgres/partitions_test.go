@@ -95,7 +95,7 @@ func TestPartitionsAreCreatedWhileTodayIsRead(t *testing.T) {
 	end()
 }
 
-// Statements queue behind the maintenance until it gives up, so it must give up soon.
+// Other statements queue behind the maintenance, so it must not wait long for its lock.
 func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)

@@ -23,8 +23,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// fakeAggregator stands in for plugins, platforms and an aggregator that sometimes loses a request or
-// a response.
+// fakeAggregator replaces plugins, platforms and an aggregator. It sometimes loses a request or a
+// response.
 type fakeAggregator struct {
 	mu        sync.Mutex
 	orders    map[string][]string // received statuses of each order, in order

@@ -96,8 +96,8 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 	}
 }
 
-// asOwner returns an empty database opened as its owner: a role with an attribute, and with the
-// grants that PostgreSQL 16 gives the creator of servery_tenant.
+// asOwner opens an empty database as its owner, a role with an attribute. It has the grants that
+// PostgreSQL 16 gives the creator of servery_tenant.
 func asOwner(t *testing.T, attribute string) *postgres.DB {
 	t.Helper()
 	address, err := url.Parse(hubtest.DatabaseURL(t))

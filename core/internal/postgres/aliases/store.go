@@ -102,7 +102,7 @@ func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID
 	return added, err
 }
 
-// resolve replaces a new alias in what is stored, and publishes what that changes.
+// resolve replaces a new alias in stores and menus, and publishes the changed menus.
 func (s Store) resolve(ctx context.Context, tx bun.Conn, business core.BusinessID, alias core.PlatformAlias) error {
 	changed, err := stores.Rename(ctx, s.db, tx, business, alias)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 	})
 }
 
-// RemoveAlias removes an alias. What is stored names the platform by its name and stays as it is.
+// RemoveAlias removes an alias. Stores and menus name the platform by its name and stay unchanged.
 // It returns NotFound for an unknown alias.
 func (s Store) RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error {
 	return s.db.InTx(ctx, func(tx bun.Conn) error {

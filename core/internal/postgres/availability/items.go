@@ -195,8 +195,8 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 	return nil
 }
 
-// publishSwitch marks the menus that a switch changed. What was switched on is published at
-// once, because the platform may lack it.
+// publishSwitch marks the menus that a switch changed. It publishes enabled items at once, because
+// the platform may lack them.
 func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
 	if err := publications.PublishMenus(ctx, t.db, tx, core.Job{ID: s.reference, Business: s.business}, s.storeID,
 		plan.AffectedStores()); err != nil || !s.enable || !plan.HasChanges() {

@@ -44,10 +44,10 @@ func (p Presence) SaveHeartbeats(ctx context.Context, signs map[presence.Heartbe
 	return nil
 }
 
-// Review calls judge for the stores whose last heartbeat is too old and for those already
-// silent. It stores and returns the changes.
+// Review calls check for the stores whose last heartbeat is too old and for those already silent.
+// It stores and returns the changes.
 func (p Presence) Review(ctx context.Context, after time.Duration,
-	judge func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
+	check func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
 	err = p.db.Sweep(ctx, "presence", func(tx bun.Conn, _ time.Time) (time.Time, error) {
 		now := p.db.Clock().Now()
 		list, err := p.stores(ctx, tx, after,
@@ -59,17 +59,17 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 		var businesses, stores []int64
 		var since []string
 		for _, s := range list {
-			judged, err := judge(s)
+			silentSince, err := check(s)
 			if err != nil {
 				return now, fmt.Errorf("checking the presence of store %d: %w", s.ID, err)
 			}
-			if judged.Equal(s.SilentSince) {
+			if silentSince.Equal(s.SilentSince) {
 				continue
 			}
 			businesses, stores = append(businesses, int64(s.Business)), append(stores, s.ID)
-			changed, text := presence.Change{Store: s, Silent: !judged.IsZero()}, ""
+			changed, text := presence.Change{Store: s, Silent: !silentSince.IsZero()}, ""
 			if changed.Silent {
-				changed.SilentSince, text = judged, judged.UTC().Format(time.RFC3339Nano)
+				changed.SilentSince, text = silentSince, silentSince.UTC().Format(time.RFC3339Nano)
 			}
 			since, changes = append(since, text), append(changes, changed)
 		}

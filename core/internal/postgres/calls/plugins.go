@@ -83,9 +83,8 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 		strings.Join(slices.Compact(installed), ", "))
 }
 
-// SetEnabled records whether a plugin should run; every hub follows. Repeating the current state
-// makes the plugin leave quarantine and check for another version. A removed plugin is
-// restored.
+// SetEnabled records whether a plugin should run; every hub follows. If the state is the current
+// one, the plugin leaves quarantine and checks for another version. A removed plugin is restored.
 func (p Plugins) SetEnabled(ctx context.Context, id string, enabled bool) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)

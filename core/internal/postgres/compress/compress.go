@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// minSize is the size in bytes from which a body is compressed. It is below the size at
-// which PostgreSQL itself would compress the row, more slowly, and move it out of line.
+// minSize is the size in bytes of the smallest compressed body. Above about 2 kB PostgreSQL would
+// itself compress the row, more slowly, and move it out of line.
 const minSize = 1500
 
 // maxSize bounds the decompressed size of a body.
@@ -24,14 +24,14 @@ var (
 	s2Magic   = []byte{0xff, 's', '2', 0}
 )
 
-// s2MaxSize is the size up to which S2 compresses a body instead of Zstandard. Most
+// s2MaxSize is the size in bytes of the largest body that S2 compresses instead of Zstandard. Most
 // orders and statuses are smaller. S2 takes a fifth of the time for a third more bytes.
 const s2MaxSize = 8 << 10
 
 var errTooLong = errors.New("it exceeds the size limit")
 
-// Compressor compresses large bodies before they are stored. This saves network traffic,
-// WAL and disk. Both halves are safe for concurrent use.
+// Compressor compresses large bodies. This saves network traffic, WAL and disk. It is safe for
+// concurrent use.
 type Compressor struct {
 	encoder *zstd.Encoder
 	decoder *zstd.Decoder
@@ -82,7 +82,7 @@ func (c *Compressor) Decompress(stored []byte) ([]byte, error) {
 	return body, nil
 }
 
-// HeadSize is the number of leading bytes that Size needs.
+// HeadSize is the number of leading bytes of a stored body that Size needs.
 const HeadSize = zstd.HeaderMaxSize
 
 // Size returns the decompressed size of a stored body, from its first bytes and

@@ -159,9 +159,9 @@ func (r OrderRetries) Resend(ctx context.Context, work core.Job, limit int) (n i
 	return n, err
 }
 
-// Tally records new responses and counts by order. An order is answered when every webhook
-// has responded. A delivery that can get no response any more has failed, because its
-// webhook was switched off or its event has expired.
+// Tally records new responses and counts by order. An order counts as answered when every webhook
+// has responded. A delivery that can get no response any more has failed, because its webhook was
+// switched off or its event has expired.
 func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {

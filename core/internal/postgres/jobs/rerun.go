@@ -23,8 +23,8 @@ func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change
 	})
 }
 
-// Rerun queues the request of a job once more and returns the reference of the new job.
-// It returns Conflict while the job, or an earlier rerun of it, has not ended.
+// Rerun queues the request of a job again and returns the reference of the new job. It returns
+// Conflict while the job, or an earlier rerun of it, has not ended.
 func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference core.ID,
 	change access.Change) (core.ID, error) {
 	now := j.db.Clock().Now()

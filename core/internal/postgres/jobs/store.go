@@ -73,7 +73,7 @@ var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
 	})),
 }))
 
-// maxClaimedBody is the size, stored and decompressed, up to which Claim returns the body.
+// maxClaimedBody bounds the bodies that Claim returns, in stored and in decompressed bytes.
 const maxClaimedBody = 64 << 10
 
 // Claim leases due jobs: the first of each business and ordering key.

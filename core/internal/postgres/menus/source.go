@@ -100,8 +100,8 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 		&s.Timezone)
 }
 
-// readPublished reads the requests that wait for this publication, and the id under which
-// the store is published.
+// readPublished reads the requests that wait for this publication, and the published id of the
+// store.
 func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *aggregator.StoreMenu) error {
 	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
 	err := tx.QueryRowContext(ctx,

@@ -19,7 +19,7 @@ CROSS JOIN LATERAL (
 WHERE acknowledgement.within > '0' AND waiting.state = ?placed
 
 -- name: store_cursors
--- Moves the cursors of the businesses with a limit of their own.
+-- Moves the cursors of the businesses that have their own limit.
 UPDATE presence_rules rule
 SET orders_checked_until = ?now::timestamptz - acknowledgement.within
 FROM (

@@ -71,7 +71,7 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 type storedEntry struct {
 	id               int64
 	active           bool
-	record           []byte // of which the active flag is not current
+	record           []byte // its active flag is not current
 	content          []byte // the store's values; nil if the store does not sell it
 	categoryInactive bool   // in an inactive category
 	namedBy          []int64

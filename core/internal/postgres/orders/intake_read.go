@@ -65,8 +65,7 @@ func (b *intakeBatch) read() error {
 	return b.readMenus()
 }
 
-// resolve replaces the aliases by which orders name their platforms, because the platform's name
-// identifies an order.
+// resolve replaces aliases of platforms in orders, because the platform's name identifies an order.
 func (b *intakeBatch) resolve() {
 	for i := range b.arrivals {
 		a := &b.arrivals[i]

@@ -32,9 +32,9 @@ func (o Store) SetReference(ctx context.Context, business core.BusinessID, id in
 	return nil
 }
 
-// Report stores a report of out-of-stock items and passes it on: by a call to the platform, or
-// by the event for the merchant's own channels. It returns the id of the order and the
-// reference of the report.
+// Report stores a report of out-of-stock items. It queues a call to the platform, or publishes the
+// event for the merchant's own channels. It returns the id of the order and the reference of the
+// report.
 //
 // If the same report is pending, or was the last and did not fail, Report returns its
 // reference and stores nothing. It returns NotFound for an unknown order, and the errors of

@@ -28,7 +28,7 @@ var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
 // unknownOrder returns the error for an unknown order id in a request body.
 func unknownOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
 
-// sentName is the name by which events name the platform of the row o of orders.
+// sentName is the platform's name in events, for the row o of orders.
 var sentName = postgres.SentNameOf("o.business_id", "o.platform")
 
 // Get returns an order with its history. If platform is set, only its orders are found. It

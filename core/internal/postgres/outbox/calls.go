@@ -77,8 +77,8 @@ func (o *Outbox) WakeRelays(ctx context.Context, tx bun.Conn) error {
 	return postgres.Notify(ctx, tx, CallsChannel)
 }
 
-// PlatformEndpoint returns the endpoint id by which calls are scheduled fairly: one per
-// business and platform.
+// PlatformEndpoint returns the endpoint id for fair scheduling of calls: one per business and
+// platform.
 func PlatformEndpoint(business core.BusinessID, platform string) int64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", business, platform)

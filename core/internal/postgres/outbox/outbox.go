@@ -43,7 +43,7 @@ func Run(ctx context.Context, db *postgres.DB, do func(tx bun.Conn, box *Outbox)
 	return err
 }
 
-// copyMinRows is the number of rows from which COPY writes them.
+// copyMinRows is the minimum number of rows for COPY; INSERT writes fewer rows.
 const copyMinRows = 4
 
 // queuedDelivery is a row of the delivery queue.

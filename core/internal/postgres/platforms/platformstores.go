@@ -14,7 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// PlatformStores selects the platform stores of a business with any of the given ids (store.Outlet).
+// PlatformStores selects the platform stores of a business with any of the given ids
+// (store.PlatformStore).
 func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 	return bun.Safe(queries.With("platform_stores", postgres.Args{
 		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.PlatformStoreID),

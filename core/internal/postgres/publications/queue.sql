@@ -1,6 +1,6 @@
 -- name: claim
--- Leases due publications, the longest waiting endpoints first. What the aggregator holds is unknown if a lease
--- expired or another call changed it meanwhile; its digest is then cleared.
+-- Leases due publications, the longest waiting endpoints first. The digest is cleared if a lease expired or another
+-- call changed the menu at the aggregator meanwhile.
 WITH RECURSIVE
 endpoints AS (
     ?endpoints
@@ -62,7 +62,7 @@ RETURNING
     )
 
 -- name: retry
--- Returns a claimed publication to the queue. One that was marked meanwhile starts again.
+-- Returns a claimed publication to the queue. One that was marked meanwhile restarts.
 UPDATE publications
 SET
     owner = NULL,

@@ -144,7 +144,7 @@ func eachWithOtherKey(ctx context.Context, db *postgres.DB, in bun.IDB, column s
 	return column.each(ctx, in, "substring("+column.column+" FOR 5) <> ?", []any{db.Sealer().Keys[0].Prefix}, visit)
 }
 
-// switchKey makes the first key the one that seals, unless values of an earlier key were stored
+// switchKey switches the database to the first key, unless values of an earlier key were stored
 // meanwhile. The lock serializes it with transactions that store sealed values.
 func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (turned bool, err error) {
 	var sealed []byte
