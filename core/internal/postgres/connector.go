@@ -21,8 +21,7 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// statementTimeout bounds a statement, on the client and on the server. Migrations have no
-// such bound.
+// statementTimeout bounds a statement, on the client and on the server. Migrations have no timeout.
 const statementTimeout = time.Minute
 
 var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")

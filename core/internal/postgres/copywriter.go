@@ -166,8 +166,8 @@ func (c *CopyWriter) CopyInto(ctx context.Context, conn bun.Conn, table, columns
 	return nil
 }
 
-// discardBrokenCopy discards the connection if a COPY broke off in the middle. The server may
-// still send data that the next query would read.
+// discardBrokenCopy discards the connection if a COPY ended in the middle. The server may still
+// send data that the next query would read.
 func discardBrokenCopy(conn bun.Conn, err error) error {
 	var answer pgdriver.Error
 	if !errors.As(err, &answer) {

@@ -50,8 +50,8 @@ func (db *DB) NextDue(ctx context.Context, table string, busy Busy) (time.Time, 
 	return next.Time, db.CheckEpoch(ctx, epoch)
 }
 
-// AllowNotify allows at most twenty notifications per second. A notification is only a
-// hint, and NOTIFY serializes commits.
+// AllowNotify reports whether a notification may be sent: at most twenty per second. Workers poll
+// too, and NOTIFY serializes commits.
 func AllowNotify(notified *atomic.Int64) bool {
 	now, last := time.Now().UnixNano(), notified.Load()
 	return now-last > int64(50*time.Millisecond) && notified.CompareAndSwap(last, now)

@@ -1,10 +1,10 @@
-// Package postgres is the kernel of the packages that know SQL. It connects, runs
-// transactions, follows the clock of the database, copies rows and batches concurrent
-// calls. It also applies row-level security and seals secrets.
+// Package postgres is the kernel of the packages with SQL. It connects, runs transactions,
+// synchronizes the clock, copies rows and batches concurrent calls. It applies row-level security,
+// seals secrets (seal) and compresses bodies (compress).
 //
-// Each package below it holds the SQL of one capability. It imports only those before it in
-// this list: outbox, jobs, access, publications, platforms, revisions, calls, deliveries,
-// stores, menus, availability, orders, consoleview, schema.
+// Each of these subpackages holds the SQL of one capability: outbox, jobs, access, publications,
+// platforms, revisions, calls, deliveries, stores, menus, aliases, availability, orders,
+// consoleview, schema. It imports only those before it in the list.
 //
 // Each exported method of these packages is one transaction. No transaction is open during
 // a call outside the database.
@@ -51,14 +51,14 @@ type DB struct {
 	log        *slog.Logger
 	clock      core.Clock
 	time       databaseClock
-	rls        atomic.Int32 // row-level security: wallUnknown, wallThere or wallMissing
+	rls        atomic.Int32 // row-level security: rlsUnknown, rlsPresent or rlsAbsent
 
 	statements statementCache
 	states     states
 }
 
-// Open connects and sets the clock from the database's. Until the context ends it waits
-// for a server that is starting or still read-only.
+// Open connects and sets the clock from the database's. It waits for a server that is starting or
+// still read-only, until the context ends.
 func Open(ctx context.Context, config Config) (*DB, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -173,7 +173,7 @@ func (db *DB) InTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 		}
 	}()
 	if err := fn(conn); err != nil {
-		if IsCode(err, "25006") { // the server became read-only: the next connection may lead to another
+		if IsCode(err, "25006") { // the server became read-only: the next connection may reach another
 			Discard(conn)
 		}
 		return err

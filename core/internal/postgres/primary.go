@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// primaryConnector connects only to servers that accept writes. During a failover a name may still
-// lead to a standby. A connection to it would stay in the pool and reject every write.
+// primaryConnector connects only to servers that accept writes. During a failover, a name may still
+// resolve to a standby. A connection to it would stay in the pool and reject every write.
 type primaryConnector struct {
 	*pgdriver.Connector
 	lifetime context.Context // until Close

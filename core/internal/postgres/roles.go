@@ -10,12 +10,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Tenant runs single statements as a role that sees the rows of one business only. A
-// statement that forgets its business condition still finds no other business's rows.
+// Tenant runs single statements as a role that sees the rows of one business only. A statement
+// without its business condition still finds no rows of other businesses.
 //
-// Role and business travel with the statement in one message and one transaction. This
-// costs no extra round trip and leaves nothing on the connection. Without the role in the
-// database, statements run as the hub's own role.
+// Role and business are set in the message and the transaction of the statement. This costs no
+// extra round trip, and the connection keeps neither. Without the role in the database, statements
+// run as the hub's own role.
 type Tenant struct {
 	*bun.DB
 	db       *DB

@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
-// Store stores businesses and API keys (access.Records).
+// Store stores businesses and API keys (access.KeyStore).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.

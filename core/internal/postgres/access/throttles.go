@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Throttles stores the states of throttles (limit.Records).
+// Throttles stores the states of throttles (limit.StateStore).
 type Throttles struct{ db *postgres.DB }
 
 // NewThrottles returns Throttles that use db.

@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// Presence stores the last heartbeat of the POS of each store (presence.Records).
+// Presence stores the last heartbeat of the POS of each store (presence.Repository).
 type Presence struct{ db *postgres.DB }
 
 // NewPresence returns a Presence that uses db.

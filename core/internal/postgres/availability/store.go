@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// Store stores the availability of stores, items and options (toggle.Records).
+// Store stores the availability of stores, items and options (toggle.TimerStorage).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.

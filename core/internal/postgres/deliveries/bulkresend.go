@@ -100,7 +100,7 @@ func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (resendCu
 	return at, json.Unmarshal(stored, &at)
 }
 
-// ResendNext resends the next selected deliveries (webhook.Redeliveries).
+// ResendNext resends the next selected deliveries (webhook.BulkResends).
 func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector,
 	limit int) (so webhook.ResendResult, more bool, err error) {
 	err = q.db.InTx(ctx, func(tx bun.Conn) error {
@@ -208,7 +208,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 			"prior_attempts, due_at, available_at, manual")
 }
 
-// EndBulkResend ends the job (webhook.Redeliveries).
+// EndBulkResend ends the job (webhook.BulkResends).
 func (q Store) EndBulkResend(ctx context.Context, work core.Job, failure string) error {
 	return q.db.InTx(ctx, func(tx bun.Conn) error {
 		at, err := q.cursor(ctx, tx, work)

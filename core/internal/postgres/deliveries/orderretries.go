@@ -14,10 +14,10 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// OrderRetries stores the deliveries that order retries send (webhook.Resends).
+// OrderRetries stores the deliveries that order retries send (webhook.OrderRetries).
 type OrderRetries struct{ db *postgres.DB }
 
-// NewOrderRetries returns Resends that use db.
+// NewOrderRetries returns OrderRetries that use db.
 func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{db} }
 
 // The states of order_resends.

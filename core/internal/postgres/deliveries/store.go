@@ -28,7 +28,7 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.Endpoints).
+// QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.QueuedEndpoints).
 var QueuedEndpoints = postgres.QueuedEndpoints("delivery_queue", "true")
 
 // Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a

@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Webhooks stores subscriptions (webhook.Records).
+// Webhooks stores subscriptions (webhook.SubscriptionStore).
 type Webhooks struct{ db *postgres.DB }
 
 // NewWebhooks returns Webhooks that use db.

@@ -23,7 +23,7 @@ INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
 VALUES (?business, ?kind, ?subject, ?id, ?created_at)
 
 -- name: heads
--- The first job of each business and ordering key (core.JobKind.Line). Only these are run.
+-- The first job of each business and ordering key (core.JobKind.OrderingKey). Only these are run.
 WITH RECURSIVE
 -- The businesses and kinds with queued jobs: one index step each, however long the queue.
 kinds AS (

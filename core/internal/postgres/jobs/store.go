@@ -183,7 +183,7 @@ func (j Store) Status(ctx context.Context, business core.BusinessID, reference c
 	return status, postgres.NotFound(err, "there is no job with this reference")
 }
 
-// ListEnded returns those of the jobs that have ended (job.Ends).
+// ListEnded returns those of the jobs that have ended (job.EndedLister).
 func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, err error) {
 	businesses, ids := make([]int64, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {

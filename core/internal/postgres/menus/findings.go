@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ItemsAfter returns master items (menu.RecheckRecords).
+// ItemsAfter returns master items (menu.RecheckStorage).
 func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after int64,
 	limit int) (list []menu.StoredItem, err error) {
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
@@ -40,7 +40,7 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 	return list, rows.Err()
 }
 
-// ReplaceFindings stores the findings of a platform against items (menu.RecheckRecords).
+// ReplaceFindings stores the findings of a platform against items (menu.RecheckStorage).
 func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
 	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
@@ -87,7 +87,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 	return stale, err
 }
 
-// EndRecheck ends the job (menu.RecheckRecords).
+// EndRecheck ends the job (menu.RecheckStorage).
 func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, result []byte, items int) error {
 	return m.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// TryLockMenu does what lockMenu does without waiting. It returns ErrMenuHeld if the menu is locked.
+// TryLockMenu does what lockMenu does without waiting. It returns ErrMenuLocked if another
+// transaction holds the lock.
 func TryLockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	var free bool
 	if err := tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(`+menuLock+`)`,

@@ -38,7 +38,7 @@ var errMenuBusy = &core.Error{Code: core.Unavailable,
 	Message: "the menu of the business is being changed by others: resend the request", RetryAfter: time.Second}
 
 // Do runs change while it holds the mutex of a business, and retries it while it returns
-// ErrMenuHeld. It returns Unavailable if the menu stays locked until the context ends.
+// ErrMenuLocked. It returns Unavailable if the menu stays locked until the context ends.
 func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change func() error) error {
 	mine, err := t.acquire(business)
 	if err != nil {

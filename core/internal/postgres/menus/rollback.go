@@ -73,7 +73,7 @@ func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID, to
 	return u, rows.Err()
 }
 
-// RollBack restores the menu as it was right after a revision (menu.Rollbacks).
+// RollBack restores the menu as it was right after a revision (menu.RollbackStorage).
 func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	finish func(menu.RollbackResult) (menu.IngestResult, error)) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// State reads what a request depends on (menu.Needs), and little more.
+// State reads the part of the menu that a request depends on (menu.ReadSet).
 func (l *MenuLoader) State(needs menu.ReadSet) (menu.State, error) {
 	var s menu.State
 	var err error

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// Store stores menus (menu.Records).
+// Store stores menus (menu.Storage).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.

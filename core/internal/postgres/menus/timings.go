@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// IngestTimings ends a category timing job in one transaction (menu.TimingRecords).
+// IngestTimings ends a category timing job in one transaction (menu.TimingStorage).
 func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string,
 	decide func(categories map[string]int64) (menu.TimingIngestResult, error),
 ) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Actions stores feature actions (action.Records). Each action is a call to its aggregator.
+// Actions stores feature actions (action.Repository). Each action is a call to its aggregator.
 type Actions struct{ db *postgres.DB }
 
 // NewActions returns Actions that use db.

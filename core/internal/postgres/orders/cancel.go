@@ -94,7 +94,7 @@ func (o Store) applyPending(ctx context.Context, condition string, args ...any) 
 const applyTimeout = 2 * time.Second
 
 // applyCancellations applies stored cancellations to the orders of a batch that has just been
-// committed. MeetCancellations retries what fails here.
+// committed. ApplyPendingCancellations retries after an error.
 func (b *intakeBatch) applyCancellations() {
 	var keys []orderKey
 	for _, p := range b.placed {

@@ -36,9 +36,9 @@ func (o Store) SetReference(ctx context.Context, business core.BusinessID, id in
 // event for the merchant's own channels. It returns the id of the order and the reference of the
 // report.
 //
-// If the same report is pending, or was the last and did not fail, Report returns its
-// reference and stores nothing. It returns NotFound for an unknown order, and the errors of
-// order.Shortage.Of.
+// If the same report is pending, or was the last and did not fail, Report returns its reference and
+// stores nothing. It returns NotFound for an unknown order, and the errors of
+// order.OutOfStockReport.Resolve.
 func (o Store) Report(ctx context.Context, business core.BusinessID, reference core.ID,
 	s order.OutOfStockReport) (id int64, known core.ID, err error) {
 	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {

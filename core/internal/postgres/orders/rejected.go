@@ -20,9 +20,9 @@ const (
 	rejectedMaxWaiting    = 1024
 )
 
-// RecordRejected stores a rejected order; it is durable when KeepRefused returns. A repeated
-// rejection increases a counter. The latest of each business are kept. It returns Unavailable
-// if too many wait; this one is then not stored.
+// RecordRejected stores a rejected order; it is durable when RecordRejected returns. A repeated
+// rejection increases a counter. The latest of each business are kept. It returns Unavailable if
+// too many wait; this one is then not stored.
 func (o Store) RecordRejected(ctx context.Context, refused order.Rejection) error {
 	_, err := rejectionBatcherOf(o.db).Do(ctx, refused)
 	return err

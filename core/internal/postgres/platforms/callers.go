@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Callers stores the keys of aggregators that call the hub (relay.CallerRecords).
+// Callers stores the keys of aggregators that call the hub (relay.CallerKeys).
 type Callers struct{ db *postgres.DB }
 
 // NewCallers returns Callers that use db.

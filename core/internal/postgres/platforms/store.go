@@ -88,7 +88,7 @@ func (p Store) Access(ctx context.Context, business core.BusinessID, platform st
 	return access, err
 }
 
-// Lookup also returns the id of the plugin that serves the platform, or core.ServedByOwn.
+// Lookup also returns the id of the plugin that serves the platform, or core.ServedByMerchant.
 func (p Store) Lookup(ctx context.Context, business core.BusinessID,
 	platform string) (served string, access relay.Access, err error) {
 	return p.Read(ctx, p.db.Bun(), business, platform, "")
@@ -139,7 +139,8 @@ func (p Store) Set(ctx context.Context, business core.BusinessID, platform core.
 	return p.SetWithStores(ctx, business, platform, change, nil)
 }
 
-// SetWithStores also sets the platform store ids of stores (NameStores), in the same transaction.
+// SetWithStores also sets the platform store ids of stores (SetPlatformStoreIDs), in the same
+// transaction.
 func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error, stores map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) (err error) {

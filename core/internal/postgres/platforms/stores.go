@@ -34,7 +34,8 @@ func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID
 	})
 }
 
-// setPlatformStoreIDs does the work of NameStores; the caller holds the lock of LockOutlets.
+// setPlatformStoreIDs does the work of SetPlatformStoreIDs. The caller holds the lock of
+// LockPlatformStores.
 func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {

@@ -20,8 +20,8 @@ const partitionDays = 7
 // partitionLock is the advisory lock that admits one replica at a time to maintenance.
 const partitionLock = 0x5e57e272
 
-// Other statements queue behind a partition change. partitionWait bounds how long it waits for
-// its lock, and partitionTime how long it runs.
+// Other statements queue behind a partition change. partitionLockTimeout bounds how long it waits
+// for its lock, and partitionStatementTimeout how long it runs.
 const (
 	partitionLockTimeout      = 200 * time.Millisecond
 	partitionStatementTimeout = 5 * time.Second

@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Store stores the stores of businesses (store.Records).
+// Store stores the stores of businesses (store.Storage).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -28,7 +28,7 @@ func New(db *postgres.DB) Store { return Store{db} }
 
 // storeColumn is a column that a request can set.
 type storeColumn struct {
-	name, kind, defaultValue string // orElse: the default for a new store
+	name, kind, defaultValue string // defaultValue: of a new store
 }
 
 var storeColumns = []storeColumn{
@@ -264,8 +264,8 @@ type StoreRow struct {
 	ClosedOn           json.RawMessage `bun:"closed_on"`
 }
 
-// The columns of stores as they are read, and the one with the platforms on which a store is
-// closed (store.Closing).
+// The columns of stores as they are read, and the one with the platforms on which a store is closed
+// (store.PlatformClosure).
 var (
 	ClosedOn         = bun.Safe(queries.With("closed_on", nil))
 	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn}))

@@ -1,5 +1,5 @@
 -- name: closed_on
--- The platforms on which a row of stores is closed (store.Closing).
+-- The platforms on which a row of stores is closed (store.PlatformClosure).
 (
     SELECT json_agg(
         json_build_object(
