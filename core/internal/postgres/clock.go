@@ -65,18 +65,18 @@ func (db *DB) SyncClock(ctx context.Context) error {
 	}
 	// In between, work may be late but not early. So the clock moves first if it was set back, and
 	// the queues first otherwise.
-	back := min(off, 0)
-	db.time.offset.Add(int64(back))
+	backward := min(off, 0)
+	db.time.offset.Add(int64(backward))
 	err = db.applyStep(ctx, off)
 	// applyStep locks whole queues. A transaction that locked single rows may have ended meanwhile.
 	for n := 0; n < maxDeadlockRetries && IsCode(err, "40P01"); n++ {
 		err = db.applyStep(ctx, off)
 	}
 	if err != nil {
-		db.time.offset.Add(-int64(back))
+		db.time.offset.Add(-int64(backward))
 		return err
 	}
-	db.time.offset.Add(int64(off - back))
+	db.time.offset.Add(int64(off - backward))
 	return nil
 }
 
@@ -102,20 +102,20 @@ func (db *DB) CheckEpoch(ctx context.Context, epoch int64) error {
 func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 	read := db.time.read
 	if read == nil {
-		read = func(ctx context.Context) (there time.Time, err error) {
-			err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
-			return there, err
+		read = func(ctx context.Context) (dbTime time.Time, err error) {
+			err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&dbTime)
+			return dbTime, err
 		}
 	}
 	best := time.Hour
 	for range 3 {
 		before := db.clock.Now()
-		there, err := read(ctx)
+		dbTime, err := read(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("reading the database's clock: %w", err)
 		}
 		if trip := db.clock.Now().Sub(before); trip < best {
-			best, off = trip, there.Sub(before.Add(trip/2))
+			best, off = trip, dbTime.Sub(before.Add(trip/2))
 		}
 	}
 	return off, nil

@@ -169,8 +169,8 @@ func (c *CopyWriter) CopyInto(ctx context.Context, conn bun.Conn, table, columns
 // discardBrokenCopy discards the connection if a COPY ended in the middle. The server may still
 // send data that the next query would read.
 func discardBrokenCopy(conn bun.Conn, err error) error {
-	var answer pgdriver.Error
-	if !errors.As(err, &answer) {
+	var rejection pgdriver.Error
+	if !errors.As(err, &rejection) {
 		Discard(conn)
 	}
 	return err

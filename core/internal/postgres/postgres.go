@@ -103,9 +103,9 @@ func (db *DB) waitUntilReady(ctx context.Context) error {
 	var why error
 	for n := 0; ; n++ {
 		err := db.Ping(ctx)
-		var answer pgdriver.Error
+		var pgErr pgdriver.Error
 		// 57P03 is cannot_connect_now: the server is starting.
-		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &answer) && answer.Field('C') != "57P03" {
+		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &pgErr) && pgErr.Field('C') != "57P03" {
 			return err
 		}
 		var timeout net.Error
@@ -134,7 +134,7 @@ func (db *DB) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = conn.Raw(func(driven any) error { return checkWritable(ctx, driven.(driver.QueryerContext)) })
+		err = conn.Raw(func(driverConn any) error { return checkWritable(ctx, driverConn.(driver.QueryerContext)) })
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) {
 			return err
@@ -228,6 +228,6 @@ func NotFound(err error, format string, args ...any) error {
 
 // IsCode reports whether the server returned an SQLSTATE.
 func IsCode(err error, sqlstate string) bool {
-	var answer pgdriver.Error
-	return errors.As(err, &answer) && answer.Field('C') == sqlstate
+	var pgErr pgdriver.Error
+	return errors.As(err, &pgErr) && pgErr.Field('C') == sqlstate
 }

@@ -66,12 +66,12 @@ const (
 func (db *DB) hasRLS(ctx context.Context) bool {
 	known := db.rls.Load()
 	if known == rlsUnknown {
-		there, err := db.RLSEnabled(ctx)
+		enabled, err := db.RLSEnabled(ctx)
 		if err != nil {
 			return false // the statement itself returns the error
 		}
 		known = rlsAbsent
-		if there {
+		if enabled {
 			known = rlsPresent
 		}
 		db.rls.Store(known)
@@ -81,14 +81,14 @@ func (db *DB) hasRLS(ctx context.Context) bool {
 
 // RLSEnabled checks whether row-level security is set up: the tenant role exists, the hub may
 // take it, and the policies exist.
-func (db *DB) RLSEnabled(ctx context.Context) (there bool, err error) {
+func (db *DB) RLSEnabled(ctx context.Context) (enabled bool, err error) {
 	err = db.bun.QueryRowContext(ctx, `SET LOCAL ROLE servery_tenant;
 		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'tenant_isolation')`).
-		Scan(&there)
+		Scan(&enabled)
 	if IsCode(err, "22023") || IsCode(err, "42501") { // no such role, or permission denied
 		return false, nil
 	}
-	return there, err
+	return enabled, err
 }
 
 // RecheckRLS makes the next statement check again whether row-level security is set up.

@@ -70,14 +70,14 @@ func lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgre
 	if err != nil {
 		return postgres.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
 	}
-	verdicts := make([]postgres.Result[access.Key], len(hashes))
+	results := make([]postgres.Result[access.Key], len(hashes))
 	for i, hash := range hashes {
 		key, known := found[string(hash)]
-		if verdicts[i].Value = key; !known {
-			verdicts[i].Err = core.Errorf(core.NotFound, "no such key")
+		if results[i].Value = key; !known {
+			results[i].Err = core.Errorf(core.NotFound, "no such key")
 		}
 	}
-	return verdicts
+	return results
 }
 
 func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string]access.Key, error) {

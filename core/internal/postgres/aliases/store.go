@@ -35,8 +35,8 @@ func (s Store) ListAliases(ctx context.Context, business core.BusinessID) ([]cor
 // if the alias exists or is the name of a platform.
 func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
 	change access.Change) error {
-	if wrong := core.CheckAlias(alias); wrong != "" {
-		return core.Errorf(core.Invalid, "the alias %s", wrong)
+	if problem := core.CheckAlias(alias); problem != "" {
+		return core.Errorf(core.Invalid, "the alias %s", problem)
 	}
 	return menus.MenuMutex(s.db).Do(ctx, business, func() error {
 		return s.db.InTx(ctx, func(tx bun.Conn) error {

@@ -105,9 +105,9 @@ func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, 
 
 // switchedNames returns the ref_ids of what could be switched.
 func switchedNames(list []core.AvailabilityResult) (names []string) {
-	for _, thing := range list {
-		if thing.Reason == "" {
-			names = append(names, thing.RefID)
+	for _, entity := range list {
+		if entity.Reason == "" {
+			names = append(names, entity.RefID)
 		}
 	}
 	return names
@@ -117,13 +117,13 @@ func switchedNames(list []core.AvailabilityResult) (names []string) {
 func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	s itemSwitch) (platforms int, undone []core.AvailabilityResult, err error) {
 	loader := menus.MenuLoader{Ctx: ctx, Tx: tx, Business: s.business, Store: s.storeID}
-	asked := menu.AvailabilityChange{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
+	request := menu.AvailabilityChange{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
 		Options: s.options, Available: s.enable}
-	state, err := loader.State(asked.ReadSet())
+	state, err := loader.State(request.ReadSet())
 	if err != nil {
 		return 0, nil, err
 	}
-	plan, items, options := asked.Decide(state)
+	plan, items, options := request.Decide(state)
 	if err := s.schedule(ctx, tx, items, options); err != nil {
 		return 0, nil, err
 	}
@@ -133,7 +133,7 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	if err := t.writeSwitch(ctx, tx, s, &plan); err != nil {
 		return 0, nil, err
 	}
-	places, versions, err := t.listingPlatforms(ctx, tx, s)
+	platformSwitches, versions, err := t.listingPlatforms(ctx, tx, s)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -143,20 +143,20 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	}
 	var calls []outbox.Call
 	var events []core.Event
-	for i, p := range places {
+	for i, p := range platformSwitches {
 		now := t.db.Clock().Now().Add(time.Duration(2*i) * time.Microsecond) // so that ids sort by arrival
-		here := itemsOnPlatform(items, state.Items, p.Platform, blocked[p.Platform])
-		told := relay.ItemActionPayload{PlatformStore: p.platformStore(now), Items: here, Options: options,
+		onPlatform := itemsOnPlatform(items, state.Items, p.Platform, blocked[p.Platform])
+		payload := relay.ItemActionPayload{PlatformStore: p.platformStore(now), Items: onPlatform, Options: options,
 			Version: versions[p.Platform] + countMarks(s, &plan)}
-		if ofItems, ofOptions := told.SentRefIDs(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
-			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
+		if ofItems, ofOptions := payload.SentRefIDs(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
+			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(onPlatform, options)
 			if err != nil {
 				return 0, nil, err
 			}
 			events = append(events, more...)
 			continue
 		}
-		call, err := p.call(relay.ItemAction, told, now)
+		call, err := p.call(relay.ItemAction, payload, now)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -169,8 +169,8 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		return 0, nil, err
 	}
 	undone = slices.DeleteFunc(slices.Concat(items, options),
-		func(thing core.AvailabilityResult) bool { return thing.Reason == "" })
-	return len(places), undone, box.Publish(ctx, tx, events...)
+		func(entity core.AvailabilityResult) bool { return entity.Reason == "" })
+	return len(platformSwitches), undone, box.Publish(ctx, tx, events...)
 }
 
 // writeSwitch writes the menu changes of a switch, as a revision.
@@ -277,15 +277,15 @@ func itemsOnPlatform(items []core.AvailabilityResult, records []menu.Item, platf
 	for i := range records {
 		listed[records[i].ID] = records[i].ListedOn(platform)
 	}
-	here := slices.Clone(items)
-	for i, item := range here {
+	onPlatform := slices.Clone(items)
+	for i, item := range onPlatform {
 		switch {
 		case item.Reason != "":
 		case !listed[item.ID]:
-			here[i].Reason = "the item is not listed on this platform"
+			onPlatform[i].Reason = "the item is not listed on this platform"
 		case blocked[item.ID] != "":
-			here[i].Reason = "the item is not listed on this platform: " + blocked[item.ID]
+			onPlatform[i].Reason = "the item is not listed on this platform: " + blocked[item.ID]
 		}
 	}
-	return here
+	return onPlatform
 }

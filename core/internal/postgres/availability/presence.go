@@ -125,10 +125,10 @@ func (p Presence) SetClosed(ctx context.Context, s presence.Store, closed bool, 
 	})
 }
 
-func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, which string,
+func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, condition string,
 	args ...any) ([]presence.Store, error) {
 	rows, err := in.QueryContext(ctx, queries.With("read", postgres.Args{
-		"after_seconds": int(after / time.Second), "which": bun.SafeQuery(which, args...),
+		"after_seconds": int(after / time.Second), "which": bun.SafeQuery(condition, args...),
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("reading store heartbeats: %w", err)
@@ -145,11 +145,11 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, w
 			&seconds, &s.CloseWhenSilent); err != nil {
 			return nil, fmt.Errorf("reading store heartbeats: %w", err)
 		}
-		place, err := time.LoadLocation(zone)
+		location, err := time.LoadLocation(zone)
 		if err != nil {
 			return nil, err
 		}
-		s.SilentSince, s.LocalTime, s.SilenceLimit = silent.Time, now.In(place), time.Duration(seconds)*time.Second
+		s.SilentSince, s.LocalTime, s.SilenceLimit = silent.Time, now.In(location), time.Duration(seconds)*time.Second
 		list = append(list, s)
 	}
 	return list, rows.Err()

@@ -26,12 +26,12 @@ func (t Store) Status(ctx context.Context, business core.BusinessID,
 		return s, err
 	}
 	// Calls are created in the transaction of their request, which lasts less than a minute.
-	made := core.TimeOf(reference)
+	created := core.TimeOf(reference)
 	s.Pending, err = postgres.Collect(ctx, t.db.Tenant(business), "reading what waits of a switch",
 		func(w *toggle.PendingPlatform) []any {
 			return []any{&w.Platform, &w.LastError}
 		}, queries.With("waiting_switches", postgres.Args{
-			"business": business, "first": core.FirstID(made), "last": core.FirstID(made.Add(time.Minute)),
+			"business": business, "first": core.FirstID(created), "last": core.FirstID(created.Add(time.Minute)),
 			"store_action": relay.StoreAction, "item_action": relay.ItemAction, "reference": reference,
 			"limit": maxOutcomes,
 		}))
@@ -64,11 +64,11 @@ func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID, refe
 	defer rows.Close()
 	for rows.Next() {
 		var e core.Event
-		var packed []byte
-		if err := rows.Scan(&e.Type, &packed); err != nil {
+		var compressed []byte
+		if err := rows.Scan(&e.Type, &compressed); err != nil {
 			return nil, fmt.Errorf("reading the results of an availability change: %w", err)
 		}
-		if e.Body, err = t.db.Decompress(packed); err != nil {
+		if e.Body, err = t.db.Decompress(compressed); err != nil {
 			return nil, err
 		}
 		list = append(list, e)

@@ -51,11 +51,11 @@ func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.
 func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		now := t.db.Clock().Now()
-		places, err := readSwitches(ctx, tx, queries.With("turn_on_stores", postgres.Args{
+		opened, err := readSwitches(ctx, tx, queries.With("turn_on_stores", postgres.Args{
 			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer, "columns": switchColumns,
 		}))
-		n = len(places)
-		return t.notifyPlatforms(ctx, tx, box, places, err)
+		n = len(opened)
+		return t.notifyPlatforms(ctx, tx, box, opened, err)
 	})
 	if err != nil {
 		return 0, err

@@ -73,15 +73,15 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 // without a waiting call, and rider locations that are no longer relevant.
 func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
-	businesses, orders, lines, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
+	businesses, orders, keys, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
 		make([]string, n), make([]bool, n)
 	for i, c := range claimed {
-		businesses[i], orders[i], lines[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
+		businesses[i], orders[i], keys[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
 			c.Platform, c.Kind == relay.RiderLocation
 	}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
-		"ordering_keys": postgres.Array(lines),
+		"ordering_keys": postgres.Array(keys),
 		"platforms":     postgres.Array(platforms), "located": postgres.Array(located),
 	}))
 	if err != nil {

@@ -38,18 +38,18 @@ func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.Busine
 	after core.ID) (bun.Safe, error) {
 	conditions := selectorConditions(business, c, after)
 	if c.Reference != "" {
-		answers, err := q.ofReference(ctx, db, business, c.Reference)
+		condition, err := q.ofReference(ctx, db, business, c.Reference)
 		if err != nil {
 			return "", err
 		}
-		conditions.Add(true, "?", answers)
+		conditions.Add(true, "?", condition)
 	}
 	if c.OrderID != 0 {
-		tells, err := q.ofOrder(ctx, db, business, c.OrderID)
+		condition, err := q.ofOrder(ctx, db, business, c.OrderID)
 		if err != nil {
 			return "", err
 		}
-		conditions.Add(true, "?", tells)
+		conditions.Add(true, "?", condition)
 	}
 	selected := func(table string) bun.Safe {
 		return bun.Safe(postgres.Formatter.FormatQuery(`SELECT delivery.id FROM ? delivery WHERE true ?`,
@@ -102,7 +102,7 @@ func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (resendCu
 
 // ResendNext resends the next selected deliveries (webhook.BulkResends).
 func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector,
-	limit int) (so webhook.ResendResult, more bool, err error) {
+	limit int) (progress webhook.ResendResult, more bool, err error) {
 	err = q.db.InTx(ctx, func(tx bun.Conn) error {
 		at, err := q.cursor(ctx, tx, work)
 		if err != nil {
@@ -130,7 +130,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 		if more = len(ids) == limit; !more && c.IDs != nil {
 			at.Skipped = len(c.IDs) - at.Resent // includes ids that do not exist
 		}
-		so = at.ResendResult
+		progress = at.ResendResult
 		stored, err := json.Marshal(at)
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 	if err == nil {
 		outbox.Wake(q.db)
 	}
-	return so, more, err
+	return progress, more, err
 }
 
 // resend makes the deliveries of the sorted ids due now and returns how many it could.
@@ -153,7 +153,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 // event is stored. If end is set, only ended ones in that state are. A waiting one becomes
 // due at once. With asked set, a delivery is sent even if its circuit is open.
 func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State,
-	asked bool) (int, error) {
+	manual bool) (int, error) {
 	var ended []struct {
 		recordRow
 		Head  []byte `bun:"head"` // of the body
@@ -169,14 +169,14 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 	}
 	now, sent := q.db.Clock().Now(), len(ended)
 	if sent < len(ids) {
-		hastened, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
-			"business": business, "ids": postgres.Array(ids), "now": now, "manual": asked,
+		retried, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
+			"business": business, "ids": postgres.Array(ids), "now": now, "manual": manual,
 			"is_switched_off": isSwitchedOff,
 		}))
 		if err != nil {
 			return 0, fmt.Errorf("retrying deliveries now: %w", err)
 		}
-		n, err := hastened.RowsAffected()
+		n, err := retried.RowsAffected()
 		if err != nil {
 			return 0, err
 		}
@@ -200,7 +200,7 @@ func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID
 		}
 		rows.Time(now)
 		rows.Time(now)
-		rows.Bool(asked)
+		rows.Bool(manual)
 		rows.End()
 	}
 	return sent, rows.CopyInto(ctx, tx, "delivery_queue",

@@ -92,30 +92,30 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 	only.Add(f.EventType != "", "delivery.event_type = ?", f.EventType)
 	only.Add(f.WebhookID != 0, "delivery.webhook_id = ?", f.WebhookID)
 	if f.Reference != "" {
-		answers, err := q.ofReference(ctx, q.db.Tenant(business), business, f.Reference)
+		condition, err := q.ofReference(ctx, q.db.Tenant(business), business, f.Reference)
 		if err != nil {
 			return nil, err
 		}
-		only.Add(true, "?", answers)
+		only.Add(true, "?", condition)
 	}
 	if f.OrderID != 0 {
-		tells, err := q.ofOrder(ctx, q.db.Tenant(business), business, f.OrderID)
+		condition, err := q.ofOrder(ctx, q.db.Tenant(business), business, f.OrderID)
 		if err != nil {
 			return nil, err
 		}
-		only.Add(true, "?", tells)
+		only.Add(true, "?", condition)
 	}
 	queued, ended := only, only
-	never := func(c *postgres.Conditions) { c.Add(true, "false") }
+	none := func(c *postgres.Conditions) { c.Add(true, "false") }
 	switch f.State {
 	case webhook.Held:
 		queued.Add(true, "?", IsHeld)
-		never(&ended)
+		none(&ended)
 	case webhook.Pending:
 		queued.Add(true, "NOT ?", IsHeld)
-		never(&ended)
+		none(&ended)
 	case webhook.Delivered, webhook.Failed:
-		never(&queued)
+		none(&queued)
 		ended.Add(true, "delivery.state = ?", f.State)
 	}
 	return q.records(ctx, business, queued, ended, f.Limit)
@@ -182,11 +182,11 @@ func (q Store) Get(ctx context.Context, business core.BusinessID,
 		return webhook.DeliveryRecord{}, nil, errNoDelivery
 	}
 	d := found[0]
-	var packed []byte
+	var compressed []byte
 	err = q.db.Tenant(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`,
-		d.EventID, business).Scan(&packed)
+		d.EventID, business).Scan(&compressed)
 	if err == nil {
-		d.Body, err = q.db.Decompress(packed)
+		d.Body, err = q.db.Decompress(compressed)
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return webhook.DeliveryRecord{}, nil, fmt.Errorf("reading the body of a delivery: %w", err)
@@ -273,9 +273,9 @@ func (q Store) Retry(ctx context.Context, business core.BusinessID, id core.ID) 
 
 // retryNow makes a waiting delivery due, unless an attempt is running.
 func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
-	const mine = ` FROM delivery_queue WHERE business_id = ? AND id = ?`
+	const fromRow = ` FROM delivery_queue WHERE business_id = ? AND id = ?`
 	var webhookID int64
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0)`+mine, business,
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0)`+fromRow, business,
 		id).Scan(&webhookID); err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 		return err
 	}
 	var waits bool
-	err := tx.QueryRowContext(ctx, `SELECT blocked`+mine+` FOR UPDATE`, business, id).Scan(&waits)
+	err := tx.QueryRowContext(ctx, `SELECT blocked`+fromRow+` FOR UPDATE`, business, id).Scan(&waits)
 	if err != nil {
 		return err
 	}

@@ -46,15 +46,15 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 		if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = off`); err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		var unheard []core.ID
+		var unrouted []core.ID
 		err := tx.NewRaw(queries.With("choose_resends", postgres.Args{
 			"business": work.Business, "from": window.From, "to": window.To, "event_type": core.OrderPlaced,
 			"first": core.FirstID(window.From.Add(-time.Minute)), "reference": work.ID, "chosen": resendChosen,
-		})).Scan(ctx, &unheard)
+		})).Scan(ctx, &unrouted)
 		if err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		return r.chooseForNewWebhooks(ctx, tx, work, window, unheard)
+		return r.chooseForNewWebhooks(ctx, tx, work, window, unrouted)
 	})
 }
 

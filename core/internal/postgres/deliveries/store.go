@@ -43,9 +43,9 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	var rows []outbox.QueueRow
 	now, epoch := q.db.ReadClock()
 	known := slices.Sorted(maps.Keys(capacity.PerKey)) // sorted: the same set gives the same statement
-	most := make([]int, len(known))
+	capacities := make([]int, len(known))
 	for i, endpoint := range known {
-		most[i] = capacity.PerKey[endpoint]
+		capacities[i] = capacity.PerKey[endpoint]
 	}
 	largest := math.MaxInt32
 	if capacity.Bodies == 0 {
@@ -54,7 +54,7 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
 		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
 		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
-		"known": postgres.Array(known), "capacity": postgres.Array(most), "first_capacity": capacity.OtherKeys,
+		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
@@ -124,10 +124,10 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 	deliveries := make([]webhook.Delivery, 0, len(rows))
 	var off, lost []outbox.QueueRow
 	for _, row := range rows {
-		event, kept := events[row.EventID]
+		event, stored := events[row.EventID]
 		receiver, known := receivers[receiverKey{row.BusinessID, row.WebhookID}]
 		switch {
-		case !kept || !known:
+		case !stored || !known:
 			lost = append(lost, row)
 			continue
 		case !receiver.Active:
@@ -246,9 +246,9 @@ func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 
 // unblockAfter releases the rows that waited for rows that have left the queue.
 func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
-	lines := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
-	freed, err := outbox.UnblockNext(ctx, q.db, tx, lines)
-	if freed > 0 {
+	ordered := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
+	unblocked, err := outbox.UnblockNext(ctx, q.db, tx, ordered)
+	if unblocked > 0 {
 		outbox.Wake(q.db)
 	}
 	return err

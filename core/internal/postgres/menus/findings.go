@@ -25,17 +25,17 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one menu.StoredItem
+		var item menu.StoredItem
 		var ref menu.Ref
 		var record string
-		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active, &record, &one.UpdatedAt); err != nil {
+		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active, &record, &item.UpdatedAt); err != nil {
 			return nil, fmt.Errorf("reading items: %w", err)
 		}
-		if err := menu.DecodeStored(record, &one.Item); err != nil {
+		if err := menu.DecodeStored(record, &item.Item); err != nil {
 			return nil, fmt.Errorf("reading stored item %d: %w", ref.ID, err)
 		}
-		one.Item.Ref = ref
-		list = append(list, one)
+		item.Item.Ref = ref
+		list = append(list, item)
 	}
 	return list, rows.Err()
 }
@@ -63,14 +63,14 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 		for _, id := range same {
 			unchanged[id] = true
 		}
-		var kept []menu.ItemFindings
+		var current []menu.ItemFindings
 		for i := range items {
 			if unchanged[items[i].Item.ID] {
-				kept = append(kept, menu.ItemFindings{ID: items[i].Item.ID, Findings: findings[items[i].Item.RefID]})
+				current = append(current, menu.ItemFindings{ID: items[i].Item.ID, Findings: findings[items[i].Item.RefID]})
 			}
 		}
-		stale = len(items) - len(kept)
-		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{platform}, kept)
+		stale = len(items) - len(current)
+		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{platform}, current)
 		if err != nil {
 			return err
 		}

@@ -134,12 +134,12 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.I
 			business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
 		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
-	gone, back, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
+	removedEntities, restoredEntities, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
 	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable, revisions.EntitiesTable,
 		revisions.TimingsTable} {
 		removed, restored := touched, touched
 		if t == revisions.EntitiesTable || t == revisions.TimingsTable {
-			removed, restored = gone, back
+			removed, restored = removedEntities, restoredEntities
 		}
 		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.Name+` USING (`+t.EarlierRows(since)+`) u
 			WHERE `+t.Name+`.business_id = ?0 AND (`+revisions.Qualified(t.Name, t.Keys)+`) = (`+
@@ -152,13 +152,13 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.I
 			return undone, err
 		}
 	}
-	if len(gone)+len(back)+len(touched) == 0 {
+	if len(removedEntities)+len(restoredEntities)+len(touched) == 0 {
 		return undone, nil
 	}
 	if err := renameAll(ctx, m.db, tx, business); err != nil {
 		return undone, err
 	}
-	return revisions.RollbackStats(gone, back, touched), m.republishAll(ctx, tx, work, stores)
+	return revisions.RollbackStats(removedEntities, restoredEntities, touched), m.republishAll(ctx, tx, work, stores)
 }
 
 // execAndRecord runs a statement and records the entities of the rows it changed.

@@ -211,12 +211,12 @@ func (l *MenuLoader) countStores(needs menu.ReadSet, s *menu.State) error {
 			return fmt.Errorf("counting store references: %w", err)
 		}
 		for rows.Next() {
-			var gone menu.Disassociation
-			if err := rows.Scan(&gone.RefID, &gone.Stores); err != nil {
+			var count menu.Disassociation
+			if err := rows.Scan(&count.RefID, &count.Stores); err != nil {
 				_ = rows.Close()
 				return fmt.Errorf("counting store references: %w", err)
 			}
-			s.StoreCounts[kind] = append(s.StoreCounts[kind], gone)
+			s.StoreCounts[kind] = append(s.StoreCounts[kind], count)
 		}
 		if err := rows.Close(); err != nil {
 			return fmt.Errorf("counting store references: %w", err)

@@ -129,20 +129,20 @@ func (m Store) Timings(ctx context.Context, business core.BusinessID) (menu.Timi
 
 // ReadTimings returns the category timings of a business from a table expression, and the
 // time zone of the business.
-func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, kept string,
+func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, table string,
 	args ...any) (list menu.Timings, zone *time.Location, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone, g.category_ids FROM `+kept+` g
+	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone, g.category_ids FROM `+table+` g
 		JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ?0 ORDER BY g.title`,
 		slices.Concat([]any{business}, args)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading category timings: %w", err)
 	}
 	defer rows.Close()
-	place := "UTC"
+	zoneName := "UTC"
 	for rows.Next() {
 		var t menu.Timing
 		var hours string
-		if err := rows.Scan(&t.Title, &hours, &place, pgdialect.Array(&t.Categories)); err != nil {
+		if err := rows.Scan(&t.Title, &hours, &zoneName, pgdialect.Array(&t.Categories)); err != nil {
 			return nil, nil, fmt.Errorf("reading category timings: %w", err)
 		}
 		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
@@ -153,7 +153,7 @@ func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, kept
 	if err := rows.Err(); err != nil {
 		return nil, nil, fmt.Errorf("reading category timings: %w", err)
 	}
-	zone, err = time.LoadLocation(place)
+	zone, err = time.LoadLocation(zoneName)
 	return list, zone, err
 }
 

@@ -112,13 +112,13 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var made action.Attempt
+		var attempt action.Attempt
 		var at time.Time
-		if err := rows.Scan(&at, &made.Status, &made.ErrorClass, &made.Error); err != nil {
+		if err := rows.Scan(&at, &attempt.Status, &attempt.ErrorClass, &attempt.Error); err != nil {
 			return r, fmt.Errorf("reading the attempts of an action: %w", err)
 		}
-		made.At = at.UnixMilli()
-		r.Attempts = append(r.Attempts, made)
+		attempt.At = at.UnixMilli()
+		r.Attempts = append(r.Attempts, attempt)
 	}
 	return r, rows.Err()
 }
@@ -178,14 +178,14 @@ const expireBatch = 500
 // Expire fails the actions whose outcome has been pending for longer than within. It publishes
 // their events and returns their number. Any replica may call it.
 func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
-	for step := expireBatch; step == expireBatch; n += step {
+	for expired := expireBatch; expired == expireBatch; n += expired {
 		err := outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			now := a.db.Clock().Now()
 			ended, err := calls.End(ctx, tx, queries.With("expire_actions", postgres.Args{
 				"state": relay.Failed, "message": "the aggregator has not told the outcome in time", "now": now,
 				"kind": relay.Action, "since": now.Add(-within), "limit": expireBatch, "ended": calls.EndedColumns,
 			}))
-			if step = len(ended); err != nil || step == 0 {
+			if expired = len(ended); err != nil || expired == 0 {
 				return err
 			}
 			events, err := actionEvents(ctx, tx, now, ended)

@@ -88,41 +88,41 @@ func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry,
 	}
 	if option {
 		var master menu.Option
-		var here *menu.OptionValues
-		if err := d.decode(&master, &here); err != nil {
+		var override *menu.OptionValues
+		if err := d.decode(&master, &override); err != nil {
 			return menuEntry{}, err
 		}
 		master.Active = d.active
-		known := &order.MenuOption{ID: d.id, Title: master.Title, Reason: menu.OptionOrderability(&master, here),
+		known := &order.MenuOption{ID: d.id, Title: master.Title, Reason: menu.OptionOrderability(&master, override),
 			Groups: d.inGroups, Nested: groups}
-		if here != nil {
-			known.Price = here.Price
+		if override != nil {
+			known.Price = override.Price
 		}
 		return menuEntry{option: known}, nil
 	}
 	var master menu.Item
-	var here *menu.ItemValues
-	if err := d.decode(&master, &here); err != nil {
+	var override *menu.ItemValues
+	if err := d.decode(&master, &override); err != nil {
 		return menuEntry{}, err
 	}
 	master.Active = d.active
-	offer := menu.Offer{Item: &master, AtStore: here, Platform: platform.Name, CategoryInactive: d.categoryInactive,
+	offer := menu.Offer{Item: &master, AtStore: override, Platform: platform.Name, CategoryInactive: d.categoryInactive,
 		BreaksRule: slices.Contains(d.blocked, platform.Name)}
 	known := &order.MenuItem{
 		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Tags: master.TagsOn(platform.Name),
 		Reason: menu.Orderability(offer), Groups: groups,
 	}
-	if here != nil {
-		known.Price, known.Stock = menu.ResolvePrice(&master, here, platform), here.CurrentStock
+	if override != nil {
+		known.Price, known.Stock = menu.ResolvePrice(&master, override, platform), override.CurrentStock
 	}
 	return menuEntry{namedBy: d.namedBy, item: known}, nil
 }
 
-func (d storedEntry) decode(master, here any) error {
+func (d storedEntry) decode(master, override any) error {
 	if err := json.Unmarshal(d.record, master); err != nil {
 		return err
 	}
-	return decodeStored(d.content, here)
+	return decodeStored(d.content, override)
 }
 
 // decodeStored decodes stored JSON. An empty value leaves into unchanged.

@@ -47,12 +47,12 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			return err
 		}
 		id, known = s.OrderID, reference
-		said, err := o.outOfStockReports(ctx, tx, business, id)
+		reports, err := o.outOfStockReports(ctx, tx, business, id)
 		if err != nil {
 			return err
 		}
-		for i, before := range said {
-			last := i == len(said)-1 && before.State != string(relay.Failed)
+		for i, before := range reports {
+			last := i == len(reports)-1 && before.State != string(relay.Failed)
 			if (last || before.State == string(relay.Waiting)) && s.SameContent(before.Items, before.AllowEdit) {
 				known = before.Reference
 				return nil
@@ -78,9 +78,9 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			}
 			return box.Publish(ctx, tx, event)
 		}
-		told := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit, At: now.UnixMilli()}
-		told.RefIDs, told.OptionRefIDs = s.RefIDs(placed)
-		payload, err := json.Marshal(told)
+		message := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit, At: now.UnixMilli()}
+		message.RefIDs, message.OptionRefIDs = s.RefIDs(placed)
+		payload, err := json.Marshal(message)
 		if err != nil {
 			return err
 		}

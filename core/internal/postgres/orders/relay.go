@@ -34,17 +34,17 @@ func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *ou
 	if change.Platform != "" {
 		return nil
 	}
-	var served, owed bool
+	var served, unacknowledged bool
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?1 AND served_by <> ?2),
 			?3 AND NOT EXISTS (SELECT 1 FROM calls WHERE business_id = ?0 AND order_id = ?4 AND kind = ?5)`,
 		business, subject.Platform, core.ServedByMerchant, from == order.Placed, subject.OrderID,
-		relay.OrderAcknowledge).Scan(&served, &owed); err != nil || !served {
+		relay.OrderAcknowledge).Scan(&served, &unacknowledged); err != nil || !served {
 		return err
 	}
 	now := db.Clock().Now()
 	var calls []outbox.Call
-	tell := func(kind relay.Kind, payload any) error {
+	addCall := func(kind relay.Kind, payload any) error {
 		encoded, err := json.Marshal(payload)
 		calls = append(calls, outbox.Call{
 			Business: business, ID: core.NewID(now), Kind: kind, OrderingKey: relay.OrderKey(subject.OrderID),
@@ -56,17 +56,17 @@ func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *ou
 	if change.PrepMinutes != nil {
 		minutes = *change.PrepMinutes
 	}
-	if owed {
-		answer := relay.OrderAcknowledgePayload{Accepted: true, PrepMinutes: minutes}
+	if unacknowledged {
+		reply := relay.OrderAcknowledgePayload{Accepted: true, PrepMinutes: minutes}
 		if change.To == order.Cancelled {
-			answer = relay.OrderAcknowledgePayload{Reason: change.Message, ReasonCode: change.ReasonCode}
+			reply = relay.OrderAcknowledgePayload{Reason: change.Message, ReasonCode: change.ReasonCode}
 		}
-		if err := tell(relay.OrderAcknowledge, answer); err != nil {
+		if err := addCall(relay.OrderAcknowledge, reply); err != nil {
 			return err
 		}
 	}
-	if !owed || change.To != order.Acknowledged && change.To != order.Cancelled {
-		if err := tell(relay.OrderStatus, relay.OrderStatusPayload{
+	if !unacknowledged || change.To != order.Acknowledged && change.To != order.Cancelled {
+		if err := addCall(relay.OrderStatus, relay.OrderStatusPayload{
 			Status: string(change.To), Message: change.Message, PrepMinutes: minutes, ReasonCode: change.ReasonCode,
 			At: now.UnixMilli(),
 		}); err != nil {

@@ -20,9 +20,9 @@ type Attempt struct {
 
 // MissingAttempts returns the indices of the attempts that a table lacks. If the response
 // to a COMMIT was lost, attempts are recorded twice; those in the table are skipped.
-func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, made []Attempt) (missing []int, err error) {
-	businesses, ids, starts := make([]int64, len(made)), make([]string, len(made)), make([]string, len(made))
-	for i, m := range made {
+func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, attempts []Attempt) (missing []int, err error) {
+	businesses, ids, starts := make([]int64, len(attempts)), make([]string, len(attempts)), make([]string, len(attempts))
+	for i, m := range attempts {
 		businesses[i], ids[i], starts[i] = int64(m.Business), m.ID.String(), m.StartedAt.UTC().Format(postgres.CopyTimeLayout)
 	}
 	if err :=

@@ -43,15 +43,15 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	})
 	n := len(calls)
 	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
-	ids, kinds, lines, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	ids, kinds, keys, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n), core.TraceFromContext(ctx)
 	for i, c := range calls {
 		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
-		ids[i], kinds[i], lines[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
+		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
 		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
-		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
+		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
 		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
 		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
 	})); err != nil {
@@ -59,7 +59,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("insert_calls", postgres.Args{
 		"now": calls[0].At, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
-		"ordering_keys": postgres.Array(lines), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
+		"ordering_keys": postgres.Array(keys), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
 		"orders": postgres.Array(orders), "payloads": postgres.Array(payloads), "actors": postgres.Array(actors),
 		"traces": postgres.Array(traces),
 	})); err != nil {

@@ -77,7 +77,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	if len(events) == 0 {
 		return nil
 	}
-	packed := make([][]byte, len(events))
+	compressed := make([][]byte, len(events))
 	var rows []queuedDelivery
 	trace := core.TraceFromContext(ctx)
 	for i := range events {
@@ -85,7 +85,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 			events[i].Trace = trace
 		}
 		event := events[i]
-		packed[i] = o.db.Compress(event.Body)
+		compressed[i] = o.db.Compress(event.Body)
 		if len(receivers[RouteOf(event)]) == 0 {
 			o.unrouted = append(o.unrouted, unroutedKey{event.Business, event.Type})
 		}
@@ -113,7 +113,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	for i := range rows {
 		o.leaseHere(&rows[i], waits[rows[i].ID])
 	}
-	if err := writeEvents(ctx, tx, events, packed); err != nil {
+	if err := writeEvents(ctx, tx, events, compressed); err != nil {
 		return err
 	}
 	if err := writeQueue(ctx, tx, rows); err != nil {
@@ -140,7 +140,7 @@ func (o *Outbox) leaseHere(row *queuedDelivery, waits bool) {
 	o.start = append(o.start, row.Delivery)
 }
 
-func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
+func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, compressed [][]byte) error {
 	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, sequence`
 	var rows postgres.CopyWriter
 	for i, e := range events {
@@ -148,7 +148,7 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 			rows.Int(int64(e.Business))
 			rows.ID(e.ID)
 			rows.Text(string(e.Type))
-			rows.Bytes(packed[i])
+			rows.Bytes(compressed[i])
 			rows.Text(e.Reference)
 			rows.Bool(e.Test)
 			postgres.NonEmpty(&rows, string(e.Trace))
@@ -159,7 +159,7 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 		}
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, 0), nullif(?, 0))`,
-			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace, e.OrderID, e.Sequence); err != nil {
+			e.Business, e.ID, e.Type, compressed[i], e.Reference, e.Test, e.Trace, e.OrderID, e.Sequence); err != nil {
 			return fmt.Errorf("storing the event: %w", err)
 		}
 	}

@@ -71,17 +71,17 @@ func Decrypt(db *postgres.DB, business core.BusinessID, t *Target) {
 }
 
 func decrypt(db *postgres.DB, business core.BusinessID, t *Target) error {
-	place := CallbackAssociatedData(business)
+	associatedData := CallbackAssociatedData(business)
 	if t.ID != 0 {
-		place = WebhookAssociatedData(business, "secret")
+		associatedData = WebhookAssociatedData(business, "secret")
 		var err error
 		if t.headers, err = OpenHeaders(db, business, t.Headers); err != nil {
 			return fmt.Errorf("headers of webhook %d: %w", t.ID, err)
 		}
 	}
-	secret, err := db.Sealer().Open(place, t.Secret)
+	secret, err := db.Sealer().Open(associatedData, t.Secret)
 	if err != nil {
-		return fmt.Errorf("signing secret for %s: %w", place, err)
+		return fmt.Errorf("signing secret for %s: %w", associatedData, err)
 	}
 	t.secret = string(secret)
 	now := db.Clock().Now()
@@ -92,9 +92,9 @@ func decrypt(db *postgres.DB, business core.BusinessID, t *Target) error {
 		if !e.ends.After(now) {
 			continue
 		}
-		secret, err := db.Sealer().Open(place, e.sealed)
+		secret, err := db.Sealer().Open(associatedData, e.sealed)
 		if err != nil {
-			return fmt.Errorf("earlier signing secret for %s: %w", place, err)
+			return fmt.Errorf("earlier signing secret for %s: %w", associatedData, err)
 		}
 		t.previousSecrets = append(t.previousSecrets, string(secret))
 	}

@@ -282,8 +282,8 @@ func MenuMutexWaiting(db *postgres.DB, business core.BusinessID) int {
 	menu := menus.MenuMutex(db)
 	menu.Mu.Lock()
 	defer menu.Mu.Unlock()
-	if mine := menu.Entries[business]; mine != nil {
-		return mine.Users
+	if entry := menu.Entries[business]; entry != nil {
+		return entry.Users
 	}
 	return 0
 }

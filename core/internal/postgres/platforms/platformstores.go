@@ -64,13 +64,13 @@ func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessI
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var outlet store.PlatformStore
+		var platformStore store.PlatformStore
 		var ref string
-		if err := rows.Scan(&outlet.Platform, &outlet.ID, &ref); err != nil {
+		if err := rows.Scan(&platformStore.Platform, &platformStore.ID, &ref); err != nil {
 			return nil, fmt.Errorf("reading platform stores: %w", err)
 		}
 		if _, is := except[ref]; !is {
-			found[outlet] = ref
+			found[platformStore] = ref
 		}
 	}
 	return found, rows.Err()

@@ -53,7 +53,7 @@ func auditEntry(served string, a, before relay.Access) map[string]any {
 	secrets := map[string]string{}
 	for name, value := range a.Secrets {
 		secrets[name] = "set"
-		if was, known := before.Secrets[name]; known && was != value {
+		if previous, known := before.Secrets[name]; known && previous != value {
 			secrets[name] = "set anew"
 		}
 	}

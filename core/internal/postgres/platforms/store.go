@@ -188,10 +188,10 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	if err != nil {
 		return nil, nil, err
 	}
-	was := access
-	was.BaseURLs, was.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
-	if made, _ := result.RowsAffected(); made == 0 {
-		before = auditEntry(served, was, was)
+	previous := access
+	previous.BaseURLs, previous.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
+	if created, _ := result.RowsAffected(); created == 0 {
+		before = auditEntry(served, previous, previous)
 	} else if err := CheckPlatformStores(ctx, tx, business, platform.Name); err != nil {
 		return nil, nil, err
 	}
@@ -205,8 +205,8 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	if err := change(&access); err != nil {
 		return nil, nil, err
 	}
-	return before, auditEntry(platform.ServedBy, access, was),
-		p.store(ctx, tx, business, platform, was.Secrets, access)
+	return before, auditEntry(platform.ServedBy, access, previous),
+		p.store(ctx, tx, business, platform, previous.Secrets, access)
 }
 
 // store writes the settings of a platform.
@@ -240,15 +240,15 @@ func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID,
 // stampSecrets records when each secret was set.
 func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string, before,
 	after map[string]string) error {
-	stamps, gone := map[string]time.Time{}, []string{}
+	stamps, removed := map[string]time.Time{}, []string{}
 	for name, value := range after {
-		if was, known := before[name]; !known || was != value {
+		if previous, known := before[name]; !known || previous != value {
 			stamps[name] = p.db.Clock().Now().UTC()
 		}
 	}
 	for name := range before {
-		if _, kept := after[name]; !kept {
-			gone = append(gone, name)
+		if _, found := after[name]; !found {
+			removed = append(removed, name)
 		}
 	}
 	encoded, err := json.Marshal(stamps)
@@ -259,7 +259,7 @@ func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.Busi
 		`UPDATE platforms SET secrets_set_at = ((secrets_set_at::jsonb - ?::text[]) || ?::jsonb)::text
 			WHERE business_id = ?
 			AND name = ?`,
-		postgres.Array(gone), string(encoded), business, platform); err != nil {
+		postgres.Array(removed), string(encoded), business, platform); err != nil {
 		return fmt.Errorf("storing when secrets were set: %w", err)
 	}
 	return nil

@@ -57,17 +57,17 @@ func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business cor
 		Scan(&storeID, &stored); err != nil {
 		return postgres.NotFound(err, "business %d has no store %q", business, ref)
 	}
-	if wrong := store.CheckID(id); wrong != "" {
-		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, wrong)
+	if problem := store.CheckID(id); problem != "" {
+		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, problem)
 	}
-	outlet := store.PlatformStore{Platform: platform, ID: cmp.Or(id, ref)}
-	taken, err := FindPlatformStores(ctx, tx, business, []string{outlet.ID}, map[string]store.Existing{ref: {}})
+	platformStore := store.PlatformStore{Platform: platform, ID: cmp.Or(id, ref)}
+	taken, err := FindPlatformStores(ctx, tx, business, []string{platformStore.ID}, map[string]store.Existing{ref: {}})
 	if err != nil {
 		return err
 	}
-	if other, is := taken[outlet]; is {
+	if other, is := taken[platformStore]; is {
 		return core.Errorf(core.Conflict, "store %q: platform %s already has store %q under the id %q", ref, platform,
-			other, outlet.ID)
+			other, platformStore.ID)
 	}
 	var data []store.PlatformData
 	if err := json.Unmarshal(stored, &data); err != nil {

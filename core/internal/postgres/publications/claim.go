@@ -111,16 +111,16 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publi
 	if err != nil {
 		return nil, err
 	}
-	taken, outlet := r.State == publish.Published && !r.Unchanged, ""
+	taken, platformStoreID := r.State == publish.Published && !r.Unchanged, ""
 	if taken {
-		outlet = r.PlatformStoreID
+		platformStoreID = r.PlatformStoreID
 	}
 	return tx.ExecContext(ctx, queries.With("conclude", postgres.Args{
 		"version": r.Version, "publish_requests": postgres.Array(r.ExplicitRequests),
 		"pending_references": postgres.Array(r.PendingRequests),
 		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
 		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
-		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": outlet,
+		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": platformStoreID,
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
 	}))
 }

@@ -59,10 +59,10 @@ type Selector struct {
 // publication that is running is repeated afterwards.
 func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int64, error) {
 	now, debounce := db.Clock().Now(), markStateOf(db).debounce.OrDefault()
-	at, asked, waiting := debounce.Due(now, now), []string{}, []string{}
+	at, requests, waiting := debounce.Due(now, now), []string{}, []string{}
 	switch {
 	case d.explicit:
-		asked = []string{d.Reference.String()}
+		requests = []string{d.Reference.String()}
 	case d.fromRequest:
 		waiting = []string{d.Reference.String()}
 	}
@@ -71,7 +71,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 	}
 	result, err := tx.ExecContext(ctx, queries.With("mark_due", postgres.Args{
 		"reference": d.Reference.String(), "pending_references": postgres.Array(waiting),
-		"publish_requests": postgres.Array(asked),
+		"publish_requests": postgres.Array(requests),
 		"state_unknown":    d.StateUnknown, "now": now, "due": at, "selected": bun.SafeQuery(d.Condition, d.Args...),
 		"due_again": bun.Safe(queries.With("due_again", postgres.Args{
 			"most_microseconds": debounce.Max.Microseconds(),
@@ -108,10 +108,10 @@ func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Jo
 	d := Selector{Reference: work.ID, fromRequest: work.Kind == core.MenuJob || work.Kind == core.TimingJob,
 		Condition: PublishedOn + publishesAtAll + ` AND store.business_id = ?`,
 		Args:      []any{work.Business, work.Business, work.Business}}
-	var some []string
+	var conditions []string
 	reached := func(is bool, condition string, args ...any) {
 		if is && !reach.All {
-			some, d.Args = append(some, condition), append(d.Args, args...)
+			conditions, d.Args = append(conditions, condition), append(d.Args, args...)
 		}
 	}
 	const sells = `EXISTS (SELECT 1 FROM store_overrides override WHERE override.business_id = store.business_id
@@ -119,8 +119,8 @@ func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Jo
 	reached(reach.AtStore, `store.id = ?`, store)
 	reached(len(reach.Items) > 0, sells, int(menu.Items), postgres.Array(reach.Items))
 	reached(len(reach.Options) > 0, sells, int(menu.Options), postgres.Array(reach.Options))
-	if len(some) > 0 {
-		d.Condition += ` AND (` + strings.Join(some, ` OR `) + `)`
+	if len(conditions) > 0 {
+		d.Condition += ` AND (` + strings.Join(conditions, ` OR `) + `)`
 	}
 	_, err := MarkDue(ctx, db, tx, d)
 	return err

@@ -113,9 +113,9 @@ var ErrNoRevision = core.Errorf(core.NotFound,
 
 // RollbackStats counts the entities of a rollback: restored ones as created, removed ones
 // as deleted, others as updated.
-func RollbackStats(gone, back, touched map[Change]bool) (undone menu.RollbackResult) {
-	all := maps.Clone(gone)
-	maps.Copy(all, back)
+func RollbackStats(removed, restored, touched map[Change]bool) (undone menu.RollbackResult) {
+	all := maps.Clone(removed)
+	maps.Copy(all, restored)
 	maps.Copy(all, touched)
 	for n := range all {
 		s := &undone.Timings
@@ -123,9 +123,9 @@ func RollbackStats(gone, back, touched map[Change]bool) (undone menu.RollbackRes
 			s = &undone.Stats[n.Kind]
 		}
 		switch {
-		case gone[n] && !back[n]:
+		case removed[n] && !restored[n]:
 			s.Deleted++
-		case back[n] && !gone[n]:
+		case restored[n] && !removed[n]:
 			s.Created++
 		default:
 			s.Updated++

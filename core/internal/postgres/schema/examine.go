@@ -62,7 +62,7 @@ func Examine(ctx context.Context, db *postgres.DB) (DatabaseState, error) {
 // partition. It also returns the rows of today or later in the default partitions, at most
 // 100,000 per table.
 func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err error) {
-	there, err := dayPartitions(ctx, db)
+	existing, err := dayPartitions(ctx, db)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -75,5 +75,5 @@ func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err
 		}
 		stray += n
 	}
-	return daysAhead(now, there), stray, nil
+	return daysAhead(now, existing), stray, nil
 }

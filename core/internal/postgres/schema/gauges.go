@@ -42,11 +42,11 @@ func ReadBacklog(ctx context.Context, db *postgres.DB) (Backlog, error) {
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
 	}
-	there, err := dayPartitions(ctx, db)
+	existing, err := dayPartitions(ctx, db)
 	if err != nil {
 		return b, err
 	}
-	b.PartitionDays = daysAhead(now, there)
+	b.PartitionDays = daysAhead(now, existing)
 	seconds := func(s *float64) time.Duration {
 		if s == nil || *s < 0 {
 			return 0

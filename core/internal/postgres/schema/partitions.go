@@ -52,9 +52,9 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 		return err
 	}
 	defer conn.Close()
-	var mine bool
-	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock(?)`, partitionLock).Scan(&mine); err != nil ||
-		!mine {
+	var locked bool
+	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock(?)`, partitionLock).Scan(&locked); err != nil ||
+		!locked {
 		return err
 	}
 	defer func() {
@@ -63,7 +63,7 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 			postgres.Discard(conn)
 		}
 	}()
-	there, err := dayPartitions(ctx, db)
+	existing, err := dayPartitions(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 	before := now.Add(-retention)
 	var failures []error
 	for _, t := range partitioned {
-		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), there),
-			dropPartitions(ctx, db, t, before, there), deleteExpired(ctx, db, t, before))
+		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), existing),
+			dropPartitions(ctx, db, t, before, existing), deleteExpired(ctx, db, t, before))
 	}
 	return errors.Join(failures...)
 }
@@ -112,10 +112,10 @@ func dayPartitions(ctx context.Context, db *postgres.DB) (names []string, err er
 }
 
 // daysAhead returns for how many days after now every table has its partition.
-func daysAhead(now time.Time, there []string) (days int) {
+func daysAhead(now time.Time, existing []string) (days int) {
 	for ; days < partitionDays; days++ {
 		for _, t := range partitioned {
-			if !slices.Contains(there, t.partition(now.UTC().AddDate(0, 0, days+1))) {
+			if !slices.Contains(existing, t.partition(now.UTC().AddDate(0, 0, days+1))) {
 				return days
 			}
 		}
@@ -135,10 +135,10 @@ func alterPartitions(ctx context.Context, db *postgres.DB, change func(tx bun.Co
 	})
 }
 
-func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time, there []string) error {
+func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time, existing []string) error {
 	for n := range partitionDays {
 		day := today.AddDate(0, 0, n)
-		if slices.Contains(there, t.partition(day)) {
+		if slices.Contains(existing, t.partition(day)) {
 			continue
 		}
 		if err := alterPartitions(ctx, db,
@@ -193,8 +193,8 @@ func periodsWithout(from, to time.Time, held []core.ID) [][2]time.Time {
 	return slices.DeleteFunc(parts, func(part [2]time.Time) bool { return !part[0].Before(part[1]) })
 }
 
-func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time, there []string) error {
-	for _, name := range there {
+func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time, existing []string) error {
+	for _, name := range existing {
 		if !strings.HasPrefix(name, t.table+"_2") || name >= t.partition(before) {
 			continue
 		}

@@ -118,7 +118,7 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 	if _, err := SealState(ctx, db); err != nil {
 		return done, err
 	}
-	for turned := false; !turned; {
+	for switched := false; !switched; {
 		done.Unreadable = []string{}
 		for _, column := range sealedColumns {
 			err := eachWithOtherKey(ctx, db, db.Bun(), column, func(values []sealedValue) error {
@@ -129,7 +129,7 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 			}
 		}
 		if err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-			turned, err = switchKey(ctx, db, tx, actor)
+			switched, err = switchKey(ctx, db, tx, actor)
 			return err
 		}); err != nil {
 			return done, err
@@ -146,21 +146,21 @@ func eachWithOtherKey(ctx context.Context, db *postgres.DB, in bun.IDB, column s
 
 // switchKey switches the database to the first key, unless values of an earlier key were stored
 // meanwhile. The lock serializes it with transactions that store sealed values.
-func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (turned bool, err error) {
+func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (switched bool, err error) {
 	var sealed []byte
 	if err := tx.QueryRowContext(ctx, `SELECT sealed FROM seal_check FOR UPDATE`).Scan(&sealed); err != nil {
 		return false, fmt.Errorf("reading the current encryption key: %w", err)
 	}
 	for _, column := range sealedColumns {
-		again := false
+		remaining := false
 		err := eachWithOtherKey(ctx, db, tx, column, func(values []sealedValue) error {
 			for _, v := range values {
 				_, err := db.Sealer().Open(column.associatedData(v.Business, v.Key), v.Sealed)
-				again = again || err == nil
+				remaining = remaining || err == nil
 			}
 			return nil
 		})
-		if again || err != nil {
+		if remaining || err != nil {
 			return false, err
 		}
 	}
@@ -195,14 +195,14 @@ func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColu
 		if len(now) == 0 {
 			continue
 		}
-		place := column.associatedData(v.Business, v.Key)
-		plain, _, err := db.Sealer().OpenWithKey(place, now[0])
+		associatedData := column.associatedData(v.Business, v.Key)
+		plain, _, err := db.Sealer().OpenWithKey(associatedData, now[0])
 		if errors.Is(err, seal.ErrSealed) {
-			done.Unreadable = append(done.Unreadable, place)
+			done.Unreadable = append(done.Unreadable, associatedData)
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE `+column.table+` SET `+column.column+` = ?`+where,
-			db.Sealer().Keys[0].Seal(place, plain), v.Business, v.Key); err != nil {
+			db.Sealer().Keys[0].Seal(associatedData, plain), v.Business, v.Key); err != nil {
 			return fmt.Errorf("storing a sealed value: %w", err)
 		}
 		done.Resealed++

@@ -46,7 +46,7 @@ var storeColumns = []storeColumn{
 var storeStage, storeInsert, storeUpdate, storeStageColumns = storeStatements()
 
 func storeStatements() (stage, insert, update, columns string) {
-	var definitions, names, values, sets, old, fresh []string
+	var definitions, names, values, sets, oldValues, fresh []string
 	for _, c := range storeColumns {
 		definitions = append(definitions, c.name+" "+c.kind)
 		names = append(names, c.name)
@@ -61,7 +61,7 @@ func storeStatements() (stage, insert, update, columns string) {
 			set = "CASE WHEN t.excluded_platforms IS NULL THEN " + set + " END"
 		}
 		values, sets = append(values, value), append(sets, c.name+" = "+set)
-		old, fresh = append(old, "s."+c.name), append(fresh, set)
+		oldValues, fresh = append(oldValues, "s."+c.name), append(fresh, set)
 	}
 	columns = "is_new, id, ref_id, " + strings.Join(names, ", ")
 	stage = "is_new boolean, id bigint, ref_id text, " + strings.Join(definitions, ", ")
@@ -71,7 +71,7 @@ func storeStatements() (stage, insert, update, columns string) {
 	// Unchanged rows are not updated, so that a repeated request costs no write.
 	update = "UPDATE stores s SET updated_at = ?1, " + strings.Join(sets, ", ") +
 		" FROM stage_stores t WHERE s.business_id = ?0 AND s.id = t.id AND NOT t.is_new AND (" +
-		strings.Join(old, ", ") + ") IS DISTINCT FROM (" + strings.Join(fresh, ", ") + ")"
+		strings.Join(oldValues, ", ") + ") IS DISTINCT FROM (" + strings.Join(fresh, ", ") + ")"
 	return stage, insert, update, columns
 }
 
@@ -149,15 +149,15 @@ func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	for rows.Next() {
 		var ref string
 		var data []byte
-		var one store.Existing
-		if err := rows.Scan(&ref, &one.ID, pgdialect.Array(&one.Excluded), pgdialect.Array(&one.Included),
+		var present store.Existing
+		if err := rows.Scan(&ref, &present.ID, pgdialect.Array(&present.Excluded), pgdialect.Array(&present.Included),
 			&data); err != nil {
 			return nil, fmt.Errorf("reading stores: %w", err)
 		}
-		if err := json.Unmarshal(data, &one.PlatformData); err != nil {
+		if err := json.Unmarshal(data, &present.PlatformData); err != nil {
 			return nil, fmt.Errorf("reading store %q: %w", ref, err)
 		}
-		stores[ref] = one
+		stores[ref] = present
 	}
 	return stores, rows.Err()
 }
