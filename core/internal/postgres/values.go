@@ -32,6 +32,7 @@ func SentNameOf(business, platform string) bun.Safe {
 		` AND sent.platform = ` + platform + ` AND sent.sent), ` + platform + `)`)
 }
 
-// PlatformStoreID is the platform store id of the row store at the row platform, empty if it has none.
+// PlatformStoreID is the SQL of the platform store id of the row store on the row platform, "" without
+// one.
 const PlatformStoreID = `coalesce((SELECT data ->> 'platform_store_id' FROM jsonb_array_elements(store.platform_data) data
 	WHERE data ->> 'name' = platform.name LIMIT 1), '')`

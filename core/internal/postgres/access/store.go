@@ -64,7 +64,7 @@ func (l *lookups) Close() {
 	l.throttles.Close()
 }
 
-// lookUpKeys runs a batch: it returns keys by their hashes.
+// lookUpKeys runs a batch. It returns the keys with the given hashes.
 func lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgres.Result[access.Key] {
 	found, err := readKeys(ctx, db, hashes)
 	if err != nil {
@@ -109,8 +109,8 @@ func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string
 	return found, rows.Err()
 }
 
-// CreateBusiness stores a business and its platforms and returns its id. Only the command
-// line calls this and the methods below; the audit trail records that.
+// CreateBusiness stores a business and its platforms and returns its id. Only the command line
+// calls this and the methods below. The audit trail names it as the actor.
 func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
 	platforms []core.Platform) (core.BusinessID, error) {
 	err := a.db.InTx(ctx, func(tx bun.Conn) error {
@@ -199,7 +199,7 @@ func (a Store) DisableKey(ctx context.Context, business core.BusinessID, id int6
 	return err
 }
 
-// StoreUses stores when keys were last used.
+// StoreUses stores the last use of keys.
 func (a Store) StoreUses(ctx context.Context, at map[access.KeyRef]time.Time) error {
 	if len(at) == 0 {
 		return nil

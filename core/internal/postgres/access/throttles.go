@@ -34,7 +34,7 @@ type throttleChange struct {
 	change func([]byte) []byte
 }
 
-// changeThrottles runs a batch: it applies changes in the order of arrival.
+// changeThrottles runs a batch. It applies changes in the order of arrival.
 func changeThrottles(ctx context.Context, db *postgres.DB, changes []throttleChange) []postgres.Result[struct{}] {
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		states, err := lockThrottles(ctx, tx, changes)

@@ -27,9 +27,8 @@ func (s Store) ListAliases(ctx context.Context, business core.BusinessID) ([]cor
 	return platforms.AliasesOf(ctx, s.db.Tenant(business), business)
 }
 
-// AddAlias stores an alias of a platform. Stores and menus that name the platform by it, because
-// they are older than the alias, are changed to its name. A nil sent makes the alias the one that
-// events use if it is the first of its platform.
+// AddAlias stores an alias of a platform. Older stores and menus that contain the alias are changed
+// to the platform's name. With a nil sent, events use the alias if it is the first of its platform.
 //
 // AddAlias returns Invalid for a malformed alias, NotFound for an unknown platform, and Conflict
 // if the alias exists or is the name of a platform.
@@ -128,8 +127,8 @@ func auditEntry(a core.PlatformAlias) map[string]any {
 	return map[string]any{"alias": a.Alias, "sent": a.InEvents}
 }
 
-// SendAlias sets whether events name the platform of an alias by it. It returns NotFound for an
-// unknown alias.
+// SendAlias sets whether events name a platform by this alias. It returns NotFound for an unknown
+// alias.
 func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias string, sent bool,
 	change access.Change) error {
 	return s.db.InTx(ctx, func(tx bun.Conn) error {

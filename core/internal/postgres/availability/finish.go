@@ -79,7 +79,7 @@ func (t endedSwitch) events(now time.Time) ([]core.Event, error) {
 	return o.ItemEvents(p.Items, p.Options)
 }
 
-// recordRejection records a refusal, and reports whether its entity is in the list.
+// recordRejection records the reason of a rejection, and reports whether its entity is in the list.
 func recordRejection(list []core.AvailabilityResult, r relay.Rejection) bool {
 	for i := range list {
 		if list[i].RefID == r.RefID {
@@ -91,8 +91,8 @@ func recordRejection(list []core.AvailabilityResult, r relay.Rejection) bool {
 }
 
 // republishEnded republishes the whole menu after a failed call. It also does so if a menu was
-// published during the call, because either may have overwritten the other. In the end each
-// platform has the hub's state.
+// published during the call, because either may have overwritten the other. Finally each platform
+// has the hub's state.
 func republishEnded(ctx context.Context, db *postgres.DB, tx bun.Conn, list []endedSwitch) error {
 	n := len(list)
 	if n == 0 {

@@ -83,8 +83,8 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 	return nil
 }
 
-// recordTime records when the request was made, so that a menu request accepted earlier does not
-// undo it. For a timer that is the time of the request that set it.
+// recordTime records the time of the request, so that an earlier menu request does not undo it. A
+// timer has the time of the request that set it.
 func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.AvailabilityResult) error {
 	if s.source == toggle.SourceTimer {
 		now = core.TimeOf(s.reference)
@@ -103,7 +103,7 @@ func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, 
 	return nil
 }
 
-// switchedNames returns the ref_ids of what could be switched.
+// switchedNames returns the ref_ids of the entities that could be switched.
 func switchedNames(list []core.AvailabilityResult) (names []string) {
 	for _, entity := range list {
 		if entity.Reason == "" {
@@ -210,7 +210,7 @@ func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, pla
 	return err
 }
 
-// countMarks returns how often publishSwitch marks the store's menu.
+// countMarks returns the number of times that publishSwitch marks the store's menu.
 func countMarks(s itemSwitch, plan *menu.Plan) (n int64) {
 	if plan.AffectedStores().Any() {
 		n++

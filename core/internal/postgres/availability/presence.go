@@ -106,8 +106,7 @@ func (p Presence) PendingStores(ctx context.Context) ([]presence.Store, error) {
 			ORDER BY presence.business_id, presence.store_id`)
 }
 
-// SetClosed closes or opens an unsettled store. The same transaction records it, so that a
-// crash leaves both done or both undone.
+// SetClosed closes or opens a pending store, and records it in the same transaction.
 func (p Presence) SetClosed(ctx context.Context, s presence.Store, closed bool, reason string) error {
 	t := New(p.db)
 	return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {

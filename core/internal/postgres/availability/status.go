@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// maxOutcomes bounds the outcomes read for a request: two for each platform, and two more
-// for items turned on again.
+// maxOutcomes bounds the outcomes read for a request: two for each platform, and two more for
+// re-enabled items.
 const maxOutcomes = 4 * toggle.MaxPlatforms
 
 // Status returns the outcomes of a switch or publish request. It returns NotFound if the

@@ -1,4 +1,4 @@
-// Package availability switches stores, items and options on and off.
+// Package availability enables and disables stores, items and options.
 package availability
 
 import (
@@ -35,7 +35,7 @@ type platformSwitch struct {
 	changed         bool // the state differed before
 }
 
-// switchColumns are the columns of a place.
+// switchColumns are the columns of a platformSwitch, without its state.
 var switchColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
 	"given_id": bun.Safe(postgres.PlatformStoreID), "sent_name": postgres.SentName,
 }))
@@ -120,7 +120,7 @@ func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.Busin
 	}))
 }
 
-// readSwitches runs a statement that returns the columns of places and of their switches.
+// readSwitches runs a statement that returns platform switches with their state.
 func readSwitches(ctx context.Context, tx bun.IDB, query string) (list []platformSwitch, err error) {
 	return postgres.Collect(ctx, tx, "switching stores", func(p *platformSwitch) []any {
 		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.changed)
@@ -160,8 +160,8 @@ func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Out
 	return box.Publish(ctx, tx, events...)
 }
 
-// auditStores writes an audit entry per request and store if the state changed. The places
-// of one request and store must be adjacent.
+// auditStores writes an audit entry per request and store if the state changed. The switches of one
+// request and store must be adjacent.
 func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platformSwitch) error {
 	for len(switches) > 0 {
 		p, names, n := switches[0], []string{}, 0
@@ -193,8 +193,7 @@ func (p *platformSwitch) platformStore(at time.Time) relay.PlatformStore {
 	}
 }
 
-// call returns the call to a platform. It uses the store's ordering key, so that later
-// requests are sent later.
+// call returns the call to a platform. The store's ordering key keeps the calls in sequence.
 func (p *platformSwitch) call(kind relay.Kind, payload any, at time.Time) (outbox.Call, error) {
 	text, err := json.Marshal(payload)
 	return outbox.Call{

@@ -17,12 +17,12 @@ import (
 // maxStoredBody bounds the stored bytes of a request or response body.
 const maxStoredBody = 4 << 10
 
-// PinSeparator separates the phone number that reaches a customer from its pin, in the result of a call.
+// PinSeparator separates the customer's phone number from its pin in the result of a call.
 const PinSeparator = " pin "
 
-// Finish records the results of claimed calls in one transaction: attempts, states, the next
-// call of each ordering key, and the events of actions. A call ends even if the lease was
-// lost. The ordering key advances only while the owner holds its lease.
+// Finish records the results of claimed calls in one transaction: attempts, states, the next call
+// of each ordering key, and the events of actions. A call ends even if the lease was lost. The next
+// call is scheduled only while the owner holds the lease of the ordering key.
 func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result) error {
 	if len(results) == 0 {
 		return nil

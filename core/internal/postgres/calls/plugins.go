@@ -83,8 +83,8 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 		strings.Join(slices.Compact(installed), ", "))
 }
 
-// SetEnabled records whether a plugin should run; every hub follows. If the state is the current
-// one, the plugin leaves quarantine and checks for another version. A removed plugin is restored.
+// SetEnabled records whether hubs should run a plugin. If the state is the current one, the plugin
+// leaves quarantine and checks for another version. A removed plugin is restored.
 func (p Plugins) SetEnabled(ctx context.Context, id string, enabled bool) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)
@@ -153,9 +153,9 @@ func errInUse(id string, bound []aggregator.Binding) error {
 
 // ReportStatus records a hub's status of a plugin, and its description if known.
 //
-// A ready plugin's platforms are rechecked and republished after an operator request. The
-// same happens if another or an unknown renderer published their menus. It waits until all
-// other hubs have the same renderer, because hubs of two versions would alternate forever.
+// A ready plugin's platforms are rechecked and republished after an operator request. The same
+// happens if another or an unknown renderer published their menus. It waits until all other hubs
+// have the same renderer, because hubs of two versions would replace each other's menus forever.
 func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status string, description []byte) error {
 	now, reported := p.db.Clock().Now(), readStatus(status)
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
@@ -222,8 +222,8 @@ func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) 
 	return nil
 }
 
-// InUse returns the platforms of all businesses that a plugin serves and that have settings
-// or an address. Platforms created with their business have neither until they are used.
+// InUse returns the platforms of all businesses that a plugin serves and that have settings or a
+// base URL. Platforms created with their business have neither until they are used.
 func (p Plugins) InUse(ctx context.Context, id string) ([]aggregator.Binding, error) {
 	return postgres.Collect(ctx, p.db.Bun(), "reading what plugin "+id+" serves", func(b *aggregator.Binding) []any {
 		return []any{&b.Business, &b.Platform, &b.Settings, &b.Currency}

@@ -12,8 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Reject queues a call that rejects an order at the aggregator, unless one already waits. The
-// call is recorded like that of an accepted order.
+// Reject queues a call that rejects an order at the aggregator, unless one is waiting. The call is
+// recorded like that of an accepted order.
 func (q Store) Reject(ctx context.Context, caller relay.Caller, rejection relay.OrderAcknowledgePayload) error {
 	payload, err := json.Marshal(rejection)
 	if err != nil {

@@ -147,11 +147,11 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 	return progress, more, err
 }
 
-// resend makes the deliveries of the sorted ids due now and returns how many it could.
+// resend makes the deliveries of the sorted ids due now and returns the number of resent ones.
 //
-// An ended delivery is requeued with its sequence number while its webhook is on and its
-// event is stored. If end is set, only ended ones in that state are. A waiting one becomes
-// due at once. With asked set, a delivery is sent even if its circuit is open.
+// An ended delivery is requeued with its sequence number while its webhook is on and its event is
+// stored. If end is set, only deliveries in that state are requeued. A waiting one becomes due at
+// once. With manual set, a delivery is sent even if its circuit is open.
 func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State,
 	manual bool) (int, error) {
 	var ended []struct {

@@ -83,7 +83,7 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 		if err != nil {
 			return err
 		}
-		if ended+set < int64(len(results)) { // others hold some of the leases, or some results were recorded before
+		if ended+set < int64(len(results)) { // others hold some of the leases, or some results are already recorded
 			if attempts, err = unrecorded(ctx, tx, results); err != nil {
 				return err
 			}

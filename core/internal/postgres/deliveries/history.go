@@ -57,7 +57,7 @@ func (r recordRow) record() webhook.DeliveryRecord {
 	}
 }
 
-// heldReason returns why a delivery is held, also in words, and since when if the reason states it.
+// heldReason returns the reason why a delivery is held, its text, and its start if known.
 func heldReason(switchedOn, waits bool, h webhook.Health) (webhook.HeldReason, string, time.Time) {
 	at := h.Since.UTC().Format(time.RFC3339)
 	switch {
@@ -121,8 +121,8 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 	return q.records(ctx, business, queued, ended, f.Limit)
 }
 
-// ofReference returns the condition that delivery d carries an event of the given request.
-// Deliveries are created with their event, so that only ids of about that time are read.
+// ofReference returns the condition that the row "delivery" has an event of the given request.
+// Deliveries are created with their event, so only ids near that time are read.
 func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (bun.Safe,
 	error) {
 	var ids []core.ID
@@ -140,8 +140,8 @@ func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.Busine
 		core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour)))), nil
 }
 
-// ofOrder returns the condition that delivery d carries an event of the order, or the result
-// of a call to its aggregator. Like answering, it reads only ids near the events.
+// ofOrder returns the condition that the row "delivery" has an event of the order, or the result of
+// a call to its aggregator. Like ofReference, it reads only ids near the events.
 func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID, order int64) (bun.Safe, error) {
 	var ids []core.ID
 	if err := db.NewRaw(queries.With("events_of_order", postgres.Args{

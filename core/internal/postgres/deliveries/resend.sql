@@ -119,8 +119,8 @@ WHERE resend.business_id = ?business
     AND NOT ?is_switched_off
 
 -- name: record_responses
--- Records the responses to resent deliveries. One that left the queue undelivered, or whose webhook was switched
--- off, has failed. Single lookups by key: both tables are large and have no statistics yet.
+-- Records the responses to resent deliveries. One that left the queue undelivered has failed, and so has one whose
+-- webhook was switched off. Single lookups by key: both tables are large and have no statistics yet.
 UPDATE order_resends resend
 SET state = CASE (
         SELECT delivery.state

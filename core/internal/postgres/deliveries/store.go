@@ -31,13 +31,13 @@ func New(db *postgres.DB) Store { return Store{db} }
 // QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.QueuedEndpoints).
 var QueuedEndpoints = postgres.QueuedEndpoints("delivery_queue", "true")
 
-// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a
-// share, so that the backlog of one does not delay others. Shares that an endpoint lacks
-// capacity for go to the others.
+// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
+// that the backlog of one does not delay others. Others get the rest of a share that exceeds the
+// capacity of its endpoint.
 //
 // For an endpoint with an open circuit it takes a due probe, the longest waiting delivery, and
-// those that a person requested. Deliveries of a switched-off subscription are parked until
-// it is switched on. Large bodies without capacity stay queued and block no other deliveries.
+// those that a person requested. Deliveries of a switched-off subscription are held until it is
+// switched on. Large bodies without capacity stay queued and block no other deliveries.
 func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capacity,
 	until time.Time) (batch queue.Batch[webhook.Delivery], err error) {
 	var rows []outbox.QueueRow
@@ -244,7 +244,7 @@ func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 	})
 }
 
-// unblockAfter releases the rows that waited for rows that have left the queue.
+// unblockAfter unblocks the next rows after rows that have left the queue.
 func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
 	ordered := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
 	unblocked, err := outbox.UnblockNext(ctx, q.db, tx, ordered)
@@ -254,9 +254,9 @@ func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.Queu
 	return err
 }
 
-// hold holds deliveries of switched-off subscriptions. The lock on the subscription
-// serializes this with switching it on, so that nothing stays parked for an active one.
-// Deliveries of a subscription that was switched on meanwhile are requeued.
+// hold holds deliveries of switched-off subscriptions. The lock on the subscription serializes this
+// with switching it on, so that no delivery of an active one stays held. Deliveries of a
+// subscription that was switched on meanwhile are requeued.
 func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
 	webhooks := make([]int64, len(rows))
 	for i, row := range rows {

@@ -64,7 +64,7 @@ CASE kind
 END
 
 -- name: claim
--- Leases due jobs. The condition on available_at stands twice, because PostgreSQL checks that of the queue again
+-- Leases due jobs. The condition on available_at appears twice, because PostgreSQL checks that of the queue again
 -- after it has waited for a concurrent claim.
 WITH
 heads AS (

@@ -117,8 +117,8 @@ func (m Store) Differences(ctx context.Context, business core.BusinessID, id cor
 	return append([]menu.Difference{}, found[id]...), err
 }
 
-// DifferencesOf returns the changes of each revision, of one object if the filter names one.
-// For one object it bypasses the tenant role, as touching does.
+// DifferencesOf returns the changes of each revision, of one object if the filter names one. For
+// one object it bypasses the tenant role, like matchingRevisions.
 func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter,
 	offset, limit int) (map[core.ID][]menu.Difference, error) {
 	found := map[core.ID][]menu.Difference{}

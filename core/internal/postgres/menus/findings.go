@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ItemsAfter returns master items (menu.RecheckStorage).
+// ItemsAfter returns at most limit master items with ids above after (menu.RecheckStorage).
 func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after int64,
 	limit int) (list []menu.StoredItem, err error) {
 	rows, err := m.db.Tenant(business).QueryContext(ctx,

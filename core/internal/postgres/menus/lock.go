@@ -29,8 +29,8 @@ func TryLockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) erro
 // menuLock is the key of the menu lock of a business.
 const menuLock = `hashtextextended('servery menu ' || ?, 0)`
 
-// lockMenu serializes the transactions that change the menu of a business, because each
-// writes what depends on what it has read.
+// lockMenu serializes the transactions that change the menu of a business, because their changes
+// depend on the menu that they read.
 func lockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+menuLock+`)`, int64(business)); err != nil {
 		return fmt.Errorf("locking the menu: %w", err)

@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// keyedMutex serializes menu changes in this replica, per business. Callers wait here and not
-// on pool connections, because a menu job may hold the menu lock for long.
+// keyedMutex serializes menu changes in this replica, per business. Callers wait here and occupy no
+// pool connection, because a menu job may hold the menu lock for long.
 type keyedMutex struct {
 	Mu      sync.Mutex
 	Entries map[core.BusinessID]*mutexEntry

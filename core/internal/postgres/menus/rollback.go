@@ -106,9 +106,8 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	})
 }
 
-// revert reverts the changes after a revision. It removes rows that changed since and restores
-// the earlier ones. Entities created since are removed with their ids, and so are timers set
-// since.
+// revert reverts the changes after a revision. It deletes the rows that changed and restores the
+// earlier ones. It also removes newer entities, with their ids, and newer timers.
 func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.RollbackResult, err error) {
 	business := work.Business
 	var from, until sql.NullInt64

@@ -13,9 +13,9 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ItemAsOf returns the state of an item at a store on a platform at a past time, within the
-// retention of revisions. It ignores platform findings. It returns NotFound if the platform
-// is unknown or the item never existed.
+// ItemAsOf returns the past state of an item at a store on a platform, within the retention of
+// revisions. It ignores platform findings. It returns NotFound if the platform is unknown or the
+// item never existed.
 func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
 	at time.Time) (result menu.ItemAsOf, err error) {
 	on := core.Platform{Name: platform}

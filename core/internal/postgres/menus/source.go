@@ -127,9 +127,9 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	return nil
 }
 
-// catalogue returns the master catalogue as the transaction sees it, with category timings.
-// Whether a category is open now is not content and not set. One catalogue is read at a
-// time, because concurrent callers usually need the same business.
+// catalogue returns the master catalogue as the transaction sees it, with category timings. It does
+// not set whether a category is open now. One catalogue is read at a time, because concurrent
+// callers usually need the same business.
 func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
 	var version int64
 	if err := tx.QueryRowContext(ctx,

@@ -194,8 +194,8 @@ func (l *MenuLoader) readSwitches(since time.Time, s *menu.State) error {
 }
 
 // countStores counts the stores that reference the entities a master flush removes. Categories are
-// counted only for a dry run, which reports them. It reads every reference of the kind, as
-// the removal does.
+// counted only for a dry run, which reports them. It reads every reference of the kind, like the
+// removal.
 func (l *MenuLoader) countStores(needs menu.ReadSet, s *menu.State) error {
 	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
 		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {

@@ -40,7 +40,7 @@ func (m Store) ResolveLocation(ctx context.Context, business core.BusinessID,
 	return b, scope, postgres.NotFound(err, "there is no location with this ref_id")
 }
 
-// LoadState returns what a request depends on.
+// LoadState returns the part of the menu that a request depends on.
 func (m Store) LoadState(ctx context.Context, business core.BusinessID, scope menu.Scope,
 	needs menu.ReadSet) (state menu.State, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {

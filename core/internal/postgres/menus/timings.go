@@ -117,7 +117,7 @@ func (m Store) writeTiming(ctx context.Context, tx bun.Conn, business core.Busin
 	return err
 }
 
-// Timings returns the category timings of a business and marks those open now.
+// Timings returns the category timings of a business, with the open ones marked.
 func (m Store) Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error) {
 	list, zone, err := ReadTimings(ctx, m.db.Tenant(business), business, revisions.TimingsTable.Current())
 	if err != nil {

@@ -48,8 +48,8 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 	return o, servedBy, err
 }
 
-// Submit queues an action and returns its reference. If the same action of the order is
-// pending, it returns that one's reference. Actions do not wait for each other.
+// Submit queues an action and returns its reference. If the same action of the order is pending, it
+// returns the reference of that action. Actions do not wait for each other.
 func (a Actions) Submit(ctx context.Context, s action.Submission) (reference core.ID, err error) {
 	sent := relay.ActionPayload{Action: s.Action, WearingMask: s.WearingMask, Phone: s.Phone}
 	if s.Temp != nil {

@@ -35,7 +35,7 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 		case stored:
 			return 0, "", nil
 		}
-		// Stored before the second lookup: an order that arrives meanwhile finds it, or is found.
+		// Stored before the second lookup, so that an order that arrives meanwhile is not missed.
 		if _, err := o.db.Bun().ExecContext(ctx,
 			`INSERT INTO pending_cancellations (business_id, platform, platform_order_id, reason, at)
 				VALUES (?, ?, ?, ?, ?)

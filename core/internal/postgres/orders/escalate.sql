@@ -1,5 +1,5 @@
 -- name: overdue
--- The orders that have reached the limit of their business since the last look, up to a maximum age.
+-- The orders that have reached the limit of their business since the last check, up to a maximum age.
 SELECT waiting.business_id, waiting.id
 FROM businesses business
 LEFT JOIN presence_rules rule ON rule.business_id = business.id

@@ -21,8 +21,8 @@ type Intake struct {
 	batcher postgres.Batcher[order.PlaceRequest, order.PlaceResult]
 }
 
-// Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A
-// second concurrent transaction pays only for many waiting orders.
+// Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A second
+// concurrent transaction is worth its cost only for many waiting orders.
 const (
 	intakeMaxConcurrent = 2
 	intakeMinBatch      = 32

@@ -28,7 +28,7 @@ type intakeBatch struct {
 	results  []postgres.Result[order.PlaceResult] // one per arrival
 	contexts map[contextKey]*orderContext
 	placed   []*placedOrder // in key order
-	rejected []int          // rejected arrivals; a repeat of a known order still succeeds
+	rejected []int          // rejected arrivals; a repeat of an existing order still succeeds
 }
 
 // orderKey identifies an order.

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// readEntries reads items and options for the settings that need them.
+// readEntries reads items and options for the contexts that need them.
 func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 	if len(named) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 		}
 		delete(named, key)
 	}
-	for key, settings := range named { // also cache what does not exist
+	for key, settings := range named { // also cache missing entities
 		for _, s := range settings {
 			s.menu.put(key.entryName, menuEntry{})
 		}
@@ -67,7 +67,7 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 	return rows.Err()
 }
 
-// storedEntry is an item or option as stored.
+// storedEntry is a stored item or option.
 type storedEntry struct {
 	id               int64
 	active           bool
@@ -80,7 +80,7 @@ type storedEntry struct {
 	inGroups         []int64  // the groups that contain the option
 }
 
-// onPlatform returns the item or option as it is on a platform.
+// onPlatform returns the item or option with the values of a platform.
 func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry, error) {
 	var groups []order.MenuGroup
 	if err := decodeStored(d.groups, &groups); err != nil {
@@ -133,7 +133,7 @@ func decodeStored(raw []byte, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// addTaxesAndCharges adds the taxes and charges to the settings.
+// addTaxesAndCharges adds the taxes and charges to the contexts.
 func (b *intakeBatch) addTaxesAndCharges() error {
 	missing := map[core.BusinessID]*taxesAndCharges{}
 	for _, s := range b.contexts {

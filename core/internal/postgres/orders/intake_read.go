@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// contextKey identifies what the setting of an order depends on.
+// contextKey identifies the context of an order.
 type contextKey struct {
 	business        core.BusinessID
 	platform, store string
@@ -34,7 +34,7 @@ type orderContext struct {
 // exists reports whether the business has the store and the platform.
 func (s *orderContext) exists() bool { return s != nil && s.Store.ID != 0 && s.Platform.ServedBy != "" }
 
-// add adds an item or option to the setting.
+// add adds an item or option to the context.
 func (s *orderContext) add(name entryName, d menuEntry) {
 	s.loaded[name] = true
 	switch {
@@ -51,7 +51,7 @@ func (s *orderContext) add(name entryName, d menuEntry) {
 	}
 }
 
-// read reads what the orders need. The number of statements does not grow with the number of
+// read reads the contexts of the orders. The number of statements does not grow with the number of
 // orders.
 func (b *intakeBatch) read() error {
 	b.contexts = map[contextKey]*orderContext{}
@@ -151,8 +151,8 @@ type entryKey struct {
 	entryName
 }
 
-// readMenus adds the named items and options and the taxes and charges to the settings. It
-// reads from the database what is not cached.
+// readMenus adds the named items and options and the taxes and charges to the contexts. It reads
+// uncached ones from the database.
 func (b *intakeBatch) readMenus() error {
 	missing := map[entryKey][]*orderContext{}
 	serve := func(s *orderContext, name entryName) {

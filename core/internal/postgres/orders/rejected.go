@@ -13,7 +13,7 @@ import (
 // maxRejectedOrders is the number of rejected orders stored per business.
 const maxRejectedOrders = 500
 
-// Bounds of storing them: concurrent transactions, orders per transaction, waiting orders.
+// Bounds of the batches: concurrent transactions, orders per transaction, waiting orders.
 const (
 	rejectedMaxConcurrent = 1
 	rejectedMaxBatch      = 128
@@ -21,8 +21,8 @@ const (
 )
 
 // RecordRejected stores a rejected order; it is durable when RecordRejected returns. A repeated
-// rejection increases a counter. The latest of each business are kept. It returns Unavailable if
-// too many wait; this one is then not stored.
+// rejection increases a counter. The latest of each business are kept. It returns Unavailable, and
+// stores nothing, if too many orders wait.
 func (o Store) RecordRejected(ctx context.Context, rejected order.Rejection) error {
 	_, err := rejectionBatcherOf(o.db).Do(ctx, rejected)
 	return err

@@ -26,9 +26,9 @@ func acknowledgement(business core.BusinessID, placed *placedOrder) outbox.Call 
 // relayOrderStatus queues calls that report an order's new state to its platform, after earlier
 // calls about the order.
 //
-// If the order was not acknowledged yet, that is sent first: an order that the POS cancels in
-// state Placed is rejected. It queues nothing for a platform without a plugin, or for the
-// platform that made the change.
+// If the order was not acknowledged yet, it first queues the acknowledgement. An order that the POS
+// cancels in state Placed is rejected. It queues nothing for a platform without a plugin, or for
+// the platform that made the change.
 func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *outbox.Outbox, business core.BusinessID,
 	subject order.Subject, from order.State, change order.Change) error {
 	if change.Platform != "" {

@@ -144,8 +144,8 @@ func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outb
 	return box.WakeRelays(ctx, tx)
 }
 
-// locationRetention is how long the row of an idle order is kept. It must outlive a late location from
-// another replica, which could otherwise replace a newer one.
+// locationRetention is how long the row of an idle order is kept. It must exceed the delay of
+// locations from other replicas. Otherwise a late one could replace a newer one.
 const locationRetention = time.Hour
 
 // Sweep deletes the location rows of idle orders. Any replica may call it.

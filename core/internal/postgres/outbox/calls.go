@@ -32,8 +32,8 @@ type Call struct {
 	Trace       core.Trace // "" means the trace of the context
 }
 
-// QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in
-// sorted order before it assigns positions, so that positions follow the order of commits.
+// QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in sorted
+// order before it assigns sequence numbers, so that these follow the order of commits.
 func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) error {
 	if len(calls) == 0 {
 		return nil

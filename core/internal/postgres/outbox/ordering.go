@@ -22,9 +22,9 @@ import (
 // Block makes a claimed row wait for its earlier rows. UnblockNext releases the next row
 // when a row leaves the sequence; the next claim then checks that row again.
 //
-// A row may wait only for one that is certain to leave later and to see the waiting row. A
-// lock on the earlier row proves that. If the lock is not available at once, the earlier
-// row is just leaving, and the later row does not wait.
+// A row may wait only for a row that will leave the sequence later and will then see the waiting
+// row. A lock on the earlier row proves that. If the lock is not available at once, the earlier row
+// is just leaving, and the later row does not wait.
 
 // assignSequence assigns the next sequence numbers to order events that have none. The
 // transaction has locked the orders, before any ordering key of calls.
@@ -65,8 +65,8 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 	return rows.Err()
 }
 
-// blockedRows returns the new rows that have earlier rows still to start. Such rows do not start
-// from memory; the claim checks them again.
+// blockedRows returns the new rows with earlier pending rows. Such rows do not start from memory.
+// The claim checks them again.
 func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[core.ID]bool, error) {
 	type orderingKey struct {
 		business core.BusinessID
@@ -232,9 +232,8 @@ func OrderedRows(finished []webhook.Result) []QueueRow {
 	return rows
 }
 
-// Sweep releases rows that wait for nothing any more, because an endpoint failed or its URL
-// changed. It also deletes the health of endpoints without deliveries for an hour. Any
-// replica may call it at any time.
+// Sweep releases rows without an earlier pending row, after an endpoint failed or its URL changed.
+// It also deletes the health of endpoints without deliveries for an hour. Any replica may call it.
 func Sweep(ctx context.Context, db *postgres.DB) error {
 	unblocked := 0
 	err := db.InTx(ctx, func(tx bun.Conn) (err error) {

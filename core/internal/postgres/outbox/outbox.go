@@ -1,6 +1,6 @@
-// Package outbox stores events with their deliveries, and calls to aggregators, in the
-// transaction that causes them. After the commit it starts those that this replica has
-// capacity for.
+// Package outbox stores events with their deliveries, and calls to aggregators, in the transaction
+// that causes them. After the commit it starts the deliveries that fit the capacity of this
+// replica.
 package outbox
 
 import (
@@ -27,12 +27,12 @@ type Outbox struct {
 	replica *replica
 	start   []webhook.Delivery
 	toClaim int // deliveries that an engine must claim
-	// events that had no receiver
-	unrouted    []unroutedKey
-	callsQueued bool // calls were queued
+
+	unrouted    []unroutedKey // events that had no receiver
+	callsQueued bool          // calls were queued
 }
 
-// Run runs a transaction. After the commit it starts what the transaction put into the outbox.
+// Run runs a transaction. After the commit it starts the deliveries and calls of the outbox.
 func Run(ctx context.Context, db *postgres.DB, do func(tx bun.Conn, box *Outbox) error) error {
 	box := Outbox{db: db, replica: replicaOf(db)}
 	defer box.releaseReserved()
@@ -125,8 +125,8 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	return nil
 }
 
-// leaseHere leases the delivery to this replica if it may start at once and there is capacity.
-// A large body is left to the claim, which limits the memory of such bodies.
+// leaseHere leases the delivery to this replica if it may start at once and there is capacity. The
+// claim leases large bodies, because it limits their memory.
 func (o *Outbox) leaseHere(row *queuedDelivery, waits bool) {
 	row.available = row.DueAt
 	if row.circuitOpen || waits || len(row.Body) > webhook.LargeBody || o.replica.starter == nil ||
@@ -216,7 +216,7 @@ func (o *Outbox) afterCommit() {
 	o.start = nil
 }
 
-// releaseReserved releases the reserved capacity, unless committed has used it.
+// releaseReserved releases the reserved capacity, unless afterCommit has used it.
 func (o *Outbox) releaseReserved() {
 	for _, d := range o.start {
 		o.replica.starter.CancelReservation(d.Endpoint)
@@ -231,7 +231,7 @@ func EndpointOf(business core.BusinessID, url string) int64 {
 	return -int64(h.Sum64()>>1) - 1
 }
 
-// Publisher publishes events on their own (webhook.Publisher).
+// Publisher publishes events in separate transactions (webhook.Publisher).
 type Publisher struct{ db *postgres.DB }
 
 // NewPublisher returns a Publisher that uses db.

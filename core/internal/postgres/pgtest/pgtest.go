@@ -110,7 +110,7 @@ func MenuVersions(t testing.TB, db *postgres.DB) map[int64]int64 {
 	return versions
 }
 
-// statementBreaker ends the database session at the n-th statement.
+// statementBreaker cancels the n-th statement, which ends its connection.
 type statementBreaker struct {
 	n      int
 	broken bool

@@ -81,8 +81,8 @@ func platformOfAlias(ctx context.Context, in bun.IDB, business core.BusinessID, 
 	return platform, nil
 }
 
-// lockPlatforms takes the locks of a change of a platform. One that is created gets the stores that
-// name it already.
+// lockPlatforms takes the locks of a change of a platform. A new platform may have stores that name
+// it already.
 func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID, created bool) error {
 	if created {
 		if err := LockPlatformStores(ctx, tx, business); err != nil {

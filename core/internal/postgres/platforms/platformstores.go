@@ -23,8 +23,8 @@ func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 	}))
 }
 
-// CheckPlatformStores returns Conflict if a platform knows two stores by one id. Their menus would replace
-// each other there.
+// CheckPlatformStores returns Conflict if two stores have one id on a platform. Their menus would replace
+// each other on the platform.
 func CheckPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
 	var id, one, other string
 	err := tx.QueryRowContext(ctx, queries.With("shared_platform_store", postgres.Args{
@@ -50,7 +50,8 @@ func LockPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessI
 	return nil
 }
 
-// FindPlatformStores returns the stores that platforms know by any of the ids, except the given stores.
+// FindPlatformStores returns the ref_ids of stores with any of the platform store ids, except the given
+// stores.
 func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,
 	except map[string]store.Existing) (map[store.PlatformStore]string, error) {
 	found := map[store.PlatformStore]string{}

@@ -21,8 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Store stores the settings, addresses and secrets of platforms, for each business and
-// platform (relay.Platforms).
+// Store stores the settings, base URLs and secrets of platforms (relay.Platforms).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -131,9 +130,9 @@ func (p Store) List(ctx context.Context, business core.BusinessID) ([]Platform, 
 	return list, nil
 }
 
-// Set changes the settings of a platform, and creates the platform if it does not exist.
-// If another plugin served it before, change starts from empty settings. The secrets of one
-// plugin are not for another. The command line calls it; the audit trail records a difference.
+// Set changes the settings of a platform, and creates the platform if it does not exist. If another
+// plugin served it before, change starts from empty settings. A plugin must not get the secrets of
+// another. The audit trail names the command line as the actor of a change.
 func (p Store) Set(ctx context.Context, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error) error {
 	return p.SetWithStores(ctx, business, platform, change, nil)

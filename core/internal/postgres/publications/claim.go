@@ -46,7 +46,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		batch.Items = append(batch.Items, w)
 	}
 	if err := rows.Err(); err != nil || len(batch.Items) > 0 {
-		batch.More = true // each platform got its share only
+		batch.More = true // each platform got only its share
 		return batch, err
 	}
 	batch.NextDue, err = p.db.NextDue(ctx, "publications", busy)
@@ -100,8 +100,7 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 	return n > 0, err
 }
 
-// conclude stores an outcome. The aggregator's problems stay for as long as it holds the
-// menu they refer to.
+// conclude stores an outcome. The aggregator's problems are kept until it accepts another menu.
 func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
 	leftOut, err := json.Marshal(append([]publish.Problem{}, r.Omitted...))
 	if err != nil {

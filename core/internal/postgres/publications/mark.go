@@ -36,15 +36,15 @@ func markStateOf(db *postgres.DB) *markState {
 	return postgres.StateOf(db, func(*postgres.DB) *markState { return &markState{} })
 }
 
-// UseDebounce sets how long changes are collected before they are published.
+// UseDebounce sets the time for which changes are collected before they are published.
 func UseDebounce(db *postgres.DB, d publish.Debounce) { markStateOf(db).debounce = d }
 
-// publishesAtAll is the condition that a business publishes at all. It is evaluated once, so that
-// other businesses cost no search for stores.
+// publishesAtAll is the condition that a business has platforms to publish to. It is evaluated
+// once, and saves other businesses the search for stores.
 const publishesAtAll = ` AND (EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND served_by <> 'own')
 	OR EXISTS (SELECT 1 FROM publications WHERE business_id = ?))`
 
-// Selector selects what to publish.
+// Selector selects menus to publish.
 type Selector struct {
 	Reference    core.ID
 	explicit     bool   // a request waits for this outcome: publish at once and report it
@@ -138,8 +138,8 @@ func publishPlatform(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 }
 
 // Request marks a store due at once on the named platforms, or on all platforms that list it. An
-// event with the reference reports the outcome on each platform, even if nothing changed.
-// Ask returns the number of platforms.
+// event with the reference reports the outcome on each platform, even if nothing changed. Request
+// returns the number of platforms.
 //
 // It returns NotFound for an unknown store or platform. It returns Invalid for a platform
 // that the hub does not publish to, and Conflict if too many requests already wait.

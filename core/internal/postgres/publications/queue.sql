@@ -137,7 +137,7 @@ ORDER BY store.ref_id, publication.platform
 LIMIT ?limit
 
 -- name: resolve_platforms
--- The platforms that names and aliases stand for, in the order of the names; empty where there is none.
+-- The platforms that names and aliases stand for, in the order of the names; empty for an unknown name.
 SELECT coalesce(platform.name, alias.platform, '')
 FROM unnest(?names::text[]) WITH ORDINALITY AS given (name, n)
 LEFT JOIN platforms platform ON platform.business_id = ?business AND platform.name = given.name

@@ -45,9 +45,8 @@ func PluginChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, id string)
 	return nil
 }
 
-// ResetPublished clears the published state of a platform that another plugin now serves,
-// because the new aggregator holds none of it. Work under way for the former plugin is
-// discarded.
+// ResetPublished clears the published state of a platform that another plugin now serves, because
+// the new aggregator has none of these menus. Running work of the former plugin is discarded.
 func ResetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
 	platform string) error {
 	_, err := tx.ExecContext(ctx, queries.With("forget_published", postgres.Args{

@@ -57,8 +57,8 @@ func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID
 	return names, nil
 }
 
-// ResolvePlatforms returns the platforms that names and aliases stand for. It returns NotFound if
-// one of them stands for none.
+// ResolvePlatforms returns the platforms of names and aliases. It returns NotFound for an unknown
+// name.
 func ResolvePlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	names []string) (platforms []string, err error) {
 	if len(names) == 0 {

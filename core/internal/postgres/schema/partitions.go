@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// partitionDays is how many days ahead partitions are created.
+// partitionDays is the number of days for which partitions are created in advance.
 const partitionDays = 7
 
 // partitionLock is the advisory lock that admits one replica at a time to maintenance.
@@ -44,8 +44,8 @@ func (t partitionedTable) partition(day time.Time) string {
 func (t partitionedTable) defaultPartition() string { return t.table + "_other" }
 
 // Maintain creates the partitions of the coming week and drops those past the retention. Any
-// replica may call it; one runs at a time. A change that cannot get its lock is left to the
-// next run. Until then rows go to the default partition.
+// replica may call it; one runs at a time. A change that cannot get its lock is retried in the next
+// run. Until then rows go to the default partition.
 func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) error {
 	conn, err := db.Bun().Conn(ctx)
 	if err != nil {
@@ -80,8 +80,8 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 // retentionMaxAge is how long a hub's retention setting counts after the hub was last seen.
 const retentionMaxAge = 24 * time.Hour
 
-// Retention returns the longest retention that this hub or a recently seen one has set. A hub
-// started with a shorter setting thus does not delete the data of others.
+// Retention returns the longest retention that this hub or a recently seen one has set. So a hub
+// with a shorter setting does not delete the data of others.
 func Retention(ctx context.Context, db *postgres.DB, own time.Duration) (time.Duration, error) {
 	now, seconds := db.Clock().Now(), int64(own/time.Second)
 	if _, err := db.Bun().ExecContext(ctx,
@@ -182,8 +182,8 @@ func (t partitionedTable) createDay(ctx context.Context, tx bun.Conn, day time.T
 	return nil
 }
 
-// periodsWithout returns the period from one instant to another without the time of the held ids,
-// given by the first and the last. Held rows are not moved, because readers would miss them
+// periodsWithout returns the period from one time to another without the period of existing rows,
+// given by their first and last id. The rows are not moved, because readers would miss them
 // meanwhile.
 func periodsWithout(from, to time.Time, held []core.ID) [][2]time.Time {
 	if len(held) == 0 {

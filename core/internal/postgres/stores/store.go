@@ -264,8 +264,8 @@ type StoreRow struct {
 	ClosedOn           json.RawMessage `bun:"closed_on"`
 }
 
-// The columns of stores as they are read, and the one with the platforms on which a store is closed
-// (store.PlatformClosure).
+// ClosedOn is the column of the platforms on which a store is closed (store.PlatformClosure).
+// StoreReadColumns are all columns that are read.
 var (
 	ClosedOn         = bun.Safe(queries.With("closed_on", nil))
 	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn}))
@@ -333,7 +333,8 @@ func (s Store) Page(ctx context.Context, business core.BusinessID, after string,
 	return list, nil
 }
 
-// StoreContext returns what the effective stores of a business depend on besides the stores.
+// StoreContext returns the timezone, platforms and zip code use of a business, for its effective
+// stores.
 func (s Store) StoreContext(ctx context.Context, business core.BusinessID) (p store.StoreContext, err error) {
 	err = s.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)
