@@ -48,7 +48,7 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 			if err := menus.TryLockMenu(ctx, tx, business); err != nil {
 				return err
 			}
-			added, err := s.insert(ctx, tx, business, alias, platform, sent)
+			added, err := s.insert(ctx, tx, business, core.PlatformAlias{Alias: alias, Platform: platform}, sent)
 			if err != nil {
 				return err
 			}
@@ -61,10 +61,10 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 	})
 }
 
-// insert stores an alias. The caller holds the lock of the names.
-func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID, alias, platform string,
+// insert stores an alias and returns it with InEvents set (see AddAlias). The caller holds the lock of the names.
+func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID, added core.PlatformAlias,
 	sent *bool) (core.PlatformAlias, error) {
-	added := core.PlatformAlias{Alias: alias, Platform: platform}
+	alias, platform := added.Alias, added.Platform
 	names, err := platforms.NamesOf(ctx, tx, business)
 	if err != nil {
 		return added, err

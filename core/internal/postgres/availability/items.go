@@ -59,7 +59,7 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 				return err
 			}
 			accepted = toggle.Accepted{Platforms: n, Failed: undone, Warnings: r.UnlistedWarnings(n)}
-			return publications.StoreUnnotified(ctx, t.db, tx, business, reference, n)
+			return publications.StoreUnnotified(ctx, tx, business, reference, n)
 		})
 	}
 	err = menus.MenuMutex(t.db).Do(ctx, business, change)
@@ -69,7 +69,8 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 // schedule replaces the timers of the switched items and options.
 func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.AvailabilityResult) error {
 	kinds, names := menus.ByKind(switchedNames(items), switchedNames(options))
-	if err := menus.DeleteTimers(ctx, tx, s.business, s.storeID, switchedNames(items), switchedNames(options)); err != nil ||
+	if err := menus.DeleteTimers(ctx, tx, s.business, menus.StoreEntities{Store: s.storeID,
+		Items: switchedNames(items), Options: switchedNames(options)}); err != nil ||
 		s.turnOnAt.IsZero() {
 		return err
 	}
@@ -189,7 +190,7 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 	if _, err := tx.ExecContext(ctx,
 		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
 			VALUES (?, ?, ?, 'switch', ?, ?, ?)`,
-		s.business, revision, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
+		s.business, revision.ID, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
 		return fmt.Errorf("storing a revision: %w", err)
 	}
 	return nil
@@ -198,8 +199,9 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 // publishSwitch marks the menus that a switch changed. It publishes enabled items at once, because
 // the platform may lack them.
 func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
-	if err := publications.PublishMenus(ctx, t.db, tx, core.Job{ID: s.reference, Business: s.business}, s.storeID,
-		plan.AffectedStores()); err != nil || !s.enable || !plan.HasChanges() {
+	if err := publications.PublishMenus(ctx, t.db, tx, publications.MenuChange{
+		Job: core.Job{ID: s.reference, Business: s.business}, Store: s.storeID, Affected: plan.AffectedStores(),
+	}); err != nil || !s.enable || !plan.HasChanges() {
 		return err
 	}
 	_, err := publications.MarkDue(ctx, t.db, tx, publications.Selector{

@@ -120,7 +120,7 @@ func (p Presence) SetClosed(ctx context.Context, s presence.Store, closed bool, 
 		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		return t.closeStore(ctx, tx, box, s.Business, s.ID, closed, reason)
+		return t.closeStore(ctx, tx, box, silenceChange{s.Business, s.ID, closed, reason})
 	})
 }
 

@@ -73,30 +73,37 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 		if err := t.notifyPlatforms(ctx, tx, box, switches, err); err != nil {
 			return err
 		}
-		return publications.StoreUnnotified(ctx, t.db, tx, business, reference, len(switches))
+		return publications.StoreUnnotified(ctx, tx, business, reference, len(switches))
 	})
 	return accepted, err
 }
 
+// silenceChange closes or opens a store whose POS is silent or has been silent.
+type silenceChange struct {
+	business core.BusinessID
+	store    int64
+	closed   bool
+	reason   string
+}
+
 // closeStore closes a silent store wherever it is open. With closed unset it opens the store
 // where this function had closed it.
-func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, business core.BusinessID, store int64,
-	closed bool, reason string) error {
+func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, c silenceChange) error {
 	request := storeSwitch{
-		enable: !closed, source: toggle.SourcePresence, reason: reason, reference: core.NewID(t.db.Clock().Now()),
+		enable: !c.closed, source: toggle.SourcePresence, reason: c.reason, reference: core.NewID(t.db.Clock().Now()),
 		actor: "hub",
 		selection: publications.ListedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
 				AND closed.platform = platform.name AND NOT closed.open)`,
 		ifCurrent: `switch.open`,
 	}
-	if !closed {
+	if !c.closed {
 		request.selection = `EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
 				AND closed.platform = platform.name AND NOT closed.open AND closed.source = 'presence')`
 		request.ifCurrent = `NOT switch.open AND switch.source = 'presence'`
 	}
-	switches, err := t.switchStore(ctx, tx, business, store, request)
+	switches, err := t.switchStore(ctx, tx, c.business, c.store, request)
 	return t.notifyPlatforms(ctx, tx, box, switches, err)
 }
 

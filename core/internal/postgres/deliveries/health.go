@@ -56,15 +56,9 @@ func (q Store) updateHealth(ctx context.Context, tx bun.Conn, results []webhook.
 	if err := q.insertHealth(ctx, tx, failing, byEndpoint); err != nil {
 		return healthUpdate{}, err
 	}
-	query, err := q.db.Prepare(ctx, tx, queries.Get("lock_circuits"), postgres.Args{
-		"endpoints": postgres.Array(all),
-	})
+	rows, err := q.lockHealth(ctx, tx, all)
 	if err != nil {
 		return healthUpdate{}, err
-	}
-	var rows []healthRow
-	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
-		return healthUpdate{}, fmt.Errorf("reading the health of endpoints: %w", err)
 	}
 	var update healthUpdate
 	var changed []healthRow
@@ -97,6 +91,20 @@ func (q Store) updateHealth(ctx context.Context, tx bun.Conn, results []webhook.
 		changed = append(changed, row)
 	}
 	return update, q.writeHealth(ctx, tx, now, changed, healthy)
+}
+
+// lockHealth locks and returns the circuits of endpoints.
+func (q Store) lockHealth(ctx context.Context, tx bun.Conn, endpoints []int64) (rows []healthRow, err error) {
+	query, err := q.db.Prepare(ctx, tx, queries.Get("lock_circuits"), postgres.Args{
+		"endpoints": postgres.Array(endpoints),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading the health of endpoints: %w", err)
+	}
+	return rows, nil
 }
 
 // healthUpdate describes the circuits that results have changed.

@@ -132,7 +132,8 @@ func (r OrderRetries) Resend(ctx context.Context, work core.Job, limit int) (n i
 		if n = len(ids); n == 0 {
 			return nil
 		}
-		if _, err := New(r.db).resend(ctx, tx, work.Business, ids, webhook.Failed, true); err != nil {
+		if _, err := New(r.db).resend(ctx, tx,
+			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
 			return err
 		}
 		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{

@@ -74,7 +74,8 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 		if err != nil {
 			return err
 		}
-		if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{Items: changed}); err != nil ||
+		if err := publications.PublishMenus(ctx, m.db, tx,
+			publications.MenuChange{Job: work, Affected: menu.AffectedStores{Items: changed}}); err != nil ||
 			stale > 0 {
 			return err
 		}

@@ -49,17 +49,22 @@ func ByKind(items, options []string) (kinds []int64, names []string) {
 	return kinds, slices.Concat(items, options)
 }
 
+// StoreEntities are items and options of a store, by their ref_ids.
+type StoreEntities struct {
+	Store          int64
+	Items, Options []string
+}
+
 // DeleteTimers deletes the timers of items and options.
-func DeleteTimers(ctx context.Context, tx bun.IDB, business core.BusinessID, store int64, items,
-	options []string) error {
-	kinds, names := ByKind(items, options)
+func DeleteTimers(ctx context.Context, tx bun.IDB, business core.BusinessID, entities StoreEntities) error {
+	kinds, names := ByKind(entities.Items, entities.Options)
 	if len(names) == 0 {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx,
 		`DELETE FROM item_timers t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
 		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, postgres.Array(kinds),
-		postgres.Array(names), business, store); err != nil {
+		postgres.Array(names), business, entities.Store); err != nil {
 		return fmt.Errorf("deleting timed availability changes: %w", err)
 	}
 	return nil

@@ -83,7 +83,7 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}
-		id, err := revisions.Begin(ctx, m.db, tx)
+		revision, err := revisions.Begin(ctx, m.db, tx)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,8 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 		if err := box.Publish(ctx, tx, *ingested.Event); err != nil {
 			return err
 		}
-		if err := revisions.End(ctx, m.db, tx, work, id, &to); err != nil {
+		revision.RollbackTo = &to
+		if err := revision.End(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		return jobs.Finish(ctx, m.db, tx, work,
@@ -189,7 +190,8 @@ func (m Store) republishAll(ctx context.Context, tx bun.Conn, work core.Job, sto
 			return err
 		}
 	}
-	if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true}); err != nil {
+	if err := publications.PublishMenus(ctx, m.db, tx,
+		publications.MenuChange{Job: work, Affected: menu.AffectedStores{All: true}}); err != nil {
 		return err
 	}
 	var platforms []string

@@ -82,34 +82,10 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		if ingested.Plan != nil && ingested.Plan.HasChanges() {
-			writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
-			if err := writer.Write(ingested.Plan); err != nil {
-				return err
-			}
-		}
-		if err := DeleteTimers(ctx, tx, work.Business, scope.StoreID, ingested.CancelledTimers[menu.Items],
-			ingested.CancelledTimers[menu.Options]); err != nil {
+		if err := m.apply(ctx, tx, work, scope, &ingested); err != nil {
 			return err
 		}
-		found, err := publications.ReplaceFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
-		if err != nil {
-			return err
-		}
-		reach := menu.AffectedStores{Items: found}
-		if ingested.Plan != nil {
-			reach = ingested.Plan.AffectedStores()
-			reach.Items = append(reach.Items, found...)
-		}
-		if err := publications.PublishMenus(ctx, m.db, tx, work, scope.StoreID, reach); err != nil {
-			return err
-		}
-		for _, platform := range ingested.UninspectedPlatforms { // after the publications: the usual lock order
-			if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
-				return err
-			}
-		}
-		if err := revisions.End(ctx, m.db, tx, work, revision, nil); err != nil {
+		if err := revision.End(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		if ingested.Event != nil {
@@ -123,6 +99,40 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		}
 		return jobs.Finish(ctx, m.db, tx, work, end)
 	})
+}
+
+// apply writes the changes of a menu job and marks the affected menus for publication.
+func (m Store) apply(ctx context.Context, tx bun.Conn, work core.Job, scope menu.Scope,
+	ingested *menu.IngestResult) error {
+	if ingested.Plan != nil && ingested.Plan.HasChanges() {
+		writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
+		if err := writer.Write(ingested.Plan); err != nil {
+			return err
+		}
+	}
+	if err := DeleteTimers(ctx, tx, work.Business, StoreEntities{Store: scope.StoreID,
+		Items: ingested.CancelledTimers[menu.Items], Options: ingested.CancelledTimers[menu.Options]}); err != nil {
+		return err
+	}
+	found, err := publications.ReplaceFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
+	if err != nil {
+		return err
+	}
+	reach := menu.AffectedStores{Items: found}
+	if ingested.Plan != nil {
+		reach = ingested.Plan.AffectedStores()
+		reach.Items = append(reach.Items, found...)
+	}
+	if err := publications.PublishMenus(ctx, m.db, tx,
+		publications.MenuChange{Job: work, Store: scope.StoreID, Affected: reach}); err != nil {
+		return err
+	}
+	for _, platform := range ingested.UninspectedPlatforms { // after the publications: the usual lock order
+		if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // idBlockSize is the increment of the sequence of menu ids.

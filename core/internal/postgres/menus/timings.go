@@ -90,14 +90,15 @@ func (m Store) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, gro
 			return fmt.Errorf("storing category timings: %w", err)
 		}
 	}
-	if err := revisions.End(ctx, m.db, tx, work, revision, nil); err != nil {
+	if err := revision.End(ctx, m.db, tx, work); err != nil {
 		return err
 	}
 	writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
 	if err := writer.incrementVersion(0); err != nil {
 		return err
 	}
-	return publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true})
+	return publications.PublishMenus(ctx, m.db, tx,
+		publications.MenuChange{Job: work, Affected: menu.AffectedStores{All: true}})
 }
 
 func (m Store) writeTiming(ctx context.Context, tx bun.Conn, business core.BusinessID, g menu.TimingChange) error {

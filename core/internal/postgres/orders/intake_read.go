@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"database/sql"
 	"fmt"
 
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -101,47 +102,59 @@ func (b *intakeBatch) readContexts() error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key contextKey
-		var listing store.Listing
-		var versions menuVersions
-		var timings, timezone string
-		var least, latitude, longitude *string
-		s := &orderContext{
-			PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
-			loaded:         map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
-		}
-		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
-			&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
-			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
-			pgdialect.Array(&listing.Included),
-			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
-			&s.Name, &latitude, &longitude); err != nil {
-			return fmt.Errorf("reading stores: %w", err)
-		}
-		s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
-		if s.exists() {
-			s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, versions)
-			opening, err := s.menu.openingHours(timings, timezone)
-			if err != nil {
-				return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
-			}
-			s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
-		}
-		for field, text := range map[**core.Amount]*string{
-			&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,
-		} {
-			if text == nil {
-				continue
-			}
-			amount, err := core.ParseAmount(*text)
-			if err != nil {
-				return fmt.Errorf("reading the numbers of store %d: %w", s.Store.ID, err)
-			}
-			*field = &amount
+		key, s, err := b.scanContext(rows)
+		if err != nil {
+			return err
 		}
 		b.contexts[key] = s
 	}
 	return rows.Err()
+}
+
+func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, s *orderContext, err error) {
+	var listing store.Listing
+	var versions menuVersions
+	var timings, timezone string
+	var least, latitude, longitude *string
+	s = &orderContext{
+		PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
+		loaded:         map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
+	}
+	if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
+		&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
+		&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
+		pgdialect.Array(&listing.Included),
+		&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
+		&s.Name, &latitude, &longitude); err != nil {
+		return key, nil, fmt.Errorf("reading stores: %w", err)
+	}
+	s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
+	if s.exists() {
+		s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, versions)
+		opening, err := s.menu.openingHours(timings, timezone)
+		if err != nil {
+			return key, nil, fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
+		}
+		s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
+	}
+	return key, s, s.setNumbers(map[**core.Amount]*string{
+		&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,
+	})
+}
+
+// setNumbers parses the numbers that the database has.
+func (s *orderContext) setNumbers(fields map[**core.Amount]*string) error {
+	for field, text := range fields {
+		if text == nil {
+			continue
+		}
+		amount, err := core.ParseAmount(*text)
+		if err != nil {
+			return fmt.Errorf("reading the numbers of store %d: %w", s.Store.ID, err)
+		}
+		*field = &amount
+	}
+	return nil
 }
 
 // entryKey identifies an item or option of a business at a store.

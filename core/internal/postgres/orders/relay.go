@@ -7,7 +7,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
@@ -23,14 +22,22 @@ func acknowledgement(business core.BusinessID, placed *placedOrder) outbox.Call 
 	}
 }
 
+// statusRelay is a change of an order's state.
+type statusRelay struct {
+	business core.BusinessID
+	subject  order.Subject
+	from     order.State
+	change   order.Change
+}
+
 // relayOrderStatus queues calls that report an order's new state to its platform, after earlier
 // calls about the order.
 //
 // If the order was not acknowledged yet, it first queues the acknowledgement. An order that the POS
 // cancels in state Placed is rejected. It queues nothing for a platform without a plugin, or for
 // the platform that made the change.
-func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *outbox.Outbox, business core.BusinessID,
-	subject order.Subject, from order.State, change order.Change) error {
+func (o Store) relayOrderStatus(ctx context.Context, tx bun.Conn, box *outbox.Outbox, r statusRelay) error {
+	business, subject, change := r.business, r.subject, r.change
 	if change.Platform != "" {
 		return nil
 	}
@@ -38,11 +45,11 @@ func relayOrderStatus(ctx context.Context, db *postgres.DB, tx bun.Conn, box *ou
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?1 AND served_by <> ?2),
 			?3 AND NOT EXISTS (SELECT 1 FROM calls WHERE business_id = ?0 AND order_id = ?4 AND kind = ?5)`,
-		business, subject.Platform, core.ServedByMerchant, from == order.Placed, subject.OrderID,
+		business, subject.Platform, core.ServedByMerchant, r.from == order.Placed, subject.OrderID,
 		relay.OrderAcknowledge).Scan(&served, &unacknowledged); err != nil || !served {
 		return err
 	}
-	now := db.Clock().Now()
+	now := o.db.Clock().Now()
 	var calls []outbox.Call
 	addCall := func(kind relay.Kind, payload any) error {
 		encoded, err := json.Marshal(payload)

@@ -132,7 +132,7 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 			change.Actor); err != nil {
 			return fmt.Errorf("storing the order's history: %w", err)
 		}
-		if err := relayOrderStatus(ctx, o.db, tx, box, business, subject, from, change); err != nil {
+		if err := o.relayOrderStatus(ctx, tx, box, statusRelay{business, subject, from, change}); err != nil {
 			return err
 		}
 		return box.Publish(ctx, tx, core.Event{

@@ -23,11 +23,10 @@ const DeliveriesChannel = "servery_deliveries"
 // capacity are stored with its lease. They start from memory after the commit, without a
 // claim or a notification.
 type Outbox struct {
-	db      *postgres.DB
-	replica *replica
-	start   []webhook.Delivery
-	toClaim int // deliveries that an engine must claim
-
+	db          *postgres.DB
+	replica     *replica
+	start       []webhook.Delivery
+	toClaim     int           // deliveries that an engine must claim
 	unrouted    []unroutedKey // events that had no receiver
 	callsQueued bool          // calls were queued
 }

@@ -205,12 +205,20 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 		return nil, nil, err
 	}
 	return before, auditEntry(platform.ServedBy, access, previous),
-		p.store(ctx, tx, business, platform, previous.Secrets, access)
+		p.store(ctx, tx, platformChange{business, platform, previous.Secrets, access})
+}
+
+// platformChange is a change of a platform.
+type platformChange struct {
+	business core.BusinessID
+	platform core.Platform
+	before   map[string]string // secrets
+	access   relay.Access
 }
 
 // store writes the settings of a platform.
-func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
-	before map[string]string, access relay.Access) error {
+func (p Store) store(ctx context.Context, tx bun.Conn, c platformChange) error {
+	business, platform, access := c.business, c.platform, c.access
 	addresses, err := json.Marshal(access.BaseURLs)
 	if err != nil {
 		return err
@@ -230,15 +238,15 @@ func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID,
 		business, platform.Name); err != nil {
 		return fmt.Errorf("storing the platform: %w", err)
 	}
-	if err := p.stampSecrets(ctx, tx, business, platform.Name, before, access.Secrets); err != nil {
+	if err := p.stampSecrets(ctx, tx, c); err != nil {
 		return err
 	}
 	return publications.RulesChanged(ctx, p.db, tx, business, platform.Name)
 }
 
 // stampSecrets records when each secret was set.
-func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string, before,
-	after map[string]string) error {
+func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, c platformChange) error {
+	before, after := c.before, c.access.Secrets
 	stamps, removed := map[string]time.Time{}, []string{}
 	for name, value := range after {
 		if previous, known := before[name]; !known || previous != value {
@@ -258,7 +266,7 @@ func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.Busi
 		`UPDATE platforms SET secrets_set_at = ((secrets_set_at::jsonb - ?::text[]) || ?::jsonb)::text
 			WHERE business_id = ?
 			AND name = ?`,
-		postgres.Array(removed), string(encoded), business, platform); err != nil {
+		postgres.Array(removed), string(encoded), c.business, c.platform.Name); err != nil {
 		return fmt.Errorf("storing when secrets were set: %w", err)
 	}
 	return nil

@@ -39,7 +39,7 @@ func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID
 func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {
-		if err := p.setPlatformStoreID(ctx, tx, business, platform, ref, ids[ref]); err != nil {
+		if err := p.setPlatformStoreID(ctx, tx, business, ref, store.PlatformStore{Platform: platform, ID: ids[ref]}); err != nil {
 			return err
 		}
 	}
@@ -48,7 +48,9 @@ func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business co
 	return p.db.RecordAudit(ctx, tx, entry)
 }
 
-func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {
+func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref string,
+	to store.PlatformStore) error {
+	platform, id := to.Platform, to.ID
 	var storeID int64
 	var stored []byte
 	if err := tx.QueryRowContext(ctx,

@@ -87,21 +87,33 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 	return n, postgres.Notify(ctx, tx, Channel)
 }
 
-// PublishStores marks the stores that a request has changed: those written at the given
-// time. Their ids are passed as an array, because the planner has no statistics for new rows.
-func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores []int64,
-	at time.Time) error {
+// WrittenStores are the stores that a request has written, and the time when.
+type WrittenStores struct {
+	IDs []int64
+	At  time.Time
+}
+
+// PublishStores marks the stores that a request has changed. Their ids are passed as an array,
+// because the planner has no statistics for new rows.
+func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores WrittenStores) error {
 	_, err := MarkDue(ctx, db, tx, Selector{
 		Reference: work.ID, fromRequest: true,
 		Condition: PublishedOn + ` AND store.business_id = ? AND store.updated_at = ? AND store.id = ANY (?::bigint[])`,
-		Args:      []any{work.Business, at, postgres.Array(stores)},
+		Args:      []any{work.Business, stores.At, postgres.Array(stores.IDs)},
 	})
 	return err
 }
 
+// MenuChange is a change of menus.
+type MenuChange struct {
+	Job      core.Job
+	Store    int64 // the addressed store; 0: the master catalogue
+	Affected menu.AffectedStores
+}
+
 // PublishMenus marks the stores whose menus a job may have changed.
-func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, store int64,
-	reach menu.AffectedStores) error {
+func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, change MenuChange) error {
+	work, reach := change.Job, change.Affected
 	if !reach.Any() {
 		return nil
 	}
@@ -116,7 +128,7 @@ func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Jo
 	}
 	const sells = `EXISTS (SELECT 1 FROM store_overrides override WHERE override.business_id = store.business_id
 		AND override.store_id = store.id AND override.kind = ? AND override.id = ANY (?::bigint[]))`
-	reached(reach.AtStore, `store.id = ?`, store)
+	reached(reach.AtStore, `store.id = ?`, change.Store)
 	reached(len(reach.Items) > 0, sells, int(menu.Items), postgres.Array(reach.Items))
 	reached(len(reach.Options) > 0, sells, int(menu.Options), postgres.Array(reach.Options))
 	if len(conditions) > 0 {
@@ -146,29 +158,37 @@ func publishPlatform(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 func (p Store) Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
 	reference core.ID) (n int, err error) {
 	err = p.db.InTx(ctx, func(tx bun.Conn) error {
-		if n, err = RequestPublish(ctx, p.db, tx, business, storeRef, platforms, reference); err != nil {
+		if n, err = RequestPublish(ctx, p.db, tx, PublishRequest{business, storeRef, platforms, reference}); err != nil {
 			return err
 		}
-		return StoreUnnotified(ctx, p.db, tx, business, reference, n)
+		return StoreUnnotified(ctx, tx, business, reference, n)
 	})
 	return n, err
 }
 
+// PublishRequest is a request to publish the menu of a store.
+type PublishRequest struct {
+	Business  core.BusinessID
+	StoreRef  string
+	Platforms []string // names or aliases; empty: all platforms that list the store
+	Reference core.ID
+}
+
 // RequestPublish marks a store due at once for a request and returns the number of platforms.
-func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, storeRef string,
-	platforms []string, reference core.ID) (int, error) {
-	store, err := StoreID(ctx, tx, business, storeRef)
+func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, r PublishRequest) (int, error) {
+	business := r.Business
+	store, err := StoreID(ctx, tx, business, r.StoreRef)
 	if err != nil {
 		return 0, err
 	}
-	sent := platforms
-	if platforms, err = ResolvePlatforms(ctx, tx, business, sent); err != nil {
+	platforms, err := ResolvePlatforms(ctx, tx, business, r.Platforms)
+	if err != nil {
 		return 0, err
 	}
-	if err := rejectOwnPlatforms(ctx, tx, business, platforms, sent); err != nil {
+	if err := rejectOwnPlatforms(ctx, tx, business, platforms, r.Platforms); err != nil {
 		return 0, err
 	}
-	d := Selector{Reference: reference, explicit: true,
+	d := Selector{Reference: r.Reference, explicit: true,
 		Condition: PublishedOn + ` AND store.business_id = ? AND store.id = ?`, Args: []any{business, store}}
 	if len(platforms) > 0 {
 		d.Condition = `store.business_id = ? AND store.id = ? AND platform.name = ANY (?::text[])`
@@ -178,7 +198,7 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	if err != nil {
 		return 0, err
 	}
-	return int(n), checkPendingRequests(ctx, tx, business, store, storeRef)
+	return int(n), checkPendingRequests(ctx, tx, business, store, r.StoreRef)
 }
 
 // rejectOwnPlatforms rejects the merchant's own platforms, because they read the menu from

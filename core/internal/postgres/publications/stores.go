@@ -23,7 +23,7 @@ const PublishedOn = `(platform.served_by <> 'own' AND ` + ListedOn +
 
 // StoreUnnotified stores the reference of a request that produces no event, because it
 // affects 0 platforms.
-func StoreUnnotified(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, reference core.ID,
+func StoreUnnotified(ctx context.Context, tx bun.Conn, business core.BusinessID, reference core.ID,
 	platforms int) error {
 	if platforms > 0 {
 		return nil

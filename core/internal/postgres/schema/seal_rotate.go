@@ -122,7 +122,7 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 		done.Unreadable = []string{}
 		for _, column := range sealedColumns {
 			err := eachWithOtherKey(ctx, db, db.Bun(), column, func(values []sealedValue) error {
-				return db.InTx(ctx, func(tx bun.Conn) error { return reseal(ctx, db, tx, column, values, &done) })
+				return db.InTx(ctx, func(tx bun.Conn) error { return done.reseal(ctx, db, tx, column, values) })
 			})
 			if err != nil {
 				return done, err
@@ -183,8 +183,8 @@ func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) 
 }
 
 // reseal reseals the current values of a batch of rows.
-func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColumn, values []sealedValue,
-	done *Rotation) error {
+func (r *Rotation) reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColumn,
+	values []sealedValue) error {
 	for _, v := range values {
 		where := ` WHERE ` + column.business + ` = ? AND ` + column.key + ` = ?::` + column.keyType
 		var now [][]byte
@@ -198,14 +198,14 @@ func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColu
 		associatedData := column.associatedData(v.Business, v.Key)
 		plain, _, err := db.Sealer().OpenWithKey(associatedData, now[0])
 		if errors.Is(err, seal.ErrSealed) {
-			done.Unreadable = append(done.Unreadable, associatedData)
+			r.Unreadable = append(r.Unreadable, associatedData)
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE `+column.table+` SET `+column.column+` = ?`+where,
 			db.Sealer().Keys[0].Seal(associatedData, plain), v.Business, v.Key); err != nil {
 			return fmt.Errorf("storing a sealed value: %w", err)
 		}
-		done.Resealed++
+		r.Resealed++
 	}
 	return nil
 }

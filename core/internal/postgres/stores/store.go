@@ -105,7 +105,7 @@ func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
 		if err := s.write(ctx, tx, work, ingested.Changes); err != nil {
 			return err
 		}
-		if err := revisions.End(ctx, s.db, tx, work, revision, nil); err != nil {
+		if err := revision.End(ctx, s.db, tx, work); err != nil {
 			return err
 		}
 		if err := box.Publish(ctx, tx, ingested.Event); err != nil {
@@ -205,7 +205,7 @@ func (s Store) write(ctx context.Context, tx bun.Conn, work core.Job, changes []
 			return fmt.Errorf("creating stores: %w", err)
 		}
 	}
-	return publications.PublishStores(ctx, s.db, tx, work, ids, now)
+	return publications.PublishStores(ctx, s.db, tx, work, publications.WrittenStores{IDs: ids, At: now})
 }
 
 func writeStore(c *postgres.CopyWriter, change *store.Change) {
