@@ -105,7 +105,8 @@ func TestAliasCountsForWhatIsStored(t *testing.T) {
 		require.Equal(t, []any{map[string]any{"platform": "a", "price": 20.0}, map[string]any{"platform": "web",
 			"price": 11.0}}, item["platform_pricing"])
 		require.Equal(t, "a", item["images"].([]any)[0].(map[string]any)["tag"])
-		require.Equal(t, "a", master["options"].([]any)[0].(map[string]any)["images"].([]any)[0].(map[string]any)["tag"])
+		option := master["options"].([]any)[0].(map[string]any)
+		require.Equal(t, "a", option["images"].([]any)[0].(map[string]any)["tag"])
 		require.Equal(t, []any{"a"}, master["charges"].([]any)[0].(map[string]any)["excluded_platforms"])
 	}
 	check()
@@ -153,7 +154,8 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	for _, c := range []struct {
 		alias, platform string
 		code            core.Code
-	}{{"", "a", core.Invalid}, {"default", "a", core.Invalid}, {"x", "mars", core.NotFound}, {"x", "one", core.NotFound},
+	}{{"", "a", core.Invalid}, {"default", "a", core.Invalid}, {"x", "mars", core.NotFound},
+		{"x", "one", core.NotFound},
 		{"one", "b", core.Conflict}, {"b", "a", core.Conflict}, {"a", "a", core.Conflict}} {
 		require.Equal(t, c.code, core.CodeOf(p.alias(c.alias, c.platform, nil)), "%q of %q", c.alias, c.platform)
 	}
@@ -188,7 +190,8 @@ func TestNewNameRefusesTwoStoresOfOneID(t *testing.T) {
 	p.pushStores(`{"ref_id":"s1","platform_data":[{"name":"new","platform_store_id":"R-1"}]},
 		{"ref_id":"s2","platform_data":[{"name":"new","platform_store_id":"R-1"}]}`)
 	add := func(served string) error {
-		return platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "new", ServedBy: served}, noChange)
+		return platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "new", ServedBy: served},
+			noChange)
 	}
 	require.ErrorContains(t, add("aggregator-a"), `the platform "new" would know the stores "s1" and "s2" by "R-1"`)
 	require.NoError(t, add("own"), "the merchant's own channels may")
@@ -224,7 +227,8 @@ func TestNewStoresAreListedAsTheBusinessSays(t *testing.T) {
 	require.Equal(t, core.Conflict,
 		core.CodeOf(records.SetDefaultListing(t.Context(), p.business, store.ListAll, store.ListAll, change)))
 	require.NoError(t, records.SetDefaultListing(t.Context(), p.business, store.ListNone, store.ListAll, change))
-	require.NoError(t, records.SetDefaultListing(t.Context(), p.business, "", store.ListAll, change), "as it is already")
+	require.NoError(t, records.SetDefaultListing(t.Context(), p.business, "", store.ListAll, change),
+		"as it is already")
 	listing, err := records.DefaultListing(t.Context(), p.business)
 	require.NoError(t, err)
 	require.Equal(t, store.ListAll, listing)

@@ -51,10 +51,12 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		Orders: true, Message: "the last",
 		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}},
 		told(k.business))
-	require.Equal(t, []console.FailedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByMerchant,
-		Message: "not yours",
-		Kinds:   []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
-	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{CallFailed: true, Since: day, Limit: 10})
+	require.Equal(t, []console.FailedCalls{{Business: stranger.business, Platform: "web",
+		ServedBy: core.ServedByMerchant,
+		Message:  "not yours",
+		Kinds:    []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
+	listed, err := read.ListOrders(t.Context(), k.business,
+		console.OrderFilter{CallFailed: true, Since: day, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, one.Order.Details.ID, listed[0].ID)
@@ -87,8 +89,9 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID},
 		clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []console.PartlyFailedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1",
-		Failed: 302, Total: 302}}, notices.PartlyFailed)
+	require.Equal(t, []console.PartlyFailedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu",
+		Subject: "s1",
+		Failed:  302, Total: 302}}, notices.PartlyFailed)
 	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithFailures, Limit: 10})
 	require.NoError(t, err)
 	found := make([]core.ID, len(listed))
@@ -105,7 +108,8 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	c := newOrderRetryHarness(t)
 	read, since := consoleview.New(c.db), c.db.Clock().Now().Add(-time.Hour)
 	untold := func() (list []console.UnnotifiedOrders, listed []console.Order) {
-		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
+		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business},
+			since)
 		require.NoError(t, err)
 		listed, err = read.ListOrders(t.Context(), c.business, console.OrderFilter{Unnotified: true, Limit: 10})
 		require.NoError(t, err)

@@ -341,7 +341,8 @@ func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	}
 	late := results[1] // another attempt, by a replica that was paused meanwhile
 	late.Attempt.StartedAt = now.Add(time.Second)
-	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late}, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
+	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late},
+		webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 	require.NoError(t, err)
 	require.Len(t, history(t, db, late.Delivery.EventID), 2)
 }
@@ -387,7 +388,8 @@ func TestAttemptSentTwiceIsRecorded(t *testing.T) {
 		require.Len(t, batch.Items, 1)
 		_, err = store.Finish(ctx, owner, []webhook.Result{{Delivery: batch.Items[0], State: webhook.Pending,
 			RetryAt: db.Clock().Now(), Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 500,
-				ErrorClass: webhook.Status, SentTwice: twice}}}, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
+				ErrorClass: webhook.Status, SentTwice: twice}}},
+			webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 		require.NoError(t, err)
 		_, attempts, err := store.Get(ctx, tenant.ID, batch.Items[0].ID)
 		require.NoError(t, err)

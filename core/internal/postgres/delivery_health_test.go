@@ -24,7 +24,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-var strict = webhook.CircuitRules{FailureThreshold: 4, MinDuration: time.Second, FirstProbe: time.Second, MaxProbeInterval: 4 * time.Second}
+var strict = webhook.CircuitRules{FailureThreshold: 4, MinDuration: time.Second, FirstProbe: time.Second,
+	MaxProbeInterval: 4 * time.Second}
 
 // deliveryHarness is a business with one webhook whose test acts as the engine.
 type deliveryHarness struct {

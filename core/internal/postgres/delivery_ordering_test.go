@@ -89,7 +89,8 @@ func (c *orderingHarness) requireClaimable(expected ...string) (core.ID, map[str
 	return owner, named
 }
 
-func (c *orderingHarness) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) queue.FinishResult {
+func (c *orderingHarness) finish(owner core.ID, state webhook.State,
+	deliveries ...webhook.Delivery) queue.FinishResult {
 	c.t.Helper()
 	var results []webhook.Result
 	for _, d := range deliveries {

@@ -109,7 +109,8 @@ func TestDisablingAWebhookShowsItsDeliveriesAsHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pending, 1, "the one under way")
 	require.Equal(t, first["2/1"].ID, pending[0].ID)
-	count, err := queue.Count(ctx, c.business, webhook.Selector{State: webhook.Pending, To: c.clock.Now().Add(time.Hour)})
+	count, err := queue.Count(ctx, c.business, webhook.Selector{State: webhook.Pending,
+		To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count)
 	c.switchTo(c.placed, true)

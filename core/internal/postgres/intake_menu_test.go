@@ -193,7 +193,8 @@ func TestAggregatorOrderUsesTheExternalPrice(t *testing.T) {
 	k.send("s1", counter)
 	reading := k.placeOrder(newIntake(t, db), k.arrival("1", "aggregator-a", `{"ref_id":"dal","quantity":1}`, ""))
 	require.Equal(t, "12", reading.Order.Items[0].Price.String())
-	require.Equal(t, []order.DeliveryMode{order.PartnerDelivery}, []order.DeliveryMode{reading.Order.Details.Platforms[0].DeliveryMode})
+	require.Equal(t, []order.DeliveryMode{order.PartnerDelivery},
+		[]order.DeliveryMode{reading.Order.Details.Platforms[0].DeliveryMode})
 }
 
 func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {

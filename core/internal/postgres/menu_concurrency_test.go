@@ -244,7 +244,8 @@ func requireSerializable(t *testing.T, k *menuHarness, accepted []core.Job) {
 	for n, work := range accepted {
 		reference := alone.enqueue(core.MenuJob, work.Subject, string(work.Body), false)
 		require.NoError(t, alone.runJobs())
-		require.Equal(t, idsAlone.replace(tell(alone, reference)), ids.replace(tell(k, work.ID)), "callback of request %d", n)
+		require.Equal(t, idsAlone.replace(tell(alone, reference)), ids.replace(tell(k, work.ID)),
+			"callback of request %d", n)
 	}
 	everywhere := []string{"-1", "s1", "s2"}
 	require.Equal(t, idsAlone.replace(alone.readings(everywhere)), ids.replace(k.readings(everywhere)))

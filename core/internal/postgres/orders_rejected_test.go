@@ -94,7 +94,8 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	keeping.Wait()
 	keep(k.business, 0, "last")
 	for business, kept := range map[core.BusinessID]int{k.business: 500, stranger.business: 1} {
-		found, all, err := consoleview.New(db).RejectedOrders(t.Context(), business, console.RejectedFilter{Limit: 1000})
+		found, all, err := consoleview.New(db).RejectedOrders(t.Context(), business,
+			console.RejectedFilter{Limit: 1000})
 		require.NoError(t, err)
 		require.Equal(t, []int{kept, kept}, []int{all, len(found)})
 		if business == k.business {

@@ -26,20 +26,22 @@ import (
 // setPresenceRule sets the monitoring rules of a business.
 func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
 	t.Helper()
-	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business, func(w *console.MonitoringRules) error {
-		if err := w.SetAckWithin(ack); err != nil {
-			return err
-		}
-		w.CloseSilent = closes
-		return w.SetSilentAfter(silent)
-	}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
+	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business,
+		func(w *console.MonitoringRules) error {
+			if err := w.SetAckWithin(ack); err != nil {
+				return err
+			}
+			w.CloseSilent = closes
+			return w.SetSilentAfter(silent)
+		}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
 // newPresenceWatch returns a watch for stores that are always open and silent after half an hour.
 func newPresenceWatch(db *postgres.DB) presence.Monitor {
-	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db), SilenceLimit: 30 * time.Minute,
-		Clock: db.Clock(),
-		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
+	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db),
+		SilenceLimit: 30 * time.Minute,
+		Clock:        db.Clock(),
+		Hours:        func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
 }
 
 func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
@@ -119,7 +121,8 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	hear()
 	require.Empty(t, look())
 	require.Equal(t, core.NotFound,
-		core.CodeOf(consoleview.New(s.db).SetMonitoringRules(ctx, 999, func(*console.MonitoringRules) error { return nil },
+		core.CodeOf(consoleview.New(s.db).SetMonitoringRules(ctx, 999,
+			func(*console.MonitoringRules) error { return nil },
 			access.Change{})))
 }
 

@@ -139,7 +139,8 @@ func (a fakeInspector) Platforms(context.Context, core.BusinessID) ([]string, er
 }
 
 // Inspect returns Unavailable.
-func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding, error) {
+func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding,
+	error) {
 	return nil, core.Errorf(core.Unavailable, "it is down")
 }
 
@@ -150,7 +151,8 @@ func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
 	p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b2"]}`)
 	ctx, plugins := context.Background(), calls.NewPlugins(p.db)
 	require.NoError(t, plugins.Add(ctx, []string{"aggregator-b"}))
-	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: fakeInspector("b2"), Clock: p.clock}
+	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: fakeInspector("b2"),
+		Clock: p.clock}
 	turn := 1
 	sendMenu := func() error {
 		p.enqueue(core.MenuJob, "s3", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, turn), false)

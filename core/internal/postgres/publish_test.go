@@ -359,7 +359,8 @@ func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 	p.finish(me, same)
 	read = p.list("s1")
 	require.Len(t, read[slices.IndexFunc(read,
-		func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1, "what the aggregator said of what it holds still stands")
+		func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1,
+		"what the aggregator said of what it holds still stands")
 
 	var seen []string
 	after := publishing.Cursor{}

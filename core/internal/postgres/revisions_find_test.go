@@ -67,7 +67,8 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	undoing, err := menus.PreviewRollback(context.Background(), k.business, first.ID)
 	require.NoError(t, err)
 	all := k.revisions(menu.RevisionFilter{})
-	require.Equal(t, menu.RollbackPreview{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3}, Latest: all[0].ID},
+	require.Equal(t, menu.RollbackPreview{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3},
+		Latest: all[0].ID},
 		undoing, "each object once, however often it was changed")
 	require.Equal(t, 4, undoing.Count())
 

@@ -123,7 +123,8 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	require.Equal(t, 1, undoing.Count(), "a group that was taken away and made again is the same")
 	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
 		stats(k.rollBack(all[1].ID)))
-	require.Equal(t, "null", string(orElse(differences(all[0].ID)[0].After, "null")), "as it was then, not as it is now")
+	require.Equal(t, "null", string(orElse(differences(all[0].ID)[0].After, "null")),
+		"as it was then, not as it is now")
 }
 
 func orElse(value []byte, otherwise string) []byte {

@@ -32,7 +32,8 @@ func newRiderHarness(t *testing.T) *riderHarness {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, riders: orders.NewRiders(db), calls: callsOf(db)}
+	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, riders: orders.NewRiders(db),
+		calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
 	d.store("s1")
 	d.servedBy("b", "aggregator-b")

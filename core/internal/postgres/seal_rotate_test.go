@@ -90,7 +90,8 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	subscriptions = append(subscriptions,
 		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
 	requireDecryptable(t, old, tenant, subscriptions)
-	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)), "until the rotation hubs seal with the key that all have")
+	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)),
+		"until the rotation hubs seal with the key that all have")
 
 	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)

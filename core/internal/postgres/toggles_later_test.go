@@ -150,7 +150,8 @@ func rollBackTimers(t *testing.T, noted bool) {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	s := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock}, toggles: availability.New(db)}
+	s := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock},
+		toggles: availability.New(db)}
 	for store, item := range map[string]string{"s1": "curry", "s2": "rice"} {
 		s.store(store)
 		s.send(store, fmt.Sprintf(`{"items":[{"ref_id":%q,"title":"T","price":1}]}`, item))

@@ -75,7 +75,8 @@ func TestSwitchStatusIsReadByReference(t *testing.T) {
 	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, nobody},
 		{s.business, core.NewID(s.clock.Now())}} {
 		_, err := s.toggles.Status(context.Background(), of.business, of.reference)
-		require.ErrorContains(t, err, `reference "`+of.reference.String()+`": there is no availability change with this reference`)
+		require.ErrorContains(t, err,
+			`reference "`+of.reference.String()+`": there is no availability change with this reference`)
 		require.Equal(t, core.NotFound, core.CodeOf(err))
 	}
 }

@@ -78,7 +78,10 @@ func (s *switchHarness) claimed(owner core.ID) []relay.Call {
 		s.clock.Now().Add(time.Minute))
 	require.NoError(s.t, err)
 	calls := batch.Items
-	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.OrderingKey), []byte(b.OrderingKey)) })
+	slices.SortFunc(calls, func(a, b relay.Call) int {
+		return slices.Compare([]byte(a.OrderingKey),
+			[]byte(b.OrderingKey))
+	})
 	return calls
 }
 
@@ -202,7 +205,8 @@ func TestLaterSwitchReplacesTheReopeningTime(t *testing.T) {
 func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	s := newSwitchHarness(t)
 	until := s.clock.Now().Add(10 * time.Minute)
-	broken := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, s.db, "US"), clock: s.clock, queue: s.queue},
+	broken := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, s.db, "US"),
+		clock: s.clock, queue: s.queue},
 		toggles: s.toggles, calls: s.calls}
 	broken.store("s1")
 	broken.send("s1", `{"items":[{"ref_id":"curry","title":"Curry","price":1}]}`)

@@ -34,5 +34,6 @@ func SentNameOf(business, platform string) bun.Safe {
 
 // PlatformStoreID is the SQL of the platform store id of the row store on the row platform, "" without
 // one.
-const PlatformStoreID = `coalesce((SELECT data ->> 'platform_store_id' FROM jsonb_array_elements(store.platform_data) data
+const PlatformStoreID = `coalesce((SELECT data ->> 'platform_store_id'
+	FROM jsonb_array_elements(store.platform_data) data
 	WHERE data ->> 'name' = platform.name LIMIT 1), '')`

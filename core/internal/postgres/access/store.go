@@ -49,11 +49,13 @@ func lookupsOf(db *postgres.DB) *lookups {
 			keys: postgres.Batcher[[]byte,
 				access.Key]{Run: func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
 				return lookUpKeys(ctx, db, hashes)
-			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
+			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
+				MaxWaiting: lookupMaxWaiting},
 			throttles: postgres.Batcher[throttleChange,
 				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []postgres.Result[struct{}] {
 				return changeThrottles(ctx, db, changes)
-			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
+			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
+				MaxWaiting: lookupMaxWaiting},
 		}
 	})
 }

@@ -86,7 +86,8 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 
 // recordTime records the time of the request, so that an earlier menu request does not undo it. A
 // timer has the time of the request that set it.
-func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.AvailabilityResult) error {
+func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, items,
+	options []core.AvailabilityResult) error {
 	if s.source == toggle.SourceTimer {
 		now = core.TimeOf(s.reference)
 	}
@@ -149,7 +150,8 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		onPlatform := itemsOnPlatform(items, state.Items, p.Platform, blocked[p.Platform])
 		payload := relay.ItemActionPayload{PlatformStore: p.platformStore(now), Items: onPlatform, Options: options,
 			Version: versions[p.Platform] + countMarks(s, &plan)}
-		if ofItems, ofOptions := payload.SentRefIDs(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
+		if ofItems, ofOptions := payload.SentRefIDs(); p.servedBy == core.ServedByMerchant ||
+			len(ofItems)+len(ofOptions) == 0 {
 			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(onPlatform, options)
 			if err != nil {
 				return 0, nil, err
@@ -252,7 +254,8 @@ func (t Store) listingPlatforms(ctx context.Context, tx bun.Conn,
 func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	items []menu.Item) (map[string]map[int64]string, error) {
 	rows, err := tx.QueryContext(ctx,
-		`SELECT platform, item_id, message FROM platform_findings WHERE business_id = ? AND item_id = ANY (?::bigint[])`,
+		`SELECT platform, item_id, message FROM platform_findings
+		WHERE business_id = ? AND item_id = ANY (?::bigint[])`,
 		business, postgres.Array(menus.IDsOf(items, menus.ItemRef)))
 	if err != nil {
 		return nil, fmt.Errorf("reading findings: %w", err)
@@ -274,7 +277,8 @@ func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 }
 
 // itemsOnPlatform returns the items for one platform, with a reason for those it does not list.
-func itemsOnPlatform(items []core.AvailabilityResult, records []menu.Item, platform string, blocked map[int64]string) []core.AvailabilityResult {
+func itemsOnPlatform(items []core.AvailabilityResult, records []menu.Item, platform string,
+	blocked map[int64]string) []core.AvailabilityResult {
 	listed := make(map[int64]bool, len(records))
 	for i := range records {
 		listed[records[i].ID] = records[i].ListedOn(platform)

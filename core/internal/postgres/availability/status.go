@@ -52,7 +52,8 @@ func (t Store) Status(ctx context.Context, business core.BusinessID,
 }
 
 // outcomeEvents returns the outcome events of a request, including those without a subscription.
-func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID, reference core.ID) (list []core.Event, err error) {
+func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID,
+	reference core.ID) (list []core.Event, err error) {
 	rows, err := t.db.Tenant(business).QueryContext(ctx, `SELECT event_type, body FROM events
 		WHERE business_id = ? AND reference = ? AND event_type = ANY (?) ORDER BY id LIMIT ?`, business,
 		reference.String(),

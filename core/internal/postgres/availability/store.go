@@ -120,7 +120,8 @@ type storeSwitch struct {
 func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
 	a storeSwitch) ([]platformSwitch, error) {
 	return readSwitches(ctx, tx, queries.With("switch_store", postgres.Args{
-		"business": business, "store": store, "which": a.selection, "still": cmp.Or(a.ifCurrent, "true"), "open": a.enable,
+		"business": business, "store": store, "which": a.selection, "still": cmp.Or(a.ifCurrent, "true"),
+		"open":   a.enable,
 		"source": a.source, "reason": postgres.CleanText(a.reason), "actor": a.actor,
 		"reference": a.reference.String(), "now": t.db.Clock().Now(), "turn_on_at": postgres.NullTime(a.turnOnAt),
 		"columns": switchColumns,
@@ -136,7 +137,8 @@ func readSwitches(ctx context.Context, tx bun.IDB, query string) (list []platfor
 
 // notifyPlatforms queues calls to the aggregators of switched stores. The merchant's own platforms
 // read the state from the hub, so their outcome event is published at once.
-func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Outbox, switches []platformSwitch, err error) error {
+func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Outbox, switches []platformSwitch,
+	err error) error {
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,8 @@ func withoutRecorded(ctx context.Context, tx bun.Conn, results []relay.Result) (
 			continue
 		}
 		withAttempt, madeAttempts = append(withAttempt, r),
-			append(madeAttempts, outbox.Attempt{Business: r.Call.Business, ID: r.Call.ID, StartedAt: r.Attempt.StartedAt})
+			append(madeAttempts, outbox.Attempt{Business: r.Call.Business, ID: r.Call.ID,
+				StartedAt: r.Attempt.StartedAt})
 	}
 	missing, err := outbox.MissingAttempts(ctx, tx, "call_attempts", "call_id", madeAttempts)
 	for _, i := range missing {
@@ -173,8 +174,9 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 	}
 	return End(ctx, tx, queries.With("end_calls", postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "states": postgres.Array(states),
-		"messages": postgres.Array(messages), "results": postgres.Array(callResults), "attempts": postgres.Array(attempts),
-		"at": postgres.Array(at), "ended": EndedColumns,
+		"messages": postgres.Array(messages), "results": postgres.Array(callResults),
+		"attempts": postgres.Array(attempts),
+		"at":       postgres.Array(at), "ended": EndedColumns,
 	}))
 }
 

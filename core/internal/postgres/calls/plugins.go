@@ -41,7 +41,8 @@ func (p Plugins) Add(ctx context.Context, ids []string) error {
 // List returns every plugin, sorted by id.
 func (p Plugins) List(ctx context.Context) (list []aggregator.Plugin, err error) {
 	return postgres.Collect(ctx, p.db.Bun(), "reading plugins", func(plugin *aggregator.Plugin) []any {
-		return []any{&plugin.ID, &plugin.Enabled, &plugin.Revision, &plugin.Restarts, &plugin.Description, &plugin.Status, &plugin.ReportedAt,
+		return []any{&plugin.ID, &plugin.Enabled, &plugin.Revision, &plugin.Restarts, &plugin.Description,
+			&plugin.Status, &plugin.ReportedAt,
 			&plugin.ServedAt, &plugin.KnownAt, &plugin.Renderer}
 	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(reported_at, 'epoch'),
 		coalesce(worker_seen_at, 'epoch'), registered_at, published_digest
@@ -177,7 +178,8 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 		if reported.State == "ready" && others || readStatus(before).Renderer == nil {
 			published = "" // each hub renders its own claims, also one of an earlier release
 		}
-		changed := reported.State == "ready" && !others && (published != reported.renderer() || publishedRevision != revision)
+		changed := reported.State == "ready" && !others &&
+			(published != reported.renderer() || publishedRevision != revision)
 		if changed {
 			published, publishedRevision = reported.renderer(), revision
 		}

@@ -39,7 +39,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
 		"endpoints": postgres.QueuedEndpoints("call_queue", postgres.HasDueTime),
 		"heads":     postgres.ClaimableEndpoints("call_queue", now, capacity.Items, busy),
-		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
+		"until": until,
 	}))
 	if err != nil {
 		return batch, fmt.Errorf("claiming calls: %w", err)
@@ -49,7 +50,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	for rows.Next() {
 		c := relay.Call{LeasedUntil: until}
 		var payload string
-		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
+		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload,
+			&c.ID,
 			&c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
 			return batch, fmt.Errorf("claiming calls: %w", err)
 		}

@@ -179,7 +179,8 @@ func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, re
 
 // scheduleRetries schedules the next attempt of failed deliveries that will be retried. It
 // returns how many the owner still held.
-func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID,
+	results []webhook.Result) (int64, error) {
 	if len(results) == 0 {
 		return 0, nil
 	}

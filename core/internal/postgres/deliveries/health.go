@@ -133,7 +133,8 @@ func (q Store) insertHealth(ctx context.Context, tx bun.Conn, endpoints []int64,
 	return nil
 }
 
-func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow, healthy []int64) error {
+func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow,
+	healthy []int64) error {
 	if len(healthy) > 0 {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE endpoint = ANY (?)`,
 			pgdialect.Array(healthy)); err != nil {

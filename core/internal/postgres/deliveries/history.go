@@ -51,9 +51,10 @@ func (r recordRow) record() webhook.DeliveryRecord {
 		HeldReason: reason, HeldMessage: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
 		EventType: r.EventType,
 		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
-		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.PriorAttempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
-		FinishedAt: r.FinishedAt.Time,
-		LastStatus: r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
+		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.PriorAttempts, CreatedAt: core.TimeOf(r.ID),
+		NextAttempt: r.DueAt.Time,
+		FinishedAt:  r.FinishedAt.Time,
+		LastStatus:  r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
 	}
 }
 
@@ -123,8 +124,8 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 
 // ofReference returns the condition that the row "delivery" has an event of the given request.
 // Deliveries are created with their event, so only ids near that time are read.
-func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (bun.Safe,
-	error) {
+func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID,
+	reference string) (bun.Safe, error) {
 	var ids []core.ID
 	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
 		business, reference).Scan(ctx, &ids); err != nil {
@@ -279,7 +280,8 @@ func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.Business
 		id).Scan(&webhookID); err != nil {
 		return err
 	}
-	if err := q.requireActive(ctx, tx, business, webhookID); err != nil { // locked before the row, like when it is switched
+	// locked before the row, like when it is switched
+	if err := q.requireActive(ctx, tx, business, webhookID); err != nil {
 		return err
 	}
 	var waits bool

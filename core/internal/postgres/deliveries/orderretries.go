@@ -187,7 +187,8 @@ func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.T
 }
 
 // End stores the callback event and ends the job, in one transaction.
-func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally, failure string) error {
+func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally,
+	failure string) error {
 	return outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err

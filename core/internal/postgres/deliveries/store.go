@@ -52,8 +52,9 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capaci
 		largest = webhook.LargeBody
 	}
 	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
-		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
+		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy),
+		"deliveries": capacity.Items,
+		"owner":      owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
 		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
 	})).Scan(ctx, &rows)
 	if err != nil {
@@ -137,8 +138,10 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
 			WebhookID: row.WebhookID,
-			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts, DueAt: row.DueAt, LeasedUntil: until,
-			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
+			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts,
+			DueAt: row.DueAt, LeasedUntil: until,
+			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe,
+			Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // shared by all deliveries of the event
 		}
 		receiver.URL = cmp.Or(row.URL, receiver.URL)

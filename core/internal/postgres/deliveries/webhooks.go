@@ -180,7 +180,8 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err := deleteHealth(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
-	endpointChanged := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) || before.EventHeader != sub.EventHeader
+	endpointChanged := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) ||
+		before.EventHeader != sub.EventHeader
 	if endpointChanged {
 		if _, err := tx.ExecContext(ctx, queries.With("reset_health", postgres.Args{
 			"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),

@@ -66,7 +66,8 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 		var current []menu.ItemFindings
 		for i := range items {
 			if unchanged[items[i].Item.ID] {
-				current = append(current, menu.ItemFindings{ID: items[i].Item.ID, Findings: findings[items[i].Item.RefID]})
+				current = append(current, menu.ItemFindings{ID: items[i].Item.ID,
+					Findings: findings[items[i].Item.RefID]})
 			}
 		}
 		stale = len(items) - len(current)
@@ -79,7 +80,8 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 			stale > 0 {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Compress(body),
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`,
+			m.db.Compress(body),
 			work.Business, work.ID); err != nil {
 			return fmt.Errorf("storing the progress of the recheck: %w", err)
 		}

@@ -44,7 +44,8 @@ func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []c
 
 // PreviewRollback counts what a rollback to a revision would change now. It returns NotFound if
 // there is no such revision.
-func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID, to core.ID) (u menu.RollbackPreview, err error) {
+func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID,
+	to core.ID) (u menu.RollbackPreview, err error) {
 	if _, err := m.Revision(ctx, business, to); err != nil {
 		return u, err
 	}
@@ -109,7 +110,8 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 
 // revert reverts the changes after a revision. It deletes the rows that changed and restores the
 // earlier ones. It also removes newer entities, with their ids, and newer timers.
-func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.RollbackResult, err error) {
+func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job,
+	to core.ID) (undone menu.RollbackResult, err error) {
 	business := work.Business
 	var from, until sql.NullInt64
 	if err := tx.QueryRowContext(ctx,
@@ -134,8 +136,10 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.I
 			business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
 		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
-	removedEntities, restoredEntities, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
-	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable, revisions.EntitiesTable,
+	removedEntities, restoredEntities, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{},
+		map[revisions.Change]bool{}
+	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable,
+		revisions.EntitiesTable,
 		revisions.TimingsTable} {
 		removed, restored := touched, touched
 		if t == revisions.EntitiesTable || t == revisions.TimingsTable {
@@ -162,7 +166,8 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.I
 }
 
 // execAndRecord runs a statement and records the entities of the rows it changed.
-func (m Store) execAndRecord(ctx context.Context, tx bun.Conn, t revisions.VersionedTable, into map[revisions.Change]bool,
+func (m Store) execAndRecord(ctx context.Context, tx bun.Conn, t revisions.VersionedTable,
+	into map[revisions.Change]bool,
 	statement string, args ...any) error {
 	rows, err := tx.QueryContext(ctx, statement+` SELECT DISTINCT `+t.Kind+`, `+t.ID+` FROM changed`, args...)
 	if err != nil {

@@ -55,7 +55,8 @@ type snapshot struct {
 func (p snapshot) entities(condition string, args ...any) ([]entityRow, error) {
 	return postgres.Collect(p.ctx, p.tx, "reading what was", func(row *entityRow) []any {
 		return []any{&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record}
-	}, `SELECT id, name, active, parent_id, all_items, record FROM (`+revisions.EntitiesTable.AsOf(condition)+`) x ORDER BY id`,
+	}, `SELECT id, name, active, parent_id, all_items, record
+		FROM (`+revisions.EntitiesTable.AsOf(condition)+`) x ORDER BY id`,
 		append([]any{p.business, p.after}, args...)...)
 }
 

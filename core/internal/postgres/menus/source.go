@@ -92,7 +92,8 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 		}
 	}
 	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
-	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.ListedOn(platform)
+	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms,
+		Included: s.Store.IncludedPlatforms}.ListedOn(platform)
 	if err := readPublished(ctx, tx, business, s); err != nil {
 		return err
 	}
@@ -118,7 +119,8 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	var others bool
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM (?) platform_store WHERE platform = ? AND listed AND store_id <> ?)`,
-		platforms.PlatformStores(business, []string{s.PublishedStoreID}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
+		platforms.PlatformStores(business, []string{s.PublishedStoreID}), s.Platform.Name,
+		s.Store.ID).Scan(&others); err != nil {
 		return fmt.Errorf("reading platform stores: %w", err)
 	}
 	if others {

@@ -16,7 +16,8 @@ func (l *MenuLoader) State(needs menu.ReadSet) (menu.State, error) {
 	if s.Names, err = platforms.NamesOf(l.Ctx, l.Tx, l.Business); err != nil {
 		return s, err
 	}
-	for _, step := range []func(menu.ReadSet, *menu.State) error{l.readNamed, l.readLinks, l.readOthers, l.readValues, l.countStores} {
+	for _, step := range []func(menu.ReadSet, *menu.State) error{l.readNamed, l.readLinks, l.readOthers, l.readValues,
+		l.countStores} {
 		if err := step(needs, &s); err != nil {
 			return s, err
 		}

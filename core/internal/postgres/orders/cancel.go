@@ -73,9 +73,10 @@ func (o Store) applyPending(ctx context.Context, condition string, args ...any) 
 		id       int64
 		order.Cancellation
 	}
-	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already", func(m *pendingOrder) []any {
-		return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
-	}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM pending_cancellations c
+	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already",
+		func(m *pendingOrder) []any {
+			return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
+		}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM pending_cancellations c
 		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform
 			AND o.platform_order_id = c.platform_order_id
 		WHERE `+condition+` LIMIT 1000`, args...)

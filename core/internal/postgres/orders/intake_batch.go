@@ -133,7 +133,8 @@ func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store,
 			int64(min(len(details.Flags), math.MaxInt16))
-		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref, string(details.Platforms[0].DeliveryMode),
+		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref,
+			string(details.Platforms[0].DeliveryMode),
 			string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
 			details.ScheduledFor()

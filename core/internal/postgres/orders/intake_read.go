@@ -117,8 +117,9 @@ func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, s *orderConte
 	var timings, timezone string
 	var least, latitude, longitude *string
 	s = &orderContext{
-		PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
-		loaded:         map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
+		PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{},
+			Options: map[string]*order.MenuOption{}},
+		loaded: map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
 	}
 	if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
 		&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,

@@ -81,11 +81,12 @@ func (b *riderBatch) read() error {
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("reading orders: %w", err)
 	}
-	return readRiderStatuses(b.ctx, b.tx, businesses, orders, func(business core.BusinessID, id int64, step order.RiderStep) {
-		if r := b.tracked[trackedKey{business, id}]; r != nil {
-			r.History = append(r.History, step)
-		}
-	})
+	return readRiderStatuses(b.ctx, b.tx, businesses, orders,
+		func(business core.BusinessID, id int64, step order.RiderStep) {
+			if r := b.tracked[trackedKey{business, id}]; r != nil {
+				r.History = append(r.History, step)
+			}
+		})
 }
 
 // readRiderStatuses reads statuses of riders, sorted by order and number.

@@ -106,7 +106,8 @@ func (b *locationBatch) read(ctx context.Context, tx bun.Conn) (map[trackedKey]*
 // write queues the newest location of each order, unless a newer one is queued. It locks the
 // rows in key order. A retry keeps its schedule. After a recent send the location waits for
 // the rate limit.
-func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox, orders map[trackedKey]*locationTarget) error {
+func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
+	orders map[trackedKey]*locationTarget) error {
 	n := len(b.newest)
 	if n == 0 {
 		return nil
@@ -118,8 +119,9 @@ func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outb
 	for i, key := range b.newest {
 		o := orders[key]
 		location := b.locations[o.newest]
-		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: location.Latitude, Longitude: location.Longitude,
-			At: location.SeenAt.UnixMilli()})
+		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: location.Latitude,
+			Longitude: location.Longitude,
+			At:        location.SeenAt.UnixMilli()})
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,8 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	n := len(calls)
 	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
 	ids, kinds, keys, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n), core.TraceFromContext(ctx)
+	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n),
+		core.TraceFromContext(ctx)
 	for i, c := range calls {
 		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
 		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform

@@ -83,8 +83,9 @@ func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[c
 			first[at] = row.Sequence
 		}
 		if row.Sequence > 1 {
-			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, OrderingKey: row.OrderingKey,
-				Sequence: row.Sequence})
+			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint,
+				OrderingKey: row.OrderingKey,
+				Sequence:    row.Sequence})
 		}
 	}
 	if len(later) == 0 {
@@ -111,7 +112,8 @@ func RowsTable(rows []QueueRow) bun.Safe {
 	ids, businesses, endpoints, keys, sequences := make([]string, n), make([]int64, n), make([]int64, n),
 		make([]int64, n), make([]int64, n)
 	for i, row := range rows {
-		ids[i], businesses[i], endpoints[i], keys[i], sequences[i] = row.ID.String(), int64(row.BusinessID), row.Endpoint,
+		ids[i], businesses[i], endpoints[i], keys[i], sequences[i] = row.ID.String(), int64(row.BusinessID),
+			row.Endpoint,
 			row.OrderingKey, int64(row.Sequence)
 	}
 	return bun.Safe(postgres.Formatter.FormatQuery(
@@ -201,7 +203,8 @@ func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, keys bun.Saf
 	if len(waiting) == 0 {
 		return 0, nil
 	}
-	type stream struct{ orderingKey, endpoint int64 } // the others wait for the first; an endpoint belongs to one business
+	// the others wait for the first; an endpoint belongs to one business
+	type stream struct{ orderingKey, endpoint int64 }
 	first := map[stream]int{}
 	for _, row := range waiting {
 		at := stream{row.OrderingKey, row.Endpoint}
@@ -226,7 +229,8 @@ func OrderedRows(finished []webhook.Result) []QueueRow {
 	var rows []QueueRow
 	for _, r := range finished {
 		if d := r.Delivery; d.OrderingKey != 0 {
-			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, OrderingKey: d.OrderingKey, Sequence: d.Sequence})
+			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, OrderingKey: d.OrderingKey,
+				Sequence: d.Sequence})
 		}
 	}
 	return rows

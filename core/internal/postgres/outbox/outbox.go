@@ -175,7 +175,8 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queuedDelivery) error {
 		if len(list) < copyMinRows {
 			if _, err := tx.ExecContext(ctx,
 				`INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callbackURL, d.Endpoint, len(d.Body), d.OrderingKey,
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callbackURL, d.Endpoint, len(d.Body),
+				d.OrderingKey,
 				d.Sequence, d.DueAt, d.available, d.owner, d.Manual); err != nil {
 				return fmt.Errorf("queueing the delivery: %w", err)
 			}

@@ -22,7 +22,8 @@ import (
 //
 // It returns NotFound for an unknown store or platform. It returns Conflict if another
 // store has the id, and Invalid for a malformed id.
-func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
+func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID, platform string,
+	ids map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, _, err := p.Read(ctx, tx, business, platform, ""); err != nil {
 			return err
@@ -39,7 +40,8 @@ func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID
 func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {
-		if err := p.setPlatformStoreID(ctx, tx, business, ref, store.PlatformStore{Platform: platform, ID: ids[ref]}); err != nil {
+		if err := p.setPlatformStoreID(ctx, tx, business, ref,
+			store.PlatformStore{Platform: platform, ID: ids[ref]}); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
 		"endpoints": postgres.QueuedEndpoints("publications", postgres.HasDueTime),
 		"heads":     postgres.ClaimableEndpoints("publications", now, capacity.Items, busy),
-		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
+		"until":     until,
 		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
 	}))
 	if err != nil {
@@ -38,7 +39,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		w := publish.Work{LeasedUntil: until}
 		var call uuid.NullUUID
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
-			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests), pgdialect.Array(&w.ExplicitRequests), &w.Digest,
+			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest,
 			&w.Trace); err != nil {
 			return batch, fmt.Errorf("claiming publications: %w", err)
 		}

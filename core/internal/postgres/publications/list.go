@@ -30,7 +30,8 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 		var leftOut, problems string
 		var reference uuid.NullUUID
 		var published, settled, due sql.NullTime
-		if err := rows.Scan(&publication.StoreRef, &publication.Platform, &publication.State, &publication.Message, &leftOut, &problems, &reference,
+		if err := rows.Scan(&publication.StoreRef, &publication.Platform, &publication.State, &publication.Message,
+			&leftOut, &problems, &reference,
 			&published, &settled, &due, &publication.Note, &publication.Attempts); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}

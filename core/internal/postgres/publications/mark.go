@@ -158,7 +158,8 @@ func publishPlatform(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 func (p Store) Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
 	reference core.ID) (n int, err error) {
 	err = p.db.InTx(ctx, func(tx bun.Conn) error {
-		if n, err = RequestPublish(ctx, p.db, tx, PublishRequest{business, storeRef, platforms, reference}); err != nil {
+		if n, err = RequestPublish(ctx, p.db, tx, PublishRequest{business, storeRef, platforms,
+			reference}); err != nil {
 			return err
 		}
 		return StoreUnnotified(ctx, tx, business, reference, n)
@@ -223,7 +224,8 @@ func rejectOwnPlatforms(ctx context.Context, tx bun.Conn, business core.Business
 // with the outcome.
 const maxPendingRequests = 100
 
-func checkPendingRequests(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
+func checkPendingRequests(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
+	storeRef string) error {
 	var platforms []string
 	if err :=
 		tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ?

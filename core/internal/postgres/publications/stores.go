@@ -45,8 +45,8 @@ func StoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref str
 }
 
 // ListingPlatforms returns the platforms that list a store, sorted by name.
-func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64) (names []string,
-	err error) {
+func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	store int64) (names []string, err error) {
 	err = tx.NewRaw(`SELECT platform.name FROM stores store JOIN platforms platform
 			ON platform.business_id = store.business_id
 		WHERE store.business_id = ? AND store.id = ? AND ? ORDER BY platform.name`, business, store,

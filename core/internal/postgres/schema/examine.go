@@ -70,7 +70,8 @@ func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err
 	for _, t := range partitioned {
 		var n int
 		if err := db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM ? WHERE ? >= ? LIMIT 100000) x`,
-			bun.Ident(t.defaultPartition()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
+			bun.Ident(t.defaultPartition()), bun.Ident(t.key),
+			core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
 			return 0, 0, fmt.Errorf("counting rows outside the partitions: %w", err)
 		}
 		stray += n

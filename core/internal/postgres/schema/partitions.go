@@ -135,7 +135,8 @@ func alterPartitions(ctx context.Context, db *postgres.DB, change func(tx bun.Co
 	})
 }
 
-func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time, existing []string) error {
+func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time,
+	existing []string) error {
 	for n := range partitionDays {
 		day := today.AddDate(0, 0, n)
 		if slices.Contains(existing, t.partition(day)) {
@@ -193,7 +194,8 @@ func periodsWithout(from, to time.Time, held []core.ID) [][2]time.Time {
 	return slices.DeleteFunc(parts, func(part [2]time.Time) bool { return !part[0].Before(part[1]) })
 }
 
-func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time, existing []string) error {
+func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time,
+	existing []string) error {
 	for _, name := range existing {
 		if !strings.HasPrefix(name, t.table+"_2") || name >= t.partition(before) {
 			continue

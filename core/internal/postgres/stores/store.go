@@ -128,7 +128,8 @@ func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.Busines
 	if known.Default, err = defaultListing(ctx, tx, business, ""); err != nil {
 		return known, err
 	}
-	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, request.PlatformStoreIDs(known), known.Stores); err != nil {
+	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, request.PlatformStoreIDs(known),
+		known.Stores); err != nil {
 		return known, err
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
