@@ -122,7 +122,7 @@ func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
 func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 	d := newRiderHarness(t)
 	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
-	owed := func(name string) core.ID {
+	submitPending := func(name string) core.ID {
 		t.Helper()
 		reference := d.submit(id, name)
 		calls := d.claim(me)
@@ -138,10 +138,10 @@ func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	contact, rider := owed(action.CustomerData), owed(action.AdditionalRider)
+	contact, rider := submitPending(action.CustomerData), submitPending(action.AdditionalRider)
 	d.clock.Advance(time.Hour - time.Minute)
 	require.Zero(t, expire())
-	young := owed(action.BodyTemp)
+	young := submitPending(action.BodyTemp)
 	d.clock.Advance(time.Minute)
 	for n := 1; ; n++ {
 		broken := pgtest.BreakAt(d.db, n)
@@ -185,16 +185,16 @@ func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
 	}
 	d.finish(me, results...)
 	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
-	places := func(id int64) (list string) {
+	sequences := func(id int64) (list string) {
 		pgtest.Row(t, d.db, &list,
 			`SELECT string_agg(concat(sequence, ' ', event_type), ', ' ORDER BY sequence) FROM events
 				WHERE order_id = ?`, id)
 		return list
 	}
-	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", places(own))
+	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", sequences(own))
 	require.Equal(t,
 		"1 order_placed, 2 rider_status_update, 3 feature_action, 4 order_items_oos_processed, 5 rider_status_update",
-		places(id))
+		sequences(id))
 }
 
 func TestFinishingACallLocksTheOrderFirst(t *testing.T) {

@@ -51,10 +51,10 @@ func (k *menuHarness) stored(ref string) store.Stored {
 
 func TestUnknownPlatformCountsOnceItIsAdded(t *testing.T) {
 	p := newPublishHarness(t)
-	told := p.pushStores(`{"ref_id":"s9","name":"N","city":"C","included_platforms":["newplatform"],
+	pushed := p.pushStores(`{"ref_id":"s9","name":"N","city":"C","included_platforms":["newplatform"],
 		"platform_data":[{"name":"newplatform","platform_store_id":"R-9"}]}`)[0].(map[string]any)
-	require.Equal(t, false, told["upipr_status"].(map[string]any)["error"])
-	require.Len(t, told["warnings"], 2)
+	require.Equal(t, false, pushed["upipr_status"].(map[string]any)["error"])
+	require.Len(t, pushed["warnings"], 2)
 	p.send("-1", `{"items":[{"ref_id":"curry","price":12.5,"included_platforms":["newplatform"]}]}`)
 	p.send("s9", `{"items":[{"ref_id":"curry","price":1}]}`)
 	_, names := p.claim(me)
@@ -149,8 +149,8 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.NoError(t, aliases.RemoveAlias(t.Context(), p.business, "two", change))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "three", false, change))
 
-	neighbour := newMenuHarness(t, p.db, "US")
-	require.NoError(t, neighbour.alias("one", "web", nil), "each business has aliases of its own")
+	otherBusiness := newMenuHarness(t, p.db, "US")
+	require.NoError(t, otherBusiness.alias("one", "web", nil), "each business has aliases of its own")
 	for _, c := range []struct {
 		alias, platform string
 		code            core.Code

@@ -51,13 +51,13 @@ func TestRequestsDuringABatchShareTheNext(t *testing.T) {
 	var asking sync.WaitGroup
 	ask := func(q int) {
 		asking.Go(func() {
-			answer, err := at.batcher.Do(context.Background(), q)
+			result, err := at.batcher.Do(context.Background(), q)
 			if q == 13 {
 				require.EqualError(t, err, "unlucky")
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, 10*q, answer)
+			require.Equal(t, 10*q, result)
 		})
 	}
 	ask(1)
@@ -123,8 +123,8 @@ func TestPanicFailsOnlyItsBatch(t *testing.T) {
 		}}
 	_, err := r.Do(context.Background(), 1)
 	require.ErrorContains(t, err, "panic: broken")
-	answer, err := r.Do(context.Background(), 2)
+	result, err := r.Do(context.Background(), 2)
 	require.NoError(t, err)
-	require.Equal(t, 7, answer)
+	require.Equal(t, 7, result)
 	r.Close()
 }

@@ -39,9 +39,9 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 		require.Equal(t, c.unmet, item.Stores[0].UnmetGroup, c.name)
 		_, scope, err := menus.ResolveLocation(t.Context(), k.business, "s1")
 		require.NoError(t, err)
-		whole, err := menus.Menu(t.Context(), k.business, scope.StoreID)
+		full, err := menus.Menu(t.Context(), k.business, scope.StoreID)
 		require.NoError(t, err)
-		seen := menu.Effective("s1", whole, core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, nil)
+		seen := menu.Effective("s1", full, core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, nil)
 		require.Equal(t, c.unmet == "", len(seen.Items) == 1, "%s: as customers see it", c.name)
 	}
 }

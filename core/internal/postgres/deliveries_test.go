@@ -134,12 +134,12 @@ func requireQueueEmpty(t *testing.T, db *postgres.DB) {
 
 func TestDeliveryGoesToEverySubscription(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	tenant, stranger := hubtest.Business(t, db), hubtest.Business(t, db)
+	tenant, otherBusiness := hubtest.Business(t, db), hubtest.Business(t, db)
 	one, two, foreign := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, one.URL, webhook.Seconds)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, two.URL, webhook.Seconds)
 	hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, two.URL, webhook.Seconds)
-	hubtest.Subscribe(t, db, stranger.ID, core.StoreCreation, foreign.URL, webhook.Seconds)
+	hubtest.Subscribe(t, db, otherBusiness.ID, core.StoreCreation, foreign.URL, webhook.Seconds)
 	startEngine(t, db, webhook.Config{}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "both recorded", func() bool { return len(history(t, db, event.ID)) == 2 })

@@ -107,8 +107,8 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 			left++
 		}
 	}
-	stranger := hubtest.Business(t, c.db)
-	count, err := c.queue.Count(ctx, stranger.ID,
+	otherBusiness := hubtest.Business(t, c.db)
+	count, err := c.queue.Count(ctx, otherBusiness.ID,
 		webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count, "of another business")

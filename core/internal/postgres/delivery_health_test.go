@@ -205,32 +205,32 @@ func TestFailingEndpointGetsNoImmediateDelivery(t *testing.T) {
 func TestFailingCallbackURLIsProbedToo(t *testing.T) {
 	c := newDeliveryHarness(t)
 	var reserved atomic.Int64
-	tell := func(url string) {
+	publishTo := func(url string) {
 		c.clock.Advance(time.Millisecond)
 		publish(t, c.db, c.business, url, `{}`)
 	}
 	for range 4 {
-		tell("https://callback.example/1")
+		publishTo("https://callback.example/1")
 	}
 	owner, first, _ := c.claim()
 	c.respond(0, owner, first[:3]...)
 	c.clock.Advance(time.Second)
 	require.Len(t, c.respond(0, owner, first[3]).Blocked, 1)
 	outbox.UseStarter(c.db, countingStarter{deadReplica{c.clock}, &reserved})
-	tell("https://callback.example/1")
+	publishTo("https://callback.example/1")
 	require.Zero(t, reserved.Load())
-	tell("https://callback.example/2")
+	publishTo("https://callback.example/2")
 	require.Equal(t, int64(1), reserved.Load())
 }
 
 func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 	c := newDeliveryHarness(t)
 	c.openCircuit()
-	asked := c.held()[3].ID
-	require.NoError(t, c.queue.Retry(context.Background(), c.business, asked))
+	manual := c.held()[3].ID
+	require.NoError(t, c.queue.Retry(context.Background(), c.business, manual))
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 1)
-	require.Equal(t, asked, claimed[0].ID)
+	require.Equal(t, manual, claimed[0].ID)
 	require.True(t, claimed[0].Manual)
 	require.False(t, claimed[0].Probe)
 	_, none, _ := c.claim()

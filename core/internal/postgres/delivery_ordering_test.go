@@ -42,24 +42,24 @@ func newOrderingHarness(t *testing.T) *orderingHarness {
 	return c
 }
 
-func orderEvent(db *postgres.DB, business core.BusinessID, order int64, place int) core.Event {
+func orderEvent(db *postgres.DB, business core.BusinessID, order int64, sequence int) core.Event {
 	now := db.Clock().Now()
 	e := core.Event{
-		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order, Sequence: place,
-		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, place),
+		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order, Sequence: sequence,
+		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, sequence),
 	}
-	if place == 1 {
+	if sequence == 1 {
 		e.Type = core.OrderPlaced
 	}
 	return e
 }
 
-func (c *orderingHarness) publish(order int64, places ...int) {
+func (c *orderingHarness) publish(order int64, sequences ...int) {
 	c.t.Helper()
-	for _, place := range places {
+	for _, sequence := range sequences {
 		c.clock.Advance(time.Millisecond)
 		require.NoError(c.t, outbox.NewPublisher(c.db).Publish(context.Background(),
-			orderEvent(c.db, c.business, order, place)))
+			orderEvent(c.db, c.business, order, sequence)))
 	}
 }
 
@@ -69,10 +69,10 @@ func (c *orderingHarness) claim() (core.ID, map[string]webhook.Delivery) {
 	owner, claimed := claimAll(c.t, c.db)
 	named := map[string]webhook.Delivery{}
 	for _, d := range claimed {
-		var order, place int
-		_, err := fmt.Sscanf(string(d.Body), `{"order":%d,"place":%d}`, &order, &place)
+		var order, sequence int
+		_, err := fmt.Sscanf(string(d.Body), `{"order":%d,"place":%d}`, &order, &sequence)
 		require.NoError(c.t, err)
-		named[fmt.Sprintf("%d/%d", order, place)] = d
+		named[fmt.Sprintf("%d/%d", order, sequence)] = d
 	}
 	return owner, named
 }
@@ -306,12 +306,12 @@ func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
 			require.Greater(t, n, 15)
 			return
 		}
-		place := map[int64]int{}
+		sequence := map[int64]int{}
 		for range 5 { // leases from before the crash expire
 			owner, rest := c.claim()
 			for name, d := range rest {
-				require.Greater(t, d.Sequence, place[d.OrderingKey], name)
-				place[d.OrderingKey] = d.Sequence
+				require.Greater(t, d.Sequence, sequence[d.OrderingKey], name)
+				sequence[d.OrderingKey] = d.Sequence
 				c.finish(owner, webhook.Delivered, d)
 			}
 			c.clock.Advance(20 * time.Second)

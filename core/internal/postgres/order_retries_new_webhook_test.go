@@ -31,10 +31,10 @@ func newOrderRetryHarness(t *testing.T) *orderRetryHarness {
 	db := hubtest.Database(t, nil)
 	c := &orderRetryHarness{menuHarness: newMenuHarness(t, db, "US"), db: db}
 	c.store("s1")
-	answer := func(status int) *hubtest.Sink {
+	sinkWith := func(status int) *hubtest.Sink {
 		return hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 	}
-	c.gone, c.failing, c.accepting = answer(http.StatusGone), answer(http.StatusBadRequest), answer(http.StatusOK)
+	c.gone, c.failing, c.accepting = sinkWith(http.StatusGone), sinkWith(http.StatusBadRequest), sinkWith(http.StatusOK)
 	startEngine(t, db, webhook.Config{}, true)
 	return c
 }

@@ -207,8 +207,8 @@ func TestConcurrentStatusChangesEachPublishOneEvent(t *testing.T) {
 		changed, err := state.Move(step.State)
 		require.NoError(t, err)
 		require.True(t, changed)
-		told := fmt.Sprintf(`"prev_state":%q,"new_state":%q`, state, step.State)
-		require.Contains(t, all, told)
+		states := fmt.Sprintf(`"prev_state":%q,"new_state":%q`, state, step.State)
+		require.Contains(t, all, states)
 		state = step.State
 	}
 	require.Equal(t, state, record.State)

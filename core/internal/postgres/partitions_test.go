@@ -151,9 +151,9 @@ func TestLongestRecentRetentionOfAllReplicasApplies(t *testing.T) {
 	db := hubtest.Database(t, clock)
 	keeps := func(own, expected time.Duration) {
 		t.Helper()
-		kept, err := schema.Retention(ctx, db, own)
+		effective, err := schema.Retention(ctx, db, own)
 		require.NoError(t, err)
-		require.Equal(t, expected, kept)
+		require.Equal(t, expected, effective)
 	}
 	keeps(12*month, 12*month)
 	keeps(month, 12*month)

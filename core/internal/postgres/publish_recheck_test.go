@@ -26,17 +26,17 @@ func TestRecheckResumesUnlessTheRulesChanged(t *testing.T) {
 		require.Len(t, claimed, 1)
 		return claimed[0]
 	}
-	keep := func(work core.Job, body string) {
+	storeProgress := func(work core.Job, body string) {
 		_, err := menus.ReplaceFindings(t.Context(), work, "a", items, nil, []byte(body))
 		require.NoError(t, err)
 	}
 	work := p.recheck("a")
-	keep(work, `{"after":5}`)
+	storeProgress(work, `{"after":5}`)
 	work = again(work)
 	require.JSONEq(t, `{"after":5}`, string(work.Body))
 
 	items[0].UpdatedAt = items[0].UpdatedAt.Add(-time.Second)
-	keep(work, `{"after":6}`)
+	storeProgress(work, `{"after":6}`)
 	work = again(work)
 	require.JSONEq(t, `{"after":5}`, string(work.Body), "an item has changed meanwhile: the page is checked once more")
 

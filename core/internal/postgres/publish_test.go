@@ -229,7 +229,7 @@ func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 	p := newPublishHarness(t)
 	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook", "minutes")
-	told := 0
+	eventCount := 0
 	for n := 1; ; n++ {
 		p.send("s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, 100+n))
 		p.clock.Advance(2 * time.Second)
@@ -254,8 +254,8 @@ func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 		if err != nil {
 			require.NoError(t, p.queue.Finish(context.Background(), me, r, []core.Event{event}))
 		}
-		told++
-		require.Len(t, pgtest.EventBodies(t, p.db, core.HubMenuPublish), told, "statement %d", n)
+		eventCount++
+		require.Len(t, pgtest.EventBodies(t, p.db, core.HubMenuPublish), eventCount, "statement %d", n)
 		require.Equal(t, r.Message, p.list("s2")[slices.Index([]string{"a", "b"}, r.Platform)].Message)
 	}
 }
@@ -300,13 +300,13 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 
 func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	p := newPublishHarness(t)
-	var asked []core.ID
+	var requests []core.ID
 	ask := func(platforms ...string) error {
 		p.clock.Advance(time.Millisecond)
 		reference := core.NewID(p.clock.Now())
 		_, err := p.queue.Request(context.Background(), p.business, "s1", platforms, reference)
 		if err == nil {
-			asked = append(asked, reference)
+			requests = append(requests, reference)
 		}
 		return err
 	}
@@ -320,7 +320,7 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	}
 	work, names := p.claim(core.ID{1})
 	require.Equal(t, []string{"s1/a"}, names, "what is refused marks nothing")
-	require.Equal(t, asked, work[0].ExplicitRequests)
+	require.Equal(t, requests, work[0].ExplicitRequests)
 	require.NoError(t, ask("b"))
 }
 
@@ -380,8 +380,8 @@ func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 		publishing.Filter{State: publishing.Waiting, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, waiting)
-	stranger := hubtest.Business(t, p.db)
-	foreign, err := p.queue.List(context.Background(), stranger.ID, publishing.Filter{Limit: 10})
+	otherBusiness := hubtest.Business(t, p.db)
+	foreign, err := p.queue.List(context.Background(), otherBusiness.ID, publishing.Filter{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 }

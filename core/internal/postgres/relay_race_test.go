@@ -57,8 +57,8 @@ func (p *fakeAggregator) Send(_ context.Context, r relay.Request) relay.Attempt 
 	}
 	p.busy[r.URL] = true
 	p.mu.Unlock()
-	luck := rand.IntN(40)
-	if luck != 0 {
+	random := rand.IntN(40)
+	if random != 0 {
 		var sent struct{ Status, Longitude string }
 		if err := json.Unmarshal(r.Body, &sent, json.MatchCaseInsensitiveNames(true)); err != nil {
 			panic(err)
@@ -76,7 +76,7 @@ func (p *fakeAggregator) Send(_ context.Context, r relay.Request) relay.Attempt 
 	p.busy[r.URL] = false
 	p.mu.Unlock()
 	a := relay.Attempt{StartedAt: time.Now(), Method: r.Method, URL: r.URL, Status: 200}
-	if luck < 2 { // the request or the response was lost
+	if random < 2 { // the request or the response was lost
 		a.Status, a.ErrorClass, a.Error = 0, "connection_broken", "the endpoint closed the connection"
 	}
 	return a
@@ -128,9 +128,9 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, id := range ids {
-			told := p.locations[fmt.Sprint("https://x.example/rider_location/", id)]
+			received := p.locations[fmt.Sprint("https://x.example/rider_location/", id)]
 			if len(slices.Compact(slices.Clone(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]))) < rides ||
-				len(told) == 0 || told[len(told)-1] != rides-1 {
+				len(received) == 0 || received[len(received)-1] != rides-1 {
 				return false
 			}
 		}

@@ -94,7 +94,7 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 	require.NotContains(t, first, second, "it says something else")
 	require.Contains(t, first, report(curry), "it waits still")
 
-	tell := func(state relay.State) {
+	finishCall := func(state relay.State) {
 		t.Helper()
 		calls := d.claim(me)
 		require.Len(t, calls, 1)
@@ -102,13 +102,13 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 		result.State = state
 		d.finish(me, result)
 	}
-	tell(relay.Done)
-	tell(relay.Done)
+	finishCall(relay.Done)
+	finishCall(relay.Done)
 	require.Equal(t, second, report(editable), "it was the last")
 	d.clock.Advance(time.Millisecond)
 	third := report(curry)
 	require.NotContains(t, first, third, "it was not the last: the customer may have chosen anew meanwhile")
-	tell(relay.Failed)
+	finishCall(relay.Failed)
 	d.clock.Advance(time.Millisecond)
 	require.NotEqual(t, third, report(curry), "what failed may be tried again")
 	require.Len(t, d.claim(me), 1)

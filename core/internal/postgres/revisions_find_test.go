@@ -93,10 +93,10 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	require.Zero(t, undoing.Count(), "nothing came after it")
 	require.NotZero(t, undoing.Latest)
 
-	stranger := newMenuHarness(t, k.db, "US")
-	_, err = menus.PreviewRollback(context.Background(), stranger.business, first.ID)
+	otherBusiness := newMenuHarness(t, k.db, "US")
+	_, err = menus.PreviewRollback(context.Background(), otherBusiness.business, first.ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	foreign, err := menus.FirstNames(context.Background(), stranger.business, []core.ID{first.ID})
+	foreign, err := menus.FirstNames(context.Background(), otherBusiness.business, []core.ID{first.ID})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 }

@@ -308,14 +308,14 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	require.Equal(t, 6, links)
 	require.Equal(t, "s1", differences(3)[0].RefID)
 
-	stranger := newMenuHarness(t, k.db, "US")
-	foreign, err := menus.New(k.db).Differences(context.Background(), stranger.business, all[0].ID, 0, 1)
+	otherBusiness := newMenuHarness(t, k.db, "US")
+	foreign, err := menus.New(k.db).Differences(context.Background(), otherBusiness.business, all[0].ID, 0, 1)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
-	_, err = menus.New(k.db).Revision(context.Background(), stranger.business, all[0].ID)
+	_, err = menus.New(k.db).Revision(context.Background(), otherBusiness.business, all[0].ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	stranger.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
-	require.Equal(t, core.NotFound, core.CodeOf(stranger.runJobs()))
+	otherBusiness.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
+	require.Equal(t, core.NotFound, core.CodeOf(otherBusiness.runJobs()))
 }
 
 func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
@@ -378,14 +378,14 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 	then := func(at time.Time, platform string) string {
 		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, platform, "dal", at)
 		require.NoError(t, err)
-		told := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
+		description := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
 		if was.Record != nil {
-			told += fmt.Sprint(", ", was.Record.Title, " ", was.Record.CategoryRefIDs)
+			description += fmt.Sprint(", ", was.Record.Title, " ", was.Record.CategoryRefIDs)
 		}
 		if was.Item != nil {
-			told += fmt.Sprint(", at ", was.Item.Price)
+			description += fmt.Sprint(", at ", was.Item.Price)
 		}
-		return told
+		return description
 	}
 	require.Equal(t, "sold false, shown false", then(moments[0].Add(-time.Minute), "web"), "before there was any")
 	require.Equal(t, "sold false, shown false, Dal [mains]", then(moments[0], "web"))

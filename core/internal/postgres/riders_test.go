@@ -159,9 +159,9 @@ func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
 	for _, id := range []int64{delivered, again, cancelled, completed, open} {
 		require.NoError(t, d.place(id, "1"), "whoever sends it is told nothing of it")
 	}
-	told := d.claim(me)
-	require.Len(t, told, 2)
-	require.ElementsMatch(t, []int64{again, open}, []int64{told[0].Order.ID, told[1].Order.ID})
+	claimed := d.claim(me)
+	require.Len(t, claimed, 2)
+	require.ElementsMatch(t, []int64{again, open}, []int64{claimed[0].Order.ID, claimed[1].Order.ID})
 	require.Equal(t, core.Conflict, core.CodeOf(d.send(cancelled, order.Assigned, order.Rider{})))
 }
 
@@ -184,9 +184,9 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	require.NoError(t, err)
 	pgtest.Exec(t, d.db, `DELETE FROM call_queue WHERE kind <> 'rider_location'`)
 	d.clock.Advance(time.Second)
-	told := d.claim(me)
-	require.Len(t, told, 1)
-	require.Equal(t, open, told[0].Order.ID)
+	claimed := d.claim(me)
+	require.Len(t, claimed, 1)
+	require.Equal(t, open, claimed[0].Order.ID)
 	d.clock.Advance(time.Hour)
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
 	place, err := consoleview.New(d.db).RiderLocation(t.Context(), d.business, delivered)
@@ -234,7 +234,7 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 		require.Equal(t, []string{string(relay.RiderLocation), string(state), message},
 			[]string{calls[0].Kind, calls[0].State, calls[0].Message})
 	}
-	tell := func(latitude string, state relay.State, message string) {
+	finishLocation := func(latitude string, state relay.State, message string) {
 		t.Helper()
 		require.NoError(t, d.place(id, latitude))
 		d.clock.Advance(relay.LocationInterval)
@@ -242,25 +242,25 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 		result.State, result.Message = state, message
 		d.finish(me, result)
 	}
-	tell("1", relay.Failed, "it answered 401")
+	finishLocation("1", relay.Failed, "it answered 401")
 	known(relay.Failed, "it answered 401")
 	require.NoError(t, d.place(id, "2"))
 	known(relay.Waiting, "it answered 401")
-	tell("3", relay.Skipped, "it is not told of places")
+	finishLocation("3", relay.Skipped, "it is not told of places")
 	known(relay.Skipped, "it is not told of places")
-	tell("4", relay.Done, "thank you")
+	finishLocation("4", relay.Done, "thank you")
 	known(relay.Done, "")
 }
 
 func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 	d := newRiderHarness(t)
-	mine, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
+	assigned, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
 	foreign := newMenuHarness(t, d.db, "IN")
 	updates := []order.RiderUpdate{
-		d.update(mine, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}),
+		d.update(assigned, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}),
 		d.update(99, order.Assigned, order.Rider{}),
-		{Business: foreign.business, OrderID: mine, Status: order.Assigned},
-		d.update(own, order.Assigned, order.Rider{}), d.update(mine, order.AtStore, order.Rider{}),
+		{Business: foreign.business, OrderID: assigned, Status: order.Assigned},
+		d.update(own, order.Assigned, order.Rider{}), d.update(assigned, order.AtStore, order.Rider{}),
 	}
 	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
 		pgtest.UpdateBatch(d.riders, updates...))
@@ -268,13 +268,13 @@ func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 	calls := d.claim(me)
 	require.Len(t, calls, 1, "an order of the own website is told to nobody")
 
-	var places []order.RiderLocation
+	var locations []order.RiderLocation
 	for _, u := range updates {
-		places = append(places, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1",
+		locations = append(locations, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1",
 			Longitude: "1", SeenAt: d.clock.Now()})
 	}
 	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
-		pgtest.LocateBatch(d.riders, places...))
+		pgtest.LocateBatch(d.riders, locations...))
 	require.Len(t, d.claim(me), 1)
 }
 

@@ -95,17 +95,17 @@ func TestReplicasMigrateOneAtATime(t *testing.T) {
 func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	release := pgtest.HoldMigrations(t, hubtest.Connect(t, url, nil))
-	told := &logRecorder{}
+	log := &logRecorder{}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	db, err := postgres.Open(ctx, postgres.Config{URL: url, Log: slog.New(slog.NewTextHandler(told, nil))})
+	db, err := postgres.Open(ctx, postgres.Config{URL: url, Log: slog.New(slog.NewTextHandler(log, nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	migrated := make(chan error, 1)
 	migrate := func() { _, err := schema.MigrateUp(ctx, db); migrated <- err }
 	go migrate()
 	eventually(t, "the wait is told",
-		func() bool { return strings.Contains(told.String(), "another replica migrates") })
+		func() bool { return strings.Contains(log.String(), "another replica migrates") })
 	cancel()
 	require.ErrorIs(t, <-migrated, context.Canceled, "a hub that is stopped waits no longer")
 	ctx = context.Background()

@@ -187,9 +187,9 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 	for _, column := range []string{"secret", "headers"} {
 		t.Run(column, func(t *testing.T) {
 			db := hubtest.Database(t, nil)
-			well, unwell, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
-			hubtest.Subscribe(t, db, well.ID, core.StoreCreation, sink.URL, webhook.Minutes)
-			broken := hubtest.Subscribe(t, db, unwell.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			readable, unreadable, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
+			hubtest.Subscribe(t, db, readable.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			broken := hubtest.Subscribe(t, db, unreadable.ID, core.StoreCreation, sink.URL, webhook.Minutes)
 			pgtest.Exec(t, db, `UPDATE webhooks SET `+column+` = set_byte(`+column+`, 20, get_byte(`+column+
 				`, 20) # 1) WHERE id = ?`, broken.ID)
 			now := db.Clock().Now()
@@ -197,12 +197,12 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 				return core.Event{ID: core.NewID(now), Business: tenant.ID, Type: core.StoreCreation, At: now,
 					Body: []byte(`{}`)}
 			}
-			claimed, lost := event(well), event(unwell) // claimed by an engine that starts later
+			claimed, lost := event(readable), event(unreadable) // claimed by an engine that starts later
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), lost, claimed))
 			startEngine(t, db, webhook.Config{}, true)
 			eventually(t, "both are tried in the claim",
 				func() bool { return len(history(t, db, claimed.ID)) == 1 && len(history(t, db, lost.ID)) == 1 })
-			started, again := event(well), event(unwell)
+			started, again := event(readable), event(unreadable)
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), again, started))
 			eventually(t, "both are tried at once",
 				func() bool { return len(history(t, db, started.ID)) == 1 && len(history(t, db, again.ID)) == 1 })

@@ -131,7 +131,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	}
 	s.switchItem("curry", false, until)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
-	told := s.events()
+	before := s.events()
 	turned, _, err := s.toggles.EnableDue(context.Background(), 100)
 	require.NoError(t, err)
 	require.Zero(t, turned, "nothing is due")
@@ -160,7 +160,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	require.Zero(t, next, "nothing is pending anymore")
 	require.Empty(t, s.closed("s1"))
 	require.Empty(t, s.closed("s2"))
-	require.Equal(t, told+2*2+2, s.events(), "of each store and of the item, on each own platform")
+	require.Equal(t, before+2*2+2, s.events(), "of each store and of the item, on each own platform")
 	require.Contains(t, fmt.Sprint(s.read("s1")), "available:true")
 }
 
@@ -247,7 +247,8 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 		"the master says so":            {"-1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
 		"another store says so":         {"s2", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
 		"an object that fails": {"s1", `{"categories":[{"ref_id":"P","name":"p"},{"ref_id":"C","name":"c",` +
-			`"parent_ref_id":"P"}],"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["P"]}]}`, true},
+			`"parent_ref_id":"P"}],"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["P"]}]}`,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitchHarness(t)
@@ -263,7 +264,7 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 
 func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 	s := newSwitchHarness(t)
-	settle := func(closed bool) {
+	setClosed := func(closed bool) {
 		require.NoError(t, availability.NewPresence(s.db).SetClosed(context.Background(),
 			presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
 	}
@@ -271,11 +272,11 @@ func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 		`INSERT INTO pos_presence (business_id, store_id, seen_at, silent_since) VALUES (?, ?, now(), now())`,
 		s.business, s.storeID("s1"))
 	s.switchStore("s1", false, time.Time{}, "web")
-	settle(true)
+	setClosed(true)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
 	s.switchStore("s1", false, time.Time{}, "b") // at the merchant's request
-	settle(true)                                 // is already closed
-	settle(false)
+	setClosed(true)                              // is already closed
+	setClosed(false)
 	require.Equal(t, []string{"b", "web"}, s.closed("s1"))
 }
 

@@ -68,11 +68,11 @@ func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 	}
 	var running errgroup.Group
 	for n := range 8 {
-		mine := slices.Clone(inputs)
-		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+		shuffled := slices.Clone(inputs)
+		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		running.Go(func() error {
 			for range 3 {
-				if _, err := subs.CreateAll(context.Background(), tenant.ID, "key:pos", mine); err != nil {
+				if _, err := subs.CreateAll(context.Background(), tenant.ID, "key:pos", shuffled); err != nil {
 					return err
 				}
 			}

@@ -246,8 +246,8 @@ func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.I
 	return list, rows.Err()
 }
 
-const attemptReadColumns = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
-	dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
+const attemptReadColumns = `n, started_at, url, request_headers, status, error_class, error, response_headers,
+	response_body, dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
 
 // Retry makes a delivery due now, even if its endpoint's circuit is open. A waiting delivery
 // starts at once. An ended one is requeued under the same webhook-id with a new schedule,

@@ -145,7 +145,8 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job,
 		if t == revisions.EntitiesTable || t == revisions.TimingsTable {
 			removed, restored = removedEntities, restoredEntities
 		}
-		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.Name+` USING (`+t.EarlierRows(since)+`) u
+		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+
+			t.Name+` USING (`+t.EarlierRows(since)+`) u
 			WHERE `+t.Name+`.business_id = ?0 AND (`+revisions.Qualified(t.Name, t.Keys)+`) = (`+
 			revisions.Qualified("u", t.Keys)+`) RETURNING `+t.Name+`.*)`,
 			business, from.Int64, until.Int64); err != nil {

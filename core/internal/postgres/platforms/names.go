@@ -97,7 +97,8 @@ func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID, cr
 // because no alias may equal a name.
 func LockNames(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	if _, err := tx.ExecContext(ctx,
-		`SELECT pg_advisory_xact_lock(hashtextextended('servery platform names ' || ?, 0))`, int64(business)); err != nil {
+		`SELECT pg_advisory_xact_lock(hashtextextended('servery platform names ' || ?, 0))`,
+		int64(business)); err != nil {
 		return fmt.Errorf("locking the names of platforms: %w", err)
 	}
 	return nil
