@@ -150,7 +150,7 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "three", false, change))
 
 	otherBusiness := newMenuHarness(t, p.db, "US")
-	require.NoError(t, otherBusiness.alias("one", "web", nil), "each business has aliases of its own")
+	require.NoError(t, otherBusiness.alias("one", "web", nil), "aliases belong to one business")
 	for _, c := range []struct {
 		alias, platform string
 		code            core.Code
@@ -194,7 +194,7 @@ func TestNewNameRefusesTwoStoresOfOneID(t *testing.T) {
 			noChange)
 	}
 	require.ErrorContains(t, add("aggregator-a"), `the platform "new" would know the stores "s1" and "s2" by "R-1"`)
-	require.NoError(t, add("own"), "the merchant's own channels may")
+	require.NoError(t, add("own"), "own channels may share ids")
 }
 
 func TestAliasAndPlatformOfOneNameExclude(t *testing.T) {
@@ -233,7 +233,7 @@ func TestNewStoresAreListedAsTheBusinessSays(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.ListAll, listing)
 	require.Equal(t, []string{}, create("n2").ExcludedPlatforms)
-	require.Nil(t, create("n1").ExcludedPlatforms, "an update without lists keeps what is")
+	require.Nil(t, create("n1").ExcludedPlatforms, "an update without lists changes no list")
 	p.clock.Advance(2 * time.Second)
 	_, names := p.claim(me)
 	require.Subset(t, names, []string{"n2/a", "n2/b"})

@@ -80,7 +80,7 @@ func sessionOptions(config Config) []pgdriver.Option {
 	}
 }
 
-// serverOptions returns the address of the server, the database and the TLS configuration.
+// serverOptions returns the network address, the database and the TLS configuration.
 func serverOptions(u *url.URL, query url.Values) ([]pgdriver.Option, error) {
 	if u.Scheme == "unix" {
 		return []pgdriver.Option{pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),

@@ -16,11 +16,11 @@ func TestHostAndModeDecideTLS(t *testing.T) {
 		"this machine":               {host: "127.0.0.1", plain: true},
 		"this machine by name":       {host: "localhost", plain: true},
 		"another machine":            {host: "db.example.com"},
-		"another, asked for plain":   {host: "db.example.com", query: "sslmode=disable", plain: true},
+		"another, plain requested":   {host: "db.example.com", query: "sslmode=disable", plain: true},
 		"another, only encrypted":    {host: "db.example.com", query: "sslmode=require", open: true},
 		"another, in full":           {host: "db.example.com", query: "sslmode=verify-full"},
 		"a mode that hides failures": {host: "db.example.com", query: "sslmode=prefer", wrong: true},
-		"an authority that is gone":  {host: "db.example.com", query: "sslrootcert=/nowhere.pem", wrong: true},
+		"a missing certificate file": {host: "db.example.com", query: "sslrootcert=/nowhere.pem", wrong: true},
 	} {
 		query, err := url.ParseQuery(row.query)
 		require.NoError(t, err)

@@ -125,7 +125,7 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 			if change.anew {
 				require.Equal(t, console.Health{}, one.Health)
 				require.Equal(t, console.Health{}, endpoint(time.Second).Health,
-					"an attempt that began before says nothing of it")
+					"an attempt that started before the change does not count")
 			}
 			require.False(t, endpoint(0).Health.FailingSince.IsZero())
 		})

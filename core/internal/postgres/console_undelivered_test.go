@@ -128,7 +128,7 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 
 	c.subscribe(t, c.accepting)
 	list, _ = unnotified()
-	require.True(t, list[0].HasWebhook, "it stays told once a webhook is there")
+	require.True(t, list[0].HasWebhook, "the order stays listed after a webhook was created")
 	require.Equal(t, 3, list[0].Count)
 	c.retry(t)
 	list, listed = unnotified()

@@ -31,7 +31,7 @@ func (noObserver) Attempted(webhook.Result, time.Duration)      {}
 func (noObserver) JobEnded(core.JobKind, string, time.Duration) {}
 func (noObserver) Answered(string, string, int, time.Duration)  {}
 
-// claimUpTo is the capacity of a replica that holds nothing.
+// claimUpTo returns the capacity of an idle replica.
 func claimUpTo(deliveries, bodies int) webhook.Capacity {
 	return webhook.Capacity{Capacity: queue.Capacity{Items: deliveries}, Bodies: bodies}
 }
@@ -187,7 +187,7 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	require.False(t, off.Active)
 	require.Contains(t, off.DisabledReason, "410")
 
-	publish(t, db, tenant.ID, "", `{"nothing new":"to one that is off"}`)
+	publish(t, db, tenant.ID, "", `{"nothing new":"the webhook is switched off"}`)
 	clock.Advance(2 * time.Second)
 	engine.Wake()
 	eventually(t, "held", func() bool {
@@ -225,7 +225,7 @@ func TestAnotherReplicaTakesOverExpiredLeases(t *testing.T) {
 	clock.Advance(20*time.Second - time.Millisecond)
 	require.Empty(t, history(t, living, event.ID))
 	clock.Advance(time.Millisecond)
-	eventually(t, "taken over", func() bool { return len(history(t, living, event.ID)) == 1 })
+	eventually(t, "taken over by another replica", func() bool { return len(history(t, living, event.ID)) == 1 })
 }
 
 type deadReplica struct{ clock core.Clock }
@@ -258,7 +258,7 @@ func TestStopFinishesInFlightDeliveriesAndReleasesOthers(t *testing.T) {
 		defer close(stopped)
 		stop()
 	}()
-	eventually(t, "four given back at once", func() bool {
+	eventually(t, "four deliveries released", func() bool {
 		backlog, err := schema.ReadBacklog(context.Background(), db)
 		return err == nil && backlog.Due == 4
 	})

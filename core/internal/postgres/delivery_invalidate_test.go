@@ -109,7 +109,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 			if c.comes != nil {
 				came += waiting
 			}
-			eventually(t, "all that is to come came", func() bool {
+			eventually(t, "all expected deliveries arrived", func() bool {
 				b, err := schema.ReadBacklog(ctx, db)
 				return err == nil && len(sink.Arrivals()) == came && leased() == 0 && b.Due+b.Scheduled == 0
 			})

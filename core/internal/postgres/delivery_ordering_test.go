@@ -63,7 +63,7 @@ func (c *orderingHarness) publish(order int64, sequences ...int) {
 	}
 }
 
-// claim leases what may start, and names it by order and sequence number.
+// claim leases deliveries and names them by order and sequence number.
 func (c *orderingHarness) claim() (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, claimed := claimAll(c.t, c.db)
@@ -77,7 +77,7 @@ func (c *orderingHarness) claim() (core.ID, map[string]webhook.Delivery) {
 	return owner, named
 }
 
-// requireClaimable claims and requires that exactly these may start; they stay leased.
+// requireClaimable claims and requires that exactly these deliveries start; they stay leased.
 func (c *orderingHarness) requireClaimable(expected ...string) (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, named := c.claim()
@@ -143,7 +143,7 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example",
 		"http://pos.example:443", "http://[2001:db8::80]",
-	}, servers, "each once, also of an address in capitals")
+	}, servers, "each server once, also with a URL in capitals")
 }
 
 func TestOrderEventWaitsForThePreviousToFinish(t *testing.T) {
@@ -158,7 +158,7 @@ func TestOrderEventWaitsForThePreviousToFinish(t *testing.T) {
 	c.requireClaimable()
 	c.clock.Advance(time.Second)
 	owner, second = c.requireClaimable("1/2")
-	require.True(t, c.finish(owner, webhook.Failed, second["1/2"]).Due, "given up")
+	require.True(t, c.finish(owner, webhook.Failed, second["1/2"]).Due, "failed after the last attempt")
 	owner, third := c.requireClaimable("1/3")
 	c.publish(1, 4)
 	c.requireClaimable()

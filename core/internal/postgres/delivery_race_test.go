@@ -23,8 +23,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// crashingReplica is a starter that reserves but never starts, like a replica killed after the
-// commit; its leases are short.
+// crashingReplica is a starter that reserves but never starts, like a replica that was killed after
+// the commit. Its leases are short.
 type crashingReplica struct{ deadReplica }
 
 func (c crashingReplica) LeaseUntil() time.Time { return c.clock.Now().Add(200 * time.Millisecond) }

@@ -141,7 +141,7 @@ func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 			k.arrival(string(rune('a'+n)), "web", `{"ref_id":"pizza","quantity":1,"options":[`+options+`]}`, "")))
 	}
 	require.Empty(t, flags(`{"ref_id":"small"}`),
-		"of dips the store sells none, and of a nested group none has to be chosen")
+		"the store sells no dips, and nested groups have no minimum")
 	require.Empty(t, flags(`{"ref_id":"small"},{"ref_id":"runny"}`))
 	require.Equal(t, []string{"items[0].options[0] not_on_menu", "items[0].options[1] not_on_menu",
 		"items[0] too_few_options"}, flags(`{"ref_id":"runny"},{"ref_id":"ice"}`))

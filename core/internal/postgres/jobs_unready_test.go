@@ -61,8 +61,8 @@ func TestClaimedJobKnowsThePreviousAttemptsError(t *testing.T) {
 	}
 	work := claim()
 	require.Empty(t, work.LastError)
-	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "no room on the disk"))
-	require.Equal(t, "no room on the disk", claim().LastError)
+	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "disk full"))
+	require.Equal(t, "disk full", claim().LastError)
 	clock.Advance(2 * time.Minute) // its lease expires
 	require.Empty(t, claim().LastError)
 }

@@ -29,7 +29,7 @@ type orderingKey struct {
 	kind     core.JobKind
 }
 
-// jobRecorder records the start and the end of every job, on all hubs.
+// jobRecorder records the start and the end of every job on all hubs.
 type jobRecorder struct {
 	mu      sync.Mutex
 	started map[orderingKey][]core.Job
@@ -43,7 +43,7 @@ func newJobRecorder(total int) *jobRecorder {
 	return &jobRecorder{started: map[orderingKey][]core.Job{}, total: total, done: make(chan struct{})}
 }
 
-// recordedHandler is the job handler of a watched hub.
+// recordedHandler is a job handler that records its jobs.
 type recordedHandler struct {
 	job.Handler
 	*jobRecorder
@@ -83,7 +83,7 @@ func (w *jobRecorder) startedOf(at orderingKey) []core.Job {
 	return slices.Clone(w.started[at])
 }
 
-// start runs a watched hub on the database.
+// start runs the handlers on the database and records their jobs.
 func (w *jobRecorder) start(t *testing.T, db *postgres.DB, handlers map[core.JobKind]job.Handler) (stop func()) {
 	for kind, handler := range handlers {
 		handlers[kind] = recordedHandler{handler, w, db}
@@ -251,7 +251,7 @@ func requireSerializable(t *testing.T, k *menuHarness, accepted []core.Job) {
 	require.Equal(t, idsAlone.replace(alone.readings(everywhere)), ids.replace(k.readings(everywhere)))
 }
 
-// blockingMenus is a menu store whose requests are held in their transaction.
+// blockingMenus is a menu store that blocks requests in their transaction.
 type blockingMenus struct {
 	menus.Store
 	hold func(context.Context, core.BusinessID)
@@ -267,7 +267,7 @@ func (m blockingMenus) Ingest(ctx context.Context, work core.Job, scope menu.Sco
 		})
 }
 
-// barrier makes participants wait until all have arrived or it is over.
+// barrier makes participants wait until all have arrived and done is closed.
 type barrier struct {
 	mu       sync.Mutex
 	missing  map[core.BusinessID]bool

@@ -33,7 +33,7 @@ import (
 
 // go test -run Golden -update ./core/internal/postgres rewrites the golden files. Check every
 // change of them against the API specification.
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // goldenScript is a sequence of requests to one business; About describes its purpose.
 type goldenScript struct {
@@ -43,7 +43,7 @@ type goldenScript struct {
 	Steps   []struct {
 		Location string
 		Body     json.RawMessage
-		Read     []string // what to read after the step: a location, or a store "on" a platform
+		Read     []string // read after the step: a location, or a store "on" a platform
 	}
 }
 
@@ -71,7 +71,7 @@ func TestMenuMatchesGoldenFiles(t *testing.T) {
 	}
 }
 
-// newGoldenHarness returns a kitchen that also sells on two aggregators.
+// newGoldenHarness returns a harness whose business also sells on two aggregators.
 func newGoldenHarness(t *testing.T, db *postgres.DB, country string) *menuHarness {
 	t.Helper()
 	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
@@ -84,8 +84,8 @@ func newGoldenHarness(t *testing.T, db *postgres.DB, country string) *menuHarnes
 	return &menuHarness{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
 }
 
-// run sends the requests and returns the results: for each step the callback or the error,
-// and what was read after it. At the end it returns everything that can be read.
+// run sends the requests and returns the results: for each step the callback or the error, and the
+// readings. The last result has all readings.
 func (s *goldenScript) run(k *menuHarness) map[string]any {
 	k.t.Helper()
 	for _, ref := range s.Stores {

@@ -173,7 +173,7 @@ func TestStoredMenuReadsBackAsSent(t *testing.T) {
 	atStore := k.read("s1")["items"].([]any)
 	require.Len(t, atStore, 2)
 	require.Equal(t, 13.0, atStore[0].(map[string]any)["price"], "a change of the master is never seen at a store")
-	require.Equal(t, "Curry", atStore[0].(map[string]any)["title"], "what stores share is")
+	require.Equal(t, "Curry", atStore[0].(map[string]any)["title"], "the version of the catalogue, which stores share")
 
 	again := k.read("-1")
 	require.Equal(t, []int64{}, touched(t, k, "-1", `{"items":[{"ref_id":"curry","title":"Curry","price":99}]}`))

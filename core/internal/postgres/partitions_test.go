@@ -119,7 +119,7 @@ func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, partitionOf(t, db, old.ID))
-	require.NotZero(t, pgtest.DefaultPartitionRows(t, db), "what is published meanwhile is in the default partition")
+	require.NotZero(t, pgtest.DefaultPartitionRows(t, db), "events published meanwhile are in the default partition")
 	end()
 	require.NoError(t, schema.Maintain(ctx, db, month))
 	require.Empty(t, partitionOf(t, db, old.ID))
@@ -205,7 +205,7 @@ func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 		_, err := orders.Get(ctx, k.business, "", receipts[name].OrderID)
 		require.Equal(t, core.NotFound, core.CodeOf(err), name)
 	}
-	require.Len(t, pgtest.EventBodies(t, db, core.OrderPlaced), 1, "of the others nothing is kept")
+	require.Len(t, pgtest.EventBodies(t, db, core.OrderPlaced), 1, "the other events are deleted")
 	later := receipts["later"].OrderID
 	_, err := orders.Change(ctx, k.business, later, order.Change{To: order.Acknowledged, Actor: "key:pos"})
 	require.NoError(t, err)

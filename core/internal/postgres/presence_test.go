@@ -36,7 +36,7 @@ func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, ac
 		}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
-// newPresenceWatch returns a watch for stores that are always open and silent after half an hour.
+// newPresenceWatch returns a monitor for stores that are always open and silent after half an hour.
 func newPresenceWatch(db *postgres.DB) presence.Monitor {
 	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db),
 		SilenceLimit: 30 * time.Minute,
@@ -81,7 +81,7 @@ func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 	var events int
 	pgtest.Row(t, s.db, &events, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'store_action'`,
 		s.business)
-	require.Equal(t, 2*(2*statements+1), events, "the merchant's own channels, of each closing and opening once")
+	require.Equal(t, 2*(2*statements+1), events, "each closing and opening is published once on each own channel")
 }
 
 func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
@@ -109,7 +109,7 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
 	require.NotEmpty(t, escalate())
 	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
-	require.Empty(t, escalate(), "the rule is gone, and what it did with it")
+	require.Empty(t, escalate(), "removing the rule reopens the store")
 	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
 	require.NotEmpty(t, escalate())
 	setPresenceRule(t, s.db, s.business, "hub", "0", true)
@@ -168,8 +168,8 @@ func TestOrdersEscalateByTheirBusinessRule(t *testing.T) {
 	place(own, 4)
 	place(hub, 5)
 	clock.Advance(time.Minute)
-	require.Equal(t, []int{1, 3, 1}, escalate(0), "its own rule holds where the hub has none")
-	require.Equal(t, []int{0, 3, 1}, escalate(5*time.Minute), "each once")
+	require.Equal(t, []int{1, 3, 1}, escalate(0), "the rule of the business applies without one of the hub")
+	require.Equal(t, []int{0, 3, 1}, escalate(5*time.Minute), "each order once")
 	clock.Advance(4 * time.Minute)
 	require.Equal(t, []int{1, 3, 2}, escalate(5*time.Minute))
 }

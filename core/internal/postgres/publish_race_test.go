@@ -36,7 +36,7 @@ func (r *racingPlugin) Render(_ context.Context, w publishing.Work) (publishing.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rendering[name] {
-		r.t.Errorf("%s is rendered twice at once", name)
+		r.t.Errorf("%s is rendered twice concurrently", name)
 	}
 	r.rendering[name] = true
 	content := r.content[w.StoreRef]

@@ -28,6 +28,6 @@ func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 			other.business)
 		other.store("s")
 		read(other, "s")
-		require.Equal(t, cached, read(p, "s1"), "who publishes all the time")
+		require.Equal(t, cached, read(p, "s1"), "a menu that is published often stays cached")
 	}
 }

@@ -53,7 +53,7 @@ func (*fakeAggregator) Called(relay.Result) {}
 func (p *fakeAggregator) Send(_ context.Context, r relay.Request) relay.Attempt {
 	p.mu.Lock()
 	if p.busy[r.URL] {
-		p.faults = append(p.faults, "two at once: "+r.URL)
+		p.faults = append(p.faults, "concurrent calls: "+r.URL)
 	}
 	p.busy[r.URL] = true
 	p.mu.Unlock()
@@ -148,7 +148,7 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 			require.Contains(t, body, want, "order %d, status %d", id, n)
 		}
 		require.True(t, slices.IsSorted(p.locations[fmt.Sprint("https://x.example/rider_location/", id)]),
-			"no place is told after a newer one")
+			"no location is sent after a newer one")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	db.StepClock(-time.Hour)
 	require.NoError(t, db.SyncClock(ctx))
 	locate("2")
-	require.Len(t, claim(), 2, "what waited is due, and a place of now is newer than one of before")
+	require.Len(t, claim(), 2, "waiting calls are due, and a new location replaces the old one")
 }
 
 func TestCallClaimSkipsBusyPlugins(t *testing.T) {
@@ -219,6 +219,6 @@ func TestCallClaimSkipsBusyPlugins(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, batch.Items, c.calls)
 		require.True(t, batch.NextDue.IsZero() || batch.NextDue.After(d.clock.Now()),
-			"what is due for a busy plugin is no reason to claim")
+			"due calls of a busy plugin cause no claim")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// inParallel calls do concurrently and returns the set of references.
+// inParallel calls do several times concurrently and returns the set of references.
 func inParallel(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]bool {
 	t.Helper()
 	references, failures := make([]core.ID, times), make([]error, times)
@@ -66,12 +66,12 @@ func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 	}
 	again, err := same()
 	require.NoError(t, err)
-	require.Equal(t, first, again, "its outcome is owed still")
+	require.Equal(t, first, again, "its outcome is pending")
 	require.NoError(t, orders.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CallID: first}))
 	anew, err := same()
 	require.NoError(t, err)
-	require.NotEqual(t, first, anew, "another rider, once the first is on the way")
+	require.NotEqual(t, first, anew, "another rider, while the first call is pending")
 }
 
 func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
@@ -110,6 +110,6 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 	require.NotContains(t, first, third, "it was not the last: the customer may have chosen anew meanwhile")
 	finishCall(relay.Failed)
 	d.clock.Advance(time.Millisecond)
-	require.NotEqual(t, third, report(curry), "what failed may be tried again")
+	require.NotEqual(t, third, report(curry), "a failed report may be repeated")
 	require.Len(t, d.claim(me), 1)
 }

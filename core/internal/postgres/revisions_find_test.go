@@ -69,7 +69,7 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	all := k.revisions(menu.RevisionFilter{})
 	require.Equal(t, menu.RollbackPreview{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3},
 		Latest: all[0].ID},
-		undoing, "each object once, however often it was changed")
+		undoing, "each object counts once")
 	require.Equal(t, 4, undoing.Count())
 
 	names := func() (list [][]string) {
@@ -87,7 +87,7 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	}
 	require.Equal(t, [][]string{{"naan", "rice"}, {"dal", "mains"}, {"dal", "rice"}, {"s1"}}, names())
 	k.rollBack(first.ID)
-	require.Equal(t, []string{"naan"}, names()[1][:1], "also what is gone")
+	require.Equal(t, []string{"naan"}, names()[1][:1], "also deleted objects")
 	undoing, err = menus.PreviewRollback(context.Background(), k.business, k.revisions(menu.RevisionFilter{})[0].ID)
 	require.NoError(t, err)
 	require.Zero(t, undoing.Count(), "nothing came after it")

@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// riderHarness is a kitchen with riders, whose platform b is served by a plugin.
+// riderHarness is a menuHarness with riders. A plugin serves its platform b.
 type riderHarness struct {
 	*menuHarness
 	clock  *clocktest.Clock
@@ -99,9 +99,9 @@ func (d *riderHarness) done(c relay.Call) relay.Result {
 }
 
 func (d *riderHarness) retried(c relay.Call, after time.Duration) relay.Result {
-	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", FinishedAt: d.clock.Now(),
+	return relay.Result{Call: c, State: relay.Waiting, Message: "status 500", FinishedAt: d.clock.Now(),
 		RetryAt: d.clock.Now().Add(after),
-		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}
+		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "status 500"}}
 }
 
 func payloads(calls []relay.Call) []string {

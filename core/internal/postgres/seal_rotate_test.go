@@ -135,7 +135,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 	rest, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Positive(t, done)
-	require.Equal(t, all-done, rest.Resealed, "what is done is not done again")
+	require.Equal(t, all-done, rest.Resealed, "resealed values are not resealed again")
 	requireDecryptable(t, openWithKeys(t, url, newKey), tenant, subscriptions)
 }
 
@@ -204,7 +204,7 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 				func() bool { return len(history(t, db, claimed.ID)) == 1 && len(history(t, db, lost.ID)) == 1 })
 			started, again := event(readable), event(unreadable)
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), again, started))
-			eventually(t, "both are tried at once",
+			eventually(t, "both are attempted at once",
 				func() bool { return len(history(t, db, started.ID)) == 1 && len(history(t, db, again.ID)) == 1 })
 			for _, id := range []core.ID{claimed.ID, started.ID} {
 				require.Equal(t, "delivered", history(t, db, id)[0].State)

@@ -43,14 +43,14 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 			warns: "available has no effect on \"curry\": it was set to false after this request was accepted"},
 		"it is switched on": {before: []string{off}, enable: true, want: true,
 			warns: "it was switched to true"},
-		"the request says the same":      {before: []string{off}, want: false},
-		"the request says nothing of it": {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
-		"it is taken away and comes back": {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false,
+		"the request says the same":    {before: []string{off}, want: false},
+		"the request does not name it": {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
+		"it is removed and added again": {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false,
 			warns: "switched to false"},
-		"and nothing is said of it": {before: []string{`{"flush_items":true,"items":[]}`,
+		"without a warning": {before: []string{`{"flush_items":true,"items":[]}`,
 			`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
-		"what comes after the switch counts": {after: on, want: true},
-		"its time to be turned on stays":     {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
+		"a later request applies":        {after: on, want: true},
+		"its time to be turned on stays": {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
 		"it was turned on in time already": {before: []string{off}, turnedOnAt: true, turnedOn: true, want: true,
 			warns: "it was switched to true"},
 		"a request that came between the two": {after: off, turnedOnAt: true, turnedOn: true, want: false},
@@ -140,8 +140,8 @@ func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
 }
 
 func TestRollbackRemovesTimersSetSinceTheRevision(t *testing.T) {
-	for name, recorded := range map[string]bool{"with a note of the switch": true,
-		"by an earlier release, which noted none": false} {
+	for name, recorded := range map[string]bool{"with a recorded switch": true,
+		"by an earlier release, without a record": false} {
 		t.Run(name, func(t *testing.T) { rollBackTimers(t, recorded) })
 	}
 }
@@ -178,7 +178,7 @@ func rollBackTimers(t *testing.T, recorded bool) {
 	s.rollBack(to)
 	require.Equal(t, "false false", available("s1")+" "+available("s2"))
 	next := s.turnOn()
-	require.WithinDuration(t, in(time.Hour), next, 5*time.Second, "of what was set before")
+	require.WithinDuration(t, in(time.Hour), next, 5*time.Second, "the earlier timers")
 	s.clock.Advance(time.Hour)
 	s.turnOn()
 	require.Equal(t, "false true", available("s1")+" "+available("s2"))

@@ -67,7 +67,7 @@ func TestSwitchStatusIsReadByReference(t *testing.T) {
 	pgtest.Exec(t, s.db, `UPDATE stores SET excluded_platforms = NULL, included_platforms = '{}' WHERE ref_id = 's1'`)
 	unlisted := s.switchStore("s1", false, time.Time{})
 	events, waiting = s.status(unlisted)
-	require.Empty(t, slices.Concat(events, waiting), "it is listed nowhere, and known all the same")
+	require.Empty(t, slices.Concat(events, waiting), "no platform lists it, but the reference is known")
 
 	for _, of := range []struct {
 		business  core.BusinessID

@@ -25,7 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// switchHarness is a press whose stores, items and options are switched.
+// switchHarness is a publishHarness that switches stores, items and options.
 type switchHarness struct {
 	*publishHarness
 	toggles availability.Store
@@ -103,7 +103,7 @@ func TestStoreSwitchesAreSentInOrder(t *testing.T) {
 		calls := s.claimed(owner)
 		at := slices.IndexFunc(calls, func(c relay.Call) bool { return c.Platform == "a" })
 		require.GreaterOrEqual(t, at, 0)
-		require.Empty(t, s.claimed(core.NewID(s.clock.Now())), "the line waits for what is under way")
+		require.Empty(t, s.claimed(core.NewID(s.clock.Now())), "later calls wait for the running one")
 		var p relay.ItemActionPayload
 		require.NoError(t, json.Unmarshal(calls[at].Payload, &p))
 		order = append(order, fmt.Sprintf("%s %t", calls[at].Kind, p.Enable))
@@ -222,7 +222,7 @@ func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	s.clock.Advance(10 * time.Minute)
 	turned, _, err := s.toggles.EnableDue(context.Background(), 1)
 	require.ErrorContains(t, err, "broken")
-	require.Equal(t, 2, turned, "a place of a store, and an item, of the other business")
+	require.Equal(t, 2, turned, "a platform of a store, and an item, of the other business")
 	for range 3 {
 		_, _, err = s.toggles.EnableDue(context.Background(), 1)
 		require.Error(t, err)
@@ -241,7 +241,7 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 		location, body string
 		turnedOn       bool
 	}{
-		"the store says that there is none": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`,
+		"the store makes it unavailable": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`,
 			false},
 		"the store says something else": {"s1", `{"items":[{"ref_id":"curry","price":2}]}`, true},
 		"the master says so":            {"-1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
@@ -295,10 +295,10 @@ func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 		overlap bool // a publication is claimed before the switch and ends before its call
 		again   bool
 	}{
-		"told, and nothing else was on the way": {relay.Done, false, false},
-		"told while a menu was on the way":      {relay.Done, true, true},
-		"not told":                              {relay.Failed, false, true},
-		"no plugin tells it":                    {relay.Skipped, false, true},
+		"done, without a concurrent publication": {relay.Done, false, false},
+		"done during a publication":              {relay.Done, true, true},
+		"failed":                                 {relay.Failed, false, true},
+		"no plugin sends it":                     {relay.Skipped, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitchHarness(t)
@@ -325,7 +325,7 @@ func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 				return
 			}
 			require.Equal(t, []string{"s1/a"}, names)
-			require.Nil(t, work[0].Digest, "nobody knows what the platform holds")
+			require.Nil(t, work[0].Digest, "the state of the platform is unknown")
 		})
 	}
 }

@@ -46,7 +46,7 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	err := create("https://pos.example.com/more")
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, "100 active webhooks of the event_type order_placed")
-	require.NoError(t, create(first.URL), "what exists may be changed")
+	require.NoError(t, create(first.URL), "existing webhooks may be changed")
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, first.URL, webhook.Minutes)
 	hubtest.Subscribe(t, db, other.ID, core.OrderPlaced, first.URL, webhook.Minutes)
 

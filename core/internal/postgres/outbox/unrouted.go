@@ -41,7 +41,7 @@ func (u *unroutedCounts) add(keys []unroutedKey, now time.Time) {
 	}
 }
 
-// restore puts back counts that could not be stored, for the next StoreUnrouted.
+// restore restores counts that could not be stored, for the next StoreUnrouted.
 func (u *unroutedCounts) restore(counts map[unroutedKey]unroutedCount) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

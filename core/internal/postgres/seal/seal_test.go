@@ -16,13 +16,13 @@ func TestSecretsDecryptOnlyWithTheirKeyAndContext(t *testing.T) {
 	sealed := one.Keys[0].Seal("webhooks/1/secret", []byte("hush"))
 	require.NotContains(t, string(sealed), "hush")
 	require.NotEqual(t, sealed, one.Keys[0].Seal("webhooks/1/secret", []byte("hush")),
-		"the same secret does not look the same twice")
+		"two sealed values of a secret differ")
 	plain, err := one.Open("webhooks/1/secret", sealed)
 	require.NoError(t, err)
 	require.Equal(t, "hush", string(plain))
 	for name, open := range map[string]func() ([]byte, error){
-		"another place": func() ([]byte, error) { return one.Open("webhooks/2/secret", sealed) },
-		"another key":   func() ([]byte, error) { return other.Open("webhooks/1/secret", sealed) },
+		"other associated data": func() ([]byte, error) { return one.Open("webhooks/2/secret", sealed) },
+		"another key":           func() ([]byte, error) { return other.Open("webhooks/1/secret", sealed) },
 		"changed": func() ([]byte,
 			error) {
 			return one.Open("webhooks/1/secret", append(bytes.Clone(sealed), 0))
