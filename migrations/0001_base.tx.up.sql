@@ -1,14 +1,12 @@
--- What all domains use: row-level security between businesses, and the state of the database itself.
--- Each tenant table has business_id first, so that a distributing extension can shard by it.
+-- Row-level security between businesses, and the state of the database itself. Each tenant table has business_id
+-- first, so that a distributing extension can shard by it.
 
--- The tenant role sees the rows of one business, which the setting servery.business names. Hubs
--- take the role for statements that respond to a business, so that a statement without a condition
--- on business_id returns no rows of another one. The role of the hub owns the tables, and policies
--- do not apply to it.
+-- The tenant role sees the rows of one business, which the setting servery.business names. Hubs take the role for
+-- requests of a business. A statement without a condition on business_id then returns no rows of another business.
+-- The role of the hub owns the tables, and policies do not apply to it.
 --
--- If the hub may not create roles, row-level security is off until an administrator has run
--- CREATE ROLE servery_tenant NOLOGIN and granted it to the role of the hub, and the hub has run
--- SELECT enable_rls().
+-- If the hub may not create roles, row-level security is off. An administrator turns it on: run CREATE ROLE
+-- servery_tenant NOLOGIN, grant it to the role of the hub, and run SELECT enable_rls() as the hub.
 DO $$
 BEGIN
     IF to_regrole('servery_tenant') IS NULL THEN
@@ -31,8 +29,7 @@ BEGIN
     END IF;
 END $$;
 
--- Creates the policy of each tenant table that has none. A migration that adds a tenant table
--- ends with it.
+-- Creates the policy of each tenant table that has none. A migration that adds a tenant table calls it at the end.
 CREATE FUNCTION enable_rls() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     tenant record;
@@ -57,15 +54,15 @@ BEGIN
     END LOOP;
 END $$;
 
--- One row: a value sealed with the key of this database. A hub with another key does not start,
--- so that it does not fail at the first delivery.
+-- One row: a value sealed with the key of this database. A hub with another key does not start. Otherwise it would
+-- fail at the first delivery.
 CREATE TABLE seal_check (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     sealed   bytea NOT NULL
 );
 
--- How often the clock of the database was seen to be set. The first replica that notices it
--- moves the due times for all.
+-- The number of times that the clock of the database was set. The first replica that notices it moves the due times
+-- for all.
 CREATE TABLE clock_epoch (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     epoch    bigint NOT NULL
@@ -79,7 +76,7 @@ CREATE TABLE retentions (
     seen_at timestamptz NOT NULL
 );
 
--- Up to which time periodic checks have run. A replica locks the row of the check that it runs.
+-- The cursors of periodic checks. A replica locks the row of the check that it runs.
 CREATE TABLE sweep_cursors (
     name          text PRIMARY KEY,
     checked_until timestamptz NOT NULL

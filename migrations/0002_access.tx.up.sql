@@ -13,8 +13,7 @@ CREATE TABLE businesses (
     previous_callback_secret_expires_at   timestamptz,
     previous_callback_secret_2            bytea,          -- sealed; null: none
     previous_callback_secret_2_expires_at timestamptz,
-    -- Where a store without platform lists is listed: on none of the platforms, as the specification
-    -- has it, or on all.
+    -- The platforms that list a store without platform lists: none, as the specification says, or all.
     list_stores                           text NOT NULL DEFAULT 'none' CHECK (list_stores IN ('none', 'all')),
     created_at                            timestamptz NOT NULL
 );
@@ -24,7 +23,7 @@ CREATE TABLE api_keys (
     id          bigint GENERATED ALWAYS AS IDENTITY,
     username    text NOT NULL,
     key_hash    bytea NOT NULL UNIQUE, -- SHA-256 of 32 random bytes
-    prefix      text NOT NULL,         -- first characters, by which people recognize a key
+    prefix      text NOT NULL,         -- first characters, to recognize a key
     scope       text NOT NULL CHECK (scope IN ('pos', 'channel')),
     platform    text,
     created_at  timestamptz NOT NULL,
@@ -71,8 +70,7 @@ CREATE TABLE sign_in_attempts (
 );
 CREATE INDEX sign_in_attempts_subject ON sign_in_attempts (subject, at);
 
--- The states of rate limits. Unlogged, because they are not worth a disk write: after a crash of
--- the database, limits start from zero.
+-- The states of rate limits. Unlogged, to save disk writes. After a crash of the database, limits start from zero.
 CREATE UNLOGGED TABLE throttles (
     business_id bigint NOT NULL,
     name        text NOT NULL,

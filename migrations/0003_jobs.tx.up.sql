@@ -29,11 +29,11 @@ ALTER TABLE jobs ALTER COLUMN body SET STORAGE EXTERNAL; -- compressed already
 CREATE INDEX jobs_by_kind ON jobs (business_id, kind, id);
 CREATE INDEX jobs_failed ON jobs (business_id, id) WHERE state = 'failed';
 CREATE INDEX jobs_reruns ON jobs (business_id, rerun_of) WHERE rerun_of IS NOT NULL;
--- Jobs that could not apply all of their objects.
+-- Jobs in which some objects failed.
 CREATE INDEX jobs_with_failures ON jobs (business_id, id) WHERE state = 'done' AND NOT dry_run
     AND (kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL
         OR kind = 'timing_groups' AND result->>'errors' <> '0');
--- Jobs by the objects that they could not apply.
+-- Jobs by their failed objects.
 CREATE INDEX jobs_failed_objects ON jobs USING gin ((result->'failed') jsonb_path_ops)
     WHERE result->'failed' IS NOT NULL;
 

@@ -1,5 +1,4 @@
--- The menu: the catalogue of each business, what stores override, when categories are on sale, and
--- the revisions of all of it.
+-- The menu: the catalogue of each business, the overrides of stores, category timings, and revisions.
 
 -- Blocks of 16384 ids, so that a request takes all of its ids at once.
 CREATE SEQUENCE menu_id_blocks AS bigint START 16384 INCREMENT BY 16384;
@@ -10,7 +9,7 @@ CREATE TABLE catalogue_entities (
     business_id bigint NOT NULL REFERENCES businesses (id),
     kind        smallint NOT NULL CHECK (kind BETWEEN 0 AND 5),
     id          bigint NOT NULL,
-    name        text NOT NULL,    -- ref_id; of taxes and charges what identifies them
+    name        text NOT NULL,    -- ref_id; of taxes and charges a key of their content
     active      boolean NOT NULL,
     parent_id   bigint NOT NULL,  -- of a sub-category; else 0
     all_items   boolean NOT NULL, -- of a tax or charge that applies to every item
@@ -21,8 +20,8 @@ CREATE TABLE catalogue_entities (
 );
 CREATE INDEX catalogue_entities_children ON catalogue_entities (business_id, parent_id) WHERE parent_id <> 0;
 
--- Associations: 0 item to category, 1 group to item, 2 option to group,
--- 3 option to the group nested under it, 4 tax to item, 5 charge to item.
+-- Associations. The relation is 0 item to category, 1 group to item, 2 option to group, 3 option to nested group. It
+-- is 4 tax to item, 5 charge to item.
 CREATE TABLE menu_links (
     business_id bigint NOT NULL,
     relation    smallint NOT NULL CHECK (relation BETWEEN 0 AND 5),
@@ -33,7 +32,7 @@ CREATE TABLE menu_links (
 );
 CREATE INDEX menu_links_to ON menu_links (business_id, relation, to_id);
 
--- What a store sells of the catalogue, with its own values.
+-- The entities that a store sells, with its own values.
 CREATE TABLE store_overrides (
     business_id bigint NOT NULL,
     store_id    bigint NOT NULL,
@@ -70,9 +69,8 @@ CREATE TABLE timed_categories (
     FOREIGN KEY (business_id, group_id) REFERENCES timing_groups (business_id, id) ON DELETE CASCADE
 );
 
--- Earlier versions of menus and stores. A transaction that changes them names its revision in the
--- setting servery.revision. Triggers record the rows as they were before, so that no statement can
--- forget it.
+-- Earlier versions of menus and stores. A transaction that changes them names its revision in the setting
+-- servery.revision. Triggers record the previous rows, so that no statement can bypass this.
 CREATE TABLE revisions (
     business_id bigint NOT NULL,
     id          uuid NOT NULL,
@@ -93,9 +91,9 @@ CREATE TABLE revision_parts (
     table_name  text NOT NULL,
     kind        smallint NOT NULL, -- of the entities, or the relation
     store_id    bigint NOT NULL,   -- 0: of the catalogue
-    created     boolean NOT NULL,  -- the rows were created: there was nothing before
+    created     boolean NOT NULL,  -- the rows did not exist before
     ids         bigint[] NOT NULL, -- of the entities; of links the from_id
-    rows        json NOT NULL      -- an array of rows as they were before
+    rows        json NOT NULL      -- an array of the previous rows
 ) PARTITION BY RANGE (revision_id);
 CREATE TABLE revision_parts_other PARTITION OF revision_parts DEFAULT;
 CREATE INDEX revision_parts_by_n ON revision_parts (business_id, table_name, n);
@@ -153,7 +151,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- A timing group as revisions record it: identified by its title, with its categories.
+-- A timing group in revisions. Its title identifies it.
 CREATE TYPE timing_revision AS (
     business_id  bigint,
     title        text,

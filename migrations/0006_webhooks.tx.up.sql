@@ -17,7 +17,7 @@ CREATE TABLE webhooks (
     event_type_header_value      text NOT NULL DEFAULT 'name'
         CHECK (event_type_header_value IN ('name', 'number')), -- what it carries
     secret                       bytea NOT NULL,           -- sealed signing secret
-    -- The two secrets before it also sign until they expire, as those of businesses.
+    -- The two secrets before it also sign until they expire, like those of businesses.
     previous_secret              bytea,                    -- sealed; null: none
     previous_secret_expires_at   timestamptz,
     previous_secret_2            bytea,                    -- sealed; null: none
@@ -30,13 +30,13 @@ CREATE TABLE webhooks (
     UNIQUE (business_id, event_type, url)
 );
 
--- Events, their ended deliveries, and each attempt. Ids are version 7 UUIDs, so a day is a range of
--- ids: the tables are partitioned by it, and a day past the retention is dropped as a whole.
+-- Events, their ended deliveries, and each attempt. Ids are version 7 UUIDs, so a day is a range of ids. The tables
+-- have a partition for each day. A day past the retention is dropped as a whole.
 CREATE TABLE events (
     business_id bigint NOT NULL,
     id          uuid NOT NULL,
     event_type  text NOT NULL,
-    body        bytea NOT NULL,                 -- JSON as receivers get it, compressed when large
+    body        bytea NOT NULL,                 -- the JSON that receivers get, compressed when large
     reference   text NOT NULL DEFAULT '',
     order_id    bigint,                         -- null: not about an order
     sequence    integer,                        -- position among the events of the order, from 1
@@ -106,7 +106,7 @@ CREATE TABLE delivery_queue (
     sequence       integer NOT NULL DEFAULT 0,     -- of the event
     blocked        boolean NOT NULL DEFAULT false, -- by an earlier row of its ordering key: available_at is infinity
     attempts       smallint NOT NULL DEFAULT 0,    -- finished
-    prior_attempts smallint NOT NULL DEFAULT 0,    -- of them, those before a user restarted the schedule
+    prior_attempts smallint NOT NULL DEFAULT 0,    -- those of them before a user restarted the schedule
     manual         boolean NOT NULL DEFAULT false, -- a user requested the next attempt
     due_at         timestamptz NOT NULL,
     available_at   timestamptz NOT NULL,           -- claimable from then on: due_at, the end of a lease, or infinity

@@ -12,15 +12,15 @@ CREATE TABLE orders (
     state             text NOT NULL,
     is_bulk_order     boolean NOT NULL,
     delivery_type     text NOT NULL CHECK (delivery_type IN ('self', 'partner')),
-    order_type        text NOT NULL DEFAULT 'delivery', -- riders bring only those of delivery
+    order_type        text NOT NULL DEFAULT 'delivery', -- only delivery orders have riders
     flags             smallint NOT NULL,                -- their number
     events            integer NOT NULL,                 -- their number; the next one has the sequence after it
-    placed_event      uuid NOT NULL,                    -- its body is the order as it was placed
+    placed_event      uuid NOT NULL,                    -- its body is the placed order
     placed_by         text NOT NULL,                    -- such as key:shop
-    scheduled_for     timestamptz,                      -- wanted then, if more than a day after it was placed
+    scheduled_for     timestamptz,                      -- the requested time, if more than a day after placing
     unnotified        boolean NOT NULL DEFAULT false,   -- no active webhook received it when it was placed
     -- Null in a new order, so that intake does not touch their indexes.
-    reference         text,                             -- the number that the POS gave it
+    reference         text,                             -- the number in the POS
     escalated_at      timestamptz,                      -- when its acknowledgement became overdue
     created_at        timestamptz NOT NULL,
     updated_at        timestamptz NOT NULL,
@@ -83,11 +83,10 @@ CREATE TABLE pending_cancellations (
     PRIMARY KEY (business_id, platform, platform_order_id)
 );
 
--- Orders that the hub rejected, so that users can see why an order is missing: the latest of each
--- business.
+-- The latest rejected orders of each business. They show users why an order is missing.
 CREATE TABLE rejected_orders (
     business_id       bigint NOT NULL REFERENCES businesses (id),
-    -- As the request named them; empty if it did not.
+    -- As in the request; empty if it did not contain them.
     platform          text NOT NULL,
     platform_order_id text NOT NULL,
     store             text NOT NULL,        -- the ref_id or the platform store id
@@ -99,14 +98,14 @@ CREATE TABLE rejected_orders (
 );
 CREATE INDEX rejected_orders_by_time ON rejected_orders (business_id, last_at);
 
--- The deliveries that an order retry sends again, until it has reported their outcome.
+-- The deliveries that an order retry resends, until it has reported their outcome.
 CREATE TABLE order_resends (
     business_id    bigint NOT NULL,
     reference      uuid NOT NULL,     -- of the request
     delivery_id    uuid NOT NULL,
     event_id       uuid,              -- an order that several webhooks rejected counts once
     state          smallint NOT NULL, -- 0 chosen, 1 sent, 2 accepted, 3 not accepted
-    prior_attempts smallint NOT NULL, -- of the delivery before it was sent again
+    prior_attempts smallint NOT NULL, -- of the delivery before it was resent
     PRIMARY KEY (business_id, reference, delivery_id)
 );
 

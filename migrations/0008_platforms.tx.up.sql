@@ -28,7 +28,7 @@ CREATE TABLE platform_aliases (
 );
 CREATE UNIQUE INDEX platform_aliases_sent ON platform_aliases (business_id, platform) WHERE sent;
 
--- What the rules of platforms reject of items.
+-- Findings of platform rules against items.
 CREATE TABLE platform_findings (
     business_id bigint NOT NULL,
     platform    text NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE platform_findings (
     PRIMARY KEY (business_id, item_id, platform, rule)
 );
 
--- By which aggregators authenticate their callbacks. Several may be valid at once.
+-- Keys that authenticate the callbacks of aggregators. Several may be valid at once.
 CREATE TABLE callback_keys (
     secret_hash bytea PRIMARY KEY, -- SHA-256 of 32 random bytes
     business_id bigint NOT NULL REFERENCES businesses (id),
@@ -46,21 +46,21 @@ CREATE TABLE callback_keys (
     created_at  timestamptz NOT NULL
 );
 
--- Plugins, and what operators want of them.
+-- Plugins, with the state that operators request.
 CREATE TABLE plugins (
     id                 text PRIMARY KEY,
     enabled            boolean NOT NULL DEFAULT true,
     removed            boolean NOT NULL DEFAULT false,     -- no hub runs it, even if it is still installed
     revision           bigint NOT NULL DEFAULT 1,          -- counts the requests of operators
     restarts           bigint NOT NULL DEFAULT 0,          -- counts the requested restarts
-    -- Where two plugins declare the same, the one that was registered first has it.
+    -- If two plugins declare the same field, the declaration of the first registered plugin applies.
     registered_at      timestamptz NOT NULL DEFAULT now(),
-    description        bytea,                              -- as it last described itself (protocol buffer); null: never
-    status             text NOT NULL DEFAULT '',           -- JSON: in the hub that reported last
+    description        bytea,                              -- its latest description (protocol buffer); null: none
+    status             text NOT NULL DEFAULT '',           -- JSON: in the last hub that reported
     reported_at        timestamptz,
-    worker_seen_at     timestamptz,                        -- when a worker last reported that it has it; null: never
-    -- Its menus are published again after a change of the revision, and after one of the
-    -- description on which all hubs agree.
+    worker_seen_at     timestamptz,                        -- the last report of a worker that has it; null: never
+    -- Its menus are republished after a change of the revision. They are also republished once all hubs have a
+    -- changed description.
     published_revision bigint NOT NULL DEFAULT 0,
     published_digest   text NOT NULL DEFAULT ''            -- SHA-256 of the description
 );

@@ -4,7 +4,7 @@
 CREATE TABLE calls (
     business_id  bigint NOT NULL,
     id           uuid NOT NULL,
-    ordering_key text NOT NULL,            -- its calls are made one after the other, by sequence
+    ordering_key text NOT NULL,            -- its calls run one by one, by sequence
     sequence     bigint GENERATED ALWAYS AS IDENTITY,
     kind         text NOT NULL,            -- rider_status, action, …
     platform     text NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE call_queue (
     payload        text NOT NULL DEFAULT '',    -- of a location: JSON, also after it was sent
     call_id        uuid NOT NULL,               -- of a location: of the newest
     received_at    timestamptz NOT NULL,        -- when the newest arrived
-    version        bigint NOT NULL DEFAULT 1,   -- counts what arrived
+    version        bigint NOT NULL DEFAULT 1,   -- counts arrivals
     attempts       smallint NOT NULL DEFAULT 0, -- finished ones of its first call
     due_at         timestamptz NOT NULL,
     available_at   timestamptz NOT NULL,        -- when a worker may claim it: due_at, the end of a lease, or infinity

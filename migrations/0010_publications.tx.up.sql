@@ -1,6 +1,5 @@
--- The menus to publish on platforms that plugins serve, and the last outcome of each. One row for a
--- store and platform, so that its lock keeps the sequence: no older menu is sent with or after a
--- newer one.
+-- The menus to publish on platforms that plugins serve, and the last outcome of each. One row for a store and
+-- platform, so that its lock keeps the sequence. An older menu is never sent with or after a newer one.
 CREATE TABLE publications (
     business_id        bigint NOT NULL,
     store_id           bigint NOT NULL,
@@ -12,7 +11,7 @@ CREATE TABLE publications (
     pending_references uuid[] NOT NULL DEFAULT '{}', -- references of changes without an outcome, the latest hundred
     first_marked_at    timestamptz,                 -- the first change that is not published; null: none
     due_at             timestamptz NOT NULL,
-    available_at       timestamptz NOT NULL,        -- claimable from then on: due_at, a retry, a lease's end, infinity
+    available_at       timestamptz NOT NULL,        -- claimable from then on: due_at, a retry, the end of a lease, infinity
     owner              uuid,
     attempts           smallint NOT NULL DEFAULT 0, -- finished ones at the current menu
     call_id            uuid,                        -- of the current menu: its idempotency key
@@ -20,10 +19,10 @@ CREATE TABLE publications (
     state              text NOT NULL DEFAULT 'waiting'
         CHECK (state IN ('waiting', 'published', 'failed', 'unlisted', 'skipped')),
     message            text NOT NULL DEFAULT '',    -- the reason, for people
-    left_out           text NOT NULL DEFAULT '[]',  -- JSON: what the rules of the platform reject
-    problems           text NOT NULL DEFAULT '[]',  -- JSON: what the aggregator rejected
-    outcome_reference  uuid,                        -- the reference that the outcome was reported by
-    digest             bytea,                       -- of what the platform has; null: unknown
+    left_out           text NOT NULL DEFAULT '[]',  -- JSON: findings of the rules of the platform
+    problems           text NOT NULL DEFAULT '[]',  -- JSON: rejections of the aggregator
+    outcome_reference  uuid,                        -- the reference in the event of the outcome
+    digest             bytea,                       -- of the menu on the platform; null: unknown
     state_unknown      boolean NOT NULL DEFAULT false, -- another call changed the platform since the claim
     -- The id of the store on the platform when it last accepted a menu; null: it accepted none.
     platform_store_id  text,

@@ -1,5 +1,4 @@
--- Stores, items and options that are enabled and disabled, by requests, timers and the presence of
--- the POS.
+-- Availability of stores, items and options. Requests, timers and the presence of the POS change it.
 
 -- Whether a store takes orders on a platform. Without a row it does.
 CREATE TABLE store_switches (
@@ -17,8 +16,8 @@ CREATE TABLE store_switches (
 ) WITH (fillfactor = 70);
 CREATE INDEX store_switches_due ON store_switches (turn_on_at) WHERE turn_on_at IS NOT NULL;
 
--- The last request that switched an item or option at a store. A menu request that was accepted
--- before does not undo it, and a rollback to before it deletes its timer.
+-- The last request that switched an item or option at a store. An earlier menu request does not undo it. A rollback
+-- to an earlier revision deletes its timer.
 CREATE TABLE item_switches (
     business_id bigint NOT NULL REFERENCES businesses (id),
     store_id    bigint NOT NULL,
@@ -50,7 +49,7 @@ CREATE TABLE unnotified_switches (
     PRIMARY KEY (business_id, reference)
 );
 
--- The last sign of life of the POS of each store.
+-- The last heartbeat of the POS of each store.
 CREATE TABLE pos_presence (
     business_id        bigint NOT NULL,
     store_id           bigint NOT NULL,

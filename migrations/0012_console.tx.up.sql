@@ -1,4 +1,4 @@
--- Figures for the console, which are counted as attempts happen.
+-- Counts for the console, updated with each attempt.
 
 -- Delivery attempts by minute and by hour, of each webhook and, as webhook 0, of the business.
 CREATE TABLE attempt_counts (

@@ -37,9 +37,13 @@ var allowedImports = []struct {
 	{"core/internal/environ", nil},
 	{"core/internal/hubtest", []string{"core", "core/…", "migrations"}},
 	{"core/internal/installtest", []string{"deploy/check/buildtest", "plugins/plugintest", "plugins/sdk"}},
-	{"core/internal/postgres", []string{"core", "core/access"}}, // the kernel
-	// and the packages before it, see storage
-	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres"}},
+	{"core/internal/postgres/compress", nil},
+	{"core/internal/postgres/seal", nil},
+	{"core/internal/postgres", []string{"core", "core/access", "core/internal/postgres/compress",
+		"core/internal/postgres/seal"}}, // the kernel
+	// and those above, see storage
+	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres",
+		"core/internal/postgres/compress", "core/internal/postgres/seal"}},
 	{"core/internal/postgres/pgtest", []string{"core", "core/…"}},
 	{"core/aggregator", []string{"core", "core/<capability>", "plugins/proto", "plugins/sdk"}},
 	{"core/internal/devpg", nil},
@@ -96,7 +100,7 @@ var libraries = map[string][]string{
 	"go.opentelemetry.io/otel":       {"core", "core/internal/hub"},
 	"github.com/alecthomas/kong":     {"core/cmd/…", "core/internal/environ"},
 	"github.com/fergusstrange":       {"core/internal/devpg"},
-	"github.com/klauspost/compress":  {"core/internal/postgres"},
+	"github.com/klauspost/compress":  {"core/internal/postgres/compress"},
 	"code.dny.dev/ssrf":              {"core/webhook"},
 	"github.com/coreos/go-oidc":      {"core/access/oidc"},
 	"golang.org/x/oauth2":            {"core/access/oidc"},

@@ -24,6 +24,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -90,7 +91,7 @@ func (h *runningHub) start(t *testing.T, url string) {
 	h.db, err = postgres.Open(ctx, postgres.Config{URL: url, Application: "servery-test", Log: hubtest.Logger()})
 	require.NoError(t, err)
 	ends = append(ends, func() { _ = h.db.Close() })
-	sealer, err := postgres.NewSealer(hubtest.SecretKey)
+	sealer, err := seal.New(hubtest.SecretKey)
 	require.NoError(t, err)
 	h.db.UseSealer(sealer)
 	require.NoError(t, schema.Maintain(ctx, h.db, 30*24*time.Hour))

@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/devpg"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
 // DatabaseConfig selects the database of a hub.
@@ -32,12 +33,12 @@ type DatabaseConfig struct {
 func (c DatabaseConfig) Validate() error {
 	var mistakes []error
 	if c.SecretKey != "" {
-		if _, err := postgres.NewSealer(c.SecretKey); err != nil {
+		if _, err := seal.New(c.SecretKey); err != nil {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_SECRET_KEY: %w", err))
 		}
 	}
 	for i, key := range c.PreviousKeys {
-		if _, err := postgres.NewSealer(key); err != nil {
+		if _, err := seal.New(key); err != nil {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_SECRET_KEY_PREVIOUS: key %d: %w", i+1, err))
 		}
 	}
@@ -67,7 +68,7 @@ func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Dat
 	if err != nil {
 		return nil, err
 	}
-	sealer, err := postgres.NewSealer(key, c.PreviousKeys...)
+	sealer, err := seal.New(key, c.PreviousKeys...)
 	if err != nil {
 		return nil, fmt.Errorf("SERVERY_SECRET_KEY: %w", err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/devpg"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/migrations"
 )
 
@@ -204,7 +205,7 @@ func Connect(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	defer cancel()
 	db, err := postgres.Open(ctx, postgres.Config{URL: url, Application: "servery-test", Clock: clock, Log: Logger()})
 	require.NoError(t, err)
-	sealer, err := postgres.NewSealer(SecretKey)
+	sealer, err := seal.New(SecretKey)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

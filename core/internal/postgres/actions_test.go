@@ -64,7 +64,7 @@ func TestImmediateContactIsStoredWithItsEventAtomically(t *testing.T) {
 		err := d.calls.Finish(context.Background(), me, []relay.Result{result})
 		if !broken() {
 			require.NoError(t, err)
-			require.Greater(t, n, 6, "there are that many statements")
+			require.Greater(t, n, 6, "every statement is interrupted once")
 			return
 		}
 		d.finish(me, result) // the engine retries
@@ -84,7 +84,7 @@ func TestActionCallbackIsRecordedOnceDespiteCrashes(t *testing.T) {
 		err := actions.Settle(context.Background(), d.business, "b", outcome)
 		if !broken() {
 			require.NoError(t, err)
-			require.Greater(t, n, 6, "there are that many statements")
+			require.Greater(t, n, 6, "every statement is interrupted once")
 			return
 		}
 		require.NoError(t, actions.Settle(context.Background(), d.business, "b", outcome),
@@ -106,23 +106,23 @@ func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
 	r := d.action(reference)
 	require.Equal(t, []any{"failed", "no such customer", 1}, []any{r.State, r.Message, len(r.Attempts)})
 	require.Empty(t, d.claim(me))
-	require.Equal(t, 1, d.contacts(), "that there is none is told, too")
+	require.Equal(t, 1, d.contacts(), "a missing contact is published too")
 
 	again := d.submit(r.OrderID, action.CustomerData)
 	calls = d.claim(me)
 	d.finish(me, d.retried(calls[0], time.Second))
-	require.Equal(t, []string{"waiting", "it answered 500"}, []string{d.action(again).State, d.action(again).Message})
+	require.Equal(t, []string{"waiting", "status 500"}, []string{d.action(again).State, d.action(again).Message})
 	require.NoError(t, ordersdb.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: again}))
 	d.clock.Advance(time.Second)
-	require.Empty(t, d.claim(me), "what is settled is not sent again")
+	require.Empty(t, d.claim(me), "a settled action is not sent again")
 	require.Equal(t, 2, d.contacts())
 }
 
 func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 	d := newRiderHarness(t)
 	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
-	owed := func(name string) core.ID {
+	submitPending := func(name string) core.ID {
 		t.Helper()
 		reference := d.submit(id, name)
 		calls := d.claim(me)
@@ -138,29 +138,29 @@ func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	contact, rider := owed(action.CustomerData), owed(action.AdditionalRider)
+	contact, rider := submitPending(action.CustomerData), submitPending(action.AdditionalRider)
 	d.clock.Advance(time.Hour - time.Minute)
 	require.Zero(t, expire())
-	young := owed(action.BodyTemp)
+	young := submitPending(action.BodyTemp)
 	d.clock.Advance(time.Minute)
 	for n := 1; ; n++ {
 		broken := pgtest.BreakAt(d.db, n)
 		_, err := actions.Expire(context.Background(), time.Hour)
 		if !broken() {
 			require.NoError(t, err)
-			require.Greater(t, n, 3, "there are that many statements")
+			require.Greater(t, n, 3, "every statement is interrupted once")
 			break
 		}
 	}
 	require.Zero(t, expire())
 	require.Equal(t, []string{"failed", "failed", "pending"},
 		[]string{d.action(contact).State, d.action(rider).State, d.action(young).State})
-	require.Equal(t, 1, d.contacts(), "of the contact alone, and once")
+	require.Equal(t, 1, d.contacts(), "one event, for the contact only")
 	require.Contains(t, string(pgtest.EventBodies(t, d.db, core.FeatureAction)[0]),
 		`"status":"failed","message":"the aggregator has not told the outcome in time"`)
 	require.NoError(t, actions.Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: contact}))
-	require.Equal(t, 1, d.contacts(), "what comes later is of no use any more")
+	require.Equal(t, 1, d.contacts(), "a later outcome is ignored")
 }
 
 func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
@@ -185,16 +185,16 @@ func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
 	}
 	d.finish(me, results...)
 	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
-	places := func(id int64) (list string) {
+	sequences := func(id int64) (list string) {
 		pgtest.Row(t, d.db, &list,
 			`SELECT string_agg(concat(sequence, ' ', event_type), ', ' ORDER BY sequence) FROM events
 				WHERE order_id = ?`, id)
 		return list
 	}
-	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", places(own))
+	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", sequences(own))
 	require.Equal(t,
 		"1 order_placed, 2 rider_status_update, 3 feature_action, 4 order_items_oos_processed, 5 rider_status_update",
-		places(id))
+		sequences(id))
 }
 
 func TestFinishingACallLocksTheOrderFirst(t *testing.T) {

@@ -51,10 +51,10 @@ func (k *menuHarness) stored(ref string) store.Stored {
 
 func TestUnknownPlatformCountsOnceItIsAdded(t *testing.T) {
 	p := newPublishHarness(t)
-	told := p.pushStores(`{"ref_id":"s9","name":"N","city":"C","included_platforms":["newplatform"],
+	pushed := p.pushStores(`{"ref_id":"s9","name":"N","city":"C","included_platforms":["newplatform"],
 		"platform_data":[{"name":"newplatform","platform_store_id":"R-9"}]}`)[0].(map[string]any)
-	require.Equal(t, false, told["upipr_status"].(map[string]any)["error"])
-	require.Len(t, told["warnings"], 2)
+	require.Equal(t, false, pushed["upipr_status"].(map[string]any)["error"])
+	require.Len(t, pushed["warnings"], 2)
 	p.send("-1", `{"items":[{"ref_id":"curry","price":12.5,"included_platforms":["newplatform"]}]}`)
 	p.send("s9", `{"items":[{"ref_id":"curry","price":1}]}`)
 	_, names := p.claim(me)
@@ -105,7 +105,8 @@ func TestAliasCountsForWhatIsStored(t *testing.T) {
 		require.Equal(t, []any{map[string]any{"platform": "a", "price": 20.0}, map[string]any{"platform": "web",
 			"price": 11.0}}, item["platform_pricing"])
 		require.Equal(t, "a", item["images"].([]any)[0].(map[string]any)["tag"])
-		require.Equal(t, "a", master["options"].([]any)[0].(map[string]any)["images"].([]any)[0].(map[string]any)["tag"])
+		option := master["options"].([]any)[0].(map[string]any)
+		require.Equal(t, "a", option["images"].([]any)[0].(map[string]any)["tag"])
 		require.Equal(t, []any{"a"}, master["charges"].([]any)[0].(map[string]any)["excluded_platforms"])
 	}
 	check()
@@ -148,12 +149,13 @@ func TestAliasesAreDistinctAndOneIsSent(t *testing.T) {
 	require.NoError(t, aliases.RemoveAlias(t.Context(), p.business, "two", change))
 	require.NoError(t, aliases.SendAlias(t.Context(), p.business, "three", false, change))
 
-	neighbour := newMenuHarness(t, p.db, "US")
-	require.NoError(t, neighbour.alias("one", "web", nil), "each business has aliases of its own")
+	otherBusiness := newMenuHarness(t, p.db, "US")
+	require.NoError(t, otherBusiness.alias("one", "web", nil), "aliases belong to one business")
 	for _, c := range []struct {
 		alias, platform string
 		code            core.Code
-	}{{"", "a", core.Invalid}, {"default", "a", core.Invalid}, {"x", "mars", core.NotFound}, {"x", "one", core.NotFound},
+	}{{"", "a", core.Invalid}, {"default", "a", core.Invalid}, {"x", "mars", core.NotFound},
+		{"x", "one", core.NotFound},
 		{"one", "b", core.Conflict}, {"b", "a", core.Conflict}, {"a", "a", core.Conflict}} {
 		require.Equal(t, c.code, core.CodeOf(p.alias(c.alias, c.platform, nil)), "%q of %q", c.alias, c.platform)
 	}
@@ -188,10 +190,11 @@ func TestNewNameRefusesTwoStoresOfOneID(t *testing.T) {
 	p.pushStores(`{"ref_id":"s1","platform_data":[{"name":"new","platform_store_id":"R-1"}]},
 		{"ref_id":"s2","platform_data":[{"name":"new","platform_store_id":"R-1"}]}`)
 	add := func(served string) error {
-		return platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "new", ServedBy: served}, noChange)
+		return platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "new", ServedBy: served},
+			noChange)
 	}
 	require.ErrorContains(t, add("aggregator-a"), `the platform "new" would know the stores "s1" and "s2" by "R-1"`)
-	require.NoError(t, add("own"), "the merchant's own channels may")
+	require.NoError(t, add("own"), "own channels may share ids")
 }
 
 func TestAliasAndPlatformOfOneNameExclude(t *testing.T) {
@@ -224,12 +227,13 @@ func TestNewStoresAreListedAsTheBusinessSays(t *testing.T) {
 	require.Equal(t, core.Conflict,
 		core.CodeOf(records.SetDefaultListing(t.Context(), p.business, store.ListAll, store.ListAll, change)))
 	require.NoError(t, records.SetDefaultListing(t.Context(), p.business, store.ListNone, store.ListAll, change))
-	require.NoError(t, records.SetDefaultListing(t.Context(), p.business, "", store.ListAll, change), "as it is already")
+	require.NoError(t, records.SetDefaultListing(t.Context(), p.business, "", store.ListAll, change),
+		"as it is already")
 	listing, err := records.DefaultListing(t.Context(), p.business)
 	require.NoError(t, err)
 	require.Equal(t, store.ListAll, listing)
 	require.Equal(t, []string{}, create("n2").ExcludedPlatforms)
-	require.Nil(t, create("n1").ExcludedPlatforms, "an update without lists keeps what is")
+	require.Nil(t, create("n1").ExcludedPlatforms, "an update without lists changes no list")
 	p.clock.Advance(2 * time.Second)
 	_, names := p.claim(me)
 	require.Subset(t, names, []string{"n2/a", "n2/b"})

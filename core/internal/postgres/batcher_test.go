@@ -51,13 +51,13 @@ func TestRequestsDuringABatchShareTheNext(t *testing.T) {
 	var asking sync.WaitGroup
 	ask := func(q int) {
 		asking.Go(func() {
-			answer, err := at.batcher.Do(context.Background(), q)
+			result, err := at.batcher.Do(context.Background(), q)
 			if q == 13 {
 				require.EqualError(t, err, "unlucky")
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, 10*q, answer)
+			require.Equal(t, 10*q, result)
 		})
 	}
 	ask(1)
@@ -66,9 +66,9 @@ func TestRequestsDuringABatchShareTheNext(t *testing.T) {
 		ask(q)
 		at.queued(t, n+1)
 	}
-	require.Empty(t, at.started, "none of them is answered by the round that began before")
+	require.Empty(t, at.started, "no request joins the running batch")
 	at.release <- struct{}{}
-	require.Equal(t, []int{2, 13, 4}, <-at.started, "a round is bounded")
+	require.Equal(t, []int{2, 13, 4}, <-at.started, "a batch is bounded")
 	at.release <- struct{}{}
 	require.Equal(t, []int{5}, <-at.started)
 	at.release <- struct{}{}
@@ -95,9 +95,9 @@ func TestCancelledRequestsJoinNoBatch(t *testing.T) {
 	}()
 	at.queued(t, 1)
 	giveUp()
-	require.Equal(t, core.Unavailable, core.CodeOf(<-second), "nothing came of it, and it says so")
+	require.Equal(t, core.Unavailable, core.CodeOf(<-second), "the error says that the request was not run")
 	cancel()
-	require.ErrorIs(t, <-first, context.Canceled, "what came of the one that was taken is not known")
+	require.ErrorIs(t, <-first, context.Canceled, "the result of a taken request is unknown")
 	third := make(chan error, 1)
 	go func() {
 		_, err := at.batcher.Do(context.Background(), 3)
@@ -123,8 +123,8 @@ func TestPanicFailsOnlyItsBatch(t *testing.T) {
 		}}
 	_, err := r.Do(context.Background(), 1)
 	require.ErrorContains(t, err, "panic: broken")
-	answer, err := r.Do(context.Background(), 2)
+	result, err := r.Do(context.Background(), 2)
 	require.NoError(t, err)
-	require.Equal(t, 7, answer)
+	require.Equal(t, 7, result)
 	r.Close()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/orders"
 )
 
-// callsOf returns the calls of a database, with all handlers of their end.
+// newCallStore returns the store of calls with all OnEnded handlers of the hub.
 func callsOf(db *postgres.DB) calls.Store {
 	return calls.New(db, orders.ActionsEnded(db), orders.OutOfStockEnded(db), availability.SwitchesEnded(db))
 }

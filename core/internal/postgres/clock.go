@@ -12,12 +12,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// databaseClock is what a replica knows of the database's clock.
+// databaseClock is a replica's view of the database's clock.
 type databaseClock struct {
-	setMu         sync.Mutex    // held by SetClock
+	setMu         sync.Mutex    // held by SyncClock
 	offset        atomic.Int64  // nanoseconds that the database is ahead of this machine
-	epoch         atomic.Int64  // number of clock changes at the last look; 0 before the first look
-	stepBack      time.Duration // last backward step, seen at backAt on this machine's clock
+	epoch         atomic.Int64  // number of clock changes at the last sync; 0 before the first
+	stepBack      time.Duration // last backward step
 	steppedBackAt time.Time
 	read          func(context.Context) (time.Time, error) // replaces the database in tests
 }
@@ -26,22 +26,22 @@ type databaseClock struct {
 // replicas agree even if their machines do not.
 func (db *DB) Clock() core.Clock { return db.clock }
 
-// A difference below drift is noise. A difference above leap means that the database's
-// clock was set by hand or by a failover.
+// A difference below driftTolerance is noise. From minStep on, the database's clock was set, by
+// hand or by a failover.
 const (
 	driftTolerance = 5 * time.Millisecond
 	minStep        = time.Second
 )
 
-// After a backward step, a replica that has not looked at the clock may still store times
-// of the old clock. Such times lie further ahead than any regular wait (the last retry of
-// a delivery is due after 16 minutes). They are moved too, for a while.
+// After a backward step, a replica that has not synchronized may still store times of the old
+// clock. They are further ahead than longestWait, the longest regular wait (the last retry of a
+// delivery, after 16 minutes). They are moved too, until staleClockPeriod has passed.
 const (
 	longestWait      = 20 * time.Minute
 	staleClockPeriod = 5 * time.Minute
 )
 
-// maxDeadlockRetries bounds the retries of followClock after a deadlock.
+// maxDeadlockRetries bounds the retries of applyStep after a deadlock.
 const maxDeadlockRetries = 5
 
 // SyncClock follows the database's clock. Call it at the start and periodically, because
@@ -63,32 +63,33 @@ func (db *DB) SyncClock(ctx context.Context) error {
 	case off > minStep:
 		db.time.steppedBackAt = time.Time{}
 	}
-	// Move first what makes work late rather than early in between: the clock or the queues.
-	back := min(off, 0)
-	db.time.offset.Add(int64(back))
+	// In between, work may be late but not early. So the clock moves first if it was set back, and
+	// the queues first otherwise.
+	backward := min(off, 0)
+	db.time.offset.Add(int64(backward))
 	err = db.applyStep(ctx, off)
-	// followClock locks whole queues; the transaction that held single rows has ended by now.
+	// applyStep locks whole queues. A transaction that locked single rows may have ended meanwhile.
 	for n := 0; n < maxDeadlockRetries && IsCode(err, "40P01"); n++ {
 		err = db.applyStep(ctx, off)
 	}
 	if err != nil {
-		db.time.offset.Add(-int64(back))
+		db.time.offset.Add(-int64(backward))
 		return err
 	}
-	db.time.offset.Add(int64(off - back))
+	db.time.offset.Add(int64(off - backward))
 	return nil
 }
 
-// ReadClock returns the current time for a claim, and the clock's epoch. It reads the
-// epoch first, because SetClock stores it after the clock has moved back. A claim checks that
-// the epoch is still current. Otherwise due times may have moved, and the old time would find
-// them due too early. Epoch 0 means that this replica does not follow the clock.
+// ReadClock returns the current time for a claim, and the clock's epoch. It reads the epoch first,
+// because SyncClock stores it after the clock has moved back. A claim checks that the epoch is
+// still current. Otherwise due times may have moved, and the old time would find them due too
+// early. Epoch 0 means that this replica does not follow the clock.
 func (db *DB) ReadClock() (now time.Time, epoch int64) {
 	epoch = db.time.epoch.Load()
 	return db.clock.Now(), epoch
 }
 
-// CheckEpoch calls SetClock if another replica has changed the epoch.
+// CheckEpoch calls SyncClock if another replica has changed the epoch.
 func (db *DB) CheckEpoch(ctx context.Context, epoch int64) error {
 	if known := db.time.epoch.Load(); known == 0 || known == epoch {
 		return nil
@@ -101,20 +102,20 @@ func (db *DB) CheckEpoch(ctx context.Context, epoch int64) error {
 func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 	read := db.time.read
 	if read == nil {
-		read = func(ctx context.Context) (there time.Time, err error) {
-			err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
-			return there, err
+		read = func(ctx context.Context) (dbTime time.Time, err error) {
+			err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&dbTime)
+			return dbTime, err
 		}
 	}
 	best := time.Hour
 	for range 3 {
 		before := db.clock.Now()
-		there, err := read(ctx)
+		dbTime, err := read(ctx)
 		if err != nil {
 			return 0, fmt.Errorf("reading the database's clock: %w", err)
 		}
 		if trip := db.clock.Now().Sub(before); trip < best {
-			best, off = trip, there.Sub(before.Add(trip/2))
+			best, off = trip, dbTime.Sub(before.Add(trip/2))
 		}
 	}
 	return off, nil
@@ -151,7 +152,7 @@ func (db *DB) applyStep(ctx context.Context, off time.Duration) error {
 		}
 		return nil
 	})
-	if err == nil { // until the commit, the due times have still to be moved
+	if err == nil { // not before the commit: until then, due times are of the old epoch
 		db.time.epoch.Store(epoch)
 	}
 	return err

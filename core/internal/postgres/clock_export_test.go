@@ -7,9 +7,9 @@ import (
 
 // StepClock makes the database's clock appear set forward by the given time.
 func (db *DB) StepClock(by time.Duration) {
-	db.time.read = func(ctx context.Context) (there time.Time, err error) {
-		err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
-		return there.Add(by), err
+	db.time.read = func(ctx context.Context) (dbTime time.Time, err error) {
+		err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&dbTime)
+		return dbTime.Add(by), err
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// rejectingFirst returns a sink that answers the first attempt at every fifth event with 503.
+// rejectingFirst returns a sink that responds with 503 to the first attempt at every fifth event.
 func rejectingFirst(t *testing.T) *hubtest.Sink {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -39,7 +39,7 @@ func rejectingFirst(t *testing.T) *hubtest.Sink {
 // Two hubs place and change orders while the database's clock moves by days in both
 // directions. One of them notices only after it has placed more.
 func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
-	const many = 12 // orders per hub between two clock updates
+	const perUpdate = 12 // orders per hub between two clock updates
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	hubs := []*postgres.DB{db, late}
@@ -53,7 +53,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	intakes := map[*postgres.DB]*orders.Intake{db: newIntake(t, db), late: newIntake(t, late)}
 	var ids, unmoved []int64
 	take := func(hub *postgres.DB) {
-		for range many {
+		for range perUpdate {
 			receipt, err := intakes[hub].Place(ctx, k.arrival(fmt.Sprint(len(ids)), "web", oneCurry, ""))
 			require.NoError(t, err)
 			ids = append(ids, receipt.OrderID)
@@ -65,7 +65,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 				order.Change{To: order.Acknowledged, Actor: "key:pos"})
 			require.NoError(t, err)
 		}
-		unmoved = ids[len(ids)-2*many:]
+		unmoved = ids[len(ids)-2*perUpdate:]
 	}
 	for _, hub := range hubs {
 		require.NoError(t, hub.SyncClock(ctx))
@@ -87,7 +87,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 	}
 	move(late)
 
-	type told struct{ placed, moved string } // webhook-ids
+	type receivedIDs struct{ placed, moved string } // webhook-ids
 	// A lease from before the last leap expires after 20 s.
 	require.Eventually(t, func() bool {
 		require.NoError(t, db.SyncClock(ctx)) // as housekeeping does periodically
@@ -97,7 +97,7 @@ func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
 		require.NoError(t, err)
 		return backlog.Due+backlog.Scheduled+backlog.Held == 0
 	}, 90*time.Second, 20*time.Millisecond, "everything has arrived")
-	arrived := map[int64]told{}
+	arrived := map[int64]receivedIDs{}
 	for _, a := range sink.Arrivals() {
 		var body struct {
 			OrderID int64 `json:"order_id"`

@@ -21,11 +21,11 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// statementTimeout bounds a statement, on the client and on the server. Migrations have no
-// such bound.
+// statementTimeout bounds a statement, on the client and on the server. Migrations have no timeout.
 const statementTimeout = time.Minute
 
-var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
+var errIncompleteURL = errors.New("SERVERY_DATABASE_URL must name user, host and database: " +
+	"postgres://USER:PASSWORD@HOST:5432/DATABASE")
 
 // lockTimeout bounds how long a migration waits for a lock, because others queue behind it.
 const lockTimeout = 10 * time.Second
@@ -37,6 +37,28 @@ func newConnector(config Config) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not a URL")
 	}
+	if u.Scheme != "unix" && u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, fmt.Errorf("SERVERY_DATABASE_URL must begin with postgres:// (or unix://), not %q", u.Scheme)
+	}
+	if u.User.Username() == "" {
+		return nil, errIncompleteURL
+	}
+	query, err := urlParameters(u)
+	if err != nil {
+		return nil, err
+	}
+	options := append(sessionOptions(config), pgdriver.WithUser(u.User.Username()))
+	if password, given := u.User.Password(); given {
+		options = append(options, pgdriver.WithPassword(password))
+	}
+	server, err := serverOptions(u, query)
+	if err != nil {
+		return nil, err
+	}
+	return newPrimaryConnector(append(options, server...)), nil
+}
+
+func sessionOptions(config Config) []pgdriver.Option {
 	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
 	// take longer than the statement. The timeout stops statements that no caller waits for.
 	// plan_cache_mode applies to prepared statements (see DB.Prepare).
@@ -48,7 +70,7 @@ func newConnector(config Config) (driver.Connector, error) {
 		params["lock_timeout"] = lockTimeout.Milliseconds()
 	}
 	params["statement_timeout"] = limit.Milliseconds()
-	options := []pgdriver.Option{
+	return []pgdriver.Option{
 		pgdriver.WithTimeout(limit),
 		pgdriver.WithDialTimeout(5 * time.Second),
 		pgdriver.WithApplicationName(config.Application),
@@ -56,46 +78,33 @@ func newConnector(config Config) (driver.Connector, error) {
 		pgdriver.WithBufferSize(64 << 10),
 		pgdriver.WithTracing(false),
 	}
-	if u.Scheme != "unix" && u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, fmt.Errorf("SERVERY_DATABASE_URL must begin with postgres:// (or unix://), not %q", u.Scheme)
-	}
-	if u.User.Username() == "" {
-		return nil, errIncompleteURL
-	}
-	query, err := urlParameters(u)
-	if err != nil {
-		return nil, err
-	}
-	if password, given := u.User.Password(); given {
-		options = append(options, pgdriver.WithPassword(password))
-	}
-	options = append(options, pgdriver.WithUser(u.User.Username()))
+}
+
+// serverOptions returns the network address, the database and the TLS configuration.
+func serverOptions(u *url.URL, query url.Values) ([]pgdriver.Option, error) {
 	if u.Scheme == "unix" {
-		return newPrimaryConnector(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
-			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))), nil
+		return []pgdriver.Option{pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
+			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true)}, nil
 	}
 	if socket := query.Get("host"); socket != "" {
-		options = append(options, pgdriver.WithNetwork("unix"),
-			pgdriver.WithAddr(socket+"/.s.PGSQL."+cmp.Or(query.Get("port"), "5432")),
-			pgdriver.WithInsecure(true))
-		return newPrimaryConnector(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))), nil
+		return []pgdriver.Option{pgdriver.WithNetwork("unix"),
+			pgdriver.WithAddr(socket + "/.s.PGSQL." + cmp.Or(query.Get("port"), "5432")),
+			pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")), pgdriver.WithInsecure(true)}, nil
 	}
 	host := u.Hostname()
 	if host == "" || len(u.Path) < 2 {
 		return nil, errIncompleteURL
 	}
-	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, cmp.Or(u.Port(), "5432"))),
-		pgdriver.WithDatabase(u.Path[1:]))
+	options := []pgdriver.Option{pgdriver.WithAddr(net.JoinHostPort(host, cmp.Or(u.Port(), "5432"))),
+		pgdriver.WithDatabase(u.Path[1:])}
 	security, err := tlsConfig(host, query)
 	if err != nil {
 		return nil, err
 	}
 	if security == nil {
-		options = append(options, pgdriver.WithInsecure(true))
-	} else {
-		options = append(options, pgdriver.WithTLSConfig(security))
+		return append(options, pgdriver.WithInsecure(true)), nil
 	}
-	return newPrimaryConnector(options), nil
+	return append(options, pgdriver.WithTLSConfig(security)), nil
 }
 
 // urlParameters returns the parameters of a database URL. It rejects unknown ones.

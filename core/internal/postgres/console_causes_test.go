@@ -94,7 +94,7 @@ func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
 func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 	c := newDeliveryHarness(t)
 	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
-	refused := func(ago time.Duration) console.Endpoint {
+	endpoint := func(ago time.Duration) console.Endpoint {
 		var tally console.AttemptCounter
 		tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now().Add(-ago),
 			Class: "connect", Error: "nothing answers"})
@@ -112,7 +112,7 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 		"other units":     {func(s *webhook.Subscription) { s.Units = webhook.Minutes }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.False(t, refused(0).Health.FailingSince.IsZero())
+			require.False(t, endpoint(0).Health.FailingSince.IsZero())
 			c.clock.Advance(time.Hour)
 			require.NoError(t, write.Change(t.Context(), c.business, "key:pos", c.sub.ID,
 				func(s *webhook.Subscription) error {
@@ -124,10 +124,10 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 			require.Equal(t, change.anew, one.Health.FailingSince.IsZero())
 			if change.anew {
 				require.Equal(t, console.Health{}, one.Health)
-				require.Equal(t, console.Health{}, refused(time.Second).Health,
-					"an attempt that began before says nothing of it")
+				require.Equal(t, console.Health{}, endpoint(time.Second).Health,
+					"an attempt that started before the change does not count")
 			}
-			require.False(t, refused(0).Health.FailingSince.IsZero())
+			require.False(t, endpoint(0).Health.FailingSince.IsZero())
 		})
 	}
 }
@@ -138,18 +138,18 @@ func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 	subscribe := func(business core.BusinessID, url string) int64 {
 		return hubtest.Subscribe(t, c.db, business, core.OrderPlaced, url, webhook.Minutes).ID
 	}
-	neighbour, elsewhere := subscribe(c.business, "https://pos.example/orders"),
+	neighbour, otherPort := subscribe(c.business, "https://pos.example/orders"),
 		subscribe(c.business, "https://pos.example:8443/")
-	foreign := hubtest.Business(t, c.db).ID
-	strange := subscribe(foreign, "https://pos.example/orders")
+	otherBusiness := hubtest.Business(t, c.db).ID
+	otherBusinessHook := subscribe(otherBusiness, "https://pos.example/orders")
 	accepted := func(business core.BusinessID, id int64, at time.Time) console.Attempt {
 		return console.Attempt{Business: business, Webhook: id, At: at}
 	}
 	var tally console.AttemptCounter
 	tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: now, Class: "connect"})
 	tally.Count(accepted(c.business, neighbour, now.Add(time.Minute)))
-	tally.Count(accepted(c.business, elsewhere, now.Add(time.Hour)))
-	tally.Count(accepted(foreign, strange, now.Add(time.Hour)))
+	tally.Count(accepted(c.business, otherPort, now.Add(time.Hour)))
+	tally.Count(accepted(otherBusiness, otherBusinessHook, now.Add(time.Hour)))
 	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
 	for id, want := range map[int64]time.Time{c.sub.ID: now.Add(time.Minute), neighbour: {}} {
 		one, err := read.Endpoint(t.Context(), c.business, id)
@@ -183,16 +183,16 @@ func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 	notices, err := read.Notices(t.Context(), []core.BusinessID{p.business, other}, at.Add(-time.Hour))
 	require.NoError(t, err)
 	require.Len(t, notices.Closed, 1)
-	told := notices.Closed[0]
+	closure := notices.Closed[0]
 	require.Equal(t, []any{p.business, 2, "b", "key:pos", at.Add(2 * time.Minute).UnixMilli()},
-		[]any{told.Business, told.Count, told.Platform, told.Actor, told.Since.UnixMilli()})
+		[]any{closure.Business, closure.Count, closure.Platform, closure.Actor, closure.Since.UnixMilli()})
 
 	closed := map[string][]string{}
 	list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Limit: 9})
 	require.NoError(t, err)
 	for _, s := range list {
 		closed[s.RefID] = s.ClosedOn
-		if s.ID == told.StoreID {
+		if s.ID == closure.StoreID {
 			require.Equal(t, "s2", s.RefID, "the last that was closed")
 		}
 	}
@@ -215,10 +215,10 @@ func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 	}
 	all, err := read.StorePublications(t.Context(), p.business, []int64{work[0].StoreID})
 	require.NoError(t, err)
-	there := all[work[0].StoreID][work[0].Platform]
-	require.Equal(t, publishing.Published, there.State)
-	require.Equal(t, "the plugin is not running", there.Note)
-	require.False(t, there.DueAt.IsZero() || there.PublishedAt.IsZero())
+	publication := all[work[0].StoreID][work[0].Platform]
+	require.Equal(t, publishing.Published, publication.State)
+	require.Equal(t, "the plugin is not running", publication.Note)
+	require.False(t, publication.DueAt.IsZero() || publication.PublishedAt.IsZero())
 }
 
 func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {

@@ -72,7 +72,7 @@ func TestChangeTokenFollowsMenuPublications(t *testing.T) {
 	owner := core.NewID(p.clock.Now())
 	work, _ := p.claim(owner)
 	require.NotEmpty(t, work)
-	marked := token()
+	markedToken := token()
 	require.NoError(t, p.queue.Finish(t.Context(), owner, p.published(work[0]), nil))
-	require.NotEqual(t, marked, token())
+	require.NotEqual(t, markedToken, token())
 }

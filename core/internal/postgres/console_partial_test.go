@@ -23,14 +23,14 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 	for _, c := range []struct{ name, location, body, unmet string }{
 		{"the store sells no option of the group", "s1", `{"items":[{"ref_id":"curry","price":1}]}`, ""},
 		{"it has one", "s1", `{"options":[{"ref_id":"big","price":1}]}`, ""},
-		{"another store has none", "s2", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, ""},
+		{"another store has no such request", "s2", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, ""},
 		{"it is switched off", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
 		{"the group demands nothing", "-1", `{"option_groups":[{"ref_id":"size","min_selectable":0}]}`, ""},
 		{"it demands two of one", "s1",
 			`{"option_groups":[{"ref_id":"size","min_selectable":2,"max_selectable":2}],"options":[{"ref_id":"big",` +
 				`"price":1,"available":true}]}`, "size"},
-		{"the same twice", "-1", `{"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`, ""},
-		{"none of that", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
+		{"the same request twice", "-1", `{"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`, ""},
+		{"none of these", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
 		{"the group is inactive", "-1", `{"option_groups":[{"ref_id":"size","active":false}]}`, ""},
 	} {
 		k.send(c.location, c.body)
@@ -39,9 +39,9 @@ func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 		require.Equal(t, c.unmet, item.Stores[0].UnmetGroup, c.name)
 		_, scope, err := menus.ResolveLocation(t.Context(), k.business, "s1")
 		require.NoError(t, err)
-		whole, err := menus.Menu(t.Context(), k.business, scope.StoreID)
+		full, err := menus.Menu(t.Context(), k.business, scope.StoreID)
 		require.NoError(t, err)
-		seen := menu.Effective("s1", whole, core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, nil)
+		seen := menu.Effective("s1", full, core.Platform{Name: "web", ServedBy: core.ServedByMerchant}, nil)
 		require.Equal(t, c.unmet == "", len(seen.Items) == 1, "%s: as customers see it", c.name)
 	}
 }

@@ -36,7 +36,7 @@ func TestConcurrentSignInsStayWithinTheLimit(t *testing.T) {
 	tries.Wait()
 	require.EqualValues(t, 10, yes.Load())
 	account.Name = "account/sam@example.com"
-	require.False(t, try("address/one", 10), "what was refused is not counted, what was let try is")
+	require.False(t, try("address/one", 10), "only allowed attempts are counted")
 	require.True(t, try("address/one", 11))
 	clock.Advance(2 * time.Minute)
 	require.True(t, try("address/one", 1))

@@ -146,7 +146,7 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	for _, w := range work {
 		result := p.published(w)
 		if w.Platform == "b" && w.StoreRef == "s1" {
-			result = publishing.Result{Work: w, State: publishing.Failed, Message: "told to fail", At: p.clock.Now()}
+			result = publishing.Result{Work: w, State: publishing.Failed, Message: "failed on purpose", At: p.clock.Now()}
 		} else if w.Platform == "b" {
 			result = publishing.Result{Work: w, State: publishing.Waiting, Uncounted: true,
 				Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()}
@@ -154,11 +154,11 @@ func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 		p.finish(me, result)
 	}
 	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2},
-		{Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
+		{Platform: "b", State: "failed", Stores: 1, Message: "failed on purpose"},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, stands())
 	later := send(10)
 	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2},
-		{Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
+		{Platform: "b", State: "failed", Stores: 1, Message: "failed on purpose"},
 		{Platform: "b", State: "waiting", Stores: 1}}, stands())
 	list, err := read.PublishingOfRequest(t.Context(), p.business, later)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
 	read, intake := consoleview.New(db), newIntake(t, db)
 	one, two := k.placeOrder(intake, k.arrival("W-1", "web", oneCurry, "")),
@@ -35,10 +35,10 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	call(k.business, "order_status", "failed", "before", one.Order.Details.ID, 2*time.Hour)
 	call(k.business, "order_status", "failed", "long ago", two.Order.Details.ID, 25*time.Hour)
 	call(k.business, "order_acknowledge", "done", "", two.Order.Details.ID, time.Minute)
-	call(stranger.business, "store_action", "failed", "not yours", 0, time.Second)
+	call(otherBusiness.business, "store_action", "failed", "not yours", 0, time.Second)
 
 	day := clock.Now().Add(-24 * time.Hour)
-	told := func(business core.BusinessID) []console.FailedCalls {
+	failedCalls := func(business core.BusinessID) []console.FailedCalls {
 		notices, err := read.Notices(t.Context(), []core.BusinessID{business}, day)
 		require.NoError(t, err)
 		for i := range notices.Calls {
@@ -50,11 +50,13 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	require.Equal(t, []console.FailedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByMerchant,
 		Orders: true, Message: "the last",
 		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}},
-		told(k.business))
-	require.Equal(t, []console.FailedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByMerchant,
-		Message: "not yours",
-		Kinds:   []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
-	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{CallFailed: true, Since: day, Limit: 10})
+		failedCalls(k.business))
+	require.Equal(t, []console.FailedCalls{{Business: otherBusiness.business, Platform: "web",
+		ServedBy: core.ServedByMerchant,
+		Message:  "not yours",
+		Kinds:    []console.CallCount{{Kind: "store_action", Count: 1}}}}, failedCalls(otherBusiness.business))
+	listed, err := read.ListOrders(t.Context(), k.business,
+		console.OrderFilter{CallFailed: true, Since: day, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, one.Order.Details.ID, listed[0].ID)
@@ -87,8 +89,9 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID},
 		clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []console.PartlyFailedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1",
-		Failed: 302, Total: 302}}, notices.PartlyFailed)
+	require.Equal(t, []console.PartlyFailedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu",
+		Subject: "s1",
+		Failed:  302, Total: 302}}, notices.PartlyFailed)
 	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithFailures, Limit: 10})
 	require.NoError(t, err)
 	found := make([]core.ID, len(listed))
@@ -104,8 +107,9 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	c := newOrderRetryHarness(t)
 	read, since := consoleview.New(c.db), c.db.Clock().Now().Add(-time.Hour)
-	untold := func() (list []console.UnnotifiedOrders, listed []console.Order) {
-		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
+	unnotified := func() (list []console.UnnotifiedOrders, listed []console.Order) {
+		list, err := read.UnnotifiedOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business},
+			since)
 		require.NoError(t, err)
 		listed, err = read.ListOrders(t.Context(), c.business, console.OrderFilter{Unnotified: true, Limit: 10})
 		require.NoError(t, err)
@@ -113,7 +117,7 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	}
 	c.place(t, 3)
 	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t))
-	list, listed := untold()
+	list, listed := unnotified()
 	require.Len(t, listed, 3)
 	require.Len(t, list, 1)
 	require.Equal(t, []any{c.business, 3, false}, []any{list[0].Business, list[0].Count, list[0].HasWebhook})
@@ -123,11 +127,11 @@ func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	require.Equal(t, list, notices.Unnotified)
 
 	c.subscribe(t, c.accepting)
-	list, _ = untold()
-	require.True(t, list[0].HasWebhook, "it stays told once a webhook is there")
+	list, _ = unnotified()
+	require.True(t, list[0].HasWebhook, "the order stays listed after a webhook was created")
 	require.Equal(t, 3, list[0].Count)
 	c.retry(t)
-	list, listed = untold()
+	list, listed = unnotified()
 	require.Empty(t, list)
 	require.Empty(t, listed)
 }

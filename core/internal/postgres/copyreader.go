@@ -87,8 +87,8 @@ func (r *copyParser) Write(piece []byte) (int, error) {
 		data, r.headerRead = rest[4:], true
 	}
 	for !r.trailerRead {
-		rest, whole := r.next(data)
-		if !whole {
+		rest, complete := r.next(data)
+		if !complete {
 			break
 		}
 		if data = rest; !r.trailerRead {
@@ -100,7 +100,7 @@ func (r *copyParser) Write(piece []byte) (int, error) {
 }
 
 // next parses a row or the trailer, and reports whether data holds it completely.
-func (r *copyParser) next(data []byte) (rest []byte, whole bool) {
+func (r *copyParser) next(data []byte) (rest []byte, complete bool) {
 	if len(data) < 2 {
 		return nil, false
 	}

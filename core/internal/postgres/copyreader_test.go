@@ -52,7 +52,7 @@ func TestCopyReaderDecodesRowsOfAnyChunkSize(t *testing.T) {
 	_, ended, err := parseInChunks(data[:len(data)-3], 7)
 	require.NoError(t, err)
 	require.False(t, ended, "it broke off")
-	_, _, err = parseInChunks([]byte("not what COPY sends, but long enough"), 5)
+	_, _, err = parseInChunks([]byte("not a COPY header, but long enough"), 5)
 	require.ErrorIs(t, err, errCopyFormat)
 }
 

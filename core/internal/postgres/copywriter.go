@@ -71,8 +71,8 @@ func CleanText(s string) string {
 	return s
 }
 
-// copyTimeLayout is the layout of a UTC time for COPY, with microseconds.
-const copyTimeLayout = "2006-01-02 15:04:05.999999Z"
+// CopyTimeLayout is the layout of a UTC time for COPY, with microseconds.
+const CopyTimeLayout = "2006-01-02 15:04:05.999999Z"
 
 // Int writes an integer column.
 func (c *CopyWriter) Int(n int64) { c.Raw(strconv.FormatInt(n, 10)) }
@@ -81,7 +81,7 @@ func (c *CopyWriter) Int(n int64) { c.Raw(strconv.FormatInt(n, 10)) }
 func (c *CopyWriter) ID(id core.ID) { c.Raw(id.String()) }
 
 // Time writes a time column.
-func (c *CopyWriter) Time(t time.Time) { c.Raw(t.UTC().Format(copyTimeLayout)) }
+func (c *CopyWriter) Time(t time.Time) { c.Raw(t.UTC().Format(CopyTimeLayout)) }
 
 // Bool writes a boolean column.
 func (c *CopyWriter) Bool(b bool) { c.Raw(strconv.FormatBool(b)) }
@@ -166,11 +166,11 @@ func (c *CopyWriter) CopyInto(ctx context.Context, conn bun.Conn, table, columns
 	return nil
 }
 
-// discardBrokenCopy discards the connection if a COPY broke off in the middle. The server may
-// still send data that the next query would read.
+// discardBrokenCopy discards the connection if a COPY ended in the middle. The server may still
+// send data that the next query would read.
 func discardBrokenCopy(conn bun.Conn, err error) error {
-	var answer pgdriver.Error
-	if !errors.As(err, &answer) {
+	var rejection pgdriver.Error
+	if !errors.As(err, &rejection) {
 		Discard(conn)
 	}
 	return err

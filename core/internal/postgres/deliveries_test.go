@@ -31,7 +31,7 @@ func (noObserver) Attempted(webhook.Result, time.Duration)      {}
 func (noObserver) JobEnded(core.JobKind, string, time.Duration) {}
 func (noObserver) Answered(string, string, int, time.Duration)  {}
 
-// claimUpTo is the capacity of a replica that holds nothing.
+// claimUpTo returns the capacity of an idle replica.
 func claimUpTo(deliveries, bodies int) webhook.Capacity {
 	return webhook.Capacity{Capacity: queue.Capacity{Items: deliveries}, Bodies: bodies}
 }
@@ -135,12 +135,12 @@ func requireQueueEmpty(t *testing.T, db *postgres.DB) {
 
 func TestDeliveryGoesToEverySubscription(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	tenant, stranger := hubtest.Business(t, db), hubtest.Business(t, db)
+	tenant, otherBusiness := hubtest.Business(t, db), hubtest.Business(t, db)
 	one, two, foreign := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, one.URL, webhook.Seconds)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, two.URL, webhook.Seconds)
 	hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, two.URL, webhook.Seconds)
-	hubtest.Subscribe(t, db, stranger.ID, core.StoreCreation, foreign.URL, webhook.Seconds)
+	hubtest.Subscribe(t, db, otherBusiness.ID, core.StoreCreation, foreign.URL, webhook.Seconds)
 	startEngine(t, db, webhook.Config{}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "both recorded", func() bool { return len(history(t, db, event.ID)) == 2 })
@@ -188,7 +188,7 @@ func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	require.False(t, off.Active)
 	require.Contains(t, off.DisabledReason, "410")
 
-	publish(t, db, tenant.ID, "", `{"nothing new":"to one that is off"}`)
+	publish(t, db, tenant.ID, "", `{"nothing new":"the webhook is switched off"}`)
 	clock.Advance(2 * time.Second)
 	engine.Wake()
 	eventually(t, "held", func() bool {
@@ -226,7 +226,7 @@ func TestAnotherReplicaTakesOverExpiredLeases(t *testing.T) {
 	clock.Advance(20*time.Second - time.Millisecond)
 	require.Empty(t, history(t, living, event.ID))
 	clock.Advance(time.Millisecond)
-	eventually(t, "taken over", func() bool { return len(history(t, living, event.ID)) == 1 })
+	eventually(t, "taken over by another replica", func() bool { return len(history(t, living, event.ID)) == 1 })
 }
 
 type deadReplica struct{ clock core.Clock }
@@ -259,7 +259,7 @@ func TestStopFinishesInFlightDeliveriesAndReleasesOthers(t *testing.T) {
 		defer close(stopped)
 		stop()
 	}()
-	eventually(t, "four given back at once", func() bool {
+	eventually(t, "four deliveries released", func() bool {
 		backlog, err := schema.ReadBacklog(context.Background(), db)
 		return err == nil && backlog.Due == 4
 	})
@@ -342,7 +342,8 @@ func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	}
 	late := results[1] // another attempt, by a replica that was paused meanwhile
 	late.Attempt.StartedAt = now.Add(time.Second)
-	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late}, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
+	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late},
+		webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 	require.NoError(t, err)
 	require.Len(t, history(t, db, late.Delivery.EventID), 2)
 }
@@ -388,7 +389,8 @@ func TestAttemptSentTwiceIsRecorded(t *testing.T) {
 		require.Len(t, batch.Items, 1)
 		_, err = store.Finish(ctx, owner, []webhook.Result{{Delivery: batch.Items[0], State: webhook.Pending,
 			RetryAt: db.Clock().Now(), Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 500,
-				ErrorClass: webhook.Status, SentTwice: twice}}}, webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
+				ErrorClass: webhook.Status, SentTwice: twice}}},
+			webhook.CircuitRules{FailureThreshold: 20, MinDuration: time.Minute})
 		require.NoError(t, err)
 		_, attempts, err := store.Get(ctx, tenant.ID, batch.Items[0].ID)
 		require.NoError(t, err)

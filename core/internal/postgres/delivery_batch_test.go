@@ -28,7 +28,7 @@ func claimAll(t *testing.T, db *postgres.DB) (core.ID, []webhook.Delivery) {
 	return owner, batch.Items
 }
 
-// sampleEvents returns n events that use all kinds of routes in turn.
+// sampleEvents returns n events that alternate between all kinds of routes.
 func sampleEvents(db *postgres.DB, n int, one, two core.BusinessID, alone int64) []core.Event {
 	now := db.Clock().Now()
 	events := make([]core.Event, n)

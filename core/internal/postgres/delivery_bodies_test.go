@@ -45,9 +45,9 @@ func TestClaimTakesLargeBodiesUpToItsCapacity(t *testing.T) {
 	events, batch := claim(0)
 	require.Equal(t, []core.ID{small, small}, events)
 	require.WithinDuration(t, clock.Now().Add(time.Minute), batch.NextDue, time.Millisecond,
-		"what has no room is not due for this replica")
+		"a body above the capacity is not due for this replica")
 	events, batch = claim(1)
-	require.Equal(t, []core.ID{first, first}, events, "one goes beyond the bound, to all its receivers")
+	require.Equal(t, []core.ID{first, first}, events, "one body may exceed the capacity, with all its receivers")
 	require.Same(t, &batch.Items[0].Body[0], &batch.Items[1].Body[0], "they share it")
 	require.Equal(t, large, string(batch.Items[0].Body))
 	events, batch = claim(len(large))

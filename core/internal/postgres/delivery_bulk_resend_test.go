@@ -84,7 +84,7 @@ func TestBulkResendSendsEachFailedDeliveryOnce(t *testing.T) {
 	c.end(webhook.Failed, owner, again...)
 	job = c.queueBulkResend(webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(-time.Hour)})
 	require.NoError(t, c.run(job))
-	require.JSONEq(t, `{"resent":0,"skipped":0}`, c.result(job), "none of that time")
+	require.JSONEq(t, `{"resent":0,"skipped":0}`, c.result(job), "no delivery of that period")
 }
 
 func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
@@ -107,8 +107,8 @@ func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 			left++
 		}
 	}
-	stranger := hubtest.Business(t, c.db)
-	count, err := c.queue.Count(ctx, stranger.ID,
+	otherBusiness := hubtest.Business(t, c.db)
+	count, err := c.queue.Count(ctx, otherBusiness.ID,
 		webhook.Selector{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count, "of another business")

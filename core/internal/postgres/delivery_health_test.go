@@ -24,7 +24,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-var strict = webhook.CircuitRules{FailureThreshold: 4, MinDuration: time.Second, FirstProbe: time.Second, MaxProbeInterval: 4 * time.Second}
+var strict = webhook.CircuitRules{FailureThreshold: 4, MinDuration: time.Second, FirstProbe: time.Second,
+	MaxProbeInterval: 4 * time.Second}
 
 // deliveryHarness is a business with one webhook whose test acts as the engine.
 type deliveryHarness struct {
@@ -144,9 +145,9 @@ func TestOneReplicaProbesAFailingEndpoint(t *testing.T) {
 	c.clock.Advance(4 * time.Second)
 	owner, probe, _ := c.claim()
 	require.Len(t, probe, 1)
-	require.True(t, c.respond(404, owner, probe[0]).Due, "any answer but 5xx and 429 makes it well")
+	require.True(t, c.respond(404, owner, probe[0]).Due, "any status but 5xx and 429 closes the circuit")
 	_, all, _ := c.claim()
-	require.Len(t, all, 3, "all that is due goes on at once")
+	require.Len(t, all, 3, "all due deliveries are claimable at once")
 	require.Empty(t, c.held())
 }
 
@@ -204,32 +205,32 @@ func TestFailingEndpointGetsNoImmediateDelivery(t *testing.T) {
 func TestFailingCallbackURLIsProbedToo(t *testing.T) {
 	c := newDeliveryHarness(t)
 	var reserved atomic.Int64
-	tell := func(url string) {
+	publishTo := func(url string) {
 		c.clock.Advance(time.Millisecond)
 		publish(t, c.db, c.business, url, `{}`)
 	}
 	for range 4 {
-		tell("https://callback.example/1")
+		publishTo("https://callback.example/1")
 	}
 	owner, first, _ := c.claim()
 	c.respond(0, owner, first[:3]...)
 	c.clock.Advance(time.Second)
 	require.Len(t, c.respond(0, owner, first[3]).Blocked, 1)
 	outbox.UseStarter(c.db, countingStarter{deadReplica{c.clock}, &reserved})
-	tell("https://callback.example/1")
+	publishTo("https://callback.example/1")
 	require.Zero(t, reserved.Load())
-	tell("https://callback.example/2")
+	publishTo("https://callback.example/2")
 	require.Equal(t, int64(1), reserved.Load())
 }
 
 func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 	c := newDeliveryHarness(t)
 	c.openCircuit()
-	asked := c.held()[3].ID
-	require.NoError(t, c.queue.Retry(context.Background(), c.business, asked))
+	manual := c.held()[3].ID
+	require.NoError(t, c.queue.Retry(context.Background(), c.business, manual))
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 1)
-	require.Equal(t, asked, claimed[0].ID)
+	require.Equal(t, manual, claimed[0].ID)
 	require.True(t, claimed[0].Manual)
 	require.False(t, claimed[0].Probe)
 	_, none, _ := c.claim()
@@ -237,7 +238,7 @@ func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 	c.respond(503, owner, claimed[0])
 	c.clock.Advance(time.Minute)
 	_, claimed, _ = c.claim()
-	require.Len(t, claimed, 1, "asked for once: it waits again like the others, one of which is the probe")
+	require.Len(t, claimed, 1, "the manual retry applies once; another delivery is the probe")
 	require.True(t, claimed[0].Probe)
 }
 
@@ -324,7 +325,7 @@ func TestEndpointCountDoesNotChangeStatementCount(t *testing.T) {
 	well := statements(40, 200)
 	require.Equal(t, statements(2, 200), well)
 	require.Equal(t, statements(2, 503), statements(40, 503))
-	require.LessOrEqual(t, well, 4, "BEGIN, the deliveries, a look at the endpoints, COMMIT")
+	require.LessOrEqual(t, well, 4, "BEGIN, the deliveries, the circuits, COMMIT")
 }
 
 func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
@@ -368,7 +369,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 	close(known)
 	eventually(t, "the two are recorded", func() bool { return backlog().Held == events })
 	attempts := len(sink.Arrivals())
-	require.LessOrEqual(t, attempts, events+3, "the others keep their attempts")
+	require.LessOrEqual(t, attempts, events+3, "probes do not use the attempts of other deliveries")
 	for _, pause := range []time.Duration{1, 2, 4} {
 		clock.Advance(pause * time.Second)
 		attempts++
@@ -377,7 +378,7 @@ func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 	}
 	well.Store(true)
 	clock.Advance(4 * time.Second)
-	eventually(t, "all goes on, but for those whose probes were the last attempts", func() bool {
+	eventually(t, "all are delivered, except those whose last attempts were probes", func() bool {
 		b := backlog()
 		return accepted.Load() >= events-3 && b.OpenCircuits == 0 && b.Held+b.Due == 0 && b.Scheduled <= 3
 	})

@@ -59,11 +59,11 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 			ctx, url, clock := context.Background(), hubtest.DatabaseURL(t), clocktest.New()
 			db, other := hubtest.Open(t, url, clock), hubtest.Open(t, url, clock)
 			business := hubtest.Business(t, db).ID
-			answer := make(chan struct{})
-			goOn := sync.OnceFunc(func() { close(answer) })
+			respond := make(chan struct{})
+			goOn := sync.OnceFunc(func() { close(respond) })
 			sink := hubtest.NewSink(t, func(n int, _ http.ResponseWriter, _ *http.Request) {
 				if n > underWay {
-					<-answer
+					<-respond
 				}
 			})
 			sub := hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
@@ -109,7 +109,7 @@ func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 			if c.comes != nil {
 				came += waiting
 			}
-			eventually(t, "all that is to come came", func() bool {
+			eventually(t, "all expected deliveries arrived", func() bool {
 				b, err := schema.ReadBacklog(ctx, db)
 				return err == nil && len(sink.Arrivals()) == came && leased() == 0 && b.Due+b.Scheduled == 0
 			})
@@ -168,7 +168,7 @@ func TestSampleDeliveryBypassesAnOpenCircuit(t *testing.T) {
 
 func TestClaimRespectsEachEndpointsCapacity(t *testing.T) {
 	c := newDeliveryHarness(t)
-	const each, room = 20, 30
+	const each, items = 20, 30
 	for i := range 3 * each {
 		c.clock.Advance(time.Millisecond)
 		publish(t, c.db, c.business, fmt.Sprintf("https://%d.example/", i%3), `{}`)
@@ -177,7 +177,7 @@ func TestClaimRespectsEachEndpointsCapacity(t *testing.T) {
 	claim := func(most map[int64]int, first int) map[string]int {
 		batch, err := c.queue.Claim(context.Background(), core.ID{1},
 			webhook.Capacity{Bodies: 1 << 20,
-				Capacity: queue.Capacity{Items: room, PerKey: most, OtherKeys: first}},
+				Capacity: queue.Capacity{Items: items, PerKey: most, OtherKeys: first}},
 			c.clock.Now().Add(time.Minute))
 		require.NoError(t, err)
 		got := map[string]int{}

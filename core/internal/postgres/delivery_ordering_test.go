@@ -42,42 +42,42 @@ func newOrderingHarness(t *testing.T) *orderingHarness {
 	return c
 }
 
-func orderEvent(db *postgres.DB, business core.BusinessID, order int64, place int) core.Event {
+func orderEvent(db *postgres.DB, business core.BusinessID, order int64, sequence int) core.Event {
 	now := db.Clock().Now()
 	e := core.Event{
-		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order, Sequence: place,
-		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, place),
+		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, OrderID: order, Sequence: sequence,
+		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, sequence),
 	}
-	if place == 1 {
+	if sequence == 1 {
 		e.Type = core.OrderPlaced
 	}
 	return e
 }
 
-func (c *orderingHarness) publish(order int64, places ...int) {
+func (c *orderingHarness) publish(order int64, sequences ...int) {
 	c.t.Helper()
-	for _, place := range places {
+	for _, sequence := range sequences {
 		c.clock.Advance(time.Millisecond)
 		require.NoError(c.t, outbox.NewPublisher(c.db).Publish(context.Background(),
-			orderEvent(c.db, c.business, order, place)))
+			orderEvent(c.db, c.business, order, sequence)))
 	}
 }
 
-// claim leases what may start, and names it by order and sequence number.
+// claim leases deliveries and names them by order and sequence number.
 func (c *orderingHarness) claim() (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, claimed := claimAll(c.t, c.db)
 	named := map[string]webhook.Delivery{}
 	for _, d := range claimed {
-		var order, place int
-		_, err := fmt.Sscanf(string(d.Body), `{"order":%d,"place":%d}`, &order, &place)
+		var order, sequence int
+		_, err := fmt.Sscanf(string(d.Body), `{"order":%d,"place":%d}`, &order, &sequence)
 		require.NoError(c.t, err)
-		named[fmt.Sprintf("%d/%d", order, place)] = d
+		named[fmt.Sprintf("%d/%d", order, sequence)] = d
 	}
 	return owner, named
 }
 
-// requireClaimable claims and requires that exactly these may start; they stay leased.
+// requireClaimable claims and requires that exactly these deliveries start; they stay leased.
 func (c *orderingHarness) requireClaimable(expected ...string) (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, named := c.claim()
@@ -89,7 +89,8 @@ func (c *orderingHarness) requireClaimable(expected ...string) (core.ID, map[str
 	return owner, named
 }
 
-func (c *orderingHarness) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) queue.FinishResult {
+func (c *orderingHarness) finish(owner core.ID, state webhook.State,
+	deliveries ...webhook.Delivery) queue.FinishResult {
 	c.t.Helper()
 	var results []webhook.Result
 	for _, d := range deliveries {
@@ -142,7 +143,7 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example",
 		"http://pos.example:443", "http://[2001:db8::80]",
-	}, servers, "each once, also of an address in capitals")
+	}, servers, "each server once, also with a URL in capitals")
 }
 
 func TestOrderEventWaitsForThePreviousToFinish(t *testing.T) {
@@ -157,7 +158,7 @@ func TestOrderEventWaitsForThePreviousToFinish(t *testing.T) {
 	c.requireClaimable()
 	c.clock.Advance(time.Second)
 	owner, second = c.requireClaimable("1/2")
-	require.True(t, c.finish(owner, webhook.Failed, second["1/2"]).Due, "given up")
+	require.True(t, c.finish(owner, webhook.Failed, second["1/2"]).Due, "failed after the last attempt")
 	owner, third := c.requireClaimable("1/3")
 	c.publish(1, 4)
 	c.requireClaimable()
@@ -305,12 +306,12 @@ func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
 			require.Greater(t, n, 15)
 			return
 		}
-		place := map[int64]int{}
+		sequence := map[int64]int{}
 		for range 5 { // leases from before the crash expire
 			owner, rest := c.claim()
 			for name, d := range rest {
-				require.Greater(t, d.Sequence, place[d.OrderingKey], name)
-				place[d.OrderingKey] = d.Sequence
+				require.Greater(t, d.Sequence, sequence[d.OrderingKey], name)
+				sequence[d.OrderingKey] = d.Sequence
 				c.finish(owner, webhook.Delivered, d)
 			}
 			c.clock.Advance(20 * time.Second)

@@ -23,8 +23,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// crashingReplica is a starter that reserves but never starts, like a replica killed after the
-// commit; its leases are short.
+// crashingReplica is a starter that reserves but never starts, like a replica that was killed after
+// the commit. Its leases are short.
 type crashingReplica struct{ deadReplica }
 
 func (c crashingReplica) LeaseUntil() time.Time { return c.clock.Now().Add(200 * time.Millisecond) }
@@ -36,20 +36,20 @@ type receiver struct {
 	mu       sync.Mutex
 	accepted map[int64]int // last accepted sequence number by order
 	headless bool          // the first event of an order may arrive after the second
-	mayFail  bool          // earlier events may have failed for good; early lists the orders to check
+	mayFail  bool          // earlier events may have failed permanently; early lists the orders to check
 	early    []int64
 }
 
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, accepted: map[int64]int{}}
-	r.sink = hubtest.NewSink(t, r.answer)
+	r.sink = hubtest.NewSink(t, r.respond)
 	return r
 }
 
 func (r *receiver) at(path string) string { return strings.TrimSuffix(r.sink.URL, "/hook") + path }
 
-func (r *receiver) answer(n int, w http.ResponseWriter, request *http.Request) {
-	if request.URL.Path == "/fickle" { // later events may overtake it
+func (r *receiver) respond(n int, w http.ResponseWriter, request *http.Request) {
+	if request.URL.Path == "/failing" { // later events may overtake it
 		return
 	}
 	var event struct {
@@ -76,11 +76,11 @@ func (r *receiver) answer(n int, w http.ResponseWriter, request *http.Request) {
 }
 
 // complete reports whether every order has reached the given sequence number.
-func (r *receiver) complete(orders int64, places int) bool {
+func (r *receiver) complete(orders int64, sequences int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for order := int64(1); order <= orders; order++ {
-		if r.accepted[order] < places {
+		if r.accepted[order] < sequences {
 			return false
 		}
 	}
@@ -91,7 +91,7 @@ func (r *receiver) complete(orders int64, places int) bool {
 // sometimes fail. One replica never starts its deliveries. Meanwhile one webhook is switched
 // off and on, and deliveries are resent.
 func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
-	const orders, places = 60, 6
+	const orders, sequences = 60, 6
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	dbs := []*postgres.DB{hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil), hubtest.Connect(t, url, nil)}
 	business := hubtest.Business(t, dbs[0]).ID
@@ -100,9 +100,9 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 		hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, r.at("/placed"), webhook.Seconds)
 		hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"), webhook.Seconds)
 	}
-	fickle := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, one.at("/fickle"), webhook.Seconds)
+	failing := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, one.at("/failing"), webhook.Seconds)
 	turn := func(on bool) error {
-		return deliveries.NewWebhooks(dbs[1]).Change(ctx, business, "test", fickle.ID,
+		return deliveries.NewWebhooks(dbs[1]).Change(ctx, business, "test", failing.ID,
 			func(s *webhook.Subscription) error {
 				s.Active = on
 				return nil
@@ -142,9 +142,9 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	var publishers sync.WaitGroup
 	for order := int64(1); order <= orders; order++ {
 		publishers.Go(func() {
-			for place := 1; place <= places; place++ {
+			for sequence := 1; sequence <= sequences; sequence++ {
 				db := dbs[rand.IntN(len(dbs))]
-				if !assert.NoError(t, outbox.NewPublisher(db).Publish(ctx, orderEvent(db, business, order, place))) {
+				if !assert.NoError(t, outbox.NewPublisher(db).Publish(ctx, orderEvent(db, business, order, sequence))) {
 					return
 				}
 			}
@@ -152,7 +152,7 @@ func TestRacingReplicasKeepTheOrderOfEvents(t *testing.T) {
 	}
 	publishers.Wait()
 	close(published)
-	require.Eventually(t, func() bool { return one.complete(orders, places) && two.complete(orders, places) },
+	require.Eventually(t, func() bool { return one.complete(orders, sequences) && two.complete(orders, sequences) },
 		90*time.Second, 20*time.Millisecond, "every event of every order arrives")
 	close(stop)
 	meddlers.Wait()

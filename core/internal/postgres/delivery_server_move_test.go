@@ -109,7 +109,8 @@ func TestDisablingAWebhookShowsItsDeliveriesAsHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, pending, 1, "the one under way")
 	require.Equal(t, first["2/1"].ID, pending[0].ID)
-	count, err := queue.Count(ctx, c.business, webhook.Selector{State: webhook.Pending, To: c.clock.Now().Add(time.Hour)})
+	count, err := queue.Count(ctx, c.business, webhook.Selector{State: webhook.Pending,
+		To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count)
 	c.switchTo(c.placed, true)
@@ -161,7 +162,7 @@ func requireIdle(t *testing.T, db *postgres.DB) {
 // TestBulkResendKeepsTheOrderOfEvents resends every delivered event of many orders on two
 // replicas, to a server that sometimes fails, while new events arrive.
 func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
-	const orders, places = 40, 4
+	const orders, sequences = 40, 4
 	// One clock for both replicas: events are resent by id, and clocks apart would change their order.
 	ctx, url, clock := context.Background(), hubtest.DatabaseURL(t), core.NewSystemClock(nil)
 	dbs := []*postgres.DB{hubtest.Open(t, url, clock), hubtest.Connect(t, url, clock)}
@@ -173,13 +174,13 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 		startEngine(t, db, webhook.Config{Poll: 50 * time.Millisecond}, true)
 	}
 	for order := int64(1); order <= orders; order++ {
-		for place := 1; place <= places; place++ {
-			require.NoError(t, outbox.NewPublisher(dbs[place%2]).Publish(ctx,
-				orderEvent(dbs[0], business, order, place)))
+		for sequence := 1; sequence <= sequences; sequence++ {
+			require.NoError(t, outbox.NewPublisher(dbs[sequence%2]).Publish(ctx,
+				orderEvent(dbs[0], business, order, sequence)))
 		}
 	}
 	requireIdle(t, dbs[0])
-	require.True(t, r.complete(orders, places))
+	require.True(t, r.complete(orders, sequences))
 
 	r.mu.Lock()
 	clear(r.accepted)
@@ -198,16 +199,16 @@ func TestBulkResendKeepsTheOrderOfEvents(t *testing.T) {
 	}
 	for order := int64(1); order <= orders; order++ {
 		require.NoError(t, outbox.NewPublisher(dbs[order%2]).Publish(ctx,
-			orderEvent(dbs[0], business, order, places+1)))
+			orderEvent(dbs[0], business, order, sequences+1)))
 	}
 	requireIdle(t, dbs[0])
-	require.True(t, r.complete(orders, places+1))
+	require.True(t, r.complete(orders, sequences+1))
 }
 
 // TestChangingServersKeepsTheOrderOfEvents moves both order webhooks from a failing server to
 // another one while events arrive.
 func TestChangingServersKeepsTheOrderOfEvents(t *testing.T) {
-	const orders, places = 30, 5
+	const orders, sequences = 30, 5
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	dbs := []*postgres.DB{hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)}
 	business := hubtest.Business(t, dbs[0]).ID
@@ -225,14 +226,14 @@ func TestChangingServersKeepsTheOrderOfEvents(t *testing.T) {
 		first, second = status, placed
 		after.headless = true // until both have moved, they use different servers
 	}
-	for place := 1; place <= places; place++ {
+	for sequence := 1; sequence <= sequences; sequence++ {
 		for order := int64(1); order <= orders; order++ {
 			require.NoError(t, outbox.NewPublisher(dbs[rand.IntN(2)]).Publish(ctx,
-				orderEvent(dbs[0], business, order, place)))
+				orderEvent(dbs[0], business, order, sequence)))
 			switch {
-			case place == 3 && order == 10:
+			case sequence == 3 && order == 10:
 				setURL(t, dbs[1], first, after.at("/"+string(first.EventType)))
-			case place == 3 && order == 20:
+			case sequence == 3 && order == 20:
 				setURL(t, dbs[0], second, after.at("/"+string(second.EventType)))
 			}
 		}
@@ -245,5 +246,5 @@ func TestChangingServersKeepsTheOrderOfEvents(t *testing.T) {
 			WHERE e.order_id = ? AND d.state = 'failed'`, order)
 		require.Positive(t, failed, "events of order %d came early", order)
 	}
-	require.True(t, after.complete(orders, places))
+	require.True(t, after.complete(orders, sequences))
 }

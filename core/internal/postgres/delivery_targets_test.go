@@ -28,7 +28,7 @@ func TestEventWithoutOwnWebhookGoesToOrderWebhook(t *testing.T) {
 			pgtest.Row(t, db, &to, `SELECT webhook_id FROM delivery_queue WHERE event_id = ?`, event.ID)
 			return to
 		}
-		require.Equal(t, orders.ID, sentTo(), "there is none")
+		require.Equal(t, orders.ID, sentTo(), "no own webhook")
 		own := hubtest.Subscribe(t, db, business, eventType, "https://pos.example/results", webhook.Minutes)
 		require.Equal(t, own.ID, sentTo())
 		require.NoError(t, deliveries.NewWebhooks(db).Change(ctx, business, "test", own.ID,

@@ -58,10 +58,10 @@ func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 	change(webhook.Seconds)
 	require.Equal(t, []time.Duration{0, 0}, both(), "their seconds are over")
 	change(webhook.Minutes)
-	require.Equal(t, []time.Duration{0, 0}, both(), "what is due waits for no time any more")
+	require.Equal(t, []time.Duration{0, 0}, both(), "a due delivery is not rescheduled")
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 2)
 	change(webhook.Seconds)
 	require.NoError(t, c.queue.Release(ctx, owner, claimed))
-	require.Equal(t, []time.Duration{0, 0}, both(), "what is under way ends as it began")
+	require.Equal(t, []time.Duration{0, 0}, both(), "a running attempt keeps its schedule")
 }

@@ -13,13 +13,13 @@ import (
 // HasDueTime is the condition that a call or publication has a due time.
 const HasDueTime = bun.Safe("available_at < 'infinity'")
 
-// QueuedEndpoints returns the query of the endpoints whose rows in a queue meet a condition. It stands in a recursive
-// common table expression named endpoints.
+// QueuedEndpoints returns the query of the endpoints whose rows in a queue meet a condition. It is part of a
+// recursive common table expression named endpoints.
 func QueuedEndpoints(table string, condition bun.Safe) bun.Safe {
 	return bun.Safe(queries.With("endpoints", Args{"table": bun.Ident(table), "condition": condition}))
 }
 
-// Busy are the endpoints and plugins of which nothing is to be claimed.
+// Busy are the endpoints and plugins without capacity. Nothing is claimed for them.
 type Busy struct {
 	Endpoints []int64
 	Plugins   []string
@@ -29,8 +29,8 @@ func (b Busy) hasCapacity() bun.Safe {
 	return bun.Safe(queries.With("has_capacity", Args{"busy": Array(b.Endpoints), "plugins": Array(b.Plugins)}))
 }
 
-// ClaimableEndpoints returns the query of the endpoints, at most limit, of which due rows can be claimed from a queue of calls or
-// publications. It needs Endpoints.
+// ClaimableEndpoints returns the query of at most limit endpoints with claimable rows in a queue of calls or
+// publications. It needs QueuedEndpoints.
 func ClaimableEndpoints(table string, now time.Time, limit int, busy Busy) bun.Safe {
 	return bun.Safe(queries.With("heads", Args{
 		"table": bun.Ident(table), "now": now, "limit": limit, "has_capacity": busy.hasCapacity(),
@@ -50,8 +50,8 @@ func (db *DB) NextDue(ctx context.Context, table string, busy Busy) (time.Time, 
 	return next.Time, db.CheckEpoch(ctx, epoch)
 }
 
-// AllowNotify allows at most twenty notifications per second. A notification is only a
-// hint, and NOTIFY serializes commits.
+// AllowNotify reports whether a notification may be sent: at most twenty per second. Workers poll
+// too, and NOTIFY serializes commits.
 func AllowNotify(notified *atomic.Int64) bool {
 	now, last := time.Now().UnixNano(), notified.Load()
 	return now-last > int64(50*time.Millisecond) && notified.CompareAndSwap(last, now)

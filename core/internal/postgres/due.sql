@@ -1,7 +1,7 @@
--- What the queues of deliveries, calls and publications share.
+-- Statements for the queues of deliveries, calls and publications.
 
 -- name: endpoints
--- The endpoints of the rows that meet a condition: one index step each, however long the queue.
+-- The endpoints of the rows that meet a condition. Each takes one index step, however long the queue.
 (SELECT endpoint FROM ?table WHERE ?condition ORDER BY endpoint LIMIT 1)
 UNION ALL
 SELECT (

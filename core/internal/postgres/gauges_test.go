@@ -33,7 +33,7 @@ func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 	}
 	publishedTo(core.StoreCreation)
 	_, slow, _ := c.claim()
-	require.Len(t, slow, 1, "the attempt that takes its time")
+	require.Len(t, slow, 1, "the slow attempt")
 	publishedTo(core.StoreCreation)
 	c.clock.Advance(15 * time.Second)
 	oldest, worst := ages()
@@ -44,12 +44,12 @@ func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 	publishedTo(core.OrderPlaced)
 	c.clock.Advance(2 * time.Second)
 	oldest, worst = ages()
-	require.Equal(t, 2*time.Second, oldest, "nobody is at it")
+	require.Equal(t, 2*time.Second, oldest, "no attempt is running")
 	require.Equal(t, 17*time.Second, worst)
 
 	c.clock.Advance(10 * time.Second)
 	oldest, worst = ages()
-	require.Equal(t, 27*time.Second, oldest, "whoever was at it is gone")
+	require.Equal(t, 27*time.Second, oldest, "the lease has expired")
 	require.Equal(t, oldest, worst)
 
 	for _, id := range []int64{c.sub.ID, other.ID} {
@@ -60,7 +60,7 @@ func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 			}))
 	}
 	oldest, worst = ages()
-	require.Zero(t, oldest+worst, "what is held waits for its webhook")
+	require.Zero(t, oldest+worst, "a held delivery is not overdue")
 }
 
 func TestOldestJobAgeCountsOnlyRunnableJobs(t *testing.T) {
@@ -79,7 +79,7 @@ func TestOldestJobAgeCountsOnlyRunnableJobs(t *testing.T) {
 				CreatedAt: clock.Now()}, "r"))
 	}
 	clock.Advance(20 * time.Second)
-	oldest(20*time.Second, "nobody takes the first")
+	oldest(20*time.Second, "the first job is not claimed")
 	claimed, _, err := jobs.Claim(ctx, core.ID{1}, 10, clock.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
@@ -88,7 +88,7 @@ func TestOldestJobAgeCountsOnlyRunnableJobs(t *testing.T) {
 	clock.Advance(time.Hour)
 	oldest(0, "which is tried again later")
 	clock.Advance(time.Hour + 3*time.Second)
-	oldest(3*time.Second, "it is due, and nobody takes it")
+	oldest(3*time.Second, "it is due and not claimed")
 }
 
 func TestPublicationAgeStartsWhenItIsDue(t *testing.T) {
@@ -100,7 +100,7 @@ func TestPublicationAgeStartsWhenItIsDue(t *testing.T) {
 		return backlog.OldestPublication.Round(time.Second)
 	}
 	p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`)
-	require.Zero(t, oldest(), "it is held for what else may come")
+	require.Zero(t, oldest(), "it waits for the debounce")
 	p.clock.Advance(time.Hour + 2*time.Second)
 	require.Equal(t, time.Hour, oldest())
 	p.claim(me)

@@ -55,12 +55,12 @@ func (k *menuHarness) placeOrder(intake *orders.Intake, a order.PlaceRequest) or
 
 func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, neighbour := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
-	for _, kitchen := range []*menuHarness{k, neighbour} {
-		kitchen.store("s1")
-		kitchen.send("s1", counter)
+	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	for _, harness := range []*menuHarness{k, otherBusiness} {
+		harness.store("s1")
+		harness.send("s1", counter)
 	}
-	neighbour.send("s1",
+	otherBusiness.send("s1",
 		`{"items":[{"ref_id":"dal","price":77},{"ref_id":"naan","price":77}],"taxes":[{"code":"ST_P",`+
 			`"title":"Sales Tax","structure":{"value":33},"item_ref_ids":["all"]}]}`)
 	k.send("-1", `{"items":[{"ref_id":"elsewhere","title":"Elsewhere","price":1}]}`)
@@ -98,7 +98,7 @@ func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 		"a charge on orders with an item: 99, 3 and 1% of 8")
 
 	// In a batch with other orders they have the same totals.
-	other := neighbour.arrival("1", "web", both, "")
+	other := otherBusiness.arrival("1", "web", both, "")
 	receipts, failures := pgtest.PlaceBatch(context.Background(), intake,
 		k.arrival("3", "app", both, `,"order_type":"pickup"`), other, k.arrival("3", "web", both, ""))
 	require.Equal(t, []error{nil, nil, nil}, failures)
@@ -120,10 +120,10 @@ func flagsOf(reading order.APIOrder) (list []string) {
 
 func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, neighbour := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
-	for _, kitchen := range []*menuHarness{neighbour, k} {
-		kitchen.store("s1")
-		kitchen.send("s1", `{"items":[{"ref_id":"pizza","title":"Pizza","price":9}],
+	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	for _, harness := range []*menuHarness{otherBusiness, k} {
+		harness.store("s1")
+		harness.send("s1", `{"items":[{"ref_id":"pizza","title":"Pizza","price":9}],
 			"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"max_selectable":1,`+
 			`"item_ref_ids":["pizza"]},{"ref_id":"egg","title":"Egg","min_selectable":1},
 				{"ref_id":"dip","title":"Dip","min_selectable":1,"item_ref_ids":["pizza"]},{"ref_id":"other",`+
@@ -141,12 +141,12 @@ func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 			k.arrival(string(rune('a'+n)), "web", `{"ref_id":"pizza","quantity":1,"options":[`+options+`]}`, "")))
 	}
 	require.Empty(t, flags(`{"ref_id":"small"}`),
-		"of dips the store sells none, and of a nested group none has to be chosen")
+		"the store sells no dips, and nested groups have no minimum")
 	require.Empty(t, flags(`{"ref_id":"small"},{"ref_id":"runny"}`))
 	require.Equal(t, []string{"items[0].options[0] not_on_menu", "items[0].options[1] not_on_menu",
 		"items[0] too_few_options"}, flags(`{"ref_id":"runny"},{"ref_id":"ice"}`))
 	require.Equal(t, []string{"items[0] too_many_options"}, flags(`{"ref_id":"small"},{"ref_id":"large"}`))
-	neighbour.send("-1", `{"option_groups":[{"ref_id":"size","active":false}]}`)
+	otherBusiness.send("-1", `{"option_groups":[{"ref_id":"size","active":false}]}`)
 	require.Empty(t, flags(`{"ref_id":"large"}`))
 	k.send("-1", `{"option_groups":[{"ref_id":"size","active":false}]}`)
 	require.Equal(t, []string{"items[0].options[0] unavailable"}, flags(`{"ref_id":"large"}`))
@@ -193,7 +193,8 @@ func TestAggregatorOrderUsesTheExternalPrice(t *testing.T) {
 	k.send("s1", counter)
 	reading := k.placeOrder(newIntake(t, db), k.arrival("1", "aggregator-a", `{"ref_id":"dal","quantity":1}`, ""))
 	require.Equal(t, "12", reading.Order.Items[0].Price.String())
-	require.Equal(t, []order.DeliveryMode{order.PartnerDelivery}, []order.DeliveryMode{reading.Order.Details.Platforms[0].DeliveryMode})
+	require.Equal(t, []order.DeliveryMode{order.PartnerDelivery},
+		[]order.DeliveryMode{reading.Order.Details.Platforms[0].DeliveryMode})
 }
 
 func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {

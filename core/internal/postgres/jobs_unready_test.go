@@ -21,7 +21,7 @@ func TestDamagedJobFailsWithoutBlockingOthers(t *testing.T) {
 	first, second := hubtest.Business(t, db), hubtest.Business(t, db)
 	damaged := enqueue(t, db, first.ID, `{"stores":[{"ref_id":"a"}]}`)
 	behind := enqueue(t, db, first.ID, `{"stores":[{"ref_id":"b"}]}`)
-	whole := enqueue(t, db, second.ID, `{"stores":[{"ref_id":"c"}]}`)
+	intact := enqueue(t, db, second.ID, `{"stores":[{"ref_id":"c"}]}`)
 	pgtest.Exec(t, db, `UPDATE jobs SET body = '\x28b52ffd00' WHERE id = ?`, damaged)
 
 	jobs, until := jobsdb.New(db), db.Clock().Now().Add(time.Minute)
@@ -33,7 +33,7 @@ func TestDamagedJobFailsWithoutBlockingOthers(t *testing.T) {
 	}
 	require.Len(t, byID, 2)
 	require.Contains(t, byID[damaged].BodyError, "decompressing a stored body")
-	require.Empty(t, byID[whole].BodyError)
+	require.Empty(t, byID[intact].BodyError)
 
 	require.NoError(t, jobs.MarkFailed(ctx, byID[damaged], byID[damaged].BodyError))
 	require.Equal(t, core.Conflict, core.CodeOf(jobs.MarkFailed(ctx, byID[damaged], "")), "it has ended")
@@ -61,8 +61,8 @@ func TestClaimedJobKnowsThePreviousAttemptsError(t *testing.T) {
 	}
 	work := claim()
 	require.Empty(t, work.LastError)
-	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "no room on the disk"))
-	require.Equal(t, "no room on the disk", claim().LastError)
+	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "disk full"))
+	require.Equal(t, "disk full", claim().LastError)
 	clock.Advance(2 * time.Minute) // its lease expires
 	require.Empty(t, claim().LastError)
 }

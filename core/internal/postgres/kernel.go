@@ -5,6 +5,8 @@ import (
 	"log/slog"
 
 	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
 // Bun returns the pool of connections.
@@ -14,7 +16,7 @@ func (db *DB) Bun() *bun.DB { return db.bun }
 func (db *DB) Log() *slog.Logger { return db.log }
 
 // Sealer returns the sealer for secrets.
-func (db *DB) Sealer() *Sealer { return db.sealer }
+func (db *DB) Sealer() *seal.Sealer { return db.sealer }
 
 // Compress compresses a body for storage.
 func (db *DB) Compress(body []byte) []byte { return db.compressor.Compress(body) }

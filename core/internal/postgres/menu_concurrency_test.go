@@ -29,7 +29,7 @@ type orderingKey struct {
 	kind     core.JobKind
 }
 
-// jobRecorder records the start and the end of every job, on all hubs.
+// jobRecorder records the start and the end of every job on all hubs.
 type jobRecorder struct {
 	mu      sync.Mutex
 	started map[orderingKey][]core.Job
@@ -43,7 +43,7 @@ func newJobRecorder(total int) *jobRecorder {
 	return &jobRecorder{started: map[orderingKey][]core.Job{}, total: total, done: make(chan struct{})}
 }
 
-// recordedHandler is the job handler of a watched hub.
+// recordedHandler is a job handler that records its jobs.
 type recordedHandler struct {
 	job.Handler
 	*jobRecorder
@@ -83,7 +83,7 @@ func (w *jobRecorder) startedOf(at orderingKey) []core.Job {
 	return slices.Clone(w.started[at])
 }
 
-// start runs a watched hub on the database.
+// start runs the handlers on the database and records their jobs.
 func (w *jobRecorder) start(t *testing.T, db *postgres.DB, handlers map[core.JobKind]job.Handler) (stop func()) {
 	for kind, handler := range handlers {
 		handlers[kind] = recordedHandler{handler, w, db}
@@ -121,8 +121,8 @@ type client struct {
 	sent     []core.ID
 }
 
-// clients returns the clients of one business: two for one store, one for the other, one for
-// the master catalogue, and one that sends the stores.
+// clients returns the clients of one business. Two use store s1, one uses s2, one uses the master
+// catalogue, and one sends the stores.
 func clients() []*client {
 	list := []*client{{location: "-1"}, {location: "s1"}, {location: "s2"}, {location: "s1"}, {kind: core.StoreJob}}
 	for who, c := range list {
@@ -234,7 +234,7 @@ func requireOrder(t *testing.T, sent []core.ID, begun []core.Job) {
 func requireSerializable(t *testing.T, k *menuHarness, accepted []core.Job) {
 	t.Helper()
 	alone := newTwoStores(t, k.db)
-	tell := func(of *menuHarness, reference core.ID) any {
+	callbackOf := func(of *menuHarness, reference core.ID) any {
 		callback := decodeExact(t, pgtest.EventBody(t, of.db, reference)).(map[string]any)
 		require.Equal(t, reference.String(), callback["reference"])
 		delete(callback, "reference")
@@ -244,13 +244,14 @@ func requireSerializable(t *testing.T, k *menuHarness, accepted []core.Job) {
 	for n, work := range accepted {
 		reference := alone.enqueue(core.MenuJob, work.Subject, string(work.Body), false)
 		require.NoError(t, alone.runJobs())
-		require.Equal(t, idsAlone.replace(tell(alone, reference)), ids.replace(tell(k, work.ID)), "callback of request %d", n)
+		require.Equal(t, idsAlone.replace(callbackOf(alone, reference)), ids.replace(callbackOf(k, work.ID)),
+			"callback of request %d", n)
 	}
 	everywhere := []string{"-1", "s1", "s2"}
 	require.Equal(t, idsAlone.replace(alone.readings(everywhere)), ids.replace(k.readings(everywhere)))
 }
 
-// blockingMenus is a menu store whose requests are held in their transaction.
+// blockingMenus is a menu store that blocks requests in their transaction.
 type blockingMenus struct {
 	menus.Store
 	hold func(context.Context, core.BusinessID)
@@ -266,7 +267,7 @@ func (m blockingMenus) Ingest(ctx context.Context, work core.Job, scope menu.Sco
 		})
 }
 
-// barrier makes participants wait until all have arrived or it is over.
+// barrier makes participants wait until all have arrived and done is closed.
 type barrier struct {
 	mu       sync.Mutex
 	missing  map[core.BusinessID]bool
@@ -291,23 +292,23 @@ func (m *barrier) arrive(ctx context.Context, business core.BusinessID) {
 func TestMenuRequestsOfDifferentBusinessesRunConcurrently(t *testing.T) {
 	hubs := twoHubs(t)
 	all := &barrier{missing: map[core.BusinessID]bool{}, complete: make(chan struct{}), done: make(chan struct{})}
-	kitchens := []*menuHarness{newTwoStores(t, hubs[0]), newTwoStores(t, hubs[1]), newTwoStores(t, hubs[0]),
+	harnesses := []*menuHarness{newTwoStores(t, hubs[0]), newTwoStores(t, hubs[1]), newTwoStores(t, hubs[0]),
 		newTwoStores(t, hubs[1])}
-	for _, k := range kitchens {
+	for _, k := range harnesses {
 		all.missing[k.business] = true
 		k.enqueue(core.MenuJob, "s1", crossingTimings(0, 0), false)
 		k.enqueue(core.MenuJob, "s2", crossingTimings(0, 1), false)
 	}
-	w := newJobRecorder(3 * len(kitchens))
+	w := newJobRecorder(3 * len(harnesses))
 	for _, hub := range hubs {
 		w.start(t, hub, map[core.JobKind]job.Handler{core.MenuJob: menu.Ingestor{
-			Storage: blockingMenus{menus.New(hub), all.arrive}, Policy: kitchens[0].rules, Clock: hub.Clock(),
+			Storage: blockingMenus{menus.New(hub), all.arrive}, Policy: harnesses[0].rules, Clock: hub.Clock(),
 		}})
 	}
 	goOn := sync.OnceFunc(func() { close(all.done) })
 	t.Cleanup(goOn)
 	requireClosed(t, "a request of each business is in its transaction", all.complete)
-	for _, k := range kitchens {
+	for _, k := range harnesses {
 		require.Empty(t, k.read("-1")["items"], "nothing is seen before it is done")
 		k.enqueue(core.MenuJob, "-1", crossingTimings(0, 3), false) // accepted while another is in its transaction
 		require.Len(t, w.startedOf(orderingKey{k.business, core.MenuJob}), 1, "the next of the business waits")
@@ -315,7 +316,7 @@ func TestMenuRequestsOfDifferentBusinessesRunConcurrently(t *testing.T) {
 	goOn()
 	requireClosed(t, "all requests are done", w.done)
 	require.Empty(t, w.errors)
-	for _, k := range kitchens {
+	for _, k := range harnesses {
 		require.NotEmpty(t, k.read("-1")["items"])
 		require.Len(t, k.read("s1")["items"], 2)
 	}

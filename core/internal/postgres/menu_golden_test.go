@@ -33,7 +33,7 @@ import (
 
 // go test -run Golden -update ./core/internal/postgres rewrites the golden files. Check every
 // change of them against the API specification.
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // goldenScript is a sequence of requests to one business; About describes its purpose.
 type goldenScript struct {
@@ -43,7 +43,7 @@ type goldenScript struct {
 	Steps   []struct {
 		Location string
 		Body     json.RawMessage
-		Read     []string // what to read after the step: a location, or a store "on" a platform
+		Read     []string // read after the step: a location, or a store "on" a platform
 	}
 }
 
@@ -71,7 +71,7 @@ func TestMenuMatchesGoldenFiles(t *testing.T) {
 	}
 }
 
-// newGoldenHarness returns a kitchen that also sells on two aggregators.
+// newGoldenHarness returns a harness whose business also sells on two aggregators.
 func newGoldenHarness(t *testing.T, db *postgres.DB, country string) *menuHarness {
 	t.Helper()
 	accounts := access.Access{Keys: accessdb.New(db), Clock: db.Clock()}
@@ -84,8 +84,8 @@ func newGoldenHarness(t *testing.T, db *postgres.DB, country string) *menuHarnes
 	return &menuHarness{t, db, b.ID, menu.IngestPolicy{Vocabulary: vocabulary}}
 }
 
-// run sends the requests and returns the results: for each step the callback or the error,
-// and what was read after it. At the end it returns everything that can be read.
+// run sends the requests and returns the results: for each step the callback or the error, and the
+// readings. The last result has all readings.
 func (s *goldenScript) run(k *menuHarness) map[string]any {
 	k.t.Helper()
 	for _, ref := range s.Stores {
@@ -93,21 +93,21 @@ func (s *goldenScript) run(k *menuHarness) map[string]any {
 	}
 	stable, steps := renumberedIDs{}, []any{}
 	for n, step := range s.Steps {
-		told := map[string]any{}
+		result := map[string]any{}
 		if refusal := k.refusal(step.Location, step.Body); refusal != nil {
-			told["refused"] = refusal
+			result["refused"] = refusal
 		} else {
 			reference := k.enqueue(core.MenuJob, step.Location, string(step.Body), false)
 			require.NoError(k.t, k.runJobs())
 			callback := decodeExact(k.t, pgtest.EventBody(k.t, k.db, reference)).(map[string]any)
 			require.Equal(k.t, reference.String(), callback["reference"])
 			callback["reference"] = fmt.Sprintf("of step %d", n+1)
-			told["callback"] = stable.replace(callback)
+			result["callback"] = stable.replace(callback)
 		}
 		if len(step.Read) > 0 {
-			told["read"] = stable.replace(k.readings(step.Read))
+			result["read"] = stable.replace(k.readings(step.Read))
 		}
-		steps = append(steps, told)
+		steps = append(steps, result)
 	}
 	all := append([]string{menu.MasterLocation}, s.Stores...)
 	if len(s.Stores) > 0 {
@@ -125,9 +125,9 @@ func (k *menuHarness) refusal(location string, body []byte) any {
 	if err == nil {
 		return nil
 	}
-	var refused *core.Error
-	require.True(k.t, errors.As(err, &refused), "%v", err)
-	encoded, err := stored.Marshal(refused.Violations)
+	var rejection *core.Error
+	require.True(k.t, errors.As(err, &rejection), "%v", err)
+	encoded, err := stored.Marshal(rejection.Violations)
 	require.NoError(k.t, err)
 	return decodeExact(k.t, encoded)
 }
@@ -154,9 +154,9 @@ func (k *menuHarness) reading(location string) menu.APIMenu {
 	records := menus.New(k.db)
 	_, scope, err := records.ResolveLocation(context.Background(), k.business, location)
 	require.NoError(k.t, err)
-	whole, err := records.Menu(context.Background(), k.business, scope.StoreID)
+	full, err := records.Menu(context.Background(), k.business, scope.StoreID)
 	require.NoError(k.t, err)
-	return menu.ReadBack(scope, whole, menu.View{})
+	return menu.ReadBack(scope, full, menu.View{})
 }
 
 func (k *menuHarness) effective(store, platform string) menu.EffectiveMenu {
@@ -164,9 +164,9 @@ func (k *menuHarness) effective(store, platform string) menu.EffectiveMenu {
 	records := menus.New(k.db)
 	versions, err := records.Versions(context.Background(), k.business, store, platform)
 	require.NoError(k.t, err)
-	whole, err := records.Menu(context.Background(), k.business, versions.StoreID)
+	full, err := records.Menu(context.Background(), k.business, versions.StoreID)
 	require.NoError(k.t, err)
-	return menu.Effective(store, whole, versions.Platform, nil)
+	return menu.Effective(store, full, versions.Platform, nil)
 }
 
 // decodeExact decodes JSON and preserves the digits of numbers.
@@ -225,20 +225,20 @@ func formatJSON(value any, indent string) string {
 	}
 	var b strings.Builder
 	b.WriteString(brackets[:1])
-	room, flows := 0, false // remaining width of the line, and whether more fits on it
+	remaining, fitsMore := 0, false // remaining width of the line, and whether more fits on it
 	for i, part := range parts {
 		short := !strings.Contains(part, "\n") && !(isList && isMenu(list[i]))
-		if flows && short && len(part)+2 <= room {
+		if fitsMore && short && len(part)+2 <= remaining {
 			b.WriteString(" " + part)
-			room -= 2
+			remaining -= 2
 		} else {
 			b.WriteString("\n" + deeper + part)
-			room = lineLength - len(deeper)
+			remaining = lineLength - len(deeper)
 		}
 		if i < len(parts)-1 {
 			b.WriteString(",")
 		}
-		room, flows = room-len(part), short
+		remaining, fitsMore = remaining-len(part), short
 	}
 	return b.String() + "\n" + indent + brackets[1:]
 }

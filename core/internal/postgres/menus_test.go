@@ -126,9 +126,9 @@ func (k *menuHarness) read(location string) map[string]any {
 	records := menus.New(k.db)
 	_, scope, err := records.ResolveLocation(context.Background(), k.business, location)
 	require.NoError(k.t, err)
-	whole, err := records.Menu(context.Background(), k.business, scope.StoreID)
+	full, err := records.Menu(context.Background(), k.business, scope.StoreID)
 	require.NoError(k.t, err)
-	return asObject(k.t, menu.ReadBack(scope, whole, menu.View{}))
+	return asObject(k.t, menu.ReadBack(scope, full, menu.View{}))
 }
 
 func asObject(t *testing.T, v any) (object map[string]any) {
@@ -173,7 +173,7 @@ func TestStoredMenuReadsBackAsSent(t *testing.T) {
 	atStore := k.read("s1")["items"].([]any)
 	require.Len(t, atStore, 2)
 	require.Equal(t, 13.0, atStore[0].(map[string]any)["price"], "a change of the master is never seen at a store")
-	require.Equal(t, "Curry", atStore[0].(map[string]any)["title"], "what stores share is")
+	require.Equal(t, "Curry", atStore[0].(map[string]any)["title"], "the version of the catalogue, which stores share")
 
 	again := k.read("-1")
 	require.Equal(t, []int64{}, touched(t, k, "-1", `{"items":[{"ref_id":"curry","title":"Curry","price":99}]}`))
@@ -212,12 +212,12 @@ func TestFlushDeactivatesItemsAtMasterAndStore(t *testing.T) {
 	require.NoError(t, k.runJobs())
 	status, err := jobsdb.New(k.db).Status(context.Background(), k.business, preview)
 	require.NoError(t, err)
-	var told menu.Preview
-	require.NoError(t, json.Unmarshal(status.Result, &told))
-	require.Equal(t, []string{"rice"}, told.Kinds["items"].Deactivated)
+	var changes menu.Preview
+	require.NoError(t, json.Unmarshal(status.Result, &changes))
+	require.Equal(t, []string{"rice"}, changes.Kinds["items"].Deactivated)
 	require.Equal(t, []menu.Disassociation{{RefID: "curry", Stores: 1}, {RefID: "rice", Stores: 2}},
-		told.Kinds["items"].Disassociated)
-	require.Equal(t, []menu.Disassociation{{RefID: "mains", Stores: 2}}, told.Kinds["categories"].Disassociated)
+		changes.Kinds["items"].Disassociated)
+	require.Equal(t, []menu.Disassociation{{RefID: "mains", Stores: 2}}, changes.Kinds["categories"].Disassociated)
 	require.Len(t, k.read("s2")["items"], 2, "a dry run writes nothing")
 
 	callback := k.send("-1", `{"flush_items":true,"items":[{"ref_id":"curry","price":1}]}`)
@@ -314,8 +314,8 @@ func TestRealMenusReadBackAsSent(t *testing.T) {
 	}
 }
 
-// requireEqualToSent compares each object that was read with what was sent. It ignores what
-// the hub adds.
+// requireEqualToSent compares each object in the read-back with the sent one. It ignores fields
+// that the hub adds.
 func requireEqualToSent(t *testing.T, sent map[string][]map[string]any, read map[string]any) {
 	t.Helper()
 	key := func(object map[string]any) string {

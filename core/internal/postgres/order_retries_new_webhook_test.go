@@ -31,10 +31,10 @@ func newOrderRetryHarness(t *testing.T) *orderRetryHarness {
 	db := hubtest.Database(t, nil)
 	c := &orderRetryHarness{menuHarness: newMenuHarness(t, db, "US"), db: db}
 	c.store("s1")
-	answer := func(status int) *hubtest.Sink {
+	sinkWith := func(status int) *hubtest.Sink {
 		return hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 	}
-	c.gone, c.failing, c.accepting = answer(http.StatusGone), answer(http.StatusBadRequest), answer(http.StatusOK)
+	c.gone, c.failing, c.accepting = sinkWith(http.StatusGone), sinkWith(http.StatusBadRequest), sinkWith(http.StatusOK)
 	startEngine(t, db, webhook.Config{}, true)
 	return c
 }
@@ -91,7 +91,7 @@ func TestOrderRetryUsesTheReplacementWebhook(t *testing.T) {
 		list, _, err := deliveries.NewWebhooks(c.db).List(context.Background(), c.business, 10, 0)
 		return err == nil && !list[0].Active
 	})
-	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "there is none to send them to")
+	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "there is no webhook to send them to")
 	c.subscribe(t, c.accepting)
 	require.JSONEq(t, `{"retried":1,"failed":0}`, c.retry(t))
 	require.Equal(t, ids(c.gone), ids(c.accepting), "the same webhook-id")
@@ -104,12 +104,12 @@ func TestOrderRetrySendsOrdersThatHadNoWebhook(t *testing.T) {
 	c.place(t, 3)
 	c.subscribe(t, c.failing)
 	c.subscribe(t, c.accepting)
-	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t), "one of the two refuses each of them")
+	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t), "one of the two webhooks rejects each order")
 	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t))
 	require.Len(t, ids(c.accepting), 3)
 	for id, times := range ids(c.accepting) {
 		require.Equal(t, 1, times, id)
-		require.Equal(t, 2, ids(c.failing)[id], "only the one that refused it gets it again")
+		require.Equal(t, 2, ids(c.failing)[id], "only the webhook that rejected it gets it again")
 	}
 }
 

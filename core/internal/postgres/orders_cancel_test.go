@@ -43,8 +43,8 @@ func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, id)
 	}
-	stranger := newMenuHarness(t, db, "US")
-	_, _, err := orders.Cancel(t.Context(), stranger.business, taken("2", "a"))
+	otherBusiness := newMenuHarness(t, db, "US")
+	_, _, err := orders.Cancel(t.Context(), otherBusiness.business, taken("2", "a"))
 	require.NoError(t, err)
 	first, second := k.placeOrder(intake, k.arrival("1", "a", oneCurry, "")),
 		k.placeOrder(intake, k.arrival("2", "a", oneCurry, ""))

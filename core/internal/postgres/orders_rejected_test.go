@@ -21,7 +21,7 @@ import (
 func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	k.store("s1")
 	orders, read := ordersdb.New(db), consoleview.New(db)
 	refuse := func(business core.BusinessID, id, store, reason string) {
@@ -36,7 +36,7 @@ func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	}
 	first := clock.Now()
 	refuse(k.business, "W-1", "nowhere", "no store")
-	refuse(stranger.business, "W-1", "nowhere", "not yours")
+	refuse(otherBusiness.business, "W-1", "nowhere", "not yours")
 	clock.Advance(time.Minute)
 	refuse(k.business, "W-2", "s1", "no price")
 	clock.Advance(time.Minute)
@@ -81,22 +81,23 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	hubs := []ordersdb.Store{ordersdb.New(db), ordersdb.New(hubtest.Connect(t, url, nil))}
-	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
-	keep := func(business core.BusinessID, hub int, id string) {
+	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	reject := func(business core.BusinessID, hub int, id string) {
 		require.NoError(t, hubs[hub%2].RecordRejected(t.Context(),
 			order.Rejection{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
 	}
-	keep(stranger.business, 0, "W")
+	reject(otherBusiness.business, 0, "W")
 	var keeping sync.WaitGroup
 	for n := range 900 {
-		keeping.Go(func() { keep(k.business, n, fmt.Sprint("W-", n%700)) })
+		keeping.Go(func() { reject(k.business, n, fmt.Sprint("W-", n%700)) })
 	}
 	keeping.Wait()
-	keep(k.business, 0, "last")
-	for business, kept := range map[core.BusinessID]int{k.business: 500, stranger.business: 1} {
-		found, all, err := consoleview.New(db).RejectedOrders(t.Context(), business, console.RejectedFilter{Limit: 1000})
+	reject(k.business, 0, "last")
+	for business, count := range map[core.BusinessID]int{k.business: 500, otherBusiness.business: 1} {
+		found, all, err := consoleview.New(db).RejectedOrders(t.Context(), business,
+			console.RejectedFilter{Limit: 1000})
 		require.NoError(t, err)
-		require.Equal(t, []int{kept, kept}, []int{all, len(found)})
+		require.Equal(t, []int{count, count}, []int{all, len(found)})
 		if business == k.business {
 			require.Equal(t, "last", found[0].PlatformOrderID)
 		}
@@ -104,19 +105,19 @@ func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 		for _, r := range found {
 			moments[r.Last] = true
 		}
-		require.Len(t, moments, kept, "pages of a list end between two of them")
+		require.Len(t, moments, count, "pages of a list end between two of them")
 	}
 }
 
 func TestUnverifiedCallsAreRecordedOncePerSecond(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	k, stranger := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
+	k, otherBusiness := newMenuHarness(t, db, "US"), newMenuHarness(t, db, "US")
 	callers, read := platformsdb.NewCallers(db), consoleview.New(db)
 	note := func(business core.BusinessID, platform, why string) {
 		require.NoError(t, callers.RecordRejection(t.Context(), business, platform, why))
 	}
-	noted := func() (list map[string]string) {
+	recorded := func() (list map[string]string) {
 		platforms, err := read.ListPlatforms(t.Context(), k.business)
 		require.NoError(t, err)
 		list = map[string]string{}
@@ -131,15 +132,15 @@ func TestUnverifiedCallsAreRecordedOncePerSecond(t *testing.T) {
 	require.NoError(t, err)
 	note(1<<40, "web", "nobody")
 	note(k.business, "mars", "no such platform")
-	note(stranger.business, "web", "not yours")
-	require.Empty(t, noted())
+	note(otherBusiness.business, "web", "not yours")
+	require.Empty(t, recorded())
 	note(k.business, "web", "first")
 	clock.Advance(time.Second - time.Millisecond)
 	note(k.business, "web", "too soon")
-	require.Equal(t, map[string]string{"web": "first"}, noted())
+	require.Equal(t, map[string]string{"web": "first"}, recorded())
 	clock.Advance(time.Millisecond)
 	note(k.business, "web", "second")
-	require.Equal(t, map[string]string{"web": "second"}, noted())
+	require.Equal(t, map[string]string{"web": "second"}, recorded())
 	after, err := read.ChangeToken(t.Context(), k.business)
 	require.NoError(t, err)
 	require.Equal(t, token, after, "a stranger's calls do not make pages reload")

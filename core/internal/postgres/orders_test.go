@@ -25,7 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// arrival returns an order of the kitchen's store s1; more is appended to the body.
+// arrival returns an order of store s1; more is appended to the body.
 func (k *menuHarness) arrival(id, platform, items, more string) order.PlaceRequest {
 	k.t.Helper()
 	draft, err :=
@@ -143,7 +143,7 @@ func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 	require.ErrorContains(t, failures[5], "s1", "the store of another business is none")
 	require.Equal(t, order.PlaceResult{OrderID: receipts[0].OrderID, Duplicate: true}, receipts[2])
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, placedIDs(t, db),
-		"a good order that follows a bad one of its name is taken")
+		"a valid order after an invalid one with its id is stored")
 }
 
 func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
@@ -207,8 +207,8 @@ func TestConcurrentStatusChangesEachPublishOneEvent(t *testing.T) {
 		changed, err := state.Move(step.State)
 		require.NoError(t, err)
 		require.True(t, changed)
-		told := fmt.Sprintf(`"prev_state":%q,"new_state":%q`, state, step.State)
-		require.Contains(t, all, told)
+		states := fmt.Sprintf(`"prev_state":%q,"new_state":%q`, state, step.State)
+		require.Contains(t, all, states)
 		state = step.State
 	}
 	require.Equal(t, state, record.State)
@@ -257,7 +257,7 @@ func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
 	young, err := intake.Place(context.Background(), other.arrival("young", "web", oneCurry, ""))
 	require.NoError(t, err)
 	require.NoError(t, orders.DropOld(context.Background(), time.Hour))
-	require.Equal(t, [3]int{1004, 1, 0}, pgtest.OrderCounts(t, db), "kept to the end of its time")
+	require.Equal(t, [3]int{1004, 1, 0}, pgtest.OrderCounts(t, db), "kept until its retention ends")
 	clock.Advance(time.Second)
 	require.NoError(t, orders.DropOld(context.Background(), time.Hour))
 	require.Equal(t, [3]int{1, 0, 0}, pgtest.OrderCounts(t, db))

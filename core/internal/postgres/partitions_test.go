@@ -95,7 +95,7 @@ func TestPartitionsAreCreatedWhileTodayIsRead(t *testing.T) {
 	end()
 }
 
-// Statements queue behind the maintenance until it gives up, so it must give up soon.
+// Other statements queue behind the maintenance, so it must not wait long for its lock.
 func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
@@ -119,7 +119,7 @@ func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, partitionOf(t, db, old.ID))
-	require.NotZero(t, pgtest.DefaultPartitionRows(t, db), "what is published meanwhile is in the default partition")
+	require.NotZero(t, pgtest.DefaultPartitionRows(t, db), "events published meanwhile are in the default partition")
 	end()
 	require.NoError(t, schema.Maintain(ctx, db, month))
 	require.Empty(t, partitionOf(t, db, old.ID))
@@ -151,9 +151,9 @@ func TestLongestRecentRetentionOfAllReplicasApplies(t *testing.T) {
 	db := hubtest.Database(t, clock)
 	keeps := func(own, expected time.Duration) {
 		t.Helper()
-		kept, err := schema.Retention(ctx, db, own)
+		effective, err := schema.Retention(ctx, db, own)
 		require.NoError(t, err)
-		require.Equal(t, expected, kept)
+		require.Equal(t, expected, effective)
 	}
 	keeps(12*month, 12*month)
 	keeps(month, 12*month)
@@ -205,7 +205,7 @@ func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 		_, err := orders.Get(ctx, k.business, "", receipts[name].OrderID)
 		require.Equal(t, core.NotFound, core.CodeOf(err), name)
 	}
-	require.Len(t, pgtest.EventBodies(t, db, core.OrderPlaced), 1, "of the others nothing is kept")
+	require.Len(t, pgtest.EventBodies(t, db, core.OrderPlaced), 1, "the other events are deleted")
 	later := receipts["later"].OrderID
 	_, err := orders.Change(ctx, k.business, later, order.Change{To: order.Acknowledged, Actor: "key:pos"})
 	require.NoError(t, err)

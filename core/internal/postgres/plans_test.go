@@ -27,8 +27,8 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// planTables are the tables of the queues and of the intake of orders that grow, with the rows ?0 to ?1 of each.
-// They belong to a hundred businesses and a thousand endpoints. Calls and items are a tenth.
+// planTables are the growing tables of the queues and of the order intake, with a statement that inserts the
+// rows ?0 to ?1. They belong to a hundred businesses and a thousand endpoints. Calls and items are a tenth.
 var planTables = map[string]string{
 	"delivery_queue": `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, endpoint, size,
 			due_at, available_at, ordering_key, sequence)
@@ -62,7 +62,8 @@ var planTables = map[string]string{
 		SELECT 1000 + n / 10000, 1, n, 'item-' || n, true, 0, false, '{}', now() FROM generate_series(?0, ?1, 10) n`,
 }
 
-// unchecked drops the foreign keys and disables the triggers, which would check each new row.
+// unchecked drops the foreign keys and disables the triggers, because checks of each row would be
+// slow.
 const unchecked = `DO $$ DECLARE this record; BEGIN
 	FOR this IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
 			WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conparentid = 0 LOOP
@@ -112,8 +113,7 @@ func (l *statementLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) c
 
 func (l *statementLog) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// plans are the different statements of a log, on a connection that has prepared those that
-// are prepared.
+// plans are the distinct statements of a log, on a connection that has prepared the prepared ones.
 type plans struct {
 	t          *testing.T
 	conn       bun.Conn
@@ -160,7 +160,7 @@ func (p *plans) exec(statement string) {
 	require.NoError(p.t, err, statement)
 }
 
-// fill adds rows, few enough at once for the time that a statement may take.
+// fill adds rows in steps that stay within the statement timeout.
 func (p *plans) fill(statement string, from, to int) {
 	p.t.Helper()
 	for ; from < to; from += 100_000 {
@@ -177,8 +177,8 @@ func (p *plans) of(statement string) string {
 	return strings.Join(lines, "\n")
 }
 
-// noScans requires that no statement scans a table. Without rows this goes for prepared
-// statements, which keep their plans. Others are planned each time.
+// noScans requires that no statement scans a table. Without rows this applies to prepared
+// statements only, because they keep their plans.
 func (p *plans) noScans(rows int) {
 	p.t.Helper()
 	for _, statement := range p.statements {

@@ -18,25 +18,25 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 	p := newPublishHarness(t)
 	pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'site', 'own')`, p.business)
 	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
-	told := func(stores string) string {
+	sendStores := func(stores string) string {
 		reference := p.enqueue(core.StoreJob, "", `{"stores":[`+stores+`]}`, false)
 		require.NoError(t, p.runJobs())
 		return string(pgtest.EventBody(t, p.db, reference))
 	}
 	require.Contains(t,
-		told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"},{"name":"site",`+
+		sendStores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"},{"name":"site",`+
 			`"platform_store_id":"7"}]}`), `"errors":0`)
 	body :=
-		told(`{"ref_id":"s2","name":"Renamed","platform_data":[{"name":"a","platform_store_id":"R-1"}]},` +
+		sendStores(`{"ref_id":"s2","name":"Renamed","platform_data":[{"name":"a","platform_store_id":"R-1"}]},` +
 			`{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"b","platform_store_id":"s2"}]}`)
 	require.Contains(t, body, `"errors":2`)
 	require.Contains(t, body, `platform_data: platform \"a\" already has store \"s1\" under the id \"R-1\"`)
 	require.Contains(t, body, `platform_data: platform \"b\" already has store \"s2\" under the id \"s2\"`)
 	require.Contains(t,
-		told(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b",`+
-			`"platform_store_id":"R-1"}]}`), `"errors":0`, "other platforms have ids of their own")
+		sendStores(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b",`+
+			`"platform_store_id":"R-1"}]}`), `"errors":0`, "ids are per platform")
 	require.Contains(t,
-		told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]},{"ref_id":"s2",`+
+		sendStores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]},{"ref_id":"s2",`+
 			`"platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")
 
 	name := func(platform, ref, id string) error {
@@ -44,7 +44,7 @@ func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 	}
 	require.Equal(t, core.Invalid, core.CodeOf(name("b", "s2", "..")))
 	require.Equal(t, core.Conflict, core.CodeOf(name("b", "s2", "s1")), "the ref_id by which it is known")
-	require.NoError(t, name("a", "s2", "s1"), "another has an id of its own there")
+	require.NoError(t, name("a", "s2", "s1"), "the other store has its own id there")
 	require.Equal(t, core.Conflict, core.CodeOf(name("a", "s1", "")), "and cannot give it up")
 	for id, ref := range map[string]string{"s1": "s2", "R-2": "s1"} {
 		found, err := callers.StoreRef(t.Context(), p.business, "a", id)
@@ -73,7 +73,7 @@ func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 		require.NoError(t, err)
 		return s.PublishedStoreID
 	}
-	settle := func(state publishing.State) {
+	finishAs := func(state publishing.State) {
 		p.clock.Advance(2 * time.Second)
 		work, _ := p.claim(me)
 		for _, w := range work {
@@ -87,22 +87,22 @@ func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 			p.finish(me, r)
 		}
 	}
-	require.Equal(t, "s1", onSale("s1"), "nobody noted it: as it is known now")
+	require.Equal(t, "s1", onSale("s1"), "no id was stored: the current one")
 	p.stores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"}]}`)
-	settle(publishing.Published)
+	finishAs(publishing.Published)
 	p.stores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]}`)
 	require.Equal(t, "R-1", onSale("s1"))
-	settle(publishing.Failed)
+	finishAs(publishing.Failed)
 	require.Equal(t, "R-1", onSale("s1"), "the other id took no menu")
 	p.stores(`{"ref_id":"s2","platform_data":[{"name":"a","platform_store_id":"R-1"}]}`)
-	require.Empty(t, onSale("s1"), "it is another's by now")
+	require.Empty(t, onSale("s1"), "the id belongs to another store now")
 	p.stores(`{"ref_id":"s2","platform_data":[],"included_platforms":[]}`)
 	p.stores(`{"ref_id":"s1","platform_data":[],"included_platforms":["b"]}`)
-	require.Equal(t, "R-1", onSale("s1"), "it is to be taken off there")
-	settle(publishing.Unlisted)
+	require.Equal(t, "R-1", onSale("s1"), "it is unlisted under the published id")
+	finishAs(publishing.Unlisted)
 	require.Equal(t, "R-1", onSale("s1"))
 	p.stores(`{"ref_id":"s1","included_platforms":["a"]}`)
-	require.Empty(t, onSale("s1"), "it was taken off")
+	require.Empty(t, onSale("s1"), "it was unlisted")
 }
 
 func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
@@ -128,7 +128,7 @@ func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
 	p.finish(me, p.published(former[0]))
 	p.clock.Advance(2 * time.Second)
 	fresh, names := p.claim(other)
-	require.Equal(t, []string{"s1/a", "s2/a"}, names, "what is on its way to the former aggregator keeps nothing back")
+	require.Equal(t, []string{"s1/a", "s2/a"}, names, "a running publication of the former plugin blocks nothing")
 	p.finish(me, p.published(former[1]))
 	require.Empty(t, onSale(), "nor does it count")
 	for _, one := range append(p.list("s1"), p.list("s2")...) {

@@ -1,10 +1,10 @@
-// Package postgres is the kernel of the packages that know SQL. It connects, runs
-// transactions, follows the clock of the database, copies rows and batches concurrent
-// calls. It also applies row-level security and seals secrets.
+// Package postgres is the kernel of the packages with SQL. It connects, runs transactions,
+// synchronizes the clock, copies rows and batches concurrent calls. It applies row-level security,
+// seals secrets (seal) and compresses bodies (compress).
 //
-// Each package below it holds the SQL of one capability. It imports only those before it in
-// this list: outbox, jobs, access, publications, platforms, revisions, calls, deliveries,
-// stores, menus, availability, orders, consoleview, schema.
+// Each of these subpackages holds the SQL of one capability: outbox, jobs, access, publications,
+// platforms, revisions, calls, deliveries, stores, menus, aliases, availability, orders,
+// consoleview, schema. It imports only those before it in the list.
 //
 // Each exported method of these packages is one transaction. No transaction is open during
 // a call outside the database.
@@ -27,6 +27,8 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
 // Config configures the connection. Zero values take the defaults.
@@ -44,19 +46,19 @@ type Config struct {
 type DB struct {
 	config     Config
 	bun        *bun.DB
-	sealer     *Sealer
-	compressor *compressor
+	sealer     *seal.Sealer
+	compressor *compress.Compressor
 	log        *slog.Logger
 	clock      core.Clock
 	time       databaseClock
-	rls        atomic.Int32 // row-level security: wallUnknown, wallThere or wallMissing
+	rls        atomic.Int32 // row-level security: rlsUnknown, rlsPresent or rlsAbsent
 
 	statements statementCache
 	states     states
 }
 
-// Open connects and sets the clock from the database's. Until the context ends it waits
-// for a server that is starting or still read-only.
+// Open connects and sets the clock from the database's. It waits for a server that is starting or
+// still read-only, until the context ends.
 func Open(ctx context.Context, config Config) (*DB, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -65,7 +67,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	packer, err := newCompressor()
+	compressor, err := compress.New()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: packer, log: config.Log,
+	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: compressor, log: config.Log,
 		clock: config.Clock}
 	if err := db.waitUntilReady(ctx); err != nil {
 		_ = pool.Close()
@@ -101,9 +103,9 @@ func (db *DB) waitUntilReady(ctx context.Context) error {
 	var why error
 	for n := 0; ; n++ {
 		err := db.Ping(ctx)
-		var answer pgdriver.Error
+		var pgErr pgdriver.Error
 		// 57P03 is cannot_connect_now: the server is starting.
-		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &answer) && answer.Field('C') != "57P03" {
+		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &pgErr) && pgErr.Field('C') != "57P03" {
 			return err
 		}
 		var timeout net.Error
@@ -132,7 +134,7 @@ func (db *DB) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = conn.Raw(func(driven any) error { return checkWritable(ctx, driven.(driver.QueryerContext)) })
+		err = conn.Raw(func(driverConn any) error { return checkWritable(ctx, driverConn.(driver.QueryerContext)) })
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) {
 			return err
@@ -141,7 +143,7 @@ func (db *DB) Ping(ctx context.Context) error {
 }
 
 // UseSealer sets the sealer for secrets. Call it before anything is stored.
-func (db *DB) UseSealer(s *Sealer) { db.sealer = s }
+func (db *DB) UseSealer(s *seal.Sealer) { db.sealer = s }
 
 // Close closes the states and all connections.
 func (db *DB) Close() error {
@@ -171,7 +173,7 @@ func (db *DB) InTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 		}
 	}()
 	if err := fn(conn); err != nil {
-		if IsCode(err, "25006") { // the server became read-only: the next connection may lead to another
+		if IsCode(err, "25006") { // the server became read-only: the next connection may reach another
 			Discard(conn)
 		}
 		return err
@@ -226,6 +228,6 @@ func NotFound(err error, format string, args ...any) error {
 
 // IsCode reports whether the server returned an SQLSTATE.
 func IsCode(err error, sqlstate string) bool {
-	var answer pgdriver.Error
-	return errors.As(err, &answer) && answer.Field('C') == sqlstate
+	var pgErr pgdriver.Error
+	return errors.As(err, &pgErr) && pgErr.Field('C') == sqlstate
 }

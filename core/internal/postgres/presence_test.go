@@ -26,20 +26,22 @@ import (
 // setPresenceRule sets the monitoring rules of a business.
 func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
 	t.Helper()
-	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business, func(w *console.MonitoringRules) error {
-		if err := w.SetAckWithin(ack); err != nil {
-			return err
-		}
-		w.CloseSilent = closes
-		return w.SetSilentAfter(silent)
-	}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
+	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business,
+		func(w *console.MonitoringRules) error {
+			if err := w.SetAckWithin(ack); err != nil {
+				return err
+			}
+			w.CloseSilent = closes
+			return w.SetSilentAfter(silent)
+		}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
-// newPresenceWatch returns a watch for stores that are always open and silent after half an hour.
+// newPresenceWatch returns a monitor for stores that are always open and silent after half an hour.
 func newPresenceWatch(db *postgres.DB) presence.Monitor {
-	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db), SilenceLimit: 30 * time.Minute,
-		Clock: db.Clock(),
-		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
+	return presence.Monitor{Tally: &presence.Tally{}, Repository: availability.NewPresence(db),
+		SilenceLimit: 30 * time.Minute,
+		Clock:        db.Clock(),
+		Hours:        func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
 }
 
 func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
@@ -69,24 +71,24 @@ func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 		for !crashed() { // workers are not always notified: some runs have one statement less
 			_, _ = w.Check(ctx)
 		}
-		var noted bool
-		pgtest.Row(t, s.db, &noted, `SELECT closed_for_silence FROM pos_presence WHERE business_id = ?`, s.business)
-		require.Equal(t, noted, slices.Equal(everywhere, s.closed("s1")), "all or nothing, at statement %d", n)
+		var recorded bool
+		pgtest.Row(t, s.db, &recorded, `SELECT closed_for_silence FROM pos_presence WHERE business_id = ?`, s.business)
+		require.Equal(t, recorded, slices.Equal(everywhere, s.closed("s1")), "all or nothing, at statement %d", n)
 		_, err := w.Check(ctx)
 		require.NoError(t, err)
 		require.Equal(t, everywhere, s.closed("s1"), "at statement %d", n)
 	}
-	var told int
-	pgtest.Row(t, s.db, &told, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'store_action'`,
+	var events int
+	pgtest.Row(t, s.db, &events, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'store_action'`,
 		s.business)
-	require.Equal(t, 2*(2*statements+1), told, "the merchant's own channels, of each closing and opening once")
+	require.Equal(t, 2*(2*statements+1), events, "each closing and opening is published once on each own channel")
 }
 
 func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	s := newSwitchHarness(t)
 	other := hubtest.Business(t, s.db)
 	w, ctx := newPresenceWatch(s.db), context.Background()
-	look := func() []string {
+	escalate := func() []string {
 		_, err := w.Check(ctx)
 		require.NoError(t, err)
 		return s.closed("s1")
@@ -98,28 +100,29 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	hear()
 	s.clock.Advance(10 * time.Minute)
 	setPresenceRule(t, s.db, other.ID, "hub", "1m", true)
-	require.Empty(t, look(), "the rule of another business")
+	require.Empty(t, escalate(), "the rule of another business")
 	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
-	require.Empty(t, look(), "silent, and not to be closed")
+	require.Empty(t, escalate(), "silent, and not to be closed")
 	silent, err := availability.NewPresence(s.db).Silent(ctx, s.business, 9)
 	require.NoError(t, err)
 	require.Len(t, silent, 1)
 	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
-	require.NotEmpty(t, look())
+	require.NotEmpty(t, escalate())
 	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
-	require.Empty(t, look(), "the rule is gone, and what it did with it")
+	require.Empty(t, escalate(), "removing the rule reopens the store")
 	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
-	require.NotEmpty(t, look())
+	require.NotEmpty(t, escalate())
 	setPresenceRule(t, s.db, s.business, "hub", "0", true)
-	require.Empty(t, look(), "never silent")
+	require.Empty(t, escalate(), "never silent")
 	setPresenceRule(t, s.db, s.business, "hub", "hub", true)
-	require.Empty(t, look(), "half an hour, as the hub says")
+	require.Empty(t, escalate(), "half an hour, as the hub says")
 	s.clock.Advance(20 * time.Minute)
-	require.NotEmpty(t, look())
+	require.NotEmpty(t, escalate())
 	hear()
-	require.Empty(t, look())
+	require.Empty(t, escalate())
 	require.Equal(t, core.NotFound,
-		core.CodeOf(consoleview.New(s.db).SetMonitoringRules(ctx, 999, func(*console.MonitoringRules) error { return nil },
+		core.CodeOf(consoleview.New(s.db).SetMonitoringRules(ctx, 999,
+			func(*console.MonitoringRules) error { return nil },
 			access.Change{})))
 }
 
@@ -134,39 +137,39 @@ func TestOrdersEscalateByTheirBusinessRule(t *testing.T) {
 			VALUES (?0, ?1, 'web', ?2, 1, ?3, false, 'self', 0, 1, gen_random_uuid(), 'key:shop', ?4, ?4)`, tenant.ID,
 			id, fmt.Sprint(id), order.Placed, clock.Now())
 	}
-	look := func(within time.Duration) (marked []int) {
+	escalate := func(within time.Duration) (counts []int) {
 		n, err := orders.New(db).Escalate(ctx, within)
 		require.NoError(t, err)
-		marked = []int{n}
+		counts = []int{n}
 		for _, tenant := range []hubtest.Tenant{own, hub} {
 			var n int
 			pgtest.Row(t, db, &n, `SELECT count(*) FROM orders WHERE business_id = ? AND escalated_at IS NOT NULL`,
 				tenant.ID)
-			marked = append(marked, n)
+			counts = append(counts, n)
 		}
-		return marked
+		return counts
 	}
-	look(5 * time.Minute)
+	escalate(5 * time.Minute)
 	setPresenceRule(t, db, own.ID, "10m", "hub", false)
 	place(own, 1)
 	place(hub, 2)
 	clock.Advance(5 * time.Minute)
-	require.Equal(t, []int{1, 0, 1}, look(5*time.Minute))
+	require.Equal(t, []int{1, 0, 1}, escalate(5*time.Minute))
 	setPresenceRule(t, db, own.ID, "2m", "hub", false)
-	require.Equal(t, []int{1, 1, 1}, look(5*time.Minute), "one that waits longer than the new rule allows")
+	require.Equal(t, []int{1, 1, 1}, escalate(5*time.Minute), "one that waits longer than the new rule allows")
 	place(own, 3)
 	setPresenceRule(t, db, own.ID, "0", "hub", false)
 	clock.Advance(time.Hour)
-	require.Equal(t, []int{0, 1, 1}, look(5*time.Minute), "for ever")
+	require.Equal(t, []int{0, 1, 1}, escalate(5*time.Minute), "for ever")
 	setPresenceRule(t, db, own.ID, "hub", "hub", false)
-	require.Equal(t, []int{0, 1, 1}, look(0), "the hub lets them wait too")
-	require.Equal(t, []int{1, 2, 1}, look(5*time.Minute))
+	require.Equal(t, []int{0, 1, 1}, escalate(0), "the hub lets them wait too")
+	require.Equal(t, []int{1, 2, 1}, escalate(5*time.Minute))
 	setPresenceRule(t, db, own.ID, "1m", "hub", false)
 	place(own, 4)
 	place(hub, 5)
 	clock.Advance(time.Minute)
-	require.Equal(t, []int{1, 3, 1}, look(0), "its own rule holds where the hub has none")
-	require.Equal(t, []int{0, 3, 1}, look(5*time.Minute), "each once")
+	require.Equal(t, []int{1, 3, 1}, escalate(0), "the rule of the business applies without one of the hub")
+	require.Equal(t, []int{0, 3, 1}, escalate(5*time.Minute), "each order once")
 	clock.Advance(4 * time.Minute)
-	require.Equal(t, []int{1, 3, 2}, look(5*time.Minute))
+	require.Equal(t, []int{1, 3, 2}, escalate(5*time.Minute))
 }

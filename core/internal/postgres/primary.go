@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// primaryConnector connects only to servers that accept writes. During a failover a name may still
-// lead to a standby. A connection to it would stay in the pool and reject every write.
+// primaryConnector connects only to servers that accept writes. During a failover, a name may still
+// resolve to a standby. A connection to it would stay in the pool and reject every write.
 type primaryConnector struct {
 	*pgdriver.Connector
 	lifetime context.Context // until Close
@@ -31,7 +31,7 @@ const connectTimeout = 10 * time.Second
 func (p primaryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	made, err := p.Connector.Connect(ctx)
+	opened, err := p.Connector.Connect(ctx)
 	if err != nil {
 		// The driver exports no such error.
 		if strings.HasPrefix(err.Error(), "pgdriver: requires that standard_conforming_strings") {
@@ -39,7 +39,7 @@ func (p primaryConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 		return nil, err
 	}
-	conn := made.(*pgdriver.Conn)
+	conn := opened.(*pgdriver.Conn)
 	if err := checkWritable(ctx, conn); err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -79,14 +79,14 @@ func checkWritable(ctx context.Context, conn driver.QueryerContext) error {
 		return err
 	}
 	defer rows.Close()
-	answer := make([]driver.Value, 2)
-	if err := rows.Next(answer); err != nil {
+	row := make([]driver.Value, 2)
+	if err := rows.Next(row); err != nil {
 		return err
 	}
 	switch {
-	case answer[1] == true:
+	case row[1] == true:
 		return errStandby
-	case answer[0] == "on":
+	case row[0] == "on":
 		return errReadOnly
 	}
 	return nil

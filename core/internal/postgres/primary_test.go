@@ -35,10 +35,10 @@ func TestReadOnlyConnectionsAreClosed(t *testing.T) {
 	err = change()
 	require.ErrorContains(t, err, "25006")
 	require.True(t, core.IsDatabaseUnavailable(err), "the request may be sent again")
-	require.NoError(t, change(), "the next connection takes changes")
+	require.NoError(t, change(), "the next connection is writable")
 
 	pgtest.Exec(t, db, freeze)
-	require.NoError(t, db.Ping(t.Context()), "one that takes changes was found")
+	require.NoError(t, db.Ping(t.Context()), "a writable connection was found")
 	require.NoError(t, change())
 
 	var name string

@@ -21,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/queue"
 )
 
-// publishHarness is a kitchen whose stores s1 and s2 are listed on the platforms a and b.
+// publishHarness is a menuHarness whose stores s1 and s2 are listed on the platforms a and b.
 type publishHarness struct {
 	*menuHarness
 	clock *clocktest.Clock
@@ -50,7 +50,7 @@ func newPublishHarnessIn(t *testing.T, db *postgres.DB, clock *clocktest.Clock) 
 	return p
 }
 
-// claim claims as a replica of the owner would, and returns names as store/platform.
+// claim claims due publications for an owner and returns their names as store/platform.
 func (p *publishHarness) claim(owner core.ID) (work []publishing.Work, names []string) {
 	p.t.Helper()
 	batch, err := p.queue.Claim(context.Background(), owner, queue.Capacity{Items: 100, OtherKeys: 100},
@@ -72,7 +72,7 @@ func (p *publishHarness) finish(owner core.ID, r publishing.Result) {
 	require.NoError(p.t, p.queue.Finish(context.Background(), owner, r, nil))
 }
 
-// settleAll publishes everything that is due now or later.
+// settleAll publishes all queued publications.
 func (p *publishHarness) settleAll() {
 	p.t.Helper()
 	p.clock.Advance(time.Minute)

@@ -36,27 +36,28 @@ func (r *racingPlugin) Render(_ context.Context, w publishing.Work) (publishing.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rendering[name] {
-		r.t.Errorf("%s is rendered twice at once", name)
+		r.t.Errorf("%s is rendered twice concurrently", name)
 	}
 	r.rendering[name] = true
 	content := r.content[w.StoreRef]
-	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.SendResult {
-		for range rand.IntN(1000) { // let others run at a random moment
-			runtime.Gosched()
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if content < r.held[name] {
-			r.t.Errorf("%s: %d after %d", name, content, r.held[name])
-		}
-		r.held[name] = content
-		r.rendering[name] = false
-		r.sent++
-		if rand.IntN(4) == 0 {
-			return publishing.SendResult{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
-		}
-		return publishing.SendResult{State: publishing.Published}
-	}}, nil
+	return publishing.Rendering{Content: []string{fmt.Sprint(content)},
+		Send: func(context.Context) publishing.SendResult {
+			for range rand.IntN(1000) { // let others run at a random moment
+				runtime.Gosched()
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if content < r.held[name] {
+				r.t.Errorf("%s: %d after %d", name, content, r.held[name])
+			}
+			r.held[name] = content
+			r.rendering[name] = false
+			r.sent++
+			if rand.IntN(4) == 0 {
+				return publishing.SendResult{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
+			}
+			return publishing.SendResult{State: publishing.Published}
+		}}, nil
 }
 
 // Published implements publishing.Observer.

@@ -20,27 +20,27 @@ func TestRecheckResumesUnlessTheRulesChanged(t *testing.T) {
 	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
 	require.NoError(t, err)
 	again := func(work core.Job) core.Job {
-		require.NoError(t, jobs.Retry(t.Context(), work, p.clock.Now(), "it did not answer in time"))
+		require.NoError(t, jobs.Retry(t.Context(), work, p.clock.Now(), "timeout"))
 		claimed, _, err := jobs.Claim(t.Context(), core.ID{7}, 10, p.clock.Now().Add(time.Hour))
 		require.NoError(t, err)
 		require.Len(t, claimed, 1)
 		return claimed[0]
 	}
-	keep := func(work core.Job, body string) {
+	storeProgress := func(work core.Job, body string) {
 		_, err := menus.ReplaceFindings(t.Context(), work, "a", items, nil, []byte(body))
 		require.NoError(t, err)
 	}
 	work := p.recheck("a")
-	keep(work, `{"after":5}`)
+	storeProgress(work, `{"after":5}`)
 	work = again(work)
 	require.JSONEq(t, `{"after":5}`, string(work.Body))
 
 	items[0].UpdatedAt = items[0].UpdatedAt.Add(-time.Second)
-	keep(work, `{"after":6}`)
+	storeProgress(work, `{"after":6}`)
 	work = again(work)
-	require.JSONEq(t, `{"after":5}`, string(work.Body), "an item has changed meanwhile: the page is checked once more")
+	require.JSONEq(t, `{"after":5}`, string(work.Body), "a changed item: the page is checked again")
 
-	require.NoError(t, jobs.Retry(t.Context(), work, p.clock.Now(), "it did not answer in time"))
+	require.NoError(t, jobs.Retry(t.Context(), work, p.clock.Now(), "timeout"))
 	require.NoError(t, platforms.New(p.db).Set(context.Background(), p.business,
 		core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
 			a.Settings = []byte(`{}`)

@@ -56,11 +56,11 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
 	stale, err := menus.ReplaceFindings(t.Context(), work, "app", items, found, []byte("{}"))
 	require.NoError(t, err)
-	require.Equal(t, 1, stale, "what has changed since it was read is left alone")
+	require.Equal(t, 1, stale, "an item that changed since it was read is skipped")
 	require.Equal(t, []any{1, 0}, []any{flags("2", "app"), flags("2", "web")})
-	whole, err := menus.Menu(t.Context(), k.business, 0)
+	full, err := menus.Menu(t.Context(), k.business, 0)
 	require.NoError(t, err)
-	require.Len(t, whole.Blocked["app"], 1)
+	require.Len(t, full.Blocked["app"], 1)
 
 	require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 6))
 	_, err = menus.ReplaceFindings(t.Context(), work, "app", items, nil, []byte("{}"))
@@ -74,23 +74,23 @@ func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
 	require.NoError(t, err)
 	found := map[string][]menu.Finding{"curry": {{Platform: "a", Rule: "r", Message: "m"}}}
-	for _, marked := range [][]string{{"s1/a", "s1/b"}, nil} { // the second run finds nothing new
+	for _, publicationNames := range [][]string{{"s1/a", "s1/b"}, nil} { // the second run finds nothing new
 		work := p.recheck("a")
-		require.Equal(t, marked, p.marked(func() {
+		require.Equal(t, publicationNames, p.marked(func() {
 			_, err := menus.ReplaceFindings(t.Context(), work, "a", items, found, []byte("{}"))
 			require.NoError(t, err)
 		}))
 		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))
 	}
 	source := menusdb.NewMenuSource(p.db)
-	whole, err := menus.Menu(t.Context(), p.business, 0)
+	full, err := menus.Menu(t.Context(), p.business, 0)
 	require.NoError(t, err)
 	for range 2 { // from the database, then from the cache
 		s, err := source.Read(t.Context(), p.business, p.storeID("s1"), "a")
 		require.NoError(t, err)
 		require.True(t, s.Listed)
 		require.Equal(t, []publishing.Problem{{Entity: "item", RefID: "curry", Code: "r", Message: "m"}}, s.LeftOut)
-		require.Equal(t, whole.Items, s.Menu.Items)
+		require.Equal(t, full.Items, s.Menu.Items)
 		require.Len(t, s.Menu.Store.Items, 1)
 		require.Equal(t, "USD", s.Currency)
 	}
@@ -99,8 +99,8 @@ func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.LeftOut)
 	require.Contains(t, []string{s.Menu.Items[0].Title, s.Menu.Items[1].Title}, "Other")
-	stranger := hubtest.Business(t, p.db)
-	_, err = source.Read(t.Context(), stranger.ID, p.storeID("s2"), "b")
+	otherBusiness := hubtest.Business(t, p.db)
+	_, err = source.Read(t.Context(), otherBusiness.ID, p.storeID("s2"), "b")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
@@ -139,7 +139,8 @@ func (a fakeInspector) Platforms(context.Context, core.BusinessID) ([]string, er
 }
 
 // Inspect returns Unavailable.
-func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding, error) {
+func (a fakeInspector) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding,
+	error) {
 	return nil, core.Errorf(core.Unavailable, "it is down")
 }
 
@@ -150,7 +151,8 @@ func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
 	p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b2"]}`)
 	ctx, plugins := context.Background(), calls.NewPlugins(p.db)
 	require.NoError(t, plugins.Add(ctx, []string{"aggregator-b"}))
-	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: fakeInspector("b2"), Clock: p.clock}
+	handler := menu.Ingestor{Storage: menusdb.New(p.db), Policy: p.rules, Inspector: fakeInspector("b2"),
+		Clock: p.clock}
 	turn := 1
 	sendMenu := func() error {
 		p.enqueue(core.MenuJob, "s3", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, turn), false)
@@ -205,14 +207,14 @@ func TestPlatformStoreIDsMapToStores(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "s2", ref)
 	require.Equal(t, core.Conflict, core.CodeOf(name("a", map[string]string{"s1": "R-2"})))
-	require.NoError(t, name("b", map[string]string{"s1": "R-2"}), "another platform has ids of its own")
+	require.NoError(t, name("b", map[string]string{"s1": "R-2"}), "ids are per platform")
 	require.Equal(t, core.NotFound, core.CodeOf(name("a", map[string]string{"nowhere": "R-3"})))
 	require.Equal(t, core.NotFound, core.CodeOf(name("mars", map[string]string{"s1": "R-3"})))
 	require.NoError(t, name("a", map[string]string{"s2": ""}))
 	_, err = callers.StoreRef(t.Context(), p.business, "a", "R-2")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	stranger := hubtest.Business(t, p.db)
-	_, err = callers.StoreRef(t.Context(), stranger.ID, "a", "R-1")
+	otherBusiness := hubtest.Business(t, p.db)
+	_, err = callers.StoreRef(t.Context(), otherBusiness.ID, "a", "R-1")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 

@@ -20,14 +20,14 @@ func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 		return statements() - before
 	}
 	anew := read(p, "s1")
-	kept := read(p, "s1")
-	require.Less(t, kept, anew)
+	cached := read(p, "s1")
+	require.Less(t, cached, anew)
 	for range 5 {
 		other := &publishHarness{menuHarness: newMenuHarness(t, p.db, "US")}
 		pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
 			other.business)
 		other.store("s")
 		read(other, "s")
-		require.Equal(t, kept, read(p, "s1"), "who publishes all the time")
+		require.Equal(t, cached, read(p, "s1"), "a menu that is published often stays cached")
 	}
 }

@@ -35,9 +35,9 @@ func TestChangeQueuesItsAffectedStoresForPublication(t *testing.T) {
 			[]string{"s1/a", "s1/b"}},
 		{"a category", func() { p.send("-1", `{"categories":[{"ref_id":"mains","name":"Other"}]}`) },
 			[]string{"s1/a", "s1/b", "s2/a", "s2/b"}},
-		{"what no store sells", func() { p.send("-1", `{"options":[{"ref_id":"egg","title":"Other","price":1}]}`) },
+		{"an item that no store sells", func() { p.send("-1", `{"options":[{"ref_id":"egg","title":"Other","price":1}]}`) },
 			nil},
-		{"a master's price, which stores have their own of",
+		{"a master price that stores override",
 			func() { p.send("-1", `{"items":[{"ref_id":"rice","price":7}]}`) }, []string{"s2/a", "s2/b"}},
 		{"a store's price", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) },
 			[]string{"s2/a", "s2/b"}},
@@ -74,7 +74,7 @@ func TestRestartedPluginRepublishesOnlyAfterAChange(t *testing.T) {
 	require.Equal(t, allOfB, hub.reportStatus("ready", "two"), "another program renders, whatever it says of itself")
 	require.NoError(t, calls.NewPlugins(p.db).SetEnabled(context.Background(), "aggregator-b", true))
 	require.Empty(t, hub.reportStatus("starting", ""))
-	require.Equal(t, allOfB, hub.reportStatus("ready", "two"), "an operator wanted something of it")
+	require.Equal(t, allOfB, hub.reportStatus("ready", "two"), "an operator restarted it")
 }
 
 func TestReplicasRepublishOnceTheyRenderAlike(t *testing.T) {
@@ -83,10 +83,10 @@ func TestReplicasRepublishOnceTheyRenderAlike(t *testing.T) {
 	require.Equal(t, allOfB, one.reportStatus("ready", "old"))
 	other.reportReady("new")
 	for range 2 {
-		require.Empty(t, other.reportStatus("ready", "new"), "one hub still renders as before")
+		require.Empty(t, other.reportStatus("ready", "new"), "one hub still has the old renderer")
 		require.Empty(t, one.reportStatus("ready", "old"))
 	}
-	require.Empty(t, p.publishedBy(), "some menus are of either by now: both hubs tell again")
+	require.Empty(t, p.publishedBy(), "both renderers published menus: both hubs report again")
 	require.NoError(t, calls.NewPlugins(p.db).SetEnabled(context.Background(), "aggregator-b", true))
 	require.Empty(t, other.reportStatus("ready", "new"), "it waits for the others, whatever an operator wanted")
 	one.reportReady("new")
@@ -98,7 +98,7 @@ func TestReplicasRepublishOnceTheyRenderAlike(t *testing.T) {
 	require.Empty(t, other.reportStatus("ready", "newest"))
 	p.clock.Advance(2 * time.Minute)
 	one.reportReady("new")
-	require.Equal(t, allOfB, one.reportStatus("ready", "new"), "the newest has gone, and left menus behind")
+	require.Equal(t, allOfB, one.reportStatus("ready", "new"), "the newest hub stopped after it had published")
 }
 
 // A hub of the previous release reports no renderer.
@@ -139,7 +139,7 @@ func TestPublicationClaimSkipsBusyPlugins(t *testing.T) {
 			p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
 		require.NoError(t, err)
 		require.True(t, batch.NextDue.IsZero() || batch.NextDue.After(p.clock.Now()),
-			"what is due for a busy plugin is no reason to claim")
+			"due publications of a busy plugin cause no claim")
 		var names []string
 		for _, w := range batch.Items {
 			names = append(names, w.Platform)
@@ -191,7 +191,7 @@ func TestChangeDuringRenderingPublishesOnceMore(t *testing.T) {
 	}
 	p.clock.Advance(20 * time.Second)
 	_, names = p.claim(other)
-	require.Empty(t, names, "nobody takes it while it is being rendered")
+	require.Empty(t, names, "a leased publication is not claimed")
 	p.finish(me, p.published(work[0]))
 	again := p.published(work[1])
 	again.State, again.Digest, again.RetryAt = publishing.Waiting, nil, p.clock.Now().Add(time.Hour)
@@ -217,7 +217,7 @@ func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 	for _, owner := range []core.ID{other, me} { // another replica, and the same one again
 		taken, names := p.claim(owner)
 		require.Len(t, names, 2)
-		require.Nil(t, taken[0].Digest, "nobody knows what the platform holds")
+		require.Nil(t, taken[0].Digest, "the state of the platform is unknown")
 		failed := p.published(lost[0])
 		failed.State, failed.Message = publishing.Failed, "too late"
 		p.finish(me, failed)
@@ -229,7 +229,7 @@ func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 	p := newPublishHarness(t)
 	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook", "minutes")
-	told := 0
+	eventCount := 0
 	for n := 1; ; n++ {
 		p.send("s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, 100+n))
 		p.clock.Advance(2 * time.Second)
@@ -254,8 +254,8 @@ func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 		if err != nil {
 			require.NoError(t, p.queue.Finish(context.Background(), me, r, []core.Event{event}))
 		}
-		told++
-		require.Len(t, pgtest.EventBodies(t, p.db, core.HubMenuPublish), told, "statement %d", n)
+		eventCount++
+		require.Len(t, pgtest.EventBodies(t, p.db, core.HubMenuPublish), eventCount, "statement %d", n)
 		require.Equal(t, r.Message, p.list("s2")[slices.Index([]string{"a", "b"}, r.Platform)].Message)
 	}
 }
@@ -279,7 +279,7 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	work, names := p.claim(me)
-	require.Equal(t, []string{"s1/a", "s1/b"}, names, "at once, and a change puts nothing off that somebody waits for")
+	require.Equal(t, []string{"s1/a", "s1/b"}, names, "a change does not postpone a requested publication")
 	third, _, err := ask("s1")
 	require.NoError(t, err)
 	for _, w := range work {
@@ -289,24 +289,24 @@ func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	work, _ = p.claim(me)
 	require.Len(t, work, 2)
 	for _, w := range work {
-		require.Equal(t, []core.ID{third}, w.ExplicitRequests, "who asked meanwhile is answered by the next")
+		require.Equal(t, []core.ID{third}, w.ExplicitRequests, "a request during the publication waits for the next one")
 	}
 	p.stores(`{"ref_id":"s2","included_platforms":[]}`)
 	p.settleAll()
 	_, n, err = ask("s2", "a")
 	require.NoError(t, err)
-	require.Equal(t, 1, n, "a platform that is named is asked for, listed or not: the outcome says so")
+	require.Equal(t, 1, n, "a named platform is published to even if it does not list the store")
 }
 
 func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	p := newPublishHarness(t)
-	var asked []core.ID
+	var requests []core.ID
 	ask := func(platforms ...string) error {
 		p.clock.Advance(time.Millisecond)
 		reference := core.NewID(p.clock.Now())
 		_, err := p.queue.Request(context.Background(), p.business, "s1", platforms, reference)
 		if err == nil {
-			asked = append(asked, reference)
+			requests = append(requests, reference)
 		}
 		return err
 	}
@@ -319,8 +319,8 @@ func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 		require.ErrorContains(t, err, `100 requests to publish the menu of "s1" on "a" are pending`)
 	}
 	work, names := p.claim(core.ID{1})
-	require.Equal(t, []string{"s1/a"}, names, "what is refused marks nothing")
-	require.Equal(t, asked, work[0].ExplicitRequests)
+	require.Equal(t, []string{"s1/a"}, names, "a rejected request marks nothing")
+	require.Equal(t, requests, work[0].ExplicitRequests)
 	require.NoError(t, ask("b"))
 }
 
@@ -359,7 +359,8 @@ func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 	p.finish(me, same)
 	read = p.list("s1")
 	require.Len(t, read[slices.IndexFunc(read,
-		func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1, "what the aggregator said of what it holds still stands")
+		func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1,
+		"problems of the published menu are kept")
 
 	var seen []string
 	after := publishing.Cursor{}
@@ -379,8 +380,8 @@ func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 		publishing.Filter{State: publishing.Waiting, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, waiting)
-	stranger := hubtest.Business(t, p.db)
-	foreign, err := p.queue.List(context.Background(), stranger.ID, publishing.Filter{Limit: 10})
+	otherBusiness := hubtest.Business(t, p.db)
+	foreign, err := p.queue.List(context.Background(), otherBusiness.ID, publishing.Filter{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 }

@@ -50,14 +50,14 @@ func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 	p.clock.Advance(2 * time.Second)
 	claimed, _ = p.claim(me)
 	work = one(claimed)
-	require.Equal(t, []core.ID{after}, work.PendingRequests, "who was told waits no longer")
+	require.Equal(t, []core.ID{after}, work.PendingRequests, "a reported reference is removed")
 	require.NoError(t, p.queue.Release(t.Context(), me, work))
 	claimed, _ = p.claim(other)
-	require.Equal(t, []core.ID{after}, one(claimed).PendingRequests, "given back, it is anybody's at once")
-	require.Equal(t, []byte("now"), one(claimed).Digest, "and what the platform holds is known as before")
+	require.Equal(t, []core.ID{after}, one(claimed).PendingRequests, "a released publication can be claimed at once")
+	require.Equal(t, []byte("now"), one(claimed).Digest, "the digest is kept")
 	require.NoError(t, p.queue.Release(t.Context(), me, one(claimed)))
 	claimed, _ = p.claim(me)
-	require.Empty(t, claimed, "nobody gives back what is another's")
+	require.Empty(t, claimed, "only the owner releases a publication")
 }
 
 func TestOnlyTheLatestHundredWaitingChangesAreKept(t *testing.T) {

@@ -32,7 +32,7 @@ func TestConsoleReadsUseRowLevelSecurity(t *testing.T) {
 			found++
 			ast.Inspect(method.Body, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Bun" {
-					t.Errorf("%s: %s asks as the hub; it must ask db.Tenant(business)", set.Position(s.Pos()),
+					t.Errorf("%s: %s queries as the hub; it must use db.Tenant(business)", set.Position(s.Pos()),
 						method.Name.Name)
 				}
 				return true

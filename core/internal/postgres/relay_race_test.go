@@ -23,8 +23,8 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// fakeAggregator stands in for plugins, platforms and an aggregator that sometimes loses a request or
-// a response.
+// fakeAggregator replaces plugins, platforms and an aggregator. It sometimes loses a request or a
+// response.
 type fakeAggregator struct {
 	mu        sync.Mutex
 	orders    map[string][]string // received statuses of each order, in order
@@ -53,12 +53,12 @@ func (*fakeAggregator) Called(relay.Result) {}
 func (p *fakeAggregator) Send(_ context.Context, r relay.Request) relay.Attempt {
 	p.mu.Lock()
 	if p.busy[r.URL] {
-		p.faults = append(p.faults, "two at once: "+r.URL)
+		p.faults = append(p.faults, "concurrent calls: "+r.URL)
 	}
 	p.busy[r.URL] = true
 	p.mu.Unlock()
-	luck := rand.IntN(40)
-	if luck != 0 {
+	random := rand.IntN(40)
+	if random != 0 {
 		var sent struct{ Status, Longitude string }
 		if err := json.Unmarshal(r.Body, &sent, json.MatchCaseInsensitiveNames(true)); err != nil {
 			panic(err)
@@ -76,7 +76,7 @@ func (p *fakeAggregator) Send(_ context.Context, r relay.Request) relay.Attempt 
 	p.busy[r.URL] = false
 	p.mu.Unlock()
 	a := relay.Attempt{StartedAt: time.Now(), Method: r.Method, URL: r.URL, Status: 200}
-	if luck < 2 { // the request or the response was lost
+	if random < 2 { // the request or the response was lost
 		a.Status, a.ErrorClass, a.Error = 0, "connection_broken", "the endpoint closed the connection"
 	}
 	return a
@@ -128,9 +128,9 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, id := range ids {
-			told := p.locations[fmt.Sprint("https://x.example/rider_location/", id)]
+			received := p.locations[fmt.Sprint("https://x.example/rider_location/", id)]
 			if len(slices.Compact(slices.Clone(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]))) < rides ||
-				len(told) == 0 || told[len(told)-1] != rides-1 {
+				len(received) == 0 || received[len(received)-1] != rides-1 {
 				return false
 			}
 		}
@@ -148,7 +148,7 @@ func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 			require.Contains(t, body, want, "order %d, status %d", id, n)
 		}
 		require.True(t, slices.IsSorted(p.locations[fmt.Sprint("https://x.example/rider_location/", id)]),
-			"no place is told after a newer one")
+			"no location is sent after a newer one")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	db.StepClock(-time.Hour)
 	require.NoError(t, db.SyncClock(ctx))
 	locate("2")
-	require.Len(t, claim(), 2, "what waited is due, and a place of now is newer than one of before")
+	require.Len(t, claim(), 2, "waiting calls are due, and a new location replaces the old one")
 }
 
 func TestCallClaimSkipsBusyPlugins(t *testing.T) {
@@ -219,6 +219,6 @@ func TestCallClaimSkipsBusyPlugins(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, batch.Items, c.calls)
 		require.True(t, batch.NextDue.IsZero() || batch.NextDue.After(d.clock.Now()),
-			"what is due for a busy plugin is no reason to claim")
+			"due calls of a busy plugin cause no claim")
 	}
 }

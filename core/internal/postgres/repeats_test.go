@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// inParallel calls do concurrently and returns the set of references.
+// inParallel calls do several times concurrently and returns the set of references.
 func inParallel(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]bool {
 	t.Helper()
 	references, failures := make([]core.ID, times), make([]error, times)
@@ -66,12 +66,12 @@ func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 	}
 	again, err := same()
 	require.NoError(t, err)
-	require.Equal(t, first, again, "its outcome is owed still")
+	require.Equal(t, first, again, "its outcome is pending")
 	require.NoError(t, orders.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CallID: first}))
 	anew, err := same()
 	require.NoError(t, err)
-	require.NotEqual(t, first, anew, "another rider, once the first is on the way")
+	require.NotEqual(t, first, anew, "another rider, while the first call is pending")
 }
 
 func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
@@ -94,7 +94,7 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 	require.NotContains(t, first, second, "it says something else")
 	require.Contains(t, first, report(curry), "it waits still")
 
-	tell := func(state relay.State) {
+	finishCall := func(state relay.State) {
 		t.Helper()
 		calls := d.claim(me)
 		require.Len(t, calls, 1)
@@ -102,14 +102,14 @@ func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 		result.State = state
 		d.finish(me, result)
 	}
-	tell(relay.Done)
-	tell(relay.Done)
+	finishCall(relay.Done)
+	finishCall(relay.Done)
 	require.Equal(t, second, report(editable), "it was the last")
 	d.clock.Advance(time.Millisecond)
 	third := report(curry)
 	require.NotContains(t, first, third, "it was not the last: the customer may have chosen anew meanwhile")
-	tell(relay.Failed)
+	finishCall(relay.Failed)
 	d.clock.Advance(time.Millisecond)
-	require.NotEqual(t, third, report(curry), "what failed may be tried again")
+	require.NotEqual(t, third, report(curry), "a failed report may be repeated")
 	require.Len(t, d.claim(me), 1)
 }

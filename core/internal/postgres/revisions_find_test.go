@@ -67,8 +67,9 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	undoing, err := menus.PreviewRollback(context.Background(), k.business, first.ID)
 	require.NoError(t, err)
 	all := k.revisions(menu.RevisionFilter{})
-	require.Equal(t, menu.RollbackPreview{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3}, Latest: all[0].ID},
-		undoing, "each object once, however often it was changed")
+	require.Equal(t, menu.RollbackPreview{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3},
+		Latest: all[0].ID},
+		undoing, "each object counts once")
 	require.Equal(t, 4, undoing.Count())
 
 	names := func() (list [][]string) {
@@ -86,16 +87,16 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	}
 	require.Equal(t, [][]string{{"naan", "rice"}, {"dal", "mains"}, {"dal", "rice"}, {"s1"}}, names())
 	k.rollBack(first.ID)
-	require.Equal(t, []string{"naan"}, names()[1][:1], "also what is gone")
+	require.Equal(t, []string{"naan"}, names()[1][:1], "also deleted objects")
 	undoing, err = menus.PreviewRollback(context.Background(), k.business, k.revisions(menu.RevisionFilter{})[0].ID)
 	require.NoError(t, err)
 	require.Zero(t, undoing.Count(), "nothing came after it")
 	require.NotZero(t, undoing.Latest)
 
-	stranger := newMenuHarness(t, k.db, "US")
-	_, err = menus.PreviewRollback(context.Background(), stranger.business, first.ID)
+	otherBusiness := newMenuHarness(t, k.db, "US")
+	_, err = menus.PreviewRollback(context.Background(), otherBusiness.business, first.ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	foreign, err := menus.FirstNames(context.Background(), stranger.business, []core.ID{first.ID})
+	foreign, err := menus.FirstNames(context.Background(), otherBusiness.business, []core.ID{first.ID})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// revisions returns the revisions of the kitchen, the newest first.
+// revisions returns the revisions of the business, the newest first.
 func (k *menuHarness) revisions(f menu.RevisionFilter) []menu.Revision {
 	k.t.Helper()
 	f.Limit = 1000
@@ -35,7 +35,7 @@ func (k *menuHarness) rollBack(to core.ID) map[string]any {
 	return k.send("-1", string(menu.RollbackBody(to)))
 }
 
-// state returns the kitchen's menus at every location and its category timings.
+// state returns the menus of the business at every location and its category timings.
 func (k *menuHarness) state() string {
 	k.t.Helper()
 	all := []any{k.timings()}
@@ -238,7 +238,7 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	k.send("s1", `{"items":[{"ref_id":"curry","price":7}]}`) // changes nothing
 	k.send("s1", `{"items":[{"ref_id":"curry","price":8}]}`)
 	all := k.revisions(menu.RevisionFilter{})
-	require.Len(t, all, 4, "what changes nothing is no revision")
+	require.Len(t, all, 4, "a request without changes makes no revision")
 	made := all[1]
 	require.Equal(t, []any{reference, "menu", "s1", []menu.ChangeCount{{Entity: "items", Location: "s1", Rows: 1}}},
 		[]any{made.Reference, made.Kind, made.Location, made.Changes})
@@ -271,7 +271,7 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	ofRice, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID, all[3].ID},
 		menu.RevisionFilter{Entity: "items", RefID: "rice"}, 0, 9)
 	require.NoError(t, err)
-	require.Len(t, ofRice, 1, "of revisions that changed an object, what they changed of it")
+	require.Len(t, ofRice, 1, "the differences of one object")
 	for _, d := range ofRice[all[2].ID] {
 		require.Equal(t, []string{"items", "rice"}, []string{d.Entity, d.RefID})
 	}
@@ -280,7 +280,7 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 		menu.RevisionFilter{Entity: "items", RefID: "curry"}, 0, 1)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1}, []int{len(ofCurry[all[0].ID]), len(ofCurry[all[1].ID]), len(ofCurry[all[2].ID])},
-		"as many of each as are asked for")
+		"the limit applies to each revision")
 	ofStore, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID, all[3].ID},
 		menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 0, 9)
 	require.NoError(t, err)
@@ -296,7 +296,7 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	require.Equal(t, []any{7.0, 8.0}, []any{price(changed[0].Before), price(changed[0].After)})
 	changed = differences(1)
 	require.Nil(t, changed[0].Before)
-	require.Equal(t, 7.0, price(changed[0].After), "as it was then, not as it is now")
+	require.Equal(t, 7.0, price(changed[0].After), "the past state, not the current one")
 	links := 0
 	for _, d := range differences(2) {
 		require.Nil(t, d.Before)
@@ -308,14 +308,14 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 	require.Equal(t, 6, links)
 	require.Equal(t, "s1", differences(3)[0].RefID)
 
-	stranger := newMenuHarness(t, k.db, "US")
-	foreign, err := menus.New(k.db).Differences(context.Background(), stranger.business, all[0].ID, 0, 1)
+	otherBusiness := newMenuHarness(t, k.db, "US")
+	foreign, err := menus.New(k.db).Differences(context.Background(), otherBusiness.business, all[0].ID, 0, 1)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
-	_, err = menus.New(k.db).Revision(context.Background(), stranger.business, all[0].ID)
+	_, err = menus.New(k.db).Revision(context.Background(), otherBusiness.business, all[0].ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	stranger.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
-	require.Equal(t, core.NotFound, core.CodeOf(stranger.runJobs()))
+	otherBusiness.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
+	require.Equal(t, core.NotFound, core.CodeOf(otherBusiness.runJobs()))
 }
 
 func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
@@ -378,16 +378,16 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 	then := func(at time.Time, platform string) string {
 		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, platform, "dal", at)
 		require.NoError(t, err)
-		told := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
+		description := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
 		if was.Record != nil {
-			told += fmt.Sprint(", ", was.Record.Title, " ", was.Record.CategoryRefIDs)
+			description += fmt.Sprint(", ", was.Record.Title, " ", was.Record.CategoryRefIDs)
 		}
 		if was.Item != nil {
-			told += fmt.Sprint(", at ", was.Item.Price)
+			description += fmt.Sprint(", at ", was.Item.Price)
 		}
-		return told
+		return description
 	}
-	require.Equal(t, "sold false, shown false", then(moments[0].Add(-time.Minute), "web"), "before there was any")
+	require.Equal(t, "sold false, shown false", then(moments[0].Add(-time.Minute), "web"), "before the first menu")
 	require.Equal(t, "sold false, shown false, Dal [mains]", then(moments[0], "web"))
 	require.Equal(t, "sold true, shown true, Dal [mains], at 6", then(moments[1], "web"))
 	require.Equal(t, "sold true, shown true, Black Dal [mains], at 6", then(moments[2], "web"))

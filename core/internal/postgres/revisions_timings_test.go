@@ -26,7 +26,7 @@ func (k *menuHarness) set(groups string) {
 	require.NoError(k.t, k.runJobs())
 }
 
-// timings returns the category timings of the kitchen as sent.
+// timings returns the category timings of the business as sent.
 func (k *menuHarness) timings() []menu.TimingGroup {
 	k.t.Helper()
 	groups, err := menusdb.New(k.db).TimingGroups(context.Background(), k.business)
@@ -65,7 +65,7 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	k.set("[" + group("Lunch", `"mains","hot"`, "10:30:00") + "," + group("Late", `"mains"`, "10:00:00") + "]")
 	k.set("[" + group("Lunch", ``, "10:30:00") + "]")
 	all := k.revisions(menu.RevisionFilter{Entity: "timing_groups"})
-	require.Len(t, all, 3, "what changes nothing is no revision")
+	require.Len(t, all, 3, "a request without changes makes no revision")
 	for n, rows := range []int{1, 1, 2} {
 		require.Equal(t, []any{"timing_groups", "", []menu.ChangeCount{{Entity: "timing_groups", Rows: rows}}},
 			[]any{all[n].Kind, all[n].Location, all[n].Changes})
@@ -78,7 +78,7 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	names, err := menus.FirstNames(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID})
 	require.NoError(t, err)
 	require.Equal(t, map[core.ID][]string{all[0].ID: {"Lunch"}, all[2].ID: {"Lunch", "Late"}}, names,
-		"also what is gone")
+		"also deleted groups")
 
 	late, err := menus.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID},
 		menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}, 0, 9)
@@ -111,19 +111,20 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	stats := func(callback map[string]any) any { return callback["stats"].(map[string]any)["timing_groups"] }
 	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0},
 		stats(k.rollBack(all[2].ID)))
-	require.NotEqual(t, versions, pgtest.MenuVersions(t, k.db), "readers look anew")
+	require.NotEqual(t, versions, pgtest.MenuVersions(t, k.db), "the menu version increases")
 	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
 		stats(k.rollBack(all[1].ID)))
-	require.Nil(t, stats(k.send("-1", dinner)), "told of a rollback alone")
+	require.Nil(t, stats(k.send("-1", dinner)), "only a rollback reports statistics")
 
 	k.set("[" + group("Lunch", ``, "09:00:00") + "]")
 	k.set("[" + group("Lunch", `"hot"`, "09:00:00") + "]")
 	undoing, err = menus.PreviewRollback(t.Context(), k.business, all[1].ID)
 	require.NoError(t, err)
-	require.Equal(t, 1, undoing.Count(), "a group that was taken away and made again is the same")
+	require.Equal(t, 1, undoing.Count(), "a recreated group is the same object")
 	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
 		stats(k.rollBack(all[1].ID)))
-	require.Equal(t, "null", string(orElse(differences(all[0].ID)[0].After, "null")), "as it was then, not as it is now")
+	require.Equal(t, "null", string(orElse(differences(all[0].ID)[0].After, "null")),
+		"the past state, not the current one")
 }
 
 func orElse(value []byte, otherwise string) []byte {

@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// riderHarness is a kitchen with riders, whose platform b is served by a plugin.
+// riderHarness is a menuHarness with riders. A plugin serves its platform b.
 type riderHarness struct {
 	*menuHarness
 	clock  *clocktest.Clock
@@ -32,7 +32,8 @@ func newRiderHarness(t *testing.T) *riderHarness {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, riders: orders.NewRiders(db), calls: callsOf(db)}
+	d := &riderHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock, riders: orders.NewRiders(db),
+		calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
 	d.store("s1")
 	d.servedBy("b", "aggregator-b")
@@ -98,9 +99,9 @@ func (d *riderHarness) done(c relay.Call) relay.Result {
 }
 
 func (d *riderHarness) retried(c relay.Call, after time.Duration) relay.Result {
-	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", FinishedAt: d.clock.Now(),
+	return relay.Result{Call: c, State: relay.Waiting, Message: "status 500", FinishedAt: d.clock.Now(),
 		RetryAt: d.clock.Now().Add(after),
-		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}
+		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "status 500"}}
 }
 
 func payloads(calls []relay.Call) []string {

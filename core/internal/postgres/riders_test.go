@@ -30,7 +30,7 @@ func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(d.send(id, order.AtStore, asha)))
 
 	events := pgtest.EventBodies(t, d.db, core.RiderStatusUpdate)
-	require.Len(t, events, 3, "a repeat and refusals tell nothing")
+	require.Len(t, events, 3, "a repeat and rejections publish nothing")
 	for _, body := range events {
 		eventtest.Check(t, core.RiderStatusUpdate, body)
 	}
@@ -42,7 +42,7 @@ func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 		require.Equal(t, relay.Order{ID: id, PlatformOrderID: "R-1", StoreRefID: "s1", Kind: "delivery",
 			DeliveryMode: "self"}, calls[0].Order)
 		require.Equal(t, "aggregator-b", calls[0].Plugin)
-		require.Empty(t, d.claim(other), "nobody takes the next before this is done")
+		require.Empty(t, d.claim(other), "the next call waits for this one")
 		d.finish(me, d.done(calls[0]))
 	}
 	require.Empty(t, d.claim(me))
@@ -62,7 +62,7 @@ func TestFailingRiderStatusBlocksTheNext(t *testing.T) {
 	require.NoError(t, d.send(elsewhere, order.Assigned, order.Rider{}))
 	free := d.claim(me)
 	require.Len(t, free, 1)
-	require.Equal(t, elsewhere, free[0].Order.ID, "the other order goes on")
+	require.Equal(t, elsewhere, free[0].Order.ID, "the other order is not blocked")
 	d.clock.Advance(time.Second)
 	second := d.claim(me)
 	require.Len(t, second, 1)
@@ -114,10 +114,10 @@ func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
 	require.NoError(t, d.place(id, "4"))
 	require.Empty(t, d.claim(other), "one at a time")
 	d.finish(me, d.done(calls[0]))
-	require.Empty(t, d.claim(me), "an order's places are not told one at the heels of the other")
+	require.Empty(t, d.claim(me), "locations of an order are rate limited")
 	d.clock.Advance(relay.LocationInterval)
 	next := d.claim(me)
-	require.Len(t, next, 1, "what came meanwhile is told")
+	require.Len(t, next, 1, "the newest location is sent")
 	require.Contains(t, string(next[0].Payload), `"latitude":"4"`)
 	d.finish(me, d.done(next[0]))
 	require.NoError(t, d.place(id, "5"))
@@ -132,7 +132,7 @@ func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
 	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2",
 		SeenAt: d.clock.Now().Add(-time.Minute)}
 	require.NoError(t, d.riders.UpdateLocation(context.Background(), late))
-	require.Empty(t, d.claim(me), "an older place is never told after a newer one")
+	require.Empty(t, d.claim(me), "an older location is never sent after a newer one")
 
 	d.clock.Advance(2 * time.Hour)
 	require.NoError(t, d.riders.Sweep(context.Background()))
@@ -157,11 +157,11 @@ func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
 	}
 	pgtest.Exec(t, d.db, `WITH told AS (DELETE FROM calls) DELETE FROM call_queue`)
 	for _, id := range []int64{delivered, again, cancelled, completed, open} {
-		require.NoError(t, d.place(id, "1"), "whoever sends it is told nothing of it")
+		require.NoError(t, d.place(id, "1"), "the sender gets no error")
 	}
-	told := d.claim(me)
-	require.Len(t, told, 2)
-	require.ElementsMatch(t, []int64{again, open}, []int64{told[0].Order.ID, told[1].Order.ID})
+	claimed := d.claim(me)
+	require.Len(t, claimed, 2)
+	require.ElementsMatch(t, []int64{again, open}, []int64{claimed[0].Order.ID, claimed[1].Order.ID})
 	require.Equal(t, core.Conflict, core.CodeOf(d.send(cancelled, order.Assigned, order.Rider{})))
 }
 
@@ -184,9 +184,9 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	require.NoError(t, err)
 	pgtest.Exec(t, d.db, `DELETE FROM call_queue WHERE kind <> 'rider_location'`)
 	d.clock.Advance(time.Second)
-	told := d.claim(me)
-	require.Len(t, told, 1)
-	require.Equal(t, open, told[0].Order.ID)
+	claimed := d.claim(me)
+	require.Len(t, claimed, 1)
+	require.Equal(t, open, claimed[0].Order.ID)
 	d.clock.Advance(time.Hour)
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
 	place, err := consoleview.New(d.db).RiderLocation(t.Context(), d.business, delivered)
@@ -202,7 +202,7 @@ func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
 	calls := d.claim(me)
 	d.finish(me, d.retried(calls[0], 8*time.Second))
 	require.NoError(t, d.place(id, "2"))
-	require.Empty(t, d.claim(me), "an aggregator that fails is not asked more often for it")
+	require.Empty(t, d.claim(me), "a newer location does not advance the retry")
 	d.clock.Advance(8 * time.Second)
 	next := d.claim(me)
 	require.Contains(t, string(next[0].Payload), `"latitude":"2"`)
@@ -210,7 +210,7 @@ func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
 	given := d.retried(next[0], 0)
 	given.State = relay.Failed
 	d.finish(me, given)
-	require.Empty(t, d.claim(me), "given up until there is a newer one")
+	require.Empty(t, d.claim(me), "no retry until there is a newer location")
 	require.NoError(t, d.place(id, "3"))
 	d.clock.Advance(relay.LocationInterval)
 	require.Len(t, d.claim(me), 1)
@@ -228,13 +228,13 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 		calls, err := console.CallsOfOrder(t.Context(), d.business, id)
 		require.NoError(t, err)
 		if message == "" {
-			require.Empty(t, calls, "what was told leaves no trace")
+			require.Empty(t, calls, "a sent location leaves no record")
 			return
 		}
 		require.Equal(t, []string{string(relay.RiderLocation), string(state), message},
 			[]string{calls[0].Kind, calls[0].State, calls[0].Message})
 	}
-	tell := func(latitude string, state relay.State, message string) {
+	finishLocation := func(latitude string, state relay.State, message string) {
 		t.Helper()
 		require.NoError(t, d.place(id, latitude))
 		d.clock.Advance(relay.LocationInterval)
@@ -242,39 +242,39 @@ func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 		result.State, result.Message = state, message
 		d.finish(me, result)
 	}
-	tell("1", relay.Failed, "it answered 401")
-	known(relay.Failed, "it answered 401")
+	finishLocation("1", relay.Failed, "status 401")
+	known(relay.Failed, "status 401")
 	require.NoError(t, d.place(id, "2"))
-	known(relay.Waiting, "it answered 401")
-	tell("3", relay.Skipped, "it is not told of places")
-	known(relay.Skipped, "it is not told of places")
-	tell("4", relay.Done, "thank you")
+	known(relay.Waiting, "status 401")
+	finishLocation("3", relay.Skipped, "locations are not supported")
+	known(relay.Skipped, "locations are not supported")
+	finishLocation("4", relay.Done, "thank you")
 	known(relay.Done, "")
 }
 
 func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 	d := newRiderHarness(t)
-	mine, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
+	assigned, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
 	foreign := newMenuHarness(t, d.db, "IN")
 	updates := []order.RiderUpdate{
-		d.update(mine, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}),
+		d.update(assigned, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}),
 		d.update(99, order.Assigned, order.Rider{}),
-		{Business: foreign.business, OrderID: mine, Status: order.Assigned},
-		d.update(own, order.Assigned, order.Rider{}), d.update(mine, order.AtStore, order.Rider{}),
+		{Business: foreign.business, OrderID: assigned, Status: order.Assigned},
+		d.update(own, order.Assigned, order.Rider{}), d.update(assigned, order.AtStore, order.Rider{}),
 	}
 	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
 		pgtest.UpdateBatch(d.riders, updates...))
 	require.Len(t, pgtest.EventBodies(t, d.db, core.RiderStatusUpdate), 3)
 	calls := d.claim(me)
-	require.Len(t, calls, 1, "an order of the own website is told to nobody")
+	require.Len(t, calls, 1, "an order of an own channel causes no call")
 
-	var places []order.RiderLocation
+	var locations []order.RiderLocation
 	for _, u := range updates {
-		places = append(places, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1",
+		locations = append(locations, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1",
 			Longitude: "1", SeenAt: d.clock.Now()})
 	}
 	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
-		pgtest.LocateBatch(d.riders, places...))
+		pgtest.LocateBatch(d.riders, locations...))
 	require.Len(t, d.claim(me), 1)
 }
 
@@ -289,7 +289,7 @@ func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
 			d.update(id, order.AtStore, order.Rider{}))
 		if !broken() {
 			require.Equal(t, []core.Code{"", ""}, codes)
-			require.Greater(t, n, 9, "there are that many statements")
+			require.Greater(t, n, 9, "every statement is interrupted once")
 			return
 		}
 		want := before
@@ -339,7 +339,7 @@ func TestCrashWhileRecordingLosesNoCall(t *testing.T) {
 		err := d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])})
 		if !broken() {
 			require.NoError(t, err)
-			require.Greater(t, n, 4, "there are that many statements")
+			require.Greater(t, n, 4, "every statement is interrupted once")
 			return
 		}
 		d.finish(me, d.done(calls[0])) // the engine retries
@@ -356,7 +356,7 @@ func TestRidersAndCallsAreDeletedWithTheirOrder(t *testing.T) {
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
 	d.clock.Advance(49 * time.Hour)
 	require.NoError(t, orders.New(d.db).DropOld(context.Background(), 48*time.Hour))
-	require.Empty(t, d.claim(me), "what waited for an order that is gone is given up")
+	require.Empty(t, d.claim(me), "calls of a deleted order are skipped")
 	counts := pgtest.RiderCounts(t, d.db)
 	require.Equal(t, []int{0, 0}, counts[:2])
 }

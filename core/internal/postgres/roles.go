@@ -10,12 +10,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Tenant runs single statements as a role that sees the rows of one business only. A
-// statement that forgets its business condition still finds no other business's rows.
+// Tenant runs single statements as a role that sees the rows of one business only. A statement
+// without its business condition still finds no rows of other businesses.
 //
-// Role and business travel with the statement in one message and one transaction. This
-// costs no extra round trip and leaves nothing on the connection. Without the role in the
-// database, statements run as the hub's own role.
+// Role and business are set in the message and the transaction of the statement. This costs no
+// extra round trip, and the connection keeps neither. Without the role in the database, statements
+// run as the hub's own role.
 type Tenant struct {
 	*bun.DB
 	db       *DB
@@ -66,12 +66,12 @@ const (
 func (db *DB) hasRLS(ctx context.Context) bool {
 	known := db.rls.Load()
 	if known == rlsUnknown {
-		there, err := db.RLSEnabled(ctx)
+		enabled, err := db.RLSEnabled(ctx)
 		if err != nil {
 			return false // the statement itself returns the error
 		}
 		known = rlsAbsent
-		if there {
+		if enabled {
 			known = rlsPresent
 		}
 		db.rls.Store(known)
@@ -81,14 +81,14 @@ func (db *DB) hasRLS(ctx context.Context) bool {
 
 // RLSEnabled checks whether row-level security is set up: the tenant role exists, the hub may
 // take it, and the policies exist.
-func (db *DB) RLSEnabled(ctx context.Context) (there bool, err error) {
+func (db *DB) RLSEnabled(ctx context.Context) (enabled bool, err error) {
 	err = db.bun.QueryRowContext(ctx, `SET LOCAL ROLE servery_tenant;
 		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'tenant_isolation')`).
-		Scan(&there)
+		Scan(&enabled)
 	if IsCode(err, "22023") || IsCode(err, "42501") { // no such role, or permission denied
 		return false, nil
 	}
-	return there, err
+	return enabled, err
 }
 
 // RecheckRLS makes the next statement check again whether row-level security is set up.

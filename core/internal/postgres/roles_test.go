@@ -19,9 +19,9 @@ import (
 
 func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
-	there, err := db.RLSEnabled(ctx)
+	enabled, err := db.RLSEnabled(ctx)
 	require.NoError(t, err)
-	require.True(t, there)
+	require.True(t, enabled)
 	one, other := hubtest.Business(t, db), hubtest.Business(t, db)
 	for _, tenant := range []hubtest.Tenant{one, other} {
 		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
@@ -80,9 +80,9 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 			_, err := schema.MigrateUp(ctx, db)
 			require.NoError(t, err)
 			require.NoError(t, schema.Maintain(ctx, db, 48*time.Hour))
-			there, err := db.RLSEnabled(ctx)
+			enabled, err := db.RLSEnabled(ctx)
 			require.NoError(t, err)
-			require.Equal(t, walled, there)
+			require.Equal(t, walled, enabled)
 			tenant := hubtest.Business(t, db)
 			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 			_, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
@@ -96,8 +96,8 @@ func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 	}
 }
 
-// asOwner returns an empty database opened as its owner: a role with an attribute, and with the
-// grants that PostgreSQL 16 gives the creator of servery_tenant.
+// asOwner opens an empty database as its owner, a role with an attribute. It has the grants that
+// PostgreSQL 16 gives the creator of servery_tenant.
 func asOwner(t *testing.T, attribute string) *postgres.DB {
 	t.Helper()
 	address, err := url.Parse(hubtest.DatabaseURL(t))

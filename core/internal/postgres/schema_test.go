@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -49,7 +50,7 @@ func TestUnknownNewerMigrationsStopTheRevert(t *testing.T) {
 	condition, err := schema.Examine(ctx, db)
 	require.NoError(t, err)
 	require.Equal(t, []string{"29990101000001"}, condition.Unknown)
-	require.Empty(t, condition.Missing, "nothing was taken back")
+	require.Empty(t, condition.Missing, "nothing was reverted")
 }
 
 func TestDatabaseOfAnEarlierBuildIsRejected(t *testing.T) {
@@ -94,19 +95,19 @@ func TestReplicasMigrateOneAtATime(t *testing.T) {
 func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	release := pgtest.HoldMigrations(t, hubtest.Connect(t, url, nil))
-	told := &logRecorder{}
+	log := &logRecorder{}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	db, err := postgres.Open(ctx, postgres.Config{URL: url, Log: slog.New(slog.NewTextHandler(told, nil))})
+	db, err := postgres.Open(ctx, postgres.Config{URL: url, Log: slog.New(slog.NewTextHandler(log, nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	migrated := make(chan error, 1)
 	migrate := func() { _, err := schema.MigrateUp(ctx, db); migrated <- err }
 	go migrate()
-	eventually(t, "the wait is told",
-		func() bool { return strings.Contains(told.String(), "another replica migrates") })
+	eventually(t, "the wait is logged",
+		func() bool { return strings.Contains(log.String(), "another replica migrates") })
 	cancel()
-	require.ErrorIs(t, <-migrated, context.Canceled, "a hub that is stopped waits no longer")
+	require.ErrorIs(t, <-migrated, context.Canceled, "a stopped hub does not wait")
 	ctx = context.Background()
 	go migrate()
 	release()
@@ -152,7 +153,7 @@ func TestPartitionsAreCreatedAheadAndDroppedByAge(t *testing.T) {
 		clock.Advance(24 * time.Hour)
 		require.NoError(t, schema.Maintain(ctx, db, retention))
 	}
-	require.NotEmpty(t, pgtest.EventBodyByID(t, db, event.ID), "kept to the end of its time")
+	require.NotEmpty(t, pgtest.EventBodyByID(t, db, event.ID), "kept until its retention ends")
 	require.Zero(t, pgtest.DefaultPartitionRows(t, db), "every row is in the partition of its day")
 	clock.Advance(24 * time.Hour)
 	require.NoError(t, schema.Maintain(ctx, db, retention))
@@ -161,7 +162,7 @@ func TestPartitionsAreCreatedAheadAndDroppedByAge(t *testing.T) {
 	batch, err := deliveries.New(db).Claim(ctx, core.ID{1},
 		claimUpTo(10, 1<<20), clock.Now().Add(time.Minute))
 	require.NoError(t, err)
-	require.Empty(t, batch.Items, "a delivery whose event is gone is given up")
+	require.Empty(t, batch.Items, "a delivery without its event is dropped")
 	requireQueueEmpty(t, db)
 }
 
@@ -169,7 +170,7 @@ func TestWrongSecretKeyIsRejected(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	require.NoError(t, db.CheckSeal(ctx))
 	require.NoError(t, db.CheckSeal(ctx))
-	other, err := postgres.NewSealer("ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
+	other, err := seal.New("ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
 	require.NoError(t, err)
 	db.UseSealer(other)
 	require.ErrorContains(t, db.CheckSeal(ctx), "SERVERY_SECRET_KEY")

@@ -9,7 +9,7 @@ import (
 func (db *DB) SealAsV1(t testing.TB) {
 	t.Helper()
 	if _, err := db.bun.ExecContext(context.Background(), `UPDATE seal_check SET sealed = ?`,
-		db.sealer.Keys[0].sealAs([]byte{SealV1}, SealCheckAssociatedData, []byte(SealCheckText))); err != nil {
+		db.sealer.Keys[0].SealV1(SealCheckAssociatedData, []byte(SealCheckText))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -27,7 +28,7 @@ var newKey = strings.Repeat("cd", 32)
 func openWithKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 	t.Helper()
 	db := hubtest.Open(t, url, nil)
-	sealer, err := postgres.NewSealer(keys[0], keys[1:]...)
+	sealer, err := seal.New(keys[0], keys[1:]...)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
 	require.NoError(t, db.CheckSeal(context.Background()))
@@ -89,7 +90,8 @@ func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	subscriptions = append(subscriptions,
 		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
 	requireDecryptable(t, old, tenant, subscriptions)
-	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)), "until the rotation hubs seal with the key that all have")
+	require.Zero(t, countSealedWith(t, hub, schema.SealKey(hub)),
+		"until the rotation hubs seal with the key that all have")
 
 	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
@@ -123,7 +125,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 		"each value is sealed with one of the two")
 	requireDecryptable(t, hub, tenant, subscriptions)
 	alone := hubtest.Open(t, url, nil)
-	sealer, err := postgres.NewSealer(newKey)
+	sealer, err := seal.New(newKey)
 	require.NoError(t, err)
 	alone.UseSealer(sealer)
 	require.ErrorContains(t, alone.CheckSeal(ctx), "has the key of this database",
@@ -133,7 +135,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 	rest, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Positive(t, done)
-	require.Equal(t, all-done, rest.Resealed, "what is done is not done again")
+	require.Equal(t, all-done, rest.Resealed, "resealed values are not resealed again")
 	requireDecryptable(t, openWithKeys(t, url, newKey), tenant, subscriptions)
 }
 
@@ -141,7 +143,7 @@ func TestInterruptedKeyRotationResumes(t *testing.T) {
 func keyID(t *testing.T, key string) string {
 	t.Helper()
 	db := &postgres.DB{}
-	sealer, err := postgres.NewSealer(key)
+	sealer, err := seal.New(key)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
 	return schema.SealKey(db)
@@ -163,7 +165,7 @@ func TestOldEncryptionFormatStaysUntilRotation(t *testing.T) {
 func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	tenant := hubtest.Business(t, hubtest.Open(t, url, nil))
-	lost, err := postgres.NewSealer(newKey)
+	lost, err := seal.New(newKey)
 	require.NoError(t, err)
 	db := hubtest.Open(t, url, nil)
 	db.UseSealer(lost)
@@ -185,9 +187,9 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 	for _, column := range []string{"secret", "headers"} {
 		t.Run(column, func(t *testing.T) {
 			db := hubtest.Database(t, nil)
-			well, unwell, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
-			hubtest.Subscribe(t, db, well.ID, core.StoreCreation, sink.URL, webhook.Minutes)
-			broken := hubtest.Subscribe(t, db, unwell.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			readable, unreadable, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
+			hubtest.Subscribe(t, db, readable.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			broken := hubtest.Subscribe(t, db, unreadable.ID, core.StoreCreation, sink.URL, webhook.Minutes)
 			pgtest.Exec(t, db, `UPDATE webhooks SET `+column+` = set_byte(`+column+`, 20, get_byte(`+column+
 				`, 20) # 1) WHERE id = ?`, broken.ID)
 			now := db.Clock().Now()
@@ -195,14 +197,14 @@ func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 				return core.Event{ID: core.NewID(now), Business: tenant.ID, Type: core.StoreCreation, At: now,
 					Body: []byte(`{}`)}
 			}
-			claimed, lost := event(well), event(unwell) // claimed by an engine that starts later
+			claimed, lost := event(readable), event(unreadable) // claimed by an engine that starts later
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), lost, claimed))
 			startEngine(t, db, webhook.Config{}, true)
 			eventually(t, "both are tried in the claim",
 				func() bool { return len(history(t, db, claimed.ID)) == 1 && len(history(t, db, lost.ID)) == 1 })
-			started, again := event(well), event(unwell)
+			started, again := event(readable), event(unreadable)
 			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), again, started))
-			eventually(t, "both are tried at once",
+			eventually(t, "both are attempted at once",
 				func() bool { return len(history(t, db, started.ID)) == 1 && len(history(t, db, again.ID)) == 1 })
 			for _, id := range []core.ID{claimed.ID, started.ID} {
 				require.Equal(t, "delivered", history(t, db, id)[0].State)

@@ -24,9 +24,9 @@ func StateOf[T any](db *DB, make func(db *DB) *T) *T {
 	if db.states.byType == nil {
 		db.states.byType = map[reflect.Type]any{}
 	}
-	made := make(db)
-	db.states.byType[key] = made
-	return made
+	value := make(db)
+	db.states.byType[key] = value
+	return value
 }
 
 // close closes the states that have a Close method.

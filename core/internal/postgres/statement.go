@@ -26,10 +26,10 @@ type statementCache struct {
 // executes it with the arguments.
 func (p *statementCache) Prepare(ctx context.Context, conn bun.Conn, q *Query, args Args) (string, error) {
 	var key weak.Pointer[pgdriver.Conn]
-	if err := conn.Raw(func(driven any) error {
-		connection, ours := driven.(*pgdriver.Conn)
-		if !ours {
-			return fmt.Errorf("a connection of the driver was expected, not %T", driven)
+	if err := conn.Raw(func(driverConn any) error {
+		connection, isDriver := driverConn.(*pgdriver.Conn)
+		if !isDriver {
+			return fmt.Errorf("a connection of the driver was expected, not %T", driverConn)
 		}
 		key = p.track(connection)
 		return nil
@@ -37,11 +37,11 @@ func (p *statementCache) Prepare(ctx context.Context, conn bun.Conn, q *Query, a
 		return "", err
 	}
 	p.mu.Lock()
-	at, there := p.prepared[key][q.name]
+	at, exists := p.prepared[key][q.name]
 	p.mu.Unlock()
 	if time.Since(at) > planMaxAge {
 		prepare := q.prepare()
-		if there {
+		if exists {
 			prepare = "DEALLOCATE " + q.name + "; " + prepare
 		}
 		if _, err := conn.ExecContext(ctx, prepare); err != nil {

@@ -38,37 +38,37 @@ func (p *PreparedStatements) AfterQuery(context.Context, *bun.QueryEvent) {}
 // Prepared returns how often a statement was prepared.
 func (p *PreparedStatements) Prepared() int { return p.prepares }
 
-func (p *PreparedStatements) Ask(n int) (answer int) {
-	p.ask("echo_number", "value integer", "SELECT ?value", n, &answer)
-	return answer
+func (p *PreparedStatements) Ask(n int) (result int) {
+	p.ask("echo_number", "value integer", "SELECT ?value", n, &result)
+	return result
 }
 
-func (p *PreparedStatements) AskText(text string) (answer string) {
-	p.ask("echo_text", "value text", "SELECT ?value", text, &answer)
-	return answer
+func (p *PreparedStatements) AskText(text string) (result string) {
+	p.ask("echo_text", "value text", "SELECT ?value", text, &result)
+	return result
 }
 
 // AskTable returns the number of rows of a table, or the database's error.
 func (p *PreparedStatements) AskTable(name string) (rows int, err error) {
-	err = p.answer("rows_of_"+name, "value integer", "SELECT count(*) + ?value FROM "+name, 0, &rows)
+	err = p.query("rows_of_"+name, "value integer", "SELECT count(*) + ?value FROM "+name, 0, &rows)
 	return rows, err
 }
 
-func (p *PreparedStatements) ask(name, types, text string, asked, answer any) {
+func (p *PreparedStatements) ask(name, types, text string, value, result any) {
 	p.t.Helper()
-	if err := p.answer(name, types, text, asked, answer); err != nil {
+	if err := p.query(name, types, text, value, result); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-func (p *PreparedStatements) answer(name, types, text string, asked, answer any) error {
+func (p *PreparedStatements) query(name, types, text string, value, result any) error {
 	query, err := newQuery(name, []string{types}, text)
 	if err != nil {
 		return err
 	}
-	ready, err := p.db.Prepare(context.Background(), p.conn, query, Args{"value": asked})
+	ready, err := p.db.Prepare(context.Background(), p.conn, query, Args{"value": value})
 	if err == nil {
-		err = p.conn.NewRaw(ready).Scan(context.Background(), answer)
+		err = p.conn.NewRaw(ready).Scan(context.Background(), result)
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func TestStatementsArePreparedOncePerConnectionUntilStale(t *testing.T) {
 	require.Equal(t, 2, p.Prepared())
 	p.ExpirePlans()
 	require.Equal(t, 44, p.Ask(44))
-	require.Equal(t, 3, p.Prepared(), "the old plan was given up")
+	require.Equal(t, 3, p.Prepared(), "the old plan was dropped")
 	p.Reconnect()
 	require.Equal(t, 45, p.Ask(45), "another connection")
 	require.Equal(t, 4, p.Prepared())

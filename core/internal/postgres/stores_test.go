@@ -269,7 +269,7 @@ func TestALostLeaseWritesNothing(t *testing.T) {
 	_, err = stores.New(db).Get(ctx, tenant.ID, "a")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	require.NoError(t, ingestor.Run(ctx, taken[0], silent))
-	require.Equal(t, core.Conflict, core.CodeOf(ingestor.Run(ctx, taken[0], silent)), "an ended job does not end twice")
+	require.Equal(t, core.Conflict, core.CodeOf(ingestor.Run(ctx, taken[0], silent)), "a job ends once")
 	require.Equal(t, "N", readStore(t, db, tenant.ID, "a")["name"])
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Sweep runs look in one replica at a time, from the cursor of the last sweep. It stores
-// the cursor that look returns. It does nothing while another replica sweeps.
+// Sweep runs check from the cursor of the last sweep, and stores the cursor that check returns. It
+// does nothing while another replica sweeps.
 func (db *DB) Sweep(ctx context.Context, name string,
-	look func(tx bun.Conn, from time.Time) (to time.Time, err error)) error {
+	check func(tx bun.Conn, from time.Time) (to time.Time, err error)) error {
 	return db.InTx(ctx, func(tx bun.Conn) error {
 		var from time.Time
 		err := tx.QueryRowContext(ctx, `SELECT checked_until FROM sweep_cursors WHERE name = ? FOR UPDATE SKIP LOCKED`,
@@ -24,7 +24,7 @@ func (db *DB) Sweep(ctx context.Context, name string,
 		if err != nil {
 			return fmt.Errorf("reading the sweep cursor of %s: %w", name, err)
 		}
-		to, err := look(tx, from)
+		to, err := check(tx, from)
 		if err != nil || to.Equal(from) {
 			return err
 		}

@@ -43,14 +43,14 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 			warns: "available has no effect on \"curry\": it was set to false after this request was accepted"},
 		"it is switched on": {before: []string{off}, enable: true, want: true,
 			warns: "it was switched to true"},
-		"the request says the same":      {before: []string{off}, want: false},
-		"the request says nothing of it": {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
-		"it is taken away and comes back": {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false,
+		"the request says the same":    {before: []string{off}, want: false},
+		"the request does not name it": {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
+		"it is removed and added again": {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false,
 			warns: "switched to false"},
-		"and nothing is said of it": {before: []string{`{"flush_items":true,"items":[]}`,
+		"without a warning": {before: []string{`{"flush_items":true,"items":[]}`,
 			`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
-		"what comes after the switch counts": {after: on, want: true},
-		"its time to be turned on stays":     {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
+		"a later request applies":        {after: on, want: true},
+		"its time to be turned on stays": {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
 		"it was turned on in time already": {before: []string{off}, turnedOnAt: true, turnedOn: true, want: true,
 			warns: "it was switched to true"},
 		"a request that came between the two": {after: off, turnedOnAt: true, turnedOn: true, want: false},
@@ -84,14 +84,14 @@ func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
 			}
 			require.NoError(t, s.runJobs())
 			require.Equal(t, c.want, s.curry())
-			told := ""
+			callbacks := ""
 			for _, reference := range accepted {
-				told += string(pgtest.EventBody(t, s.db, reference))
+				callbacks += string(pgtest.EventBody(t, s.db, reference))
 			}
 			if c.warns == "" {
-				require.NotContains(t, told, "warnings")
+				require.NotContains(t, callbacks, "warnings")
 			} else {
-				require.Contains(t, told, `"path":"items[0].available"`)
+				require.Contains(t, callbacks, `"path":"items[0].available"`)
 			}
 			s.clock.Advance(10 * time.Minute)
 			s.turnOn()
@@ -104,19 +104,19 @@ func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
 	s := newSwitchHarness(t)
 	hold, commit := pgtest.BeginOther(t, s.db)
 	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
-	answered := make(chan error, 1)
+	responded := make(chan error, 1)
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
 	reference := core.NewID(s.clock.Now())
 	go func() {
 		_, err := s.toggles.SwitchItems(context.Background(), s.business, request, reference, "key:pos")
-		answered <- err
+		responded <- err
 	}()
 	eventually(t, "it waits", func() bool { return pgtest.MenuMutexWaiting(s.db, s.business) == 1 })
 	s.clock.Advance(time.Second)
 	meanwhile := s.enqueue(core.MenuJob, "s1", `{"items":[{"ref_id":"curry","price":4,"available":true}]}`, false)
 	s.clock.Advance(time.Second)
 	commit()
-	require.NoError(t, <-answered)
+	require.NoError(t, <-responded)
 	require.NoError(t, s.runJobs())
 	require.Equal(t, false, s.curry())
 	require.Contains(t, string(pgtest.EventBody(t, s.db, meanwhile)), `"path":"items[0].available"`)
@@ -140,17 +140,18 @@ func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
 }
 
 func TestRollbackRemovesTimersSetSinceTheRevision(t *testing.T) {
-	for name, noted := range map[string]bool{"with a note of the switch": true,
-		"by an earlier release, which noted none": false} {
-		t.Run(name, func(t *testing.T) { rollBackTimers(t, noted) })
+	for name, recorded := range map[string]bool{"with a recorded switch": true,
+		"by an earlier release, without a record": false} {
+		t.Run(name, func(t *testing.T) { rollBackTimers(t, recorded) })
 	}
 }
 
-func rollBackTimers(t *testing.T, noted bool) {
+func rollBackTimers(t *testing.T, recorded bool) {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	s := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock}, toggles: availability.New(db)}
+	s := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, db, "US"), clock: clock},
+		toggles: availability.New(db)}
 	for store, item := range map[string]string{"s1": "curry", "s2": "rice"} {
 		s.store(store)
 		s.send(store, fmt.Sprintf(`{"items":[{"ref_id":%q,"title":"T","price":1}]}`, item))
@@ -171,13 +172,13 @@ func rollBackTimers(t *testing.T, noted bool) {
 	s.switchItem("curry", true, time.Time{})
 	s.switchItem("curry", false, in(5*time.Minute))
 	s.send("s2", `{"items":[{"ref_id":"rice","price":42}]}`)
-	if !noted {
+	if !recorded {
 		pgtest.Exec(t, s.db, `DELETE FROM item_switches`)
 	}
 	s.rollBack(to)
 	require.Equal(t, "false false", available("s1")+" "+available("s2"))
 	next := s.turnOn()
-	require.WithinDuration(t, in(time.Hour), next, 5*time.Second, "of what was set before")
+	require.WithinDuration(t, in(time.Hour), next, 5*time.Second, "the earlier timers")
 	s.clock.Advance(time.Hour)
 	s.turnOn()
 	require.Equal(t, "false true", available("s1")+" "+available("s2"))

@@ -16,7 +16,7 @@ import (
 )
 
 // status returns the platforms that have reported an outcome and those still waiting.
-func (s *switchHarness) status(reference core.ID) (told, waiting []string) {
+func (s *switchHarness) status(reference core.ID) (events, waiting []string) {
 	s.t.Helper()
 	standing, err := s.toggles.Status(context.Background(), s.business, reference)
 	require.NoError(s.t, err)
@@ -27,12 +27,12 @@ func (s *switchHarness) status(reference core.ID) (told, waiting []string) {
 		}
 		require.NoError(s.t, json.Unmarshal(event.Body, &body))
 		require.Equal(s.t, reference, body.Reference)
-		told = append(told, string(event.Type)+" "+body.Platform)
+		events = append(events, string(event.Type)+" "+body.Platform)
 	}
 	for _, w := range standing.Pending {
 		waiting = append(waiting, w.Platform)
 	}
-	return told, waiting
+	return events, waiting
 }
 
 // There are no subscriptions in this test.
@@ -41,41 +41,42 @@ func TestSwitchStatusIsReadByReference(t *testing.T) {
 	first := s.switchStore("s1", false, time.Time{})
 	s.clock.Advance(time.Second)
 	second := s.switchStore("s1", true, time.Time{}, "a")
-	told, waiting := s.status(first)
-	require.Equal(t, []string{"store_action app", "store_action web"}, told)
+	events, waiting := s.status(first)
+	require.Equal(t, []string{"store_action app", "store_action web"}, events)
 	require.Equal(t, []string{"a", "b"}, waiting)
-	told, waiting = s.status(second)
-	require.Empty(t, told)
+	events, waiting = s.status(second)
+	require.Empty(t, events)
 	require.Equal(t, []string{"a"}, waiting)
 
 	owner := core.NewID(s.clock.Now())
 	for _, c := range s.claimed(owner) {
 		s.finish(owner, c, relay.Done)
 	}
-	told, waiting = s.status(first)
-	require.ElementsMatch(t, []string{"store_action app", "store_action web", "store_action a", "store_action b"}, told)
+	events, waiting = s.status(first)
+	require.ElementsMatch(t, []string{"store_action app", "store_action web", "store_action a", "store_action b"}, events)
 	require.Empty(t, waiting)
 	_, waiting = s.status(second)
 	require.Equal(t, []string{"a"}, waiting, "it waited for the first")
 
-	asked := core.NewID(s.clock.Now())
-	_, err := s.queue.Request(context.Background(), s.business, "s1", []string{"b"}, asked)
+	requestID := core.NewID(s.clock.Now())
+	_, err := s.queue.Request(context.Background(), s.business, "s1", []string{"b"}, requestID)
 	require.NoError(t, err)
-	_, waiting = s.status(asked)
+	_, waiting = s.status(requestID)
 	require.Equal(t, []string{"b"}, waiting)
 
 	pgtest.Exec(t, s.db, `UPDATE stores SET excluded_platforms = NULL, included_platforms = '{}' WHERE ref_id = 's1'`)
-	nobody := s.switchStore("s1", false, time.Time{})
-	told, waiting = s.status(nobody)
-	require.Empty(t, slices.Concat(told, waiting), "it is listed nowhere, and known all the same")
+	unlisted := s.switchStore("s1", false, time.Time{})
+	events, waiting = s.status(unlisted)
+	require.Empty(t, slices.Concat(events, waiting), "no platform lists it, but the reference is known")
 
 	for _, of := range []struct {
 		business  core.BusinessID
 		reference core.ID
-	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, nobody},
+	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, unlisted},
 		{s.business, core.NewID(s.clock.Now())}} {
 		_, err := s.toggles.Status(context.Background(), of.business, of.reference)
-		require.ErrorContains(t, err, `reference "`+of.reference.String()+`": there is no availability change with this reference`)
+		require.ErrorContains(t, err,
+			`reference "`+of.reference.String()+`": there is no availability change with this reference`)
 		require.Equal(t, core.NotFound, core.CodeOf(err))
 	}
 }

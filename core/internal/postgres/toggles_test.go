@@ -25,7 +25,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// switchHarness is a press whose stores, items and options are switched.
+// switchHarness is a publishHarness that switches stores, items and options.
 type switchHarness struct {
 	*publishHarness
 	toggles availability.Store
@@ -78,7 +78,10 @@ func (s *switchHarness) claimed(owner core.ID) []relay.Call {
 		s.clock.Now().Add(time.Minute))
 	require.NoError(s.t, err)
 	calls := batch.Items
-	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.OrderingKey), []byte(b.OrderingKey)) })
+	slices.SortFunc(calls, func(a, b relay.Call) int {
+		return slices.Compare([]byte(a.OrderingKey),
+			[]byte(b.OrderingKey))
+	})
 	return calls
 }
 
@@ -100,7 +103,7 @@ func TestStoreSwitchesAreSentInOrder(t *testing.T) {
 		calls := s.claimed(owner)
 		at := slices.IndexFunc(calls, func(c relay.Call) bool { return c.Platform == "a" })
 		require.GreaterOrEqual(t, at, 0)
-		require.Empty(t, s.claimed(core.NewID(s.clock.Now())), "the line waits for what is under way")
+		require.Empty(t, s.claimed(core.NewID(s.clock.Now())), "later calls wait for the running one")
 		var p relay.ItemActionPayload
 		require.NoError(t, json.Unmarshal(calls[at].Payload, &p))
 		order = append(order, fmt.Sprintf("%s %t", calls[at].Kind, p.Enable))
@@ -128,7 +131,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	}
 	s.switchItem("curry", false, until)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
-	told := s.events()
+	before := s.events()
 	turned, _, err := s.toggles.EnableDue(context.Background(), 100)
 	require.NoError(t, err)
 	require.Zero(t, turned, "nothing is due")
@@ -157,7 +160,7 @@ func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	require.Zero(t, next, "nothing is pending anymore")
 	require.Empty(t, s.closed("s1"))
 	require.Empty(t, s.closed("s2"))
-	require.Equal(t, told+2*2+2, s.events(), "of each store and of the item, on each own platform")
+	require.Equal(t, before+2*2+2, s.events(), "of each store and of the item, on each own platform")
 	require.Contains(t, fmt.Sprint(s.read("s1")), "available:true")
 }
 
@@ -202,7 +205,8 @@ func TestLaterSwitchReplacesTheReopeningTime(t *testing.T) {
 func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	s := newSwitchHarness(t)
 	until := s.clock.Now().Add(10 * time.Minute)
-	broken := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, s.db, "US"), clock: s.clock, queue: s.queue},
+	broken := &switchHarness{publishHarness: &publishHarness{menuHarness: newMenuHarness(t, s.db, "US"),
+		clock: s.clock, queue: s.queue},
 		toggles: s.toggles, calls: s.calls}
 	broken.store("s1")
 	broken.send("s1", `{"items":[{"ref_id":"curry","title":"Curry","price":1}]}`)
@@ -218,7 +222,7 @@ func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	s.clock.Advance(10 * time.Minute)
 	turned, _, err := s.toggles.EnableDue(context.Background(), 1)
 	require.ErrorContains(t, err, "broken")
-	require.Equal(t, 2, turned, "a place of a store, and an item, of the other business")
+	require.Equal(t, 2, turned, "a platform of a store, and an item, of the other business")
 	for range 3 {
 		_, _, err = s.toggles.EnableDue(context.Background(), 1)
 		require.Error(t, err)
@@ -237,13 +241,14 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 		location, body string
 		turnedOn       bool
 	}{
-		"the store says that there is none": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`,
+		"the store makes it unavailable": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`,
 			false},
 		"the store says something else": {"s1", `{"items":[{"ref_id":"curry","price":2}]}`, true},
 		"the master says so":            {"-1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
 		"another store says so":         {"s2", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
 		"an object that fails": {"s1", `{"categories":[{"ref_id":"P","name":"p"},{"ref_id":"C","name":"c",` +
-			`"parent_ref_id":"P"}],"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["P"]}]}`, true},
+			`"parent_ref_id":"P"}],"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["P"]}]}`,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitchHarness(t)
@@ -259,7 +264,7 @@ func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 
 func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 	s := newSwitchHarness(t)
-	settle := func(closed bool) {
+	setClosed := func(closed bool) {
 		require.NoError(t, availability.NewPresence(s.db).SetClosed(context.Background(),
 			presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
 	}
@@ -267,11 +272,11 @@ func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 		`INSERT INTO pos_presence (business_id, store_id, seen_at, silent_since) VALUES (?, ?, now(), now())`,
 		s.business, s.storeID("s1"))
 	s.switchStore("s1", false, time.Time{}, "web")
-	settle(true)
+	setClosed(true)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
 	s.switchStore("s1", false, time.Time{}, "b") // at the merchant's request
-	settle(true)                                 // is already closed
-	settle(false)
+	setClosed(true)                              // is already closed
+	setClosed(false)
 	require.Equal(t, []string{"b", "web"}, s.closed("s1"))
 }
 
@@ -290,10 +295,10 @@ func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 		overlap bool // a publication is claimed before the switch and ends before its call
 		again   bool
 	}{
-		"told, and nothing else was on the way": {relay.Done, false, false},
-		"told while a menu was on the way":      {relay.Done, true, true},
-		"not told":                              {relay.Failed, false, true},
-		"no plugin tells it":                    {relay.Skipped, false, true},
+		"done, without a concurrent publication": {relay.Done, false, false},
+		"done during a publication":              {relay.Done, true, true},
+		"failed":                                 {relay.Failed, false, true},
+		"no plugin sends it":                     {relay.Skipped, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitchHarness(t)
@@ -320,7 +325,7 @@ func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 				return
 			}
 			require.Equal(t, []string{"s1/a"}, names)
-			require.Nil(t, work[0].Digest, "nobody knows what the platform holds")
+			require.Nil(t, work[0].Digest, "the state of the platform is unknown")
 		})
 	}
 }

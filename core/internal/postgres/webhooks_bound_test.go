@@ -46,7 +46,7 @@ func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	err := create("https://pos.example.com/more")
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	require.ErrorContains(t, err, "100 active webhooks of the event_type order_placed")
-	require.NoError(t, create(first.URL), "what exists may be changed")
+	require.NoError(t, create(first.URL), "existing webhooks may be changed")
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, first.URL, webhook.Minutes)
 	hubtest.Subscribe(t, db, other.ID, core.OrderPlaced, first.URL, webhook.Minutes)
 
@@ -68,11 +68,11 @@ func TestConcurrentBulkCreationsDoNotDeadlock(t *testing.T) {
 	}
 	var running errgroup.Group
 	for n := range 8 {
-		mine := slices.Clone(inputs)
-		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+		shuffled := slices.Clone(inputs)
+		rand.New(rand.NewPCG(uint64(n), 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		running.Go(func() error {
 			for range 3 {
-				if _, err := subs.CreateAll(context.Background(), tenant.ID, "key:pos", mine); err != nil {
+				if _, err := subs.CreateAll(context.Background(), tenant.ID, "key:pos", shuffled); err != nil {
 					return err
 				}
 			}

@@ -71,7 +71,7 @@ func lineComments(text Text, marker string) []Text {
 }
 
 // notProse is a line of a comment that is a directive, code, or the name of a statement.
-var notProse = regexp.MustCompile(`^(\S|\t|  )|^ (name:|-{3,}|\+)`)
+var notProse = regexp.MustCompile(`^(\S|\t|  )|^ (name:|prepare:|-{3,}|\+)`)
 
 // bullet begins an item of a list in a comment, which may be indented.
 var bullet = regexp.MustCompile(`^\s*([-*•]|\d+[.)])\s+`)

@@ -20,10 +20,10 @@ func (a Store) ListKeys(ctx context.Context, business core.BusinessID, before in
 }
 
 // Keys returns the API keys that a condition selects.
-func (a Store) Keys(ctx context.Context, in bun.IDB, which string, args ...any) ([]console.Key, error) {
+func (a Store) Keys(ctx context.Context, in bun.IDB, condition string, args ...any) ([]console.Key, error) {
 	rows, err := in.QueryContext(ctx,
 		`SELECT business_id, id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at, used_at
-			FROM api_keys `+which, args...)
+			FROM api_keys `+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading keys: %w", err)
 	}

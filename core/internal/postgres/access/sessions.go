@@ -112,8 +112,8 @@ func (a Store) LinkUser(ctx context.Context, hash []byte, now time.Time, take bo
 	return row.user(), postgres.NotFound(err, "there is no such link")
 }
 
-// CountAttempt records a sign-in attempt for each subject, if all of them may make another.
-// A lock per subject serializes the counts.
+// CountAttempt records a sign-in attempt for each subject, if none has reached its limit. A lock
+// per subject serializes the counts.
 func (a Store) CountAttempt(ctx context.Context, subjects []access.Subject, now,
 	since time.Time) (allowed bool, err error) {
 	err = a.db.InTx(ctx, func(tx bun.Conn) error {
@@ -147,7 +147,8 @@ func (a Store) CountAttempt(ctx context.Context, subjects []access.Subject, now,
 	return allowed, err
 }
 
-// ForgetAttempts deletes all attempts of a subject, and that of an address at one moment.
+// ForgetAttempts deletes all attempts of a subject, and the attempt of an address at the given
+// time.
 func (a Store) ForgetAttempts(ctx context.Context, subject, address string, at time.Time) error {
 	_, err := a.db.Bun().ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ? OR subject = ? AND at = ?`,
 		subject, address, at)

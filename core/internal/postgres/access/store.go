@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 )
 
-// Store stores businesses and API keys (access.Records).
+// Store stores businesses and API keys (access.KeyStore).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -49,11 +49,13 @@ func lookupsOf(db *postgres.DB) *lookups {
 			keys: postgres.Batcher[[]byte,
 				access.Key]{Run: func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
 				return lookUpKeys(ctx, db, hashes)
-			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
+			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
+				MaxWaiting: lookupMaxWaiting},
 			throttles: postgres.Batcher[throttleChange,
 				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []postgres.Result[struct{}] {
 				return changeThrottles(ctx, db, changes)
-			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch, MaxWaiting: lookupMaxWaiting},
+			}, MaxConcurrent: lookupMaxConcurrent, MinBatch: lookupMinBatch, MaxBatch: lookupMaxBatch,
+				MaxWaiting: lookupMaxWaiting},
 		}
 	})
 }
@@ -64,20 +66,20 @@ func (l *lookups) Close() {
 	l.throttles.Close()
 }
 
-// lookUpKeys runs a batch: it returns keys by their hashes.
+// lookUpKeys runs a batch. It returns the keys with the given hashes.
 func lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgres.Result[access.Key] {
 	found, err := readKeys(ctx, db, hashes)
 	if err != nil {
 		return postgres.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
 	}
-	verdicts := make([]postgres.Result[access.Key], len(hashes))
+	results := make([]postgres.Result[access.Key], len(hashes))
 	for i, hash := range hashes {
 		key, known := found[string(hash)]
-		if verdicts[i].Value = key; !known {
-			verdicts[i].Err = core.Errorf(core.NotFound, "no such key")
+		if results[i].Value = key; !known {
+			results[i].Err = core.Errorf(core.NotFound, "no such key")
 		}
 	}
-	return verdicts
+	return results
 }
 
 func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string]access.Key, error) {
@@ -109,8 +111,8 @@ func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string
 	return found, rows.Err()
 }
 
-// CreateBusiness stores a business and its platforms and returns its id. Only the command
-// line calls this and the methods below; the audit trail records that.
+// CreateBusiness stores a business and its platforms and returns its id. Only the command line
+// calls this and the methods below. The audit trail names it as the actor.
 func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
 	platforms []core.Platform) (core.BusinessID, error) {
 	err := a.db.InTx(ctx, func(tx bun.Conn) error {
@@ -199,7 +201,7 @@ func (a Store) DisableKey(ctx context.Context, business core.BusinessID, id int6
 	return err
 }
 
-// StoreUses stores when keys were last used.
+// StoreUses stores the last use of keys.
 func (a Store) StoreUses(ctx context.Context, at map[access.KeyRef]time.Time) error {
 	if len(at) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Throttles stores the states of throttles (limit.Records).
+// Throttles stores the states of throttles (limit.StateStore).
 type Throttles struct{ db *postgres.DB }
 
 // NewThrottles returns Throttles that use db.
@@ -34,7 +34,7 @@ type throttleChange struct {
 	change func([]byte) []byte
 }
 
-// changeThrottles runs a batch: it applies changes in the order of arrival.
+// changeThrottles runs a batch. It applies changes in the order of arrival.
 func changeThrottles(ctx context.Context, db *postgres.DB, changes []throttleChange) []postgres.Result[struct{}] {
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		states, err := lockThrottles(ctx, tx, changes)

@@ -27,16 +27,15 @@ func (s Store) ListAliases(ctx context.Context, business core.BusinessID) ([]cor
 	return platforms.AliasesOf(ctx, s.db.Tenant(business), business)
 }
 
-// AddAlias stores an alias of a platform. Stores and menus that name the platform by it, because
-// they are older than the alias, are changed to its name. A nil sent makes the alias the one that
-// events use if it is the first of its platform.
+// AddAlias stores an alias of a platform. Older stores and menus that contain the alias are changed
+// to the platform's name. With a nil sent, events use the alias if it is the first of its platform.
 //
 // AddAlias returns Invalid for a malformed alias, NotFound for an unknown platform, and Conflict
 // if the alias exists or is the name of a platform.
 func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
 	change access.Change) error {
-	if wrong := core.CheckAlias(alias); wrong != "" {
-		return core.Errorf(core.Invalid, "the alias %s", wrong)
+	if problem := core.CheckAlias(alias); problem != "" {
+		return core.Errorf(core.Invalid, "the alias %s", problem)
 	}
 	return menus.MenuMutex(s.db).Do(ctx, business, func() error {
 		return s.db.InTx(ctx, func(tx bun.Conn) error {
@@ -49,7 +48,7 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 			if err := menus.TryLockMenu(ctx, tx, business); err != nil {
 				return err
 			}
-			added, err := s.insert(ctx, tx, business, alias, platform, sent)
+			added, err := s.insert(ctx, tx, business, core.PlatformAlias{Alias: alias, Platform: platform}, sent)
 			if err != nil {
 				return err
 			}
@@ -62,10 +61,10 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 	})
 }
 
-// insert stores an alias. The caller holds the lock of the names.
-func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID, alias, platform string,
+// insert stores an alias and returns it with InEvents set (see AddAlias). The caller holds the lock of the names.
+func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID, added core.PlatformAlias,
 	sent *bool) (core.PlatformAlias, error) {
-	added := core.PlatformAlias{Alias: alias, Platform: platform}
+	alias, platform := added.Alias, added.Platform
 	names, err := platforms.NamesOf(ctx, tx, business)
 	if err != nil {
 		return added, err
@@ -102,7 +101,7 @@ func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID
 	return added, err
 }
 
-// resolve replaces a new alias in what is stored, and publishes what that changes.
+// resolve replaces a new alias in stores and menus, and publishes the changed menus.
 func (s Store) resolve(ctx context.Context, tx bun.Conn, business core.BusinessID, alias core.PlatformAlias) error {
 	changed, err := stores.Rename(ctx, s.db, tx, business, alias)
 	if err != nil {
@@ -128,8 +127,8 @@ func auditEntry(a core.PlatformAlias) map[string]any {
 	return map[string]any{"alias": a.Alias, "sent": a.InEvents}
 }
 
-// SendAlias sets whether events name the platform of an alias by it. It returns NotFound for an
-// unknown alias.
+// SendAlias sets whether events name a platform by this alias. It returns NotFound for an unknown
+// alias.
 func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias string, sent bool,
 	change access.Change) error {
 	return s.db.InTx(ctx, func(tx bun.Conn) error {
@@ -151,7 +150,7 @@ func (s Store) SendAlias(ctx context.Context, business core.BusinessID, alias st
 	})
 }
 
-// RemoveAlias removes an alias. What is stored names the platform by its name and stays as it is.
+// RemoveAlias removes an alias. Stores and menus name the platform by its name and stay unchanged.
 // It returns NotFound for an unknown alias.
 func (s Store) RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error {
 	return s.db.InTx(ctx, func(tx bun.Conn) error {

@@ -64,13 +64,13 @@ func (t endedSwitch) events(now time.Time) ([]core.Event, error) {
 		event, err := o.StoreEvent()
 		return []core.Event{event}, err
 	}
-	var refused []relay.Rejection
+	var rejections []relay.Rejection
 	if t.call.Result != "" {
-		if err := json.Unmarshal([]byte(t.call.Result), &refused); err != nil {
+		if err := json.Unmarshal([]byte(t.call.Result), &rejections); err != nil {
 			return nil, fmt.Errorf("reading the rejections of a platform: %w", err)
 		}
 	}
-	for _, r := range refused {
+	for _, r := range rejections {
 		// Some aggregators do not distinguish options from items.
 		if r.Entity == "option" || !recordRejection(p.Items, r) {
 			recordRejection(p.Options, r)
@@ -79,7 +79,7 @@ func (t endedSwitch) events(now time.Time) ([]core.Event, error) {
 	return o.ItemEvents(p.Items, p.Options)
 }
 
-// recordRejection records a refusal, and reports whether its entity is in the list.
+// recordRejection records the reason of a rejection, and reports whether its entity is in the list.
 func recordRejection(list []core.AvailabilityResult, r relay.Rejection) bool {
 	for i := range list {
 		if list[i].RefID == r.RefID {
@@ -91,19 +91,19 @@ func recordRejection(list []core.AvailabilityResult, r relay.Rejection) bool {
 }
 
 // republishEnded republishes the whole menu after a failed call. It also does so if a menu was
-// published during the call, because either may have overwritten the other. In the end each
-// platform has the hub's state.
+// published during the call, because either may have overwritten the other. Finally each platform
+// has the hub's state.
 func republishEnded(ctx context.Context, db *postgres.DB, tx bun.Conn, list []endedSwitch) error {
 	n := len(list)
 	if n == 0 {
 		return nil
 	}
 	businesses, stores, versions := make([]int64, n), make([]int64, n), make([]int64, n)
-	platforms, at, again := make([]string, n), make([]string, n), make([]bool, n)
+	platforms, at, failed := make([]string, n), make([]string, n), make([]bool, n)
 	for i, t := range list {
 		businesses[i], stores[i], platforms[i], versions[i] = int64(t.call.Business), t.payload.StoreID,
 			t.call.Platform, t.payload.Version
-		at[i], again[i] = time.UnixMilli(t.payload.At).Add(-clockMargin).UTC().Format(time.RFC3339Nano), t.failed()
+		at[i], failed[i] = time.UnixMilli(t.payload.At).Add(-clockMargin).UTC().Format(time.RFC3339Nano), t.failed()
 	}
 	_, err := publications.MarkDue(ctx, db, tx, publications.Selector{
 		Reference: core.NewID(db.Clock().Now()), StateUnknown: true,
@@ -111,7 +111,7 @@ func republishEnded(ctx context.Context, db *postgres.DB, tx bun.Conn, list []en
 		Args: []any{bun.Safe(queries.With("ended_switches", postgres.Args{
 			"businesses": postgres.Array(businesses), "stores": postgres.Array(stores),
 			"platforms": postgres.Array(platforms), "versions": postgres.Array(versions), "at": postgres.Array(at),
-			"failed": postgres.Array(again),
+			"failed": postgres.Array(failed),
 		}))},
 	})
 	return err

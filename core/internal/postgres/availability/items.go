@@ -59,7 +59,7 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 				return err
 			}
 			accepted = toggle.Accepted{Platforms: n, Failed: undone, Warnings: r.UnlistedWarnings(n)}
-			return publications.StoreUnnotified(ctx, t.db, tx, business, reference, n)
+			return publications.StoreUnnotified(ctx, tx, business, reference, n)
 		})
 	}
 	err = menus.MenuMutex(t.db).Do(ctx, business, change)
@@ -69,7 +69,8 @@ func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r togg
 // schedule replaces the timers of the switched items and options.
 func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.AvailabilityResult) error {
 	kinds, names := menus.ByKind(switchedNames(items), switchedNames(options))
-	if err := menus.DeleteTimers(ctx, tx, s.business, s.storeID, switchedNames(items), switchedNames(options)); err != nil ||
+	if err := menus.DeleteTimers(ctx, tx, s.business, menus.StoreEntities{Store: s.storeID,
+		Items: switchedNames(items), Options: switchedNames(options)}); err != nil ||
 		s.turnOnAt.IsZero() {
 		return err
 	}
@@ -83,9 +84,10 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 	return nil
 }
 
-// recordTime records when the request was made, so that a menu request accepted earlier does not
-// undo it. For a timer that is the time of the request that set it.
-func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.AvailabilityResult) error {
+// recordTime records the time of the request, so that an earlier menu request does not undo it. A
+// timer has the time of the request that set it.
+func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, items,
+	options []core.AvailabilityResult) error {
 	if s.source == toggle.SourceTimer {
 		now = core.TimeOf(s.reference)
 	}
@@ -103,11 +105,11 @@ func (s itemSwitch) recordTime(ctx context.Context, tx bun.Conn, now time.Time, 
 	return nil
 }
 
-// switchedNames returns the ref_ids of what could be switched.
+// switchedNames returns the ref_ids of the entities that could be switched.
 func switchedNames(list []core.AvailabilityResult) (names []string) {
-	for _, thing := range list {
-		if thing.Reason == "" {
-			names = append(names, thing.RefID)
+	for _, entity := range list {
+		if entity.Reason == "" {
+			names = append(names, entity.RefID)
 		}
 	}
 	return names
@@ -117,13 +119,13 @@ func switchedNames(list []core.AvailabilityResult) (names []string) {
 func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	s itemSwitch) (platforms int, undone []core.AvailabilityResult, err error) {
 	loader := menus.MenuLoader{Ctx: ctx, Tx: tx, Business: s.business, Store: s.storeID}
-	asked := menu.AvailabilityChange{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
+	request := menu.AvailabilityChange{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
 		Options: s.options, Available: s.enable}
-	state, err := loader.State(asked.ReadSet())
+	state, err := loader.State(request.ReadSet())
 	if err != nil {
 		return 0, nil, err
 	}
-	plan, items, options := asked.Decide(state)
+	plan, items, options := request.Decide(state)
 	if err := s.schedule(ctx, tx, items, options); err != nil {
 		return 0, nil, err
 	}
@@ -133,7 +135,7 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	if err := t.writeSwitch(ctx, tx, s, &plan); err != nil {
 		return 0, nil, err
 	}
-	places, versions, err := t.listingPlatforms(ctx, tx, s)
+	platformSwitches, versions, err := t.listingPlatforms(ctx, tx, s)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -143,20 +145,21 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 	}
 	var calls []outbox.Call
 	var events []core.Event
-	for i, p := range places {
+	for i, p := range platformSwitches {
 		now := t.db.Clock().Now().Add(time.Duration(2*i) * time.Microsecond) // so that ids sort by arrival
-		here := itemsOnPlatform(items, state.Items, p.Platform, blocked[p.Platform])
-		told := relay.ItemActionPayload{PlatformStore: p.platformStore(now), Items: here, Options: options,
+		onPlatform := itemsOnPlatform(items, state.Items, p.Platform, blocked[p.Platform])
+		payload := relay.ItemActionPayload{PlatformStore: p.platformStore(now), Items: onPlatform, Options: options,
 			Version: versions[p.Platform] + countMarks(s, &plan)}
-		if ofItems, ofOptions := told.SentRefIDs(); p.servedBy == core.ServedByMerchant || len(ofItems)+len(ofOptions) == 0 {
-			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
+		if ofItems, ofOptions := payload.SentRefIDs(); p.servedBy == core.ServedByMerchant ||
+			len(ofItems)+len(ofOptions) == 0 {
+			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(onPlatform, options)
 			if err != nil {
 				return 0, nil, err
 			}
 			events = append(events, more...)
 			continue
 		}
-		call, err := p.call(relay.ItemAction, told, now)
+		call, err := p.call(relay.ItemAction, payload, now)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -169,8 +172,8 @@ func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
 		return 0, nil, err
 	}
 	undone = slices.DeleteFunc(slices.Concat(items, options),
-		func(thing core.AvailabilityResult) bool { return thing.Reason == "" })
-	return len(places), undone, box.Publish(ctx, tx, events...)
+		func(entity core.AvailabilityResult) bool { return entity.Reason == "" })
+	return len(platformSwitches), undone, box.Publish(ctx, tx, events...)
 }
 
 // writeSwitch writes the menu changes of a switch, as a revision.
@@ -189,17 +192,18 @@ func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan 
 	if _, err := tx.ExecContext(ctx,
 		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
 			VALUES (?, ?, ?, 'switch', ?, ?, ?)`,
-		s.business, revision, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
+		s.business, revision.ID, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
 		return fmt.Errorf("storing a revision: %w", err)
 	}
 	return nil
 }
 
-// publishSwitch marks the menus that a switch changed. What was switched on is published at
-// once, because the platform may lack it.
+// publishSwitch marks the menus that a switch changed. It publishes enabled items at once, because
+// the platform may lack them.
 func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
-	if err := publications.PublishMenus(ctx, t.db, tx, core.Job{ID: s.reference, Business: s.business}, s.storeID,
-		plan.AffectedStores()); err != nil || !s.enable || !plan.HasChanges() {
+	if err := publications.PublishMenus(ctx, t.db, tx, publications.MenuChange{
+		Job: core.Job{ID: s.reference, Business: s.business}, Store: s.storeID, Affected: plan.AffectedStores(),
+	}); err != nil || !s.enable || !plan.HasChanges() {
 		return err
 	}
 	_, err := publications.MarkDue(ctx, t.db, tx, publications.Selector{
@@ -210,7 +214,7 @@ func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, pla
 	return err
 }
 
-// countMarks returns how often publishSwitch marks the store's menu.
+// countMarks returns the number of times that publishSwitch marks the store's menu.
 func countMarks(s itemSwitch, plan *menu.Plan) (n int64) {
 	if plan.AffectedStores().Any() {
 		n++
@@ -250,7 +254,8 @@ func (t Store) listingPlatforms(ctx context.Context, tx bun.Conn,
 func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	items []menu.Item) (map[string]map[int64]string, error) {
 	rows, err := tx.QueryContext(ctx,
-		`SELECT platform, item_id, message FROM platform_findings WHERE business_id = ? AND item_id = ANY (?::bigint[])`,
+		`SELECT platform, item_id, message FROM platform_findings
+		WHERE business_id = ? AND item_id = ANY (?::bigint[])`,
 		business, postgres.Array(menus.IDsOf(items, menus.ItemRef)))
 	if err != nil {
 		return nil, fmt.Errorf("reading findings: %w", err)
@@ -272,20 +277,21 @@ func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
 }
 
 // itemsOnPlatform returns the items for one platform, with a reason for those it does not list.
-func itemsOnPlatform(items []core.AvailabilityResult, records []menu.Item, platform string, blocked map[int64]string) []core.AvailabilityResult {
+func itemsOnPlatform(items []core.AvailabilityResult, records []menu.Item, platform string,
+	blocked map[int64]string) []core.AvailabilityResult {
 	listed := make(map[int64]bool, len(records))
 	for i := range records {
 		listed[records[i].ID] = records[i].ListedOn(platform)
 	}
-	here := slices.Clone(items)
-	for i, item := range here {
+	onPlatform := slices.Clone(items)
+	for i, item := range onPlatform {
 		switch {
 		case item.Reason != "":
 		case !listed[item.ID]:
-			here[i].Reason = "the item is not listed on this platform"
+			onPlatform[i].Reason = "the item is not listed on this platform"
 		case blocked[item.ID] != "":
-			here[i].Reason = "the item is not listed on this platform: " + blocked[item.ID]
+			onPlatform[i].Reason = "the item is not listed on this platform: " + blocked[item.ID]
 		}
 	}
-	return here
+	return onPlatform
 }

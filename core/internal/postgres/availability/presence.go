@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// Presence stores the last heartbeat of the POS of each store (presence.Records).
+// Presence stores the last heartbeat of the POS of each store (presence.Repository).
 type Presence struct{ db *postgres.DB }
 
 // NewPresence returns a Presence that uses db.
@@ -44,10 +44,10 @@ func (p Presence) SaveHeartbeats(ctx context.Context, signs map[presence.Heartbe
 	return nil
 }
 
-// Review calls judge for the stores whose last heartbeat is too old and for those already
-// silent. It stores and returns the changes.
+// Review calls check for the stores whose last heartbeat is too old and for those already silent.
+// It stores and returns the changes.
 func (p Presence) Review(ctx context.Context, after time.Duration,
-	judge func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
+	check func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
 	err = p.db.Sweep(ctx, "presence", func(tx bun.Conn, _ time.Time) (time.Time, error) {
 		now := p.db.Clock().Now()
 		list, err := p.stores(ctx, tx, after,
@@ -59,17 +59,17 @@ func (p Presence) Review(ctx context.Context, after time.Duration,
 		var businesses, stores []int64
 		var since []string
 		for _, s := range list {
-			judged, err := judge(s)
+			silentSince, err := check(s)
 			if err != nil {
 				return now, fmt.Errorf("checking the presence of store %d: %w", s.ID, err)
 			}
-			if judged.Equal(s.SilentSince) {
+			if silentSince.Equal(s.SilentSince) {
 				continue
 			}
 			businesses, stores = append(businesses, int64(s.Business)), append(stores, s.ID)
-			changed, text := presence.Change{Store: s, Silent: !judged.IsZero()}, ""
+			changed, text := presence.Change{Store: s, Silent: !silentSince.IsZero()}, ""
 			if changed.Silent {
-				changed.SilentSince, text = judged, judged.UTC().Format(time.RFC3339Nano)
+				changed.SilentSince, text = silentSince, silentSince.UTC().Format(time.RFC3339Nano)
 			}
 			since, changes = append(since, text), append(changes, changed)
 		}
@@ -106,8 +106,7 @@ func (p Presence) PendingStores(ctx context.Context) ([]presence.Store, error) {
 			ORDER BY presence.business_id, presence.store_id`)
 }
 
-// SetClosed closes or opens an unsettled store. The same transaction records it, so that a
-// crash leaves both done or both undone.
+// SetClosed closes or opens a pending store, and records it in the same transaction.
 func (p Presence) SetClosed(ctx context.Context, s presence.Store, closed bool, reason string) error {
 	t := New(p.db)
 	return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
@@ -121,14 +120,14 @@ func (p Presence) SetClosed(ctx context.Context, s presence.Store, closed bool, 
 		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		return t.closeStore(ctx, tx, box, s.Business, s.ID, closed, reason)
+		return t.closeStore(ctx, tx, box, silenceChange{s.Business, s.ID, closed, reason})
 	})
 }
 
-func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, which string,
+func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, condition string,
 	args ...any) ([]presence.Store, error) {
 	rows, err := in.QueryContext(ctx, queries.With("read", postgres.Args{
-		"after_seconds": int(after / time.Second), "which": bun.SafeQuery(which, args...),
+		"after_seconds": int(after / time.Second), "which": bun.SafeQuery(condition, args...),
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("reading store heartbeats: %w", err)
@@ -145,11 +144,11 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, w
 			&seconds, &s.CloseWhenSilent); err != nil {
 			return nil, fmt.Errorf("reading store heartbeats: %w", err)
 		}
-		place, err := time.LoadLocation(zone)
+		location, err := time.LoadLocation(zone)
 		if err != nil {
 			return nil, err
 		}
-		s.SilentSince, s.LocalTime, s.SilenceLimit = silent.Time, now.In(place), time.Duration(seconds)*time.Second
+		s.SilentSince, s.LocalTime, s.SilenceLimit = silent.Time, now.In(location), time.Duration(seconds)*time.Second
 		list = append(list, s)
 	}
 	return list, rows.Err()

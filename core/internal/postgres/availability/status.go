@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// maxOutcomes bounds the outcomes read for a request: two for each platform, and two more
-// for items turned on again.
+// maxOutcomes bounds the outcomes read for a request: two for each platform, and two more for
+// re-enabled items.
 const maxOutcomes = 4 * toggle.MaxPlatforms
 
 // Status returns the outcomes of a switch or publish request. It returns NotFound if the
@@ -26,12 +26,12 @@ func (t Store) Status(ctx context.Context, business core.BusinessID,
 		return s, err
 	}
 	// Calls are created in the transaction of their request, which lasts less than a minute.
-	made := core.TimeOf(reference)
+	created := core.TimeOf(reference)
 	s.Pending, err = postgres.Collect(ctx, t.db.Tenant(business), "reading what waits of a switch",
 		func(w *toggle.PendingPlatform) []any {
 			return []any{&w.Platform, &w.LastError}
 		}, queries.With("waiting_switches", postgres.Args{
-			"business": business, "first": core.FirstID(made), "last": core.FirstID(made.Add(time.Minute)),
+			"business": business, "first": core.FirstID(created), "last": core.FirstID(created.Add(time.Minute)),
 			"store_action": relay.StoreAction, "item_action": relay.ItemAction, "reference": reference,
 			"limit": maxOutcomes,
 		}))
@@ -52,7 +52,8 @@ func (t Store) Status(ctx context.Context, business core.BusinessID,
 }
 
 // outcomeEvents returns the outcome events of a request, including those without a subscription.
-func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID, reference core.ID) (list []core.Event, err error) {
+func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID,
+	reference core.ID) (list []core.Event, err error) {
 	rows, err := t.db.Tenant(business).QueryContext(ctx, `SELECT event_type, body FROM events
 		WHERE business_id = ? AND reference = ? AND event_type = ANY (?) ORDER BY id LIMIT ?`, business,
 		reference.String(),
@@ -64,11 +65,11 @@ func (t Store) outcomeEvents(ctx context.Context, business core.BusinessID, refe
 	defer rows.Close()
 	for rows.Next() {
 		var e core.Event
-		var packed []byte
-		if err := rows.Scan(&e.Type, &packed); err != nil {
+		var compressed []byte
+		if err := rows.Scan(&e.Type, &compressed); err != nil {
 			return nil, fmt.Errorf("reading the results of an availability change: %w", err)
 		}
-		if e.Body, err = t.db.Decompress(packed); err != nil {
+		if e.Body, err = t.db.Decompress(compressed); err != nil {
 			return nil, err
 		}
 		list = append(list, e)

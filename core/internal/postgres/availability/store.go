@@ -1,4 +1,4 @@
-// Package availability switches stores, items and options on and off.
+// Package availability enables and disables stores, items and options.
 package availability
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// Store stores the availability of stores, items and options (toggle.Records).
+// Store stores the availability of stores, items and options (toggle.TimerStorage).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -35,7 +35,7 @@ type platformSwitch struct {
 	changed         bool // the state differed before
 }
 
-// switchColumns are the columns of a place.
+// switchColumns are the columns of a platformSwitch, without its state.
 var switchColumns = bun.Safe(queries.With("switch_columns", postgres.Args{
 	"given_id": bun.Safe(postgres.PlatformStoreID), "sent_name": postgres.SentName,
 }))
@@ -61,43 +61,50 @@ func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r togg
 		if err != nil {
 			return err
 		}
-		asked := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.SourceAPI, reference: reference,
+		request := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.SourceAPI, reference: reference,
 			actor: actor, turnOnAt: r.TurnOnAt}
-		asked.selection = publications.ListedOn
+		request.selection = publications.ListedOn
 		if len(named) > 0 {
-			asked.selection = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
+			request.selection = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
 				postgres.Array(named)))
 		}
-		places, err := t.switchStore(ctx, tx, business, store, asked)
-		accepted = toggle.Accepted{Platforms: len(places), Warnings: r.UnlistedWarnings(named, listed)}
-		if err := t.notifyPlatforms(ctx, tx, box, places, err); err != nil {
+		switches, err := t.switchStore(ctx, tx, business, store, request)
+		accepted = toggle.Accepted{Platforms: len(switches), Warnings: r.UnlistedWarnings(named, listed)}
+		if err := t.notifyPlatforms(ctx, tx, box, switches, err); err != nil {
 			return err
 		}
-		return publications.StoreUnnotified(ctx, t.db, tx, business, reference, len(places))
+		return publications.StoreUnnotified(ctx, tx, business, reference, len(switches))
 	})
 	return accepted, err
 }
 
+// silenceChange closes or opens a store whose POS is silent or has been silent.
+type silenceChange struct {
+	business core.BusinessID
+	store    int64
+	closed   bool
+	reason   string
+}
+
 // closeStore closes a silent store wherever it is open. With closed unset it opens the store
 // where this function had closed it.
-func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, business core.BusinessID, store int64,
-	closed bool, reason string) error {
-	asked := storeSwitch{
-		enable: !closed, source: toggle.SourcePresence, reason: reason, reference: core.NewID(t.db.Clock().Now()),
+func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, c silenceChange) error {
+	request := storeSwitch{
+		enable: !c.closed, source: toggle.SourcePresence, reason: c.reason, reference: core.NewID(t.db.Clock().Now()),
 		actor: "hub",
 		selection: publications.ListedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
 				AND closed.platform = platform.name AND NOT closed.open)`,
 		ifCurrent: `switch.open`,
 	}
-	if !closed {
-		asked.selection = `EXISTS (SELECT 1 FROM store_switches closed
+	if !c.closed {
+		request.selection = `EXISTS (SELECT 1 FROM store_switches closed
 			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
 				AND closed.platform = platform.name AND NOT closed.open AND closed.source = 'presence')`
-		asked.ifCurrent = `NOT switch.open AND switch.source = 'presence'`
+		request.ifCurrent = `NOT switch.open AND switch.source = 'presence'`
 	}
-	places, err := t.switchStore(ctx, tx, business, store, asked)
-	return t.notifyPlatforms(ctx, tx, box, places, err)
+	switches, err := t.switchStore(ctx, tx, c.business, c.store, request)
+	return t.notifyPlatforms(ctx, tx, box, switches, err)
 }
 
 // storeSwitch describes a change of a store on platforms.
@@ -113,14 +120,15 @@ type storeSwitch struct {
 func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
 	a storeSwitch) ([]platformSwitch, error) {
 	return readSwitches(ctx, tx, queries.With("switch_store", postgres.Args{
-		"business": business, "store": store, "which": a.selection, "still": cmp.Or(a.ifCurrent, "true"), "open": a.enable,
+		"business": business, "store": store, "which": a.selection, "still": cmp.Or(a.ifCurrent, "true"),
+		"open":   a.enable,
 		"source": a.source, "reason": postgres.CleanText(a.reason), "actor": a.actor,
 		"reference": a.reference.String(), "now": t.db.Clock().Now(), "turn_on_at": postgres.NullTime(a.turnOnAt),
 		"columns": switchColumns,
 	}))
 }
 
-// readSwitches runs a statement that returns the columns of places and of their switches.
+// readSwitches runs a statement that returns platform switches with their state.
 func readSwitches(ctx context.Context, tx bun.IDB, query string) (list []platformSwitch, err error) {
 	return postgres.Collect(ctx, tx, "switching stores", func(p *platformSwitch) []any {
 		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.changed)
@@ -129,13 +137,14 @@ func readSwitches(ctx context.Context, tx bun.IDB, query string) (list []platfor
 
 // notifyPlatforms queues calls to the aggregators of switched stores. The merchant's own platforms
 // read the state from the hub, so their outcome event is published at once.
-func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Outbox, places []platformSwitch, err error) error {
+func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Outbox, switches []platformSwitch,
+	err error) error {
 	if err != nil {
 		return err
 	}
 	var calls []outbox.Call
 	var events []core.Event
-	for i, p := range places {
+	for i, p := range switches {
 		now := t.db.Clock().Now().Add(time.Duration(i) * time.Microsecond) // so that ids sort by arrival
 		if p.servedBy == core.ServedByMerchant {
 			event, err := toggle.Outcome{Switch: p.Switch, Done: true, Message: p.reason, At: now}.StoreEvent()
@@ -154,23 +163,23 @@ func (t Store) notifyPlatforms(ctx context.Context, tx bun.Conn, box *outbox.Out
 	if err := box.QueueCalls(ctx, tx, calls); err != nil {
 		return err
 	}
-	if err := t.auditStores(ctx, tx, places); err != nil {
+	if err := t.auditStores(ctx, tx, switches); err != nil {
 		return err
 	}
 	return box.Publish(ctx, tx, events...)
 }
 
-// auditStores writes an audit entry per request and store if the state changed. The places
-// of one request and store must be adjacent.
-func (t Store) auditStores(ctx context.Context, tx bun.Conn, places []platformSwitch) error {
-	for len(places) > 0 {
-		p, names, n := places[0], []string{}, 0
-		for ; n < len(places) && places[n].StoreID == p.StoreID && places[n].Reference == p.Reference; n++ {
-			if places[n].changed {
-				names = append(names, places[n].Platform)
+// auditStores writes an audit entry per request and store if the state changed. The switches of one
+// request and store must be adjacent.
+func (t Store) auditStores(ctx context.Context, tx bun.Conn, switches []platformSwitch) error {
+	for len(switches) > 0 {
+		p, names, n := switches[0], []string{}, 0
+		for ; n < len(switches) && switches[n].StoreID == p.StoreID && switches[n].Reference == p.Reference; n++ {
+			if switches[n].changed {
+				names = append(names, switches[n].Platform)
 			}
 		}
-		if places = places[n:]; len(names) == 0 {
+		if switches = switches[n:]; len(names) == 0 {
 			continue
 		}
 		change := access.Change{Business: p.Business, Actor: p.actor, Action: "store.close",
@@ -193,8 +202,7 @@ func (p *platformSwitch) platformStore(at time.Time) relay.PlatformStore {
 	}
 }
 
-// call returns the call to a platform. It uses the store's ordering key, so that later
-// requests are sent later.
+// call returns the call to a platform. The store's ordering key keeps the calls in sequence.
 func (p *platformSwitch) call(kind relay.Kind, payload any, at time.Time) (outbox.Call, error) {
 	text, err := json.Marshal(payload)
 	return outbox.Call{

@@ -102,10 +102,10 @@ WHERE store.business_id = ?business AND store.id = ?store AND ?listed_on
 ORDER BY platform.name
 
 -- name: ended_switches
--- The condition that a call has ended that switched the row store on the row platform, and that its menu is to be
--- published again: the call failed, or a menu was published meanwhile. A switch of items has marked its
--- publication, so that newer versions came after it. A switch of a store has not: a publication since then may
--- have read the state before it.
+-- The condition that an ended call has switched the row store on the row platform and that its menu needs
+-- republishing. The call failed, or a menu was published meanwhile. A switch of items has marked its publication, so
+-- that newer versions came after it. A switch of a store has not: a publication since then may have read the state
+-- before it.
 (store.business_id, store.id, platform.name) IN (
     SELECT ended.business_id, ended.store_id, ended.platform
     FROM unnest(
@@ -134,7 +134,7 @@ ON CONFLICT (business_id, store_id, kind, name) DO UPDATE
 SET available = excluded.available, at = greatest(stored.at, excluded.at)
 
 -- name: waiting_switches
--- What waits of a request: its calls, which were created within a minute, and its publications.
+-- The waiting calls of a request, which were created within a minute, and its publications.
 SELECT call.platform, coalesce(queued.note, '')
 FROM calls call
 LEFT JOIN call_queue queued ON queued.business_id = call.business_id AND queued.ordering_key = call.ordering_key

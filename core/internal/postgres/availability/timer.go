@@ -17,8 +17,8 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// EnableDue turns on what is due, one business at a time, so that a failure in one does not
-// delay others. It skips rows that another transaction has locked.
+// EnableDue enables stores and items whose timers are due. It handles one business at a time, so
+// that a failure in one does not delay others. It skips rows that another transaction has locked.
 func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.Time, err error) {
 	var due sql.NullTime
 	if err := t.db.Bun().QueryRowContext(ctx,
@@ -51,11 +51,11 @@ func (t Store) EnableDue(ctx context.Context, limit int) (turned int, next time.
 func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		now := t.db.Clock().Now()
-		places, err := readSwitches(ctx, tx, queries.With("turn_on_stores", postgres.Args{
+		opened, err := readSwitches(ctx, tx, queries.With("turn_on_stores", postgres.Args{
 			"business": business, "now": now, "limit": limit, "source": toggle.SourceTimer, "columns": switchColumns,
 		}))
-		n = len(places)
-		return t.notifyPlatforms(ctx, tx, box, places, err)
+		n = len(opened)
+		return t.notifyPlatforms(ctx, tx, box, opened, err)
 	})
 	if err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit
 	return n, nil
 }
 
-// turnOnItems turns on the due items, one store at a time.
+// turnOnItems enables the due items, one store at a time.
 func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	var stores []int64
 	if err := t.db.Bun().
@@ -82,7 +82,7 @@ func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit 
 	return n, errors.Join(failures...)
 }
 
-// turnOnStoreItems turns on the due items of one store. It holds the menu lock of the business.
+// turnOnStoreItems enables the due items of one store. It holds the menu lock of the business.
 func (t Store) turnOnStoreItems(ctx context.Context, business core.BusinessID, store int64) (n int, err error) {
 	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := menus.TryLockMenu(ctx, tx, business); errors.Is(err, menus.ErrMenuLocked) {

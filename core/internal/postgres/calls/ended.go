@@ -21,7 +21,7 @@ type Ended struct {
 	Trace                                     core.Trace
 }
 
-// EndedColumns are the columns of calls that EndBy reads.
+// EndedColumns are the columns of calls that End reads.
 var EndedColumns = bun.Safe(queries.With("ended", postgres.Args{
 	"sent_name": postgres.SentNameOf("calls.business_id", "calls.platform"),
 }))

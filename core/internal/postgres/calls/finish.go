@@ -17,21 +17,21 @@ import (
 // maxStoredBody bounds the stored bytes of a request or response body.
 const maxStoredBody = 4 << 10
 
-// PinSeparator separates the phone number that reaches a customer from its pin, in the result of a call.
+// PinSeparator separates the customer's phone number from its pin in the result of a call.
 const PinSeparator = " pin "
 
-// Finish records the results of claimed calls in one transaction: attempts, states, the next
-// call of each ordering key, and the events of actions. A call ends even if the lease was
-// lost. The ordering key advances only while the owner holds its lease.
+// Finish records the results of claimed calls in one transaction: attempts, states, the next call
+// of each ordering key, and the events of actions. A call ends even if the lease was lost. The next
+// call is scheduled only while the owner holds the lease of the ordering key.
 func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
 	return outbox.Run(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		n := len(results)
-		businesses, lines := make([]int64, n), make([]string, n)
+		businesses, keys := make([]int64, n), make([]string, n)
 		for i, r := range results {
-			businesses[i], lines[i] = int64(r.Call.Business), r.Call.OrderingKey
+			businesses[i], keys[i] = int64(r.Call.Business), r.Call.OrderingKey
 		}
 		if err := lockOrders(ctx, tx, results); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result
 			`SELECT 1 FROM call_queue WHERE (business_id, ordering_key) IN (SELECT *
 				FROM unnest(?::bigint[], ?::text[]))
 			ORDER BY business_id, ordering_key FOR UPDATE`, postgres.Array(businesses),
-			postgres.Array(lines)); err != nil {
+			postgres.Array(keys)); err != nil {
 			return fmt.Errorf("locking the ordering keys of calls: %w", err)
 		}
 		results, err := withoutRecorded(ctx, tx, results)
@@ -91,22 +91,23 @@ func lockOrders(ctx context.Context, tx bun.Conn, results []relay.Result) error 
 
 // withoutRecorded omits results whose attempts are already recorded. Their transaction has
 // committed, and the ordering key may be leased again for the next call.
-func withoutRecorded(ctx context.Context, tx bun.Conn, results []relay.Result) (fresh []relay.Result, err error) {
-	var tried []relay.Result
-	var made []postgres.Attempt
+func withoutRecorded(ctx context.Context, tx bun.Conn, results []relay.Result) (unrecorded []relay.Result, err error) {
+	var withAttempt []relay.Result
+	var madeAttempts []outbox.Attempt
 	for _, r := range results {
 		if r.Attempt == nil {
-			fresh = append(fresh, r)
+			unrecorded = append(unrecorded, r)
 			continue
 		}
-		tried, made = append(tried, r),
-			append(made, postgres.Attempt{Business: r.Call.Business, ID: r.Call.ID, StartedAt: r.Attempt.StartedAt})
+		withAttempt, madeAttempts = append(withAttempt, r),
+			append(madeAttempts, outbox.Attempt{Business: r.Call.Business, ID: r.Call.ID,
+				StartedAt: r.Attempt.StartedAt})
 	}
-	missing, err := postgres.MissingAttempts(ctx, tx, "call_attempts", "call_id", made)
+	missing, err := outbox.MissingAttempts(ctx, tx, "call_attempts", "call_id", madeAttempts)
 	for _, i := range missing {
-		fresh = append(fresh, tried[i])
+		unrecorded = append(unrecorded, withAttempt[i])
 	}
-	return fresh, err
+	return unrecorded, err
 }
 
 // writeCallAttempts stores the attempts. Successful sends of a rider location are not stored.
@@ -143,7 +144,7 @@ func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result)
 // ended.
 func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended, error) {
 	var businesses, attempts []int64
-	var ids, states, messages, brought, at []string
+	var ids, states, messages, callResults, at []string
 	for _, r := range results {
 		if r.State == relay.Waiting || r.Call.Kind == relay.RiderLocation {
 			continue
@@ -159,22 +160,23 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 			}
 			result = string(text)
 		}
-		made := r.Call.Attempts
+		madeAttempts := r.Call.Attempts
 		if r.Attempt != nil {
-			made++
+			madeAttempts++
 		}
 		businesses, ids, states, attempts = append(businesses, int64(r.Call.Business)), append(ids, r.Call.ID.String()),
-			append(states, string(r.State)), append(attempts, int64(made))
-		messages, brought, at = append(messages, postgres.CleanText(r.Message)),
-			append(brought, postgres.CleanText(result)), append(at, r.FinishedAt.UTC().Format(time.RFC3339Nano))
+			append(states, string(r.State)), append(attempts, int64(madeAttempts))
+		messages, callResults, at = append(messages, postgres.CleanText(r.Message)),
+			append(callResults, postgres.CleanText(result)), append(at, r.FinishedAt.UTC().Format(time.RFC3339Nano))
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	return End(ctx, tx, queries.With("end_calls", postgres.Args{
 		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "states": postgres.Array(states),
-		"messages": postgres.Array(messages), "results": postgres.Array(brought), "attempts": postgres.Array(attempts),
-		"at": postgres.Array(at), "ended": EndedColumns,
+		"messages": postgres.Array(messages), "results": postgres.Array(callResults),
+		"attempts": postgres.Array(attempts),
+		"at":       postgres.Array(at), "ended": EndedColumns,
 	}))
 }
 
@@ -184,13 +186,13 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended
 func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
-	lines, due, notes, told := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	again := make([]bool, n)
+	keys, due, notes, locationStates := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	retry := make([]bool, n)
 	for i, r := range results {
-		businesses[i], versions[i], lines[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
+		businesses[i], versions[i], keys[i] = int64(r.Call.Business), r.Call.Version, r.Call.OrderingKey
 		next := r.FinishedAt
 		if r.Call.Kind == relay.RiderLocation {
-			told[i] = string(r.State)
+			locationStates[i] = string(r.State)
 			if r.State != relay.Done {
 				notes[i] = postgres.CleanText(r.Message)
 			}
@@ -200,7 +202,7 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 		}
 		due[i] = next.UTC().Format(time.RFC3339Nano)
 		if r.State == relay.Waiting {
-			again[i], due[i], attempts[i], notes[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano),
+			retry[i], due[i], attempts[i], notes[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano),
 				int64(r.Call.Attempts), postgres.CleanText(r.Message)
 			if !r.Uncounted {
 				attempts[i]++
@@ -208,10 +210,10 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 		}
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("advance", postgres.Args{
-		"businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
+		"businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
 		"versions": postgres.Array(versions),
-		"attempts": postgres.Array(attempts), "retry": postgres.Array(again), "due": postgres.Array(due),
-		"notes": postgres.Array(notes), "location_states": postgres.Array(told), "owner": owner,
+		"attempts": postgres.Array(attempts), "retry": postgres.Array(retry), "due": postgres.Array(due),
+		"notes": postgres.Array(notes), "location_states": postgres.Array(locationStates), "owner": owner,
 		"location": relay.RiderLocation,
 	})); err != nil {
 		return fmt.Errorf("unblocking calls: %w", err)
@@ -221,12 +223,12 @@ func scheduleOrderingKeys(ctx context.Context, tx bun.Conn, owner core.ID, resul
 
 // Release requeues leased calls with their due times unchanged.
 func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) error {
-	businesses, lines := make([]int64, len(calls)), make([]string, len(calls))
+	businesses, keys := make([]int64, len(calls)), make([]string, len(calls))
 	for i, c := range calls {
-		businesses[i], lines[i] = int64(c.Business), c.OrderingKey
+		businesses[i], keys[i] = int64(c.Business), c.OrderingKey
 	}
 	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
-		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
+		"owner": owner, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
 	}))
 	if err != nil {
 		return fmt.Errorf("releasing calls: %w", err)

@@ -40,9 +40,10 @@ func (p Plugins) Add(ctx context.Context, ids []string) error {
 
 // List returns every plugin, sorted by id.
 func (p Plugins) List(ctx context.Context) (list []aggregator.Plugin, err error) {
-	return postgres.Collect(ctx, p.db.Bun(), "reading plugins", func(one *aggregator.Plugin) []any {
-		return []any{&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ReportedAt,
-			&one.ServedAt, &one.KnownAt, &one.Renderer}
+	return postgres.Collect(ctx, p.db.Bun(), "reading plugins", func(plugin *aggregator.Plugin) []any {
+		return []any{&plugin.ID, &plugin.Enabled, &plugin.Revision, &plugin.Restarts, &plugin.Description,
+			&plugin.Status, &plugin.ReportedAt,
+			&plugin.ServedAt, &plugin.KnownAt, &plugin.Renderer}
 	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(reported_at, 'epoch'),
 		coalesce(worker_seen_at, 'epoch'), registered_at, published_digest
 		FROM plugins WHERE NOT removed ORDER BY id`)
@@ -83,9 +84,8 @@ func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggre
 		strings.Join(slices.Compact(installed), ", "))
 }
 
-// SetEnabled records whether a plugin should run; every hub follows. Repeating the current state
-// makes the plugin leave quarantine and check for another version. A removed plugin is
-// restored.
+// SetEnabled records whether hubs should run a plugin. If the state is the current one, the plugin
+// leaves quarantine and checks for another version. A removed plugin is restored.
 func (p Plugins) SetEnabled(ctx context.Context, id string, enabled bool) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, registered_at) VALUES (?, ?, ?)
@@ -154,11 +154,11 @@ func errInUse(id string, bound []aggregator.Binding) error {
 
 // ReportStatus records a hub's status of a plugin, and its description if known.
 //
-// A ready plugin's platforms are rechecked and republished after an operator request. The
-// same happens if another or an unknown renderer published their menus. It waits until all
-// other hubs have the same renderer, because hubs of two versions would alternate forever.
+// A ready plugin's platforms are rechecked and republished after an operator request. The same
+// happens if another or an unknown renderer published their menus. It waits until all other hubs
+// have the same renderer, because hubs of two versions would replace each other's menus forever.
 func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status string, description []byte) error {
-	now, told := p.db.Clock().Now(), readStatus(status)
+	now, reported := p.db.Clock().Now(), readStatus(status)
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		var published, before string
 		var revision, publishedRevision int64
@@ -168,19 +168,20 @@ func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status strin
 				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.reported_at >= ?2 AND h.state IN ('ready', 'degraded')
 					AND h.description_digest <> ?3)
 			FROM plugins p WHERE id = ?0 AND NOT removed FOR UPDATE`, id, hub, now.Add(-hubTimeout),
-			told.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
+			reported.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("reading the earlier status of plugin %s: %w", id, err)
 		}
-		if told.State == "ready" && others || readStatus(before).Renderer == nil {
+		if reported.State == "ready" && others || readStatus(before).Renderer == nil {
 			published = "" // each hub renders its own claims, also one of an earlier release
 		}
-		changed := told.State == "ready" && !others && (published != told.renderer() || publishedRevision != revision)
+		changed := reported.State == "ready" && !others &&
+			(published != reported.renderer() || publishedRevision != revision)
 		if changed {
-			published, publishedRevision = told.renderer(), revision
+			published, publishedRevision = reported.renderer(), revision
 		}
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE plugins
@@ -202,9 +203,9 @@ type pluginStatus struct {
 	Renderer *string `json:"renderer"` // nil: hubs of earlier releases report none
 }
 
-func readStatus(status string) (told pluginStatus) {
-	_ = json.Unmarshal([]byte(status), &told) // empty before the first report
-	return told
+func readStatus(status string) (reported pluginStatus) {
+	_ = json.Unmarshal([]byte(status), &reported) // empty before the first report
+	return reported
 }
 
 func (t pluginStatus) renderer() string {
@@ -223,8 +224,8 @@ func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) 
 	return nil
 }
 
-// InUse returns the platforms of all businesses that a plugin serves and that have settings
-// or an address. Platforms created with their business have neither until they are used.
+// InUse returns the platforms of all businesses that a plugin serves and that have settings or a
+// base URL. Platforms created with their business have neither until they are used.
 func (p Plugins) InUse(ctx context.Context, id string) ([]aggregator.Binding, error) {
 	return postgres.Collect(ctx, p.db.Bun(), "reading what plugin "+id+" serves", func(b *aggregator.Binding) []any {
 		return []any{&b.Business, &b.Platform, &b.Settings, &b.Currency}

@@ -12,24 +12,24 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Reject queues a call that rejects an order at the aggregator, unless one already waits. The
-// call is recorded like that of an accepted order.
-func (q Store) Reject(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error {
-	payload, err := json.Marshal(refusal)
+// Reject queues a call that rejects an order at the aggregator, unless one is waiting. The call is
+// recorded like that of an accepted order.
+func (q Store) Reject(ctx context.Context, caller relay.Caller, rejection relay.OrderAcknowledgePayload) error {
+	payload, err := json.Marshal(rejection)
 	if err != nil {
 		return err
 	}
 	err = outbox.Run(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
-		line := relay.RejectionKey(caller.Platform, refusal.PlatformOrderID)
+		key := relay.RejectionKey(caller.Platform, rejection.PlatformOrderID)
 		var waits bool
 		if err := tx.QueryRowContext(ctx,
 			`SELECT EXISTS (SELECT 1 FROM calls WHERE business_id = ? AND ordering_key = ? AND state = 'waiting')`,
-			caller.Business, line).Scan(&waits); err != nil || waits {
+			caller.Business, key).Scan(&waits); err != nil || waits {
 			return err
 		}
 		now := q.db.Clock().Now()
 		return box.QueueCalls(ctx, tx, []outbox.Call{{
-			Business: caller.Business, ID: core.NewID(now), Kind: relay.OrderAcknowledge, OrderingKey: line,
+			Business: caller.Business, ID: core.NewID(now), Kind: relay.OrderAcknowledge, OrderingKey: key,
 			Platform: caller.Platform, Payload: payload, Actor: "platform:" + caller.Platform, At: now,
 		}})
 	})

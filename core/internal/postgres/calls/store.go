@@ -39,7 +39,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
 		"endpoints": postgres.QueuedEndpoints("call_queue", postgres.HasDueTime),
 		"heads":     postgres.ClaimableEndpoints("call_queue", now, capacity.Items, busy),
-		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
+		"until": until,
 	}))
 	if err != nil {
 		return batch, fmt.Errorf("claiming calls: %w", err)
@@ -49,7 +50,8 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	for rows.Next() {
 		c := relay.Call{LeasedUntil: until}
 		var payload string
-		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
+		if err := rows.Scan(&c.Business, &c.OrderingKey, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload,
+			&c.ID,
 			&c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
 			return batch, fmt.Errorf("claiming calls: %w", err)
 		}
@@ -73,15 +75,15 @@ func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 // without a waiting call, and rider locations that are no longer relevant.
 func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
-	businesses, orders, lines, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
+	businesses, orders, keys, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
 		make([]string, n), make([]bool, n)
 	for i, c := range claimed {
-		businesses[i], orders[i], lines[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
+		businesses[i], orders[i], keys[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.OrderingKey,
 			c.Platform, c.Kind == relay.RiderLocation
 	}
 	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
-		"ordering_keys": postgres.Array(lines),
+		"ordering_keys": postgres.Array(keys),
 		"platforms":     postgres.Array(platforms), "located": postgres.Array(located),
 	}))
 	if err != nil {
@@ -90,35 +92,18 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 	defer rows.Close()
 	var calls, empty []relay.Call
 	for rows.Next() {
+		var row loadedCall
 		var i int
-		var known bool
-		var record []byte
-		var first relay.Order
-		var plugin, payload string
-		var kind relay.Kind
-		var id *core.ID
-		var since sql.NullTime
-		var trace core.Trace
-		var state order.State
-		var last order.RiderStatus
-		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.DeliveryMode, &first.Bulk, &first.StoreRefID,
-			&plugin, &id, &kind, &payload, &since, &trace, &state, &last); err != nil {
+		if err := rows.Scan(append([]any{&i}, row.fields()...)...); err != nil {
 			return nil, fmt.Errorf("reading calls: %w", err)
 		}
-		c := claimed[i-1]
-		first.ID = c.Order.ID
-		c.Order, c.Plugin = first, plugin
-		if c.Kind != relay.RiderLocation && id != nil {
-			c.ID, c.Kind, c.Payload, c.Since, c.Trace = *id, kind, []byte(payload), since.Time, trace
-		}
-		// Order 0 is a rejected order, which is not stored.
-		if !known && c.Order.ID != 0 || len(c.Payload) == 0 ||
-			c.Kind == relay.RiderLocation && !order.Trackable(state, last) {
+		c := row.complete(claimed[i-1])
+		if !row.relevant(c) {
 			empty = append(empty, c)
 			continue
 		}
-		if known {
-			if err := q.readOrder(record, &c.Order); err != nil {
+		if row.known {
+			if err := q.readOrder(row.record, &c.Order); err != nil {
 				return nil, err
 			}
 		}
@@ -127,18 +112,60 @@ func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}
-	if len(empty) > 0 {
-		results := make([]relay.Result, len(empty))
-		for i, c := range empty {
-			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
-				FinishedAt: q.db.Clock().Now()}
-			if c.Kind == relay.RiderLocation {
-				results[i].Message = "the order no longer needs the location of its rider"
-			}
-		}
-		return calls, q.Finish(ctx, owner, results)
+	return calls, q.skip(ctx, owner, empty)
+}
+
+// loadedCall is a row of the statement load: the order and the first waiting call of an ordering
+// key.
+type loadedCall struct {
+	known   bool   // the order is stored
+	record  []byte // the placed order
+	order   relay.Order
+	plugin  string
+	id      *core.ID // nil: no call waits
+	kind    relay.Kind
+	payload string
+	since   sql.NullTime
+	trace   core.Trace
+	state   order.State
+	rider   order.RiderStatus // the latest
+}
+
+func (l *loadedCall) fields() []any {
+	return []any{&l.known, &l.record, &l.order.PlatformOrderID, &l.order.DeliveryMode, &l.order.Bulk,
+		&l.order.StoreRefID, &l.plugin, &l.id, &l.kind, &l.payload, &l.since, &l.trace, &l.state, &l.rider}
+}
+
+// complete adds the loaded fields to a claimed ordering key.
+func (l *loadedCall) complete(c relay.Call) relay.Call {
+	l.order.ID = c.Order.ID
+	c.Order, c.Plugin = l.order, l.plugin
+	if c.Kind != relay.RiderLocation && l.id != nil {
+		c.ID, c.Kind, c.Payload, c.Since, c.Trace = *l.id, l.kind, []byte(l.payload), l.since.Time, l.trace
 	}
-	return calls, nil
+	return c
+}
+
+// relevant reports whether a call must still be sent. Order 0 is a rejected order, which is not
+// stored.
+func (l *loadedCall) relevant(c relay.Call) bool {
+	if !l.known && c.Order.ID != 0 || len(c.Payload) == 0 {
+		return false
+	}
+	return c.Kind != relay.RiderLocation || order.Trackable(l.state, l.rider)
+}
+
+// skip finishes calls that are no longer relevant.
+func (q Store) skip(ctx context.Context, owner core.ID, calls []relay.Call) error {
+	results := make([]relay.Result, len(calls))
+	for i, c := range calls {
+		results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
+			FinishedAt: q.db.Clock().Now()}
+		if c.Kind == relay.RiderLocation {
+			results[i].Message = "the order no longer needs the location of its rider"
+		}
+	}
+	return q.Finish(ctx, owner, results)
 }
 
 // readOrder adds the fields of a stored order that are not in columns.

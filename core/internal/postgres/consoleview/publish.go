@@ -22,7 +22,9 @@ func (c Store) PublishNow(ctx context.Context, business core.BusinessID, storeRe
 	change access.Change) error {
 	return c.db.InTx(ctx, func(tx bun.Conn) error {
 		reference := core.NewID(c.db.Clock().Now())
-		count, err := publications.RequestPublish(ctx, c.db, tx, business, storeRef, platforms, reference)
+		count, err := publications.RequestPublish(ctx, c.db, tx, publications.PublishRequest{
+			Business: business, StoreRef: storeRef, Platforms: platforms, Reference: reference,
+		})
 		if err != nil {
 			return err
 		}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
@@ -37,18 +39,18 @@ func (q Store) selectedIDs(ctx context.Context, db bun.IDB, business core.Busine
 	after core.ID) (bun.Safe, error) {
 	conditions := selectorConditions(business, c, after)
 	if c.Reference != "" {
-		answers, err := q.ofReference(ctx, db, business, c.Reference)
+		condition, err := q.ofReference(ctx, db, business, c.Reference)
 		if err != nil {
 			return "", err
 		}
-		conditions.Add(true, "?", answers)
+		conditions.Add(true, "?", condition)
 	}
 	if c.OrderID != 0 {
-		tells, err := q.ofOrder(ctx, db, business, c.OrderID)
+		condition, err := q.ofOrder(ctx, db, business, c.OrderID)
 		if err != nil {
 			return "", err
 		}
-		conditions.Add(true, "?", tells)
+		conditions.Add(true, "?", condition)
 	}
 	selected := func(table string) bun.Safe {
 		return bun.Safe(postgres.Formatter.FormatQuery(`SELECT delivery.id FROM ? delivery WHERE true ?`,
@@ -99,9 +101,9 @@ func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (resendCu
 	return at, json.Unmarshal(stored, &at)
 }
 
-// ResendNext resends the next selected deliveries (webhook.Redeliveries).
+// ResendNext resends the next selected deliveries (webhook.BulkResends).
 func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector,
-	limit int) (so webhook.ResendResult, more bool, err error) {
+	limit int) (progress webhook.ResendResult, more bool, err error) {
 	err = q.db.InTx(ctx, func(tx bun.Conn) error {
 		at, err := q.cursor(ctx, tx, work)
 		if err != nil {
@@ -116,7 +118,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 			return fmt.Errorf("selecting deliveries: %w", err)
 		}
 		if len(ids) > 0 {
-			resent, err := q.resend(ctx, tx, work.Business, ids, "", false)
+			resent, err := q.resend(ctx, tx, resending{business: work.Business, ids: ids})
 			if err != nil {
 				return err
 			}
@@ -129,7 +131,7 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 		if more = len(ids) == limit; !more && c.IDs != nil {
 			at.Skipped = len(c.IDs) - at.Resent // includes ids that do not exist
 		}
-		so = at.ResendResult
+		progress = at.ResendResult
 		stored, err := json.Marshal(at)
 		if err != nil {
 			return err
@@ -143,71 +145,85 @@ func (q Store) ResendNext(ctx context.Context, work core.Job, c webhook.Selector
 	if err == nil {
 		outbox.Wake(q.db)
 	}
-	return so, more, err
+	return progress, more, err
 }
 
-// resend makes the deliveries of the sorted ids due now and returns how many it could.
-//
-// An ended delivery is requeued with its sequence number while its webhook is on and its
-// event is stored. If end is set, only ended ones in that state are. A waiting one becomes
-// due at once. With asked set, a delivery is sent even if its circuit is open.
-func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State,
-	asked bool) (int, error) {
-	var ended []struct {
-		recordRow
-		Head  []byte `bun:"head"` // of the body
-		Size  int    `bun:"size"` // of the stored body
-		Line  int64  `bun:"ordering_key"`
-		Place int64  `bun:"sequence"`
-	}
+// resending describes deliveries to resend.
+type resending struct {
+	business core.BusinessID
+	ids      []string      // sorted
+	end      webhook.State // of ended deliveries to requeue; "": any
+	manual   bool          // send them even if the circuit is open
+}
+
+// resend makes deliveries due now and returns the number of resent ones. An ended delivery is
+// requeued with its sequence number while its webhook is on and its event is stored. A waiting one
+// becomes due at once.
+func (q Store) resend(ctx context.Context, tx bun.Conn, r resending) (int, error) {
+	var ended []endedRow
 	if err := tx.NewRaw(queries.With("take_ended", postgres.Args{
-		"business": business, "first": ids[0], "last": ids[len(ids)-1], "ids": postgres.Array(ids), "state": end,
-		"head": postgres.CompressedHeadSize, "is_switched_off": isSwitchedOff,
+		"business": r.business, "first": r.ids[0], "last": r.ids[len(r.ids)-1], "ids": postgres.Array(r.ids),
+		"state": r.end,
+		"head":  compress.HeadSize, "is_switched_off": isSwitchedOff,
 	})).Scan(ctx, &ended); err != nil {
 		return 0, fmt.Errorf("requeueing deliveries: %w", err)
 	}
 	now, sent := q.db.Clock().Now(), len(ended)
-	if sent < len(ids) {
-		hastened, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
-			"business": business, "ids": postgres.Array(ids), "now": now, "manual": asked,
+	if sent < len(r.ids) {
+		retried, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
+			"business": r.business, "ids": postgres.Array(r.ids), "now": now, "manual": r.manual,
 			"is_switched_off": isSwitchedOff,
 		}))
 		if err != nil {
 			return 0, fmt.Errorf("retrying deliveries now: %w", err)
 		}
-		n, err := hastened.RowsAffected()
+		n, err := retried.RowsAffected()
 		if err != nil {
 			return 0, err
 		}
 		sent += int(n)
 	}
+	return sent, r.requeue(ctx, tx, ended, now)
+}
+
+// endedRow is an ended delivery with the columns of its event.
+type endedRow struct {
+	recordRow
+	Head        []byte `bun:"head"` // of the body
+	Size        int    `bun:"size"` // of the stored body
+	OrderingKey int64  `bun:"ordering_key"`
+	Sequence    int64  `bun:"sequence"`
+}
+
+// requeue queues ended deliveries.
+func (r resending) requeue(ctx context.Context, tx bun.Conn, ended []endedRow, now time.Time) error {
 	var rows postgres.CopyWriter
 	for _, d := range ended {
 		endpoint, url := d.WebhookID, ""
 		if endpoint == 0 {
-			endpoint, url = outbox.EndpointOf(business, d.URL), d.URL
+			endpoint, url = outbox.EndpointOf(r.business, d.URL), d.URL
 		}
-		rows.Int(int64(business))
+		rows.Int(int64(r.business))
 		rows.ID(d.ID)
 		rows.ID(d.EventID)
 		rows.Text(string(d.EventType))
 		postgres.NonZero(&rows, d.WebhookID)
 		rows.Text(url)
-		for _, n := range []int64{endpoint, int64(postgres.DecompressedSize(d.Head, d.Size)), d.Line, d.Place,
+		for _, n := range []int64{endpoint, int64(compress.Size(d.Head, d.Size)), d.OrderingKey, d.Sequence,
 			int64(d.Attempts), int64(d.Attempts)} {
 			rows.Int(n)
 		}
 		rows.Time(now)
 		rows.Time(now)
-		rows.Bool(asked)
+		rows.Bool(r.manual)
 		rows.End()
 	}
-	return sent, rows.CopyInto(ctx, tx, "delivery_queue",
+	return rows.CopyInto(ctx, tx, "delivery_queue",
 		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, ordering_key, sequence, attempts, "+
 			"prior_attempts, due_at, available_at, manual")
 }
 
-// EndBulkResend ends the job (webhook.Redeliveries).
+// EndBulkResend ends the job (webhook.BulkResends).
 func (q Store) EndBulkResend(ctx context.Context, work core.Job, failure string) error {
 	return q.db.InTx(ctx, func(tx bun.Conn) error {
 		at, err := q.cursor(ctx, tx, work)

@@ -54,7 +54,7 @@ heads AS (
     ORDER BY head.available_at
     LIMIT ?deliveries
 ),
--- What each endpoint gets. Endpoints with less capacity leave the rest of their share to the others.
+-- The share of each endpoint. Endpoints with less capacity leave the rest of their share to the others.
 share AS (
     SELECT greatest(
         4,

@@ -27,7 +27,8 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor st
 		for i := range order {
 			order[i] = i
 		}
-		// Existing webhooks come first, in the order of their ids: other transactions lock their deliveries so.
+		// Existing webhooks come first, in the order of their ids, because other transactions lock their
+		// deliveries in that order.
 		slices.SortStableFunc(order, func(a, b int) int {
 			one, other := existing[keys[a]], existing[keys[b]]
 			if one == nil || other == nil {
@@ -85,7 +86,7 @@ func (w Webhooks) lockKeys(ctx context.Context, tx bun.Conn, business core.Busin
 	return existing, nil
 }
 
-// upsert stores what decide makes of a subscription, or of nil if it does not exist.
+// upsert stores the result of decide for a subscription, nil if it does not exist.
 func (w Webhooks) upsert(ctx context.Context, tx bun.Conn, actor string, existing *webhook.Subscription,
 	decide func(*webhook.Subscription) (webhook.Subscription, error)) (webhook.Subscription, error) {
 	if existing != nil {

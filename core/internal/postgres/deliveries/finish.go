@@ -55,35 +55,35 @@ func (q Store) Finish(ctx context.Context, owner core.ID, results []webhook.Resu
 // isDataError reports whether the values themselves caused an error: SQLSTATE classes 22
 // (data exception) and 23 (integrity constraint violation).
 func isDataError(err error) bool {
-	var answer pgdriver.Error
-	return errors.As(err, &answer) &&
-		(strings.HasPrefix(answer.Field('C'), "22") || strings.HasPrefix(answer.Field('C'), "23"))
+	var pgErr pgdriver.Error
+	return errors.As(err, &pgErr) &&
+		(strings.HasPrefix(pgErr.Field('C'), "22") || strings.HasPrefix(pgErr.Field('C'), "23"))
 }
 
 func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Result,
 	rules webhook.CircuitRules) (queue.FinishResult, error) {
 	var attempts postgres.CopyWriter
-	var over, again []webhook.Result
+	var finished, retries []webhook.Result
 	for _, r := range results {
 		writeAttempt(&attempts, r)
 		if r.State == webhook.Pending {
-			again = append(again, r)
+			retries = append(retries, r)
 		} else {
-			over = append(over, r)
+			finished = append(finished, r)
 		}
 	}
-	var judged healthUpdate
-	freed := 0
+	var health healthUpdate
+	unblocked := 0
 	err := q.db.InTx(ctx, func(tx bun.Conn) (err error) {
-		ended, err := q.moveToHistory(ctx, tx, owner, over)
+		ended, err := q.moveToHistory(ctx, tx, owner, finished)
 		if err != nil {
 			return err
 		}
-		set, err := q.scheduleRetries(ctx, tx, owner, again)
+		set, err := q.scheduleRetries(ctx, tx, owner, retries)
 		if err != nil {
 			return err
 		}
-		if ended+set < int64(len(results)) { // others hold some of the leases, or some results were recorded before
+		if ended+set < int64(len(results)) { // others hold some of the leases, or some results are already recorded
 			if attempts, err = unrecorded(ctx, tx, results); err != nil {
 				return err
 			}
@@ -98,11 +98,11 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 				}
 			}
 		}
-		if judged, err = q.updateHealth(ctx, tx, results, rules); err != nil {
+		if health, err = q.updateHealth(ctx, tx, results, rules); err != nil {
 			return err
 		}
-		if freed, err = outbox.UnblockNext(ctx, q.db, tx, outbox.OrderedRows(over)); err != nil ||
-			len(judged.closed) == 0 {
+		if unblocked, err = outbox.UnblockNext(ctx, q.db, tx, outbox.OrderedRows(finished)); err != nil ||
+			len(health.closed) == 0 {
 			return err
 		}
 		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
@@ -110,8 +110,8 @@ func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Resu
 	if err != nil {
 		return queue.FinishResult{}, err
 	}
-	q.logHealth(judged)
-	return queue.FinishResult{Blocked: judged.probed, Due: freed > 0 || len(judged.closed) > 0}, nil
+	q.logHealth(health)
+	return queue.FinishResult{Blocked: health.probed, Due: unblocked > 0 || len(health.closed) > 0}, nil
 }
 
 func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
@@ -138,11 +138,11 @@ func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
 
 // unrecorded returns the rows of attempts that are not yet recorded.
 func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (rows postgres.CopyWriter, err error) {
-	made := make([]postgres.Attempt, len(results))
+	all := make([]outbox.Attempt, len(results))
 	for i, r := range results {
-		made[i] = postgres.Attempt{Business: r.Delivery.Business, ID: r.Delivery.ID, StartedAt: r.Attempt.StartedAt}
+		all[i] = outbox.Attempt{Business: r.Delivery.Business, ID: r.Delivery.ID, StartedAt: r.Attempt.StartedAt}
 	}
-	missing, err := postgres.MissingAttempts(ctx, tx, "attempts", "delivery_id", made)
+	missing, err := outbox.MissingAttempts(ctx, tx, "attempts", "delivery_id", all)
 	for _, i := range missing {
 		writeAttempt(&rows, results[i])
 	}
@@ -179,7 +179,8 @@ func (q Store) moveToHistory(ctx context.Context, tx bun.Conn, owner core.ID, re
 
 // scheduleRetries schedules the next attempt of failed deliveries that will be retried. It
 // returns how many the owner still held.
-func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+func (q Store) scheduleRetries(ctx context.Context, tx bun.Conn, owner core.ID,
+	results []webhook.Result) (int64, error) {
 	if len(results) == 0 {
 		return 0, nil
 	}

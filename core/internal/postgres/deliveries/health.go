@@ -40,7 +40,7 @@ func (r healthRow) health() webhook.Health {
 func (q Store) updateHealth(ctx context.Context, tx bun.Conn, results []webhook.Result,
 	rules webhook.CircuitRules) (healthUpdate, error) {
 	byEndpoint := map[int64][]webhook.Result{}
-	var all, unwell []int64
+	var all, failing []int64
 	for _, r := range results {
 		endpoint := r.Delivery.Endpoint
 		if byEndpoint[endpoint] == nil {
@@ -48,27 +48,21 @@ func (q Store) updateHealth(ctx context.Context, tx bun.Conn, results []webhook.
 		}
 		byEndpoint[endpoint] = append(byEndpoint[endpoint], r)
 		if r.Attempt.Unhealthy() {
-			unwell = append(unwell, endpoint)
+			failing = append(failing, endpoint)
 		}
 	}
-	slices.Sort(unwell)
-	unwell = slices.Compact(unwell)
-	if err := q.insertHealth(ctx, tx, unwell, byEndpoint); err != nil {
+	slices.Sort(failing)
+	failing = slices.Compact(failing)
+	if err := q.insertHealth(ctx, tx, failing, byEndpoint); err != nil {
 		return healthUpdate{}, err
 	}
-	query, err := q.db.Prepare(ctx, tx, queries.Get("lock_circuits"), postgres.Args{
-		"endpoints": postgres.Array(all),
-	})
+	rows, err := q.lockHealth(ctx, tx, all)
 	if err != nil {
 		return healthUpdate{}, err
 	}
-	var rows []healthRow
-	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
-		return healthUpdate{}, fmt.Errorf("reading the health of endpoints: %w", err)
-	}
-	var j healthUpdate
+	var update healthUpdate
 	var changed []healthRow
-	var well []int64
+	var healthy []int64
 	now := q.db.Clock().Now()
 	for _, row := range rows {
 		before := row.health()
@@ -80,23 +74,37 @@ func (q Store) updateHealth(ctx context.Context, tx bun.Conn, results []webhook.
 		}
 		switch {
 		case after.Failures == 0:
-			well = append(well, row.Endpoint)
+			healthy = append(healthy, row.Endpoint)
 			if before.CircuitOpen() {
-				j.closed = append(j.closed, row)
+				update.closed = append(update.closed, row)
 			}
 			continue
 		case !before.CircuitOpen() && after.CircuitOpen():
-			j.opened = append(j.opened, row)
+			update.opened = append(update.opened, row)
 		}
 		if after.CircuitOpen() {
-			j.probed = append(j.probed, row.Endpoint)
+			update.probed = append(update.probed, row.Endpoint)
 		}
 		row.Failures, row.Since, row.Status, row.Error, row.PauseMS = after.Failures, after.Since, after.Status,
 			after.Error, after.Pause.Milliseconds()
 		row.ProbingSince, row.NextProbe = postgres.NullTime(after.OpenedAt), postgres.NullTime(after.NextProbe)
 		changed = append(changed, row)
 	}
-	return j, q.writeHealth(ctx, tx, now, changed, well)
+	return update, q.writeHealth(ctx, tx, now, changed, healthy)
+}
+
+// lockHealth locks and returns the circuits of endpoints.
+func (q Store) lockHealth(ctx context.Context, tx bun.Conn, endpoints []int64) (rows []healthRow, err error) {
+	query, err := q.db.Prepare(ctx, tx, queries.Get("lock_circuits"), postgres.Args{
+		"endpoints": postgres.Array(endpoints),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading the health of endpoints: %w", err)
+	}
+	return rows, nil
 }
 
 // healthUpdate describes the circuits that results have changed.
@@ -125,10 +133,11 @@ func (q Store) insertHealth(ctx context.Context, tx bun.Conn, endpoints []int64,
 	return nil
 }
 
-func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow, well []int64) error {
-	if len(well) > 0 {
+func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow,
+	healthy []int64) error {
+	if len(healthy) > 0 {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM endpoint_circuits WHERE endpoint = ANY (?)`,
-			pgdialect.Array(well)); err != nil {
+			pgdialect.Array(healthy)); err != nil {
 			return fmt.Errorf("recording recovered endpoints: %w", err)
 		}
 	}
@@ -162,12 +171,12 @@ func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, chan
 }
 
 // logHealth logs circuits that opened or closed.
-func (q Store) logHealth(j healthUpdate) {
-	for _, row := range j.opened {
+func (q Store) logHealth(update healthUpdate) {
+	for _, row := range update.opened {
 		q.db.Log().Warn("an endpoint fails: single attempts probe it until it answers, its other deliveries wait",
 			"business", row.BusinessID, "endpoint", row.Endpoint)
 	}
-	for _, row := range j.closed {
+	for _, row := range update.closed {
 		q.db.Log().Info("an endpoint is well again: its deliveries go on",
 			"business", row.BusinessID, "endpoint", row.Endpoint, "failed_since", row.Since, "probed_since",
 			row.ProbingSince.Time)

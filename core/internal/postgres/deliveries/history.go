@@ -13,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -50,13 +51,14 @@ func (r recordRow) record() webhook.DeliveryRecord {
 		HeldReason: reason, HeldMessage: because, HeldSince: since, ID: r.ID, EventID: r.EventID,
 		EventType: r.EventType,
 		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
-		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.PriorAttempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
-		FinishedAt: r.FinishedAt.Time,
-		LastStatus: r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
+		State: r.State, Attempts: r.Attempts, AttemptsBeforeRestart: r.PriorAttempts, CreatedAt: core.TimeOf(r.ID),
+		NextAttempt: r.DueAt.Time,
+		FinishedAt:  r.FinishedAt.Time,
+		LastStatus:  r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
 	}
 }
 
-// heldReason returns why a delivery is held, also in words, and since when if the reason states it.
+// heldReason returns the reason why a delivery is held, its text, and its start if known.
 func heldReason(switchedOn, waits bool, h webhook.Health) (webhook.HeldReason, string, time.Time) {
 	at := h.Since.UTC().Format(time.RFC3339)
 	switch {
@@ -91,39 +93,39 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 	only.Add(f.EventType != "", "delivery.event_type = ?", f.EventType)
 	only.Add(f.WebhookID != 0, "delivery.webhook_id = ?", f.WebhookID)
 	if f.Reference != "" {
-		answers, err := q.ofReference(ctx, q.db.Tenant(business), business, f.Reference)
+		condition, err := q.ofReference(ctx, q.db.Tenant(business), business, f.Reference)
 		if err != nil {
 			return nil, err
 		}
-		only.Add(true, "?", answers)
+		only.Add(true, "?", condition)
 	}
 	if f.OrderID != 0 {
-		tells, err := q.ofOrder(ctx, q.db.Tenant(business), business, f.OrderID)
+		condition, err := q.ofOrder(ctx, q.db.Tenant(business), business, f.OrderID)
 		if err != nil {
 			return nil, err
 		}
-		only.Add(true, "?", tells)
+		only.Add(true, "?", condition)
 	}
 	queued, ended := only, only
-	never := func(c *postgres.Conditions) { c.Add(true, "false") }
+	none := func(c *postgres.Conditions) { c.Add(true, "false") }
 	switch f.State {
 	case webhook.Held:
 		queued.Add(true, "?", IsHeld)
-		never(&ended)
+		none(&ended)
 	case webhook.Pending:
 		queued.Add(true, "NOT ?", IsHeld)
-		never(&ended)
+		none(&ended)
 	case webhook.Delivered, webhook.Failed:
-		never(&queued)
+		none(&queued)
 		ended.Add(true, "delivery.state = ?", f.State)
 	}
 	return q.records(ctx, business, queued, ended, f.Limit)
 }
 
-// ofReference returns the condition that delivery d carries an event of the given request.
-// Deliveries are created with their event, so that only ids of about that time are read.
-func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (bun.Safe,
-	error) {
+// ofReference returns the condition that the row "delivery" has an event of the given request.
+// Deliveries are created with their event, so only ids near that time are read.
+func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.BusinessID,
+	reference string) (bun.Safe, error) {
 	var ids []core.ID
 	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
 		business, reference).Scan(ctx, &ids); err != nil {
@@ -139,8 +141,8 @@ func (q Store) ofReference(ctx context.Context, db bun.IDB, business core.Busine
 		core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour)))), nil
 }
 
-// ofOrder returns the condition that delivery d carries an event of the order, or the result
-// of a call to its aggregator. Like answering, it reads only ids near the events.
+// ofOrder returns the condition that the row "delivery" has an event of the order, or the result of
+// a call to its aggregator. Like ofReference, it reads only ids near the events.
 func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID, order int64) (bun.Safe, error) {
 	var ids []core.ID
 	if err := db.NewRaw(queries.With("events_of_order", postgres.Args{
@@ -181,11 +183,11 @@ func (q Store) Get(ctx context.Context, business core.BusinessID,
 		return webhook.DeliveryRecord{}, nil, errNoDelivery
 	}
 	d := found[0]
-	var packed []byte
+	var compressed []byte
 	err = q.db.Tenant(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`,
-		d.EventID, business).Scan(&packed)
+		d.EventID, business).Scan(&compressed)
 	if err == nil {
-		d.Body, err = q.db.Decompress(packed)
+		d.Body, err = q.db.Decompress(compressed)
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return webhook.DeliveryRecord{}, nil, fmt.Errorf("reading the body of a delivery: %w", err)
@@ -244,8 +246,8 @@ func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.I
 	return list, rows.Err()
 }
 
-const attemptReadColumns = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
-	dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
+const attemptReadColumns = `n, started_at, url, request_headers, status, error_class, error, response_headers,
+	response_body, dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
 
 // Retry makes a delivery due now, even if its endpoint's circuit is open. A waiting delivery
 // starts at once. An ended one is requeued under the same webhook-id with a new schedule,
@@ -272,17 +274,18 @@ func (q Store) Retry(ctx context.Context, business core.BusinessID, id core.ID) 
 
 // retryNow makes a waiting delivery due, unless an attempt is running.
 func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
-	const mine = ` FROM delivery_queue WHERE business_id = ? AND id = ?`
+	const fromRow = ` FROM delivery_queue WHERE business_id = ? AND id = ?`
 	var webhookID int64
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0)`+mine, business,
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0)`+fromRow, business,
 		id).Scan(&webhookID); err != nil {
 		return err
 	}
-	if err := q.requireActive(ctx, tx, business, webhookID); err != nil { // locked before the row, like when it is switched
+	// locked before the row, like when it is switched
+	if err := q.requireActive(ctx, tx, business, webhookID); err != nil {
 		return err
 	}
 	var waits bool
-	err := tx.QueryRowContext(ctx, `SELECT blocked`+mine+` FOR UPDATE`, business, id).Scan(&waits)
+	err := tx.QueryRowContext(ctx, `SELECT blocked`+fromRow+` FOR UPDATE`, business, id).Scan(&waits)
 	if err != nil {
 		return err
 	}
@@ -315,7 +318,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 	var stored int
 	err = tx.QueryRowContext(ctx,
 		`SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`,
-		postgres.CompressedHeadSize, row.EventID, business).Scan(&head, &stored)
+		compress.HeadSize, row.EventID, business).Scan(&head, &stored)
 	if errors.Is(err, sql.ErrNoRows) {
 		return core.Errorf(core.Conflict, "the event of this delivery is past its retention")
 	}
@@ -323,7 +326,7 @@ func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessI
 		_, err = tx.ExecContext(ctx, queries.With("requeue", postgres.Args{
 			"business": business, "id": id, "event": row.EventID, "webhook": row.WebhookID, "url": url,
 			"endpoint": endpoint, "attempts": row.Attempts, "now": q.db.Clock().Now(),
-			"size": postgres.DecompressedSize(head, stored),
+			"size": compress.Size(head, stored),
 		}))
 	}
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// OrderRetries stores the deliveries that order retries send (webhook.Resends).
+// OrderRetries stores the deliveries that order retries send (webhook.OrderRetries).
 type OrderRetries struct{ db *postgres.DB }
 
-// NewOrderRetries returns Resends that use db.
+// NewOrderRetries returns OrderRetries that use db.
 func NewOrderRetries(db *postgres.DB) OrderRetries { return OrderRetries{db} }
 
 // The states of order_resends.
@@ -46,15 +46,15 @@ func (r OrderRetries) Select(ctx context.Context, work core.Job, window webhook.
 		if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = off`); err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		var unheard []core.ID
+		var unrouted []core.ID
 		err := tx.NewRaw(queries.With("choose_resends", postgres.Args{
 			"business": work.Business, "from": window.From, "to": window.To, "event_type": core.OrderPlaced,
 			"first": core.FirstID(window.From.Add(-time.Minute)), "reference": work.ID, "chosen": resendChosen,
-		})).Scan(ctx, &unheard)
+		})).Scan(ctx, &unrouted)
 		if err != nil {
 			return fmt.Errorf("selecting orders to resend: %w", err)
 		}
-		return r.chooseForNewWebhooks(ctx, tx, work, window, unheard)
+		return r.chooseForNewWebhooks(ctx, tx, work, window, unrouted)
 	})
 }
 
@@ -132,7 +132,8 @@ func (r OrderRetries) Resend(ctx context.Context, work core.Job, limit int) (n i
 		if n = len(ids); n == 0 {
 			return nil
 		}
-		if _, err := New(r.db).resend(ctx, tx, work.Business, ids, webhook.Failed, true); err != nil {
+		if _, err := New(r.db).resend(ctx, tx,
+			resending{business: work.Business, ids: ids, end: webhook.Failed, manual: true}); err != nil {
 			return err
 		}
 		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
@@ -159,9 +160,9 @@ func (r OrderRetries) Resend(ctx context.Context, work core.Job, limit int) (n i
 	return n, err
 }
 
-// Tally records new responses and counts by order. An order is answered when every webhook
-// has responded. A delivery that can get no response any more has failed, because its
-// webhook was switched off or its event has expired.
+// Tally records new responses and counts by order. An order counts as answered when every webhook
+// has responded. A delivery that can get no response any more has failed, because its webhook was
+// switched off or its event has expired.
 func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
 	err = r.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
@@ -186,7 +187,8 @@ func (r OrderRetries) Tally(ctx context.Context, work core.Job) (tally webhook.T
 }
 
 // End stores the callback event and ends the job, in one transaction.
-func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally, failure string) error {
+func (r OrderRetries) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally,
+	failure string) error {
 	return outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.LockLease(ctx, r.db, tx, work); err != nil {
 			return err

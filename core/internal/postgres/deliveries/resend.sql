@@ -1,6 +1,6 @@
 -- name: take_ended
--- Takes ended deliveries out of the history, with what the queue needs of their events. The range of ids and
--- the single lookups of events keep a new partition, which has no statistics, from being scanned.
+-- Takes ended deliveries out of the history, with the columns of their events for the queue. The range of ids and the
+-- single lookups of events keep a new partition, which has no statistics, from being scanned.
 WITH resent AS (
     DELETE FROM deliveries delivery
     WHERE delivery.business_id = ?business
@@ -89,7 +89,7 @@ sends AS MATERIALIZED (
     JOIN deliveries delivery ON delivery.business_id = webhook.business_id AND delivery.webhook_id = webhook.id
     WHERE webhook.business_id = ?business AND webhook.event_type = ?event_type AND delivery.id >= ?first
 ),
--- The deliveries to send again.
+-- The deliveries to resend.
 chosen AS (
     INSERT INTO order_resends (business_id, reference, delivery_id, event_id, state, prior_attempts)
     SELECT ?business, ?reference, sends.id, sends.event_id, ?chosen, 0
@@ -119,8 +119,8 @@ WHERE resend.business_id = ?business
     AND NOT ?is_switched_off
 
 -- name: record_responses
--- Records the responses to resent deliveries. One that left the queue undelivered, or whose webhook was switched
--- off, has failed. Single lookups by key: both tables are large and have no statistics yet.
+-- Records the responses to resent deliveries. One that left the queue undelivered has failed, and so has one whose
+-- webhook was switched off. Single lookups by key: both tables are large and have no statistics yet.
 UPDATE order_resends resend
 SET state = CASE (
         SELECT delivery.state

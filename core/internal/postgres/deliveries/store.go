@@ -28,33 +28,34 @@ type Store struct{ db *postgres.DB }
 // New returns a Store that uses db.
 func New(db *postgres.DB) Store { return Store{db} }
 
-// QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.Endpoints).
+// QueuedEndpoints is the query of the endpoints with queued deliveries (postgres.QueuedEndpoints).
 var QueuedEndpoints = postgres.QueuedEndpoints("delivery_queue", "true")
 
-// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a
-// share, so that the backlog of one does not delay others. Shares that an endpoint lacks
-// capacity for go to the others.
+// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a share, so
+// that the backlog of one does not delay others. Others get the rest of a share that exceeds the
+// capacity of its endpoint.
 //
 // For an endpoint with an open circuit it takes a due probe, the longest waiting delivery, and
-// those that a person requested. Deliveries of a switched-off subscription are parked until
-// it is switched on. Large bodies without capacity stay queued and block no other deliveries.
+// those that a person requested. Deliveries of a switched-off subscription are held until it is
+// switched on. Large bodies without capacity stay queued and block no other deliveries.
 func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capacity,
 	until time.Time) (batch queue.Batch[webhook.Delivery], err error) {
 	var rows []outbox.QueueRow
 	now, epoch := q.db.ReadClock()
 	known := slices.Sorted(maps.Keys(capacity.PerKey)) // sorted: the same set gives the same statement
-	most := make([]int, len(known))
+	capacities := make([]int, len(known))
 	for i, endpoint := range known {
-		most[i] = capacity.PerKey[endpoint]
+		capacities[i] = capacity.PerKey[endpoint]
 	}
 	largest := math.MaxInt32
 	if capacity.Bodies == 0 {
 		largest = webhook.LargeBody
 	}
 	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
-		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
-		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
-		"known": postgres.Array(known), "capacity": postgres.Array(most), "first_capacity": capacity.OtherKeys,
+		"endpoints": QueuedEndpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy),
+		"deliveries": capacity.Items,
+		"owner":      owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
+		"known": postgres.Array(known), "capacity": postgres.Array(capacities), "first_capacity": capacity.OtherKeys,
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return batch, fmt.Errorf("claiming deliveries: %w", err)
@@ -124,10 +125,10 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 	deliveries := make([]webhook.Delivery, 0, len(rows))
 	var off, lost []outbox.QueueRow
 	for _, row := range rows {
-		event, kept := events[row.EventID]
+		event, stored := events[row.EventID]
 		receiver, known := receivers[receiverKey{row.BusinessID, row.WebhookID}]
 		switch {
-		case !kept || !known:
+		case !stored || !known:
 			lost = append(lost, row)
 			continue
 		case !receiver.Active:
@@ -137,8 +138,10 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
 			WebhookID: row.WebhookID,
-			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts, DueAt: row.DueAt, LeasedUntil: until,
-			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
+			Endpoint:  row.Endpoint, Attempts: row.Attempts, AttemptsBeforeRestart: row.PriorAttempts,
+			DueAt: row.DueAt, LeasedUntil: until,
+			OrderingKey: row.OrderingKey, Sequence: row.Sequence, Manual: row.Manual, Probe: row.Probe,
+			Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // shared by all deliveries of the event
 		}
 		receiver.URL = cmp.Or(row.URL, receiver.URL)
@@ -244,19 +247,19 @@ func (q Store) dropExpired(ctx context.Context, rows []outbox.QueueRow) error {
 	})
 }
 
-// unblockAfter releases the rows that waited for rows that have left the queue.
+// unblockAfter unblocks the next rows after rows that have left the queue.
 func (q Store) unblockAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
-	lines := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
-	freed, err := outbox.UnblockNext(ctx, q.db, tx, lines)
-	if freed > 0 {
+	ordered := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.OrderingKey == 0 })
+	unblocked, err := outbox.UnblockNext(ctx, q.db, tx, ordered)
+	if unblocked > 0 {
 		outbox.Wake(q.db)
 	}
 	return err
 }
 
-// hold holds deliveries of switched-off subscriptions. The lock on the subscription
-// serializes this with switching it on, so that nothing stays parked for an active one.
-// Deliveries of a subscription that was switched on meanwhile are requeued.
+// hold holds deliveries of switched-off subscriptions. The lock on the subscription serializes this
+// with switching it on, so that no delivery of an active one stays held. Deliveries of a
+// subscription that was switched on meanwhile are requeued.
 func (q Store) hold(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
 	webhooks := make([]int64, len(rows))
 	for i, row := range rows {

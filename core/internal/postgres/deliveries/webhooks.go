@@ -18,7 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Webhooks stores subscriptions (webhook.Records).
+// Webhooks stores subscriptions (webhook.SubscriptionStore).
 type Webhooks struct{ db *postgres.DB }
 
 // NewWebhooks returns Webhooks that use db.
@@ -180,15 +180,16 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err := deleteHealth(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
-	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) || before.EventHeader != sub.EventHeader
-	if moved {
+	endpointChanged := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) ||
+		before.EventHeader != sub.EventHeader
+	if endpointChanged {
 		if _, err := tx.ExecContext(ctx, queries.With("reset_health", postgres.Args{
 			"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
 		})); err != nil {
 			return fmt.Errorf("resetting the last error of webhook %d: %w", sub.ID, err)
 		}
 	}
-	if moved || before.Units != sub.Units || before.Active != sub.Active {
+	if endpointChanged || before.Units != sub.Units || before.Active != sub.Active {
 		if err := outbox.Invalidate(ctx, tx, sub.Business, sub.ID); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
 VALUES (?business, ?kind, ?subject, ?id, ?created_at)
 
 -- name: heads
--- The first job of each business and ordering key (core.JobKind.Line). Only these are run.
+-- The first job of each business and ordering key (core.JobKind.OrderingKey). Only these are run.
 WITH RECURSIVE
 -- The businesses and kinds with queued jobs: one index step each, however long the queue.
 kinds AS (
@@ -64,7 +64,7 @@ CASE kind
 END
 
 -- name: claim
--- Leases due jobs. The condition on available_at stands twice, because PostgreSQL checks that of the queue again
+-- Leases due jobs. The condition on available_at appears twice, because PostgreSQL checks that of the queue again
 -- after it has waited for a concurrent claim.
 WITH
 heads AS (

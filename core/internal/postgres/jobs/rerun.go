@@ -23,12 +23,12 @@ func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change
 	})
 }
 
-// Rerun queues the request of a job once more and returns the reference of the new job.
-// It returns Conflict while the job, or an earlier rerun of it, has not ended.
+// Rerun queues the request of a job again and returns the reference of the new job. It returns
+// Conflict while the job, or an earlier rerun of it, has not ended.
 func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference core.ID,
 	change access.Change) (core.ID, error) {
 	now := j.db.Clock().Now()
-	again := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: change.Actor}
+	rerun := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: change.Actor}
 	err := j.db.InTx(ctx, func(tx bun.Conn) error {
 		var state string
 		var running bool
@@ -36,12 +36,12 @@ func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference co
 				EXISTS (SELECT 1 FROM jobs r WHERE r.business_id = j.business_id AND r.rerun_of = j.id
 					AND r.state IN ('queued', 'running'))
 			FROM jobs j WHERE business_id = ? AND id = ? FOR UPDATE`, business, reference).
-			Scan(&again.Kind, &again.Subject, &again.Body, &again.CallbackURL, &again.DryRun, &state,
+			Scan(&rerun.Kind, &rerun.Subject, &rerun.Body, &rerun.CallbackURL, &rerun.DryRun, &state,
 				&running); err != nil {
 			return postgres.NotFound(err, "there is no job with this reference")
 		}
 		switch {
-		case again.Kind != core.StoreJob && again.Kind != core.MenuJob:
+		case rerun.Kind != core.StoreJob && rerun.Kind != core.MenuJob:
 			return core.Errorf(core.Conflict, "only store and menu requests can be rerun")
 		case state != string(job.Done) && state != string(job.Failed):
 			return core.Errorf(core.Conflict, "the job has not finished")
@@ -49,18 +49,18 @@ func (j Store) Rerun(ctx context.Context, business core.BusinessID, reference co
 			return core.Errorf(core.Conflict, "the job is already being rerun: its page links to the new job")
 		}
 		var err error
-		if again.Body, err = j.db.Decompress(again.Body); err != nil {
+		if rerun.Body, err = j.db.Decompress(rerun.Body); err != nil {
 			return err
 		}
-		if err := Enqueue(ctx, j.db, tx, again, ""); err != nil {
+		if err := Enqueue(ctx, j.db, tx, rerun, ""); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET rerun_of = ? WHERE business_id = ? AND id = ?`, reference,
-			business, again.ID); err != nil {
+			business, rerun.ID); err != nil {
 			return fmt.Errorf("linking the job: %w", err)
 		}
-		change.Object, change.After = "job/"+again.ID.String(), map[string]any{"rerun_of": reference.String()}
+		change.Object, change.After = "job/"+rerun.ID.String(), map[string]any{"rerun_of": reference.String()}
 		return j.db.RecordAudit(ctx, tx, change)
 	})
-	return again.ID, err
+	return rerun.ID, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/compress"
 	"github.com/servery-hub/servery/core/job"
 )
 
@@ -72,7 +73,7 @@ var FirstJobs = bun.Safe(queries.With("heads", postgres.Args{
 	})),
 }))
 
-// maxClaimedBody is the size, stored and decompressed, up to which Claim returns the body.
+// maxClaimedBody bounds the bodies that Claim returns, in stored and in decompressed bytes.
 const maxClaimedBody = 64 << 10
 
 // Claim leases due jobs: the first of each business and ordering key.
@@ -81,7 +82,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 	var rows []claimedJob
 	err := j.db.Bun().NewRaw(queries.With("claim", postgres.Args{
 		"heads": FirstJobs, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
-		"large": maxClaimedBody, "head": postgres.CompressedHeadSize,
+		"large": maxClaimedBody, "head": compress.HeadSize,
 	})).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
@@ -94,7 +95,7 @@ func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.T
 			Seq: row.Seq, Owner: owner, Trace: row.Trace,
 			LastError: row.Cause,
 		}
-		if size := postgres.DecompressedSize(row.Body, row.Stored); row.Stored > maxClaimedBody || size > maxClaimedBody {
+		if size := compress.Size(row.Body, row.Stored); row.Stored > maxClaimedBody || size > maxClaimedBody {
 			claimed[i].Size = row.Stored + size // both are in memory at once
 			continue
 		}
@@ -182,7 +183,7 @@ func (j Store) Status(ctx context.Context, business core.BusinessID, reference c
 	return status, postgres.NotFound(err, "there is no job with this reference")
 }
 
-// ListEnded returns those of the jobs that have ended (job.Ends).
+// ListEnded returns those of the jobs that have ended (job.EndedLister).
 func (j Store) ListEnded(ctx context.Context, refs []job.Ref) (ended []core.ID, err error) {
 	businesses, ids := make([]int64, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {

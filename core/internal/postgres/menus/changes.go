@@ -20,18 +20,18 @@ import (
 // Revisions returns revisions of a business, the newest first.
 func (m Store) Revisions(ctx context.Context, business core.BusinessID,
 	f menu.RevisionFilter) ([]menu.Revision, error) {
-	which := timeConditions(f, "r.id")
+	conditions := timeConditions(f, "r.id")
 	if parts := partConditions(business, f); parts.Text != "" {
 		touching, err := m.matchingRevisions(ctx, business, f, parts)
 		if err != nil {
 			return nil, err
 		}
-		which.Add(true, "r.id = ANY (?::uuid[])", postgres.Array(touching))
+		conditions.Add(true, "r.id = ANY (?::uuid[])", postgres.Array(touching))
 	}
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
 		`SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.rollback_to FROM revisions r
-		WHERE r.business_id = ?`+which.Text+` ORDER BY r.id DESC LIMIT ?`,
-		slices.Concat([]any{business}, which.Args, []any{f.Limit})...)
+		WHERE r.business_id = ?`+conditions.Text+` ORDER BY r.id DESC LIMIT ?`,
+		slices.Concat([]any{business}, conditions.Args, []any{f.Limit})...)
 	if err != nil {
 		return nil, fmt.Errorf("reading revisions: %w", err)
 	}
@@ -117,8 +117,8 @@ func (m Store) Differences(ctx context.Context, business core.BusinessID, id cor
 	return append([]menu.Difference{}, found[id]...), err
 }
 
-// DifferencesOf returns the changes of each revision, of one object if the filter names one.
-// For one object it bypasses the tenant role, as touching does.
+// DifferencesOf returns the changes of each revision, of one object if the filter names one. For
+// one object it bypasses the tenant role, like matchingRevisions.
 func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter,
 	offset, limit int) (map[core.ID][]menu.Difference, error) {
 	found := map[core.ID][]menu.Difference{}
@@ -131,8 +131,8 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 		db = m.db.Bun()
 		changed.Only = partConditions(business, menu.RevisionFilter{Entity: f.Entity})
 		changed.Objects = []int64{}
-		which, args := objectIDs(business, f)
-		if err := db.NewRaw(which, args...).Scan(ctx, &changed.Objects); err != nil {
+		query, args := objectIDs(business, f)
+		if err := db.NewRaw(query, args...).Scan(ctx, &changed.Objects); err != nil {
 			return nil, fmt.Errorf("finding an object of revisions: %w", err)
 		}
 	}
@@ -151,12 +151,12 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 	defer rows.Close()
 	for rows.Next() {
 		var id core.ID
-		var n, place int64
+		var n, position int64
 		var table string
 		var kind int
 		var d menu.Difference
 		var before, after []byte
-		if err := rows.Scan(&id, &n, &place, &table, &kind, &d.RefID, &d.Location, &before, &after); err != nil {
+		if err := rows.Scan(&id, &n, &position, &table, &kind, &d.RefID, &d.Location, &before, &after); err != nil {
 			return nil, fmt.Errorf("reading differences: %w", err)
 		}
 		d.Entity, d.Relation = entityOf(table, kind)

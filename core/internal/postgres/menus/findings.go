@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ItemsAfter returns master items (menu.RecheckRecords).
+// ItemsAfter returns at most limit master items with ids above after (menu.RecheckStorage).
 func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after int64,
 	limit int) (list []menu.StoredItem, err error) {
 	rows, err := m.db.Tenant(business).QueryContext(ctx,
@@ -25,22 +25,22 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one menu.StoredItem
+		var item menu.StoredItem
 		var ref menu.Ref
 		var record string
-		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active, &record, &one.UpdatedAt); err != nil {
+		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active, &record, &item.UpdatedAt); err != nil {
 			return nil, fmt.Errorf("reading items: %w", err)
 		}
-		if err := menu.DecodeStored(record, &one.Item); err != nil {
+		if err := menu.DecodeStored(record, &item.Item); err != nil {
 			return nil, fmt.Errorf("reading stored item %d: %w", ref.ID, err)
 		}
-		one.Item.Ref = ref
-		list = append(list, one)
+		item.Item.Ref = ref
+		list = append(list, item)
 	}
 	return list, rows.Err()
 }
 
-// ReplaceFindings stores the findings of a platform against items (menu.RecheckRecords).
+// ReplaceFindings stores the findings of a platform against items (menu.RecheckStorage).
 func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
 	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
@@ -63,22 +63,25 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 		for _, id := range same {
 			unchanged[id] = true
 		}
-		var kept []menu.ItemFindings
+		var current []menu.ItemFindings
 		for i := range items {
 			if unchanged[items[i].Item.ID] {
-				kept = append(kept, menu.ItemFindings{ID: items[i].Item.ID, Findings: findings[items[i].Item.RefID]})
+				current = append(current, menu.ItemFindings{ID: items[i].Item.ID,
+					Findings: findings[items[i].Item.RefID]})
 			}
 		}
-		stale = len(items) - len(kept)
-		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{platform}, kept)
+		stale = len(items) - len(current)
+		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{platform}, current)
 		if err != nil {
 			return err
 		}
-		if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{Items: changed}); err != nil ||
+		if err := publications.PublishMenus(ctx, m.db, tx,
+			publications.MenuChange{Job: work, Affected: menu.AffectedStores{Items: changed}}); err != nil ||
 			stale > 0 {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Compress(body),
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`,
+			m.db.Compress(body),
 			work.Business, work.ID); err != nil {
 			return fmt.Errorf("storing the progress of the recheck: %w", err)
 		}
@@ -87,7 +90,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 	return stale, err
 }
 
-// EndRecheck ends the job (menu.RecheckRecords).
+// EndRecheck ends the job (menu.RecheckStorage).
 func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, result []byte, items int) error {
 	return m.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {

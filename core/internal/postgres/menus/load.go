@@ -22,11 +22,11 @@ type MenuLoader struct {
 	Business core.BusinessID
 	Store    int64 // 0: the master catalogue only
 	preview  bool  // for a dry run, which reports what a request would do
-	// meanwhile, if set, decodes what has been read while the database sends the next rows.
+	// decoding, if set, decodes rows while the database sends the next ones.
 	decoding *errgroup.Group
 }
 
-// decodeLater runs work at once, or in meanwhile if that is set.
+// decodeLater runs work in the group decoding, or at once if that is nil.
 func (l *MenuLoader) decodeLater(work func() error) error {
 	if l.decoding == nil {
 		return work()
@@ -74,14 +74,14 @@ func (l *MenuLoader) entities(kind menu.Kind, condition string, args ...any) (li
 	return list, err
 }
 
-// decodeRows decodes rows into records; settle adds the values of other columns.
-func decodeRows[R any](rows []entityRow, settle func(*R, entityRow)) ([]R, error) {
+// decodeRows decodes rows into records. fill adds the values of other columns.
+func decodeRows[R any](rows []entityRow, fill func(*R, entityRow)) ([]R, error) {
 	records := make([]R, len(rows))
 	for i, row := range rows {
 		if err := menu.DecodeStored(row.record, &records[i]); err != nil {
 			return nil, fmt.Errorf("reading stored record %d: %w", row.ref.ID, err)
 		}
-		settle(&records[i], row)
+		fill(&records[i], row)
 	}
 	return records, nil
 }
@@ -102,14 +102,14 @@ func fillCharge(c *menu.Charge, row entityRow) {
 }
 
 // load reads and decodes records of a kind into a slice.
-func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, settle func(*R, entityRow), condition string,
+func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, fill func(*R, entityRow), condition string,
 	args ...any) error {
 	rows, err := l.entities(kind, condition, args...)
 	if err != nil {
 		return err
 	}
 	return l.decodeLater(func() error {
-		records, err := decodeRows(rows, settle)
+		records, err := decodeRows(rows, fill)
 		*into = records
 		return err
 	})
@@ -205,7 +205,7 @@ func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (
 
 func allRows() (string, []any) { return "true", nil }
 
-// menu reads a whole menu, starting with what takes longest to decode.
+// menu reads a whole menu, starting with the records that take longest to decode.
 func (l *MenuLoader) menu() (m menu.Menu, err error) {
 	steps := []func() error{
 		func() error { return load(l, &m.Options, menu.Options, fillOption, "true") },

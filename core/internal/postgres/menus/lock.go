@@ -12,7 +12,8 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// TryLockMenu does what lockMenu does without waiting. It returns ErrMenuHeld if the menu is locked.
+// TryLockMenu does what lockMenu does without waiting. It returns ErrMenuLocked if another
+// transaction holds the lock.
 func TryLockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	var free bool
 	if err := tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(`+menuLock+`)`,
@@ -28,8 +29,8 @@ func TryLockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) erro
 // menuLock is the key of the menu lock of a business.
 const menuLock = `hashtextextended('servery menu ' || ?, 0)`
 
-// lockMenu serializes the transactions that change the menu of a business, because each
-// writes what depends on what it has read.
+// lockMenu serializes the transactions that change the menu of a business, because their changes
+// depend on the menu that they read.
 func lockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+menuLock+`)`, int64(business)); err != nil {
 		return fmt.Errorf("locking the menu: %w", err)
@@ -48,17 +49,22 @@ func ByKind(items, options []string) (kinds []int64, names []string) {
 	return kinds, slices.Concat(items, options)
 }
 
+// StoreEntities are items and options of a store, by their ref_ids.
+type StoreEntities struct {
+	Store          int64
+	Items, Options []string
+}
+
 // DeleteTimers deletes the timers of items and options.
-func DeleteTimers(ctx context.Context, tx bun.IDB, business core.BusinessID, store int64, items,
-	options []string) error {
-	kinds, names := ByKind(items, options)
+func DeleteTimers(ctx context.Context, tx bun.IDB, business core.BusinessID, entities StoreEntities) error {
+	kinds, names := ByKind(entities.Items, entities.Options)
 	if len(names) == 0 {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx,
 		`DELETE FROM item_timers t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
 		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, postgres.Array(kinds),
-		postgres.Array(names), business, store); err != nil {
+		postgres.Array(names), business, entities.Store); err != nil {
 		return fmt.Errorf("deleting timed availability changes: %w", err)
 	}
 	return nil

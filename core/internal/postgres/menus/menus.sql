@@ -32,7 +32,11 @@ FROM stores store
 JOIN platforms platform
     ON platform.business_id = store.business_id
     AND platform.name = coalesce(
-        (SELECT alias.platform FROM platform_aliases alias WHERE alias.business_id = ?business AND alias.alias = ?platform),
+        (
+            SELECT alias.platform
+            FROM platform_aliases alias
+            WHERE alias.business_id = ?business AND alias.alias = ?platform
+        ),
         ?platform
     )
 WHERE store.business_id = ?business AND store.ref_id = ?ref

@@ -10,8 +10,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// keyedMutex serializes menu changes in this replica, per business. Callers wait here and not
-// on pool connections, because a menu job may hold the menu lock for long.
+// keyedMutex serializes menu changes in this replica, per business. Callers wait here and occupy no
+// pool connection, because a menu job may hold the menu lock for long.
 type keyedMutex struct {
 	Mu      sync.Mutex
 	Entries map[core.BusinessID]*mutexEntry
@@ -38,19 +38,19 @@ var errMenuBusy = &core.Error{Code: core.Unavailable,
 	Message: "the menu of the business is being changed by others: resend the request", RetryAfter: time.Second}
 
 // Do runs change while it holds the mutex of a business, and retries it while it returns
-// ErrMenuHeld. It returns Unavailable if the menu stays locked until the context ends.
+// ErrMenuLocked. It returns Unavailable if the menu stays locked until the context ends.
 func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change func() error) error {
-	mine, err := t.acquire(business)
+	entry, err := t.acquire(business)
 	if err != nil {
 		return err
 	}
-	defer t.release(business, mine)
+	defer t.release(business, entry)
 	select {
-	case mine.lock <- struct{}{}:
+	case entry.lock <- struct{}{}:
 	case <-ctx.Done():
 		return errMenuBusy
 	}
-	defer func() { <-mine.lock }()
+	defer func() { <-entry.lock }()
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		if err := change(); !errors.Is(err, ErrMenuLocked) {
 			return err
@@ -66,25 +66,25 @@ func (t *keyedMutex) Do(ctx context.Context, business core.BusinessID, change fu
 func (t *keyedMutex) acquire(business core.BusinessID) (*mutexEntry, error) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
-	mine := t.Entries[business]
-	if mine == nil {
+	entry := t.Entries[business]
+	if entry == nil {
 		if t.Entries == nil {
 			t.Entries = map[core.BusinessID]*mutexEntry{}
 		}
-		mine = &mutexEntry{lock: make(chan struct{}, 1)}
-		t.Entries[business] = mine
+		entry = &mutexEntry{lock: make(chan struct{}, 1)}
+		t.Entries[business] = entry
 	}
-	if mine.Users == maxMutexWaiting {
+	if entry.Users == maxMutexWaiting {
 		return nil, errMenuBusy
 	}
-	mine.Users++
-	return mine, nil
+	entry.Users++
+	return entry, nil
 }
 
-func (t *keyedMutex) release(business core.BusinessID, mine *mutexEntry) {
+func (t *keyedMutex) release(business core.BusinessID, entry *mutexEntry) {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
-	if mine.Users--; mine.Users == 0 {
+	if entry.Users--; entry.Users == 0 {
 		delete(t.Entries, business)
 	}
 }

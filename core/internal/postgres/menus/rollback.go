@@ -44,7 +44,8 @@ func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []c
 
 // PreviewRollback counts what a rollback to a revision would change now. It returns NotFound if
 // there is no such revision.
-func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID, to core.ID) (u menu.RollbackPreview, err error) {
+func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID,
+	to core.ID) (u menu.RollbackPreview, err error) {
 	if _, err := m.Revision(ctx, business, to); err != nil {
 		return u, err
 	}
@@ -73,7 +74,7 @@ func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID, to
 	return u, rows.Err()
 }
 
-// RollBack restores the menu as it was right after a revision (menu.Rollbacks).
+// RollBack restores the menu as it was right after a revision (menu.RollbackStorage).
 func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	finish func(menu.RollbackResult) (menu.IngestResult, error)) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
@@ -83,7 +84,7 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}
-		id, err := revisions.Begin(ctx, m.db, tx)
+		revision, err := revisions.Begin(ctx, m.db, tx)
 		if err != nil {
 			return err
 		}
@@ -98,7 +99,8 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 		if err := box.Publish(ctx, tx, *ingested.Event); err != nil {
 			return err
 		}
-		if err := revisions.End(ctx, m.db, tx, work, id, &to); err != nil {
+		revision.RollbackTo = &to
+		if err := revision.End(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		return jobs.Finish(ctx, m.db, tx, work,
@@ -106,10 +108,10 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 	})
 }
 
-// revert reverts the changes after a revision. It removes rows that changed since and restores
-// the earlier ones. Entities created since are removed with their ids, and so are timers set
-// since.
-func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.RollbackResult, err error) {
+// revert reverts the changes after a revision. It deletes the rows that changed and restores the
+// earlier ones. It also removes newer entities, with their ids, and newer timers.
+func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job,
+	to core.ID) (undone menu.RollbackResult, err error) {
 	business := work.Business
 	var from, until sql.NullInt64
 	if err := tx.QueryRowContext(ctx,
@@ -134,14 +136,17 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.I
 			business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
 		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
-	gone, back, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
-	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable, revisions.EntitiesTable,
+	removedEntities, restoredEntities, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{},
+		map[revisions.Change]bool{}
+	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable,
+		revisions.EntitiesTable,
 		revisions.TimingsTable} {
 		removed, restored := touched, touched
 		if t == revisions.EntitiesTable || t == revisions.TimingsTable {
-			removed, restored = gone, back
+			removed, restored = removedEntities, restoredEntities
 		}
-		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.Name+` USING (`+t.EarlierRows(since)+`) u
+		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+
+			t.Name+` USING (`+t.EarlierRows(since)+`) u
 			WHERE `+t.Name+`.business_id = ?0 AND (`+revisions.Qualified(t.Name, t.Keys)+`) = (`+
 			revisions.Qualified("u", t.Keys)+`) RETURNING `+t.Name+`.*)`,
 			business, from.Int64, until.Int64); err != nil {
@@ -152,17 +157,18 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job, to core.I
 			return undone, err
 		}
 	}
-	if len(gone)+len(back)+len(touched) == 0 {
+	if len(removedEntities)+len(restoredEntities)+len(touched) == 0 {
 		return undone, nil
 	}
 	if err := renameAll(ctx, m.db, tx, business); err != nil {
 		return undone, err
 	}
-	return revisions.RollbackStats(gone, back, touched), m.republishAll(ctx, tx, work, stores)
+	return revisions.RollbackStats(removedEntities, restoredEntities, touched), m.republishAll(ctx, tx, work, stores)
 }
 
 // execAndRecord runs a statement and records the entities of the rows it changed.
-func (m Store) execAndRecord(ctx context.Context, tx bun.Conn, t revisions.VersionedTable, into map[revisions.Change]bool,
+func (m Store) execAndRecord(ctx context.Context, tx bun.Conn, t revisions.VersionedTable,
+	into map[revisions.Change]bool,
 	statement string, args ...any) error {
 	rows, err := tx.QueryContext(ctx, statement+` SELECT DISTINCT `+t.Kind+`, `+t.ID+` FROM changed`, args...)
 	if err != nil {
@@ -190,7 +196,8 @@ func (m Store) republishAll(ctx context.Context, tx bun.Conn, work core.Job, sto
 			return err
 		}
 	}
-	if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true}); err != nil {
+	if err := publications.PublishMenus(ctx, m.db, tx,
+		publications.MenuChange{Job: work, Affected: menu.AffectedStores{All: true}}); err != nil {
 		return err
 	}
 	var platforms []string

@@ -13,11 +13,11 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// ItemAsOf returns the state of an item at a store on a platform at a past time, within the
-// retention of revisions. It ignores platform findings. It returns NotFound if the platform
-// is unknown or the item never existed.
+// ItemAsOf returns the past state of an item at a store on a platform, within the retention of
+// revisions. It ignores platform findings. It returns NotFound if the platform is unknown or the
+// item never existed.
 func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-	at time.Time) (then menu.ItemAsOf, err error) {
+	at time.Time) (result menu.ItemAsOf, err error) {
 	on := core.Platform{Name: platform}
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
@@ -28,7 +28,7 @@ func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope men
 			return postgres.NotFound(err, "there is no platform %q", platform)
 		}
 		before := snapshot{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}
-		whole, err := before.menu(scope.StoreID, refID)
+		full, err := before.menu(scope.StoreID, refID)
 		if err != nil {
 			return err
 		}
@@ -37,11 +37,11 @@ func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope men
 			return err
 		}
 		timings.UpdateOpen(at.In(zone))
-		whole.Timings = timings
-		then = menu.AsOf(scope, whole, on, refID, at)
+		full.Timings = timings
+		result = menu.AsOf(scope, full, on, refID, at)
 		return nil
 	})
-	return then, err
+	return result, err
 }
 
 // snapshot reads rows as they were before the revision with the id after.
@@ -55,7 +55,8 @@ type snapshot struct {
 func (p snapshot) entities(condition string, args ...any) ([]entityRow, error) {
 	return postgres.Collect(p.ctx, p.tx, "reading what was", func(row *entityRow) []any {
 		return []any{&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record}
-	}, `SELECT id, name, active, parent_id, all_items, record FROM (`+revisions.EntitiesTable.AsOf(condition)+`) x ORDER BY id`,
+	}, `SELECT id, name, active, parent_id, all_items, record
+		FROM (`+revisions.EntitiesTable.AsOf(condition)+`) x ORDER BY id`,
 		append([]any{p.business, p.after}, args...)...)
 }
 
@@ -80,74 +81,74 @@ func pastValues[V any](p snapshot, store int64, kind menu.Kind, ids ...int64) (l
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var here menu.AtStore[V]
+		var override menu.AtStore[V]
 		var content string
-		if err := rows.Scan(&here.ID, &content); err != nil {
+		if err := rows.Scan(&override.ID, &content); err != nil {
 			return nil, fmt.Errorf("reading a snapshot: %w", err)
 		}
-		if err := menu.DecodeStored(content, &here.Values); err != nil {
+		if err := menu.DecodeStored(content, &override.Values); err != nil {
 			return nil, err
 		}
-		list = append(list, here)
+		list = append(list, override)
 	}
 	return list, rows.Err()
 }
 
 // menu reads the part of a past menu that concerns one item.
-func (p snapshot) menu(store int64, refID string) (then menu.Menu, err error) {
+func (p snapshot) menu(store int64, refID string) (result menu.Menu, err error) {
 	items, err := p.entities("x.kind = 1 AND x.name = ?2", refID)
 	if err != nil || len(items) == 0 {
-		return then, err
+		return result, err
 	}
-	if then.Items, err = decodeRows(items, fillItem); err != nil {
-		return then, err
+	if result.Items, err = decodeRows(items, fillItem); err != nil {
+		return result, err
 	}
 	categories, err := p.entities("x.kind = 0")
 	if err != nil {
-		return then, err
+		return result, err
 	}
-	if then.Categories, err = decodeRows(categories, fillCategory); err != nil {
-		return then, err
+	if result.Categories, err = decodeRows(categories, fillCategory); err != nil {
+		return result, err
 	}
-	item := then.Items[0].ID
-	if then.Links[menu.ItemCategory], err = p.links(menu.ItemCategory, "from_id", item); err != nil {
-		return then, err
+	item := result.Items[0].ID
+	if result.Links[menu.ItemCategory], err = p.links(menu.ItemCategory, "from_id", item); err != nil {
+		return result, err
 	}
-	if then.Store.Items, err = pastValues[menu.ItemValues](p, store, menu.Items, item); err != nil {
-		return then, err
+	if result.Store.Items, err = pastValues[menu.ItemValues](p, store, menu.Items, item); err != nil {
+		return result, err
 	}
-	return then, p.optionGroups(store, item, &then)
+	return result, p.optionGroups(store, item, &result)
 }
 
 // optionGroups reads the option groups of the item and their options.
-func (p snapshot) optionGroups(store, item int64, then *menu.Menu) (err error) {
-	if then.Links[menu.GroupItem], err = p.links(menu.GroupItem, "to_id", item); err != nil ||
-		len(then.Links[menu.GroupItem]) == 0 {
+func (p snapshot) optionGroups(store, item int64, result *menu.Menu) (err error) {
+	if result.Links[menu.GroupItem], err = p.links(menu.GroupItem, "to_id", item); err != nil ||
+		len(result.Links[menu.GroupItem]) == 0 {
 		return err
 	}
 	var groups, options []int64
-	for _, link := range then.Links[menu.GroupItem] {
+	for _, link := range result.Links[menu.GroupItem] {
 		groups = append(groups, link.From)
 	}
-	if then.Links[menu.OptionInGroup], err = p.links(menu.OptionInGroup, "to_id", groups...); err != nil {
+	if result.Links[menu.OptionInGroup], err = p.links(menu.OptionInGroup, "to_id", groups...); err != nil {
 		return err
 	}
-	for _, link := range then.Links[menu.OptionInGroup] {
+	for _, link := range result.Links[menu.OptionInGroup] {
 		options = append(options, link.From)
 	}
 	rows, err := p.entities("x.kind = 2 AND x.id = ANY (?2::bigint[])", postgres.Array(groups))
 	if err != nil {
 		return err
 	}
-	if then.OptionGroups, err = decodeRows(rows, fillOptionGroup); err != nil {
+	if result.OptionGroups, err = decodeRows(rows, fillOptionGroup); err != nil {
 		return err
 	}
 	if rows, err = p.entities("x.kind = 3 AND x.id = ANY (?2::bigint[])", postgres.Array(options)); err != nil {
 		return err
 	}
-	if then.Options, err = decodeRows(rows, fillOption); err != nil {
+	if result.Options, err = decodeRows(rows, fillOption); err != nil {
 		return err
 	}
-	then.Store.Options, err = pastValues[menu.OptionValues](p, store, menu.Options, options...)
+	result.Store.Options, err = pastValues[menu.OptionValues](p, store, menu.Options, options...)
 	return err
 }

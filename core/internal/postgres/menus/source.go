@@ -92,7 +92,8 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 		}
 	}
 	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
-	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.ListedOn(platform)
+	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms,
+		Included: s.Store.IncludedPlatforms}.ListedOn(platform)
 	if err := readPublished(ctx, tx, business, s); err != nil {
 		return err
 	}
@@ -100,8 +101,8 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 		&s.Timezone)
 }
 
-// readPublished reads the requests that wait for this publication, and the id under which
-// the store is published.
+// readPublished reads the requests that wait for this publication, and the published id of the
+// store.
 func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *aggregator.StoreMenu) error {
 	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
 	err := tx.QueryRowContext(ctx,
@@ -118,7 +119,8 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	var others bool
 	if err := tx.QueryRowContext(ctx,
 		`SELECT EXISTS (SELECT 1 FROM (?) platform_store WHERE platform = ? AND listed AND store_id <> ?)`,
-		platforms.PlatformStores(business, []string{s.PublishedStoreID}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
+		platforms.PlatformStores(business, []string{s.PublishedStoreID}), s.Platform.Name,
+		s.Store.ID).Scan(&others); err != nil {
 		return fmt.Errorf("reading platform stores: %w", err)
 	}
 	if others {
@@ -127,9 +129,9 @@ func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s
 	return nil
 }
 
-// catalogue returns the master catalogue as the transaction sees it, with category timings.
-// Whether a category is open now is not content and not set. One catalogue is read at a
-// time, because concurrent callers usually need the same business.
+// catalogue returns the master catalogue as the transaction sees it, with category timings. It does
+// not set whether a category is open now. One catalogue is read at a time, because concurrent
+// callers usually need the same business.
 func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
 	var version int64
 	if err := tx.QueryRowContext(ctx,

@@ -9,14 +9,15 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// State reads what a request depends on (menu.Needs), and little more.
+// State reads the part of the menu that a request depends on (menu.ReadSet).
 func (l *MenuLoader) State(needs menu.ReadSet) (menu.State, error) {
 	var s menu.State
 	var err error
 	if s.Names, err = platforms.NamesOf(l.Ctx, l.Tx, l.Business); err != nil {
 		return s, err
 	}
-	for _, step := range []func(menu.ReadSet, *menu.State) error{l.readNamed, l.readLinks, l.readOthers, l.readValues, l.countStores} {
+	for _, step := range []func(menu.ReadSet, *menu.State) error{l.readNamed, l.readLinks, l.readOthers, l.readValues,
+		l.countStores} {
 		if err := step(needs, &s); err != nil {
 			return s, err
 		}
@@ -194,8 +195,8 @@ func (l *MenuLoader) readSwitches(since time.Time, s *menu.State) error {
 }
 
 // countStores counts the stores that reference the entities a master flush removes. Categories are
-// counted only for a dry run, which reports them. It reads every reference of the kind, as
-// the removal does.
+// counted only for a dry run, which reports them. It reads every reference of the kind, like the
+// removal.
 func (l *MenuLoader) countStores(needs menu.ReadSet, s *menu.State) error {
 	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
 		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {
@@ -211,12 +212,12 @@ func (l *MenuLoader) countStores(needs menu.ReadSet, s *menu.State) error {
 			return fmt.Errorf("counting store references: %w", err)
 		}
 		for rows.Next() {
-			var gone menu.Disassociation
-			if err := rows.Scan(&gone.RefID, &gone.Stores); err != nil {
+			var count menu.Disassociation
+			if err := rows.Scan(&count.RefID, &count.Stores); err != nil {
 				_ = rows.Close()
 				return fmt.Errorf("counting store references: %w", err)
 			}
-			s.StoreCounts[kind] = append(s.StoreCounts[kind], gone)
+			s.StoreCounts[kind] = append(s.StoreCounts[kind], count)
 		}
 		if err := rows.Close(); err != nil {
 			return fmt.Errorf("counting store references: %w", err)

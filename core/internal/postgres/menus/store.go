@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// Store stores menus (menu.Records).
+// Store stores menus (menu.Storage).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -40,7 +40,7 @@ func (m Store) ResolveLocation(ctx context.Context, business core.BusinessID,
 	return b, scope, postgres.NotFound(err, "there is no location with this ref_id")
 }
 
-// LoadState returns what a request depends on.
+// LoadState returns the part of the menu that a request depends on.
 func (m Store) LoadState(ctx context.Context, business core.BusinessID, scope menu.Scope,
 	needs menu.ReadSet) (state menu.State, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
@@ -82,34 +82,10 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		if ingested.Plan != nil && ingested.Plan.HasChanges() {
-			writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
-			if err := writer.Write(ingested.Plan); err != nil {
-				return err
-			}
-		}
-		if err := DeleteTimers(ctx, tx, work.Business, scope.StoreID, ingested.CancelledTimers[menu.Items],
-			ingested.CancelledTimers[menu.Options]); err != nil {
+		if err := m.apply(ctx, tx, work, scope, &ingested); err != nil {
 			return err
 		}
-		found, err := publications.ReplaceFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
-		if err != nil {
-			return err
-		}
-		reach := menu.AffectedStores{Items: found}
-		if ingested.Plan != nil {
-			reach = ingested.Plan.AffectedStores()
-			reach.Items = append(reach.Items, found...)
-		}
-		if err := publications.PublishMenus(ctx, m.db, tx, work, scope.StoreID, reach); err != nil {
-			return err
-		}
-		for _, platform := range ingested.UninspectedPlatforms { // after the publications: the usual lock order
-			if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
-				return err
-			}
-		}
-		if err := revisions.End(ctx, m.db, tx, work, revision, nil); err != nil {
+		if err := revision.End(ctx, m.db, tx, work); err != nil {
 			return err
 		}
 		if ingested.Event != nil {
@@ -123,6 +99,40 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		}
 		return jobs.Finish(ctx, m.db, tx, work, end)
 	})
+}
+
+// apply writes the changes of a menu job and marks the affected menus for publication.
+func (m Store) apply(ctx context.Context, tx bun.Conn, work core.Job, scope menu.Scope,
+	ingested *menu.IngestResult) error {
+	if ingested.Plan != nil && ingested.Plan.HasChanges() {
+		writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
+		if err := writer.Write(ingested.Plan); err != nil {
+			return err
+		}
+	}
+	if err := DeleteTimers(ctx, tx, work.Business, StoreEntities{Store: scope.StoreID,
+		Items: ingested.CancelledTimers[menu.Items], Options: ingested.CancelledTimers[menu.Options]}); err != nil {
+		return err
+	}
+	found, err := publications.ReplaceFindings(ctx, tx, work.Business, ingested.InspectedPlatforms, ingested.Findings)
+	if err != nil {
+		return err
+	}
+	reach := menu.AffectedStores{Items: found}
+	if ingested.Plan != nil {
+		reach = ingested.Plan.AffectedStores()
+		reach.Items = append(reach.Items, found...)
+	}
+	if err := publications.PublishMenus(ctx, m.db, tx,
+		publications.MenuChange{Job: work, Store: scope.StoreID, Affected: reach}); err != nil {
+		return err
+	}
+	for _, platform := range ingested.UninspectedPlatforms { // after the publications: the usual lock order
+		if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // idBlockSize is the increment of the sequence of menu ids.
@@ -147,16 +157,16 @@ func (b *idBlock) next() int64 {
 }
 
 // Menu returns a whole menu: the master catalogue and, with a store, the store's values.
-func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) (whole menu.Menu, err error) {
+func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) (full menu.Menu, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
 			return err
 		}
 		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: store}
-		whole, err = loader.menu()
+		full, err = loader.menu()
 		return err
 	})
-	return whole, err
+	return full, err
 }
 
 // Versions returns the versions that determine an effective menu. It accepts an alias of the

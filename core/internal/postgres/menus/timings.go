@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// IngestTimings ends a category timing job in one transaction (menu.TimingRecords).
+// IngestTimings ends a category timing job in one transaction (menu.TimingStorage).
 func (m Store) IngestTimings(ctx context.Context, work core.Job, refIDs []string,
 	decide func(categories map[string]int64) (menu.TimingIngestResult, error),
 ) error {
@@ -90,14 +90,15 @@ func (m Store) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, gro
 			return fmt.Errorf("storing category timings: %w", err)
 		}
 	}
-	if err := revisions.End(ctx, m.db, tx, work, revision, nil); err != nil {
+	if err := revision.End(ctx, m.db, tx, work); err != nil {
 		return err
 	}
 	writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
 	if err := writer.incrementVersion(0); err != nil {
 		return err
 	}
-	return publications.PublishMenus(ctx, m.db, tx, work, 0, menu.AffectedStores{All: true})
+	return publications.PublishMenus(ctx, m.db, tx,
+		publications.MenuChange{Job: work, Affected: menu.AffectedStores{All: true}})
 }
 
 func (m Store) writeTiming(ctx context.Context, tx bun.Conn, business core.BusinessID, g menu.TimingChange) error {
@@ -117,7 +118,7 @@ func (m Store) writeTiming(ctx context.Context, tx bun.Conn, business core.Busin
 	return err
 }
 
-// Timings returns the category timings of a business and marks those open now.
+// Timings returns the category timings of a business, with the open ones marked.
 func (m Store) Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error) {
 	list, zone, err := ReadTimings(ctx, m.db.Tenant(business), business, revisions.TimingsTable.Current())
 	if err != nil {
@@ -129,20 +130,20 @@ func (m Store) Timings(ctx context.Context, business core.BusinessID) (menu.Timi
 
 // ReadTimings returns the category timings of a business from a table expression, and the
 // time zone of the business.
-func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, kept string,
+func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, table string,
 	args ...any) (list menu.Timings, zone *time.Location, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone, g.category_ids FROM `+kept+` g
+	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone, g.category_ids FROM `+table+` g
 		JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ?0 ORDER BY g.title`,
 		slices.Concat([]any{business}, args)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading category timings: %w", err)
 	}
 	defer rows.Close()
-	place := "UTC"
+	zoneName := "UTC"
 	for rows.Next() {
 		var t menu.Timing
 		var hours string
-		if err := rows.Scan(&t.Title, &hours, &place, pgdialect.Array(&t.Categories)); err != nil {
+		if err := rows.Scan(&t.Title, &hours, &zoneName, pgdialect.Array(&t.Categories)); err != nil {
 			return nil, nil, fmt.Errorf("reading category timings: %w", err)
 		}
 		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
@@ -153,7 +154,7 @@ func ReadTimings(ctx context.Context, db bun.IDB, business core.BusinessID, kept
 	if err := rows.Err(); err != nil {
 		return nil, nil, fmt.Errorf("reading category timings: %w", err)
 	}
-	zone, err = time.LoadLocation(place)
+	zone, err = time.LoadLocation(zoneName)
 	return list, zone, err
 }
 

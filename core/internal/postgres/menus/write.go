@@ -117,8 +117,8 @@ func (w *MenuWriter) entities(plan *menu.Plan) error {
 		w.Business, w.Now)
 }
 
-// stage writes the rows of one kind. key returns the other columns of a record: id, name and
-// activation, parent, and whether it applies to all items.
+// stage writes the rows of one kind. key returns the other columns: reference, parent, and whether
+// the record applies to all items.
 func stage[R any](rows *postgres.CopyWriter, kind menu.Kind, changes []menu.Change[R],
 	key func(*R) (menu.Ref, int64, bool)) {
 	for i := range changes {

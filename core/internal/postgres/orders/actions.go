@@ -19,7 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Actions stores feature actions (action.Records). Each action is a call to its aggregator.
+// Actions stores feature actions (action.Repository). Each action is a call to its aggregator.
 type Actions struct{ db *postgres.DB }
 
 // NewActions returns Actions that use db.
@@ -48,8 +48,8 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 	return o, servedBy, err
 }
 
-// Submit queues an action and returns its reference. If the same action of the order is
-// pending, it returns that one's reference. Actions do not wait for each other.
+// Submit queues an action and returns its reference. If the same action of the order is pending, it
+// returns the reference of that action. Actions do not wait for each other.
 func (a Actions) Submit(ctx context.Context, s action.Submission) (reference core.ID, err error) {
 	sent := relay.ActionPayload{Action: s.Action, WearingMask: s.WearingMask, Phone: s.Phone}
 	if s.Temp != nil {
@@ -112,13 +112,13 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var made action.Attempt
+		var attempt action.Attempt
 		var at time.Time
-		if err := rows.Scan(&at, &made.Status, &made.ErrorClass, &made.Error); err != nil {
+		if err := rows.Scan(&at, &attempt.Status, &attempt.ErrorClass, &attempt.Error); err != nil {
 			return r, fmt.Errorf("reading the attempts of an action: %w", err)
 		}
-		made.At = at.UnixMilli()
-		r.Attempts = append(r.Attempts, made)
+		attempt.At = at.UnixMilli()
+		r.Attempts = append(r.Attempts, attempt)
 	}
 	return r, rows.Err()
 }
@@ -178,14 +178,14 @@ const expireBatch = 500
 // Expire fails the actions whose outcome has been pending for longer than within. It publishes
 // their events and returns their number. Any replica may call it.
 func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
-	for step := expireBatch; step == expireBatch; n += step {
+	for expired := expireBatch; expired == expireBatch; n += expired {
 		err := outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
 			now := a.db.Clock().Now()
 			ended, err := calls.End(ctx, tx, queries.With("expire_actions", postgres.Args{
 				"state": relay.Failed, "message": "the aggregator has not told the outcome in time", "now": now,
 				"kind": relay.Action, "since": now.Add(-within), "limit": expireBatch, "ended": calls.EndedColumns,
 			}))
-			if step = len(ended); err != nil || step == 0 {
+			if expired = len(ended); err != nil || expired == 0 {
 				return err
 			}
 			events, err := actionEvents(ctx, tx, now, ended)

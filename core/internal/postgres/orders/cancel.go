@@ -19,23 +19,23 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 	if err := c.Check(); err != nil {
 		return 0, "", err
 	}
-	kept := false
+	stored := false
 	for {
 		err = o.db.Bun().QueryRowContext(ctx,
 			`SELECT id FROM orders WHERE business_id = ? AND platform = ? AND platform_order_id = ?`,
 			business, c.Platform, c.PlatformOrderID).Scan(&id)
 		switch {
-		case err == nil && kept:
+		case err == nil && stored:
 			return id, order.Placed, o.applyCancellation(ctx, business, id, c)
 		case err == nil:
 			from, err = o.Change(ctx, business, id, c.Change())
 			return id, from, err
 		case !errors.Is(err, sql.ErrNoRows):
 			return 0, "", fmt.Errorf("finding a cancelled order: %w", err)
-		case kept:
+		case stored:
 			return 0, "", nil
 		}
-		// Stored before the second lookup: an order that arrives meanwhile finds it, or is found.
+		// Stored before the second lookup, so that an order that arrives meanwhile is not missed.
 		if _, err := o.db.Bun().ExecContext(ctx,
 			`INSERT INTO pending_cancellations (business_id, platform, platform_order_id, reason, at)
 				VALUES (?, ?, ?, ?, ?)
@@ -43,7 +43,7 @@ func (o Store) Cancel(ctx context.Context, business core.BusinessID,
 			o.db.Clock().Now()); err != nil {
 			return 0, "", fmt.Errorf("storing a cancellation: %w", err)
 		}
-		kept = true
+		stored = true
 	}
 }
 
@@ -68,14 +68,15 @@ func (o Store) ApplyPendingCancellations(ctx context.Context) error {
 }
 
 func (o Store) applyPending(ctx context.Context, condition string, args ...any) error {
-	type met struct {
+	type pendingOrder struct {
 		business core.BusinessID
 		id       int64
 		order.Cancellation
 	}
-	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already", func(m *met) []any {
-		return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
-	}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM pending_cancellations c
+	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already",
+		func(m *pendingOrder) []any {
+			return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
+		}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM pending_cancellations c
 		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform
 			AND o.platform_order_id = c.platform_order_id
 		WHERE `+condition+` LIMIT 1000`, args...)
@@ -94,7 +95,7 @@ func (o Store) applyPending(ctx context.Context, condition string, args ...any) 
 const applyTimeout = 2 * time.Second
 
 // applyCancellations applies stored cancellations to the orders of a batch that has just been
-// committed. MeetCancellations retries what fails here.
+// committed. ApplyPendingCancellations retries after an error.
 func (b *intakeBatch) applyCancellations() {
 	var keys []orderKey
 	for _, p := range b.placed {

@@ -40,8 +40,8 @@ func (o Store) Escalate(ctx context.Context, within time.Duration) (n int, err e
 	return n, err
 }
 
-// escalate checks the orders that have reached their limit since the last check. from is the
-// cursor of businesses without one of their own.
+// escalate checks the orders that have reached their limit since the last check. from is the cursor
+// of businesses without their own cursor.
 func (o Store) escalate(ctx context.Context, tx bun.Conn, now, from time.Time, within time.Duration) (int, error) {
 	rows, err := tx.QueryContext(ctx, queries.With("overdue", postgres.Args{
 		"now": now, "from": from, "within_seconds": int(within / time.Second),

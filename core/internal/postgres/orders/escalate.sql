@@ -1,5 +1,5 @@
 -- name: overdue
--- The orders that have reached the limit of their business since the last look, up to a maximum age.
+-- The orders that have reached the limit of their business since the last check, up to a maximum age.
 SELECT waiting.business_id, waiting.id
 FROM businesses business
 LEFT JOIN presence_rules rule ON rule.business_id = business.id
@@ -19,7 +19,7 @@ CROSS JOIN LATERAL (
 WHERE acknowledgement.within > '0' AND waiting.state = ?placed
 
 -- name: store_cursors
--- Moves the cursors of the businesses with a limit of their own.
+-- Moves the cursors of the businesses that have their own limit.
 UPDATE presence_rules rule
 SET orders_checked_until = ?now::timestamptz - acknowledgement.within
 FROM (

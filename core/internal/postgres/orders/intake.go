@@ -21,8 +21,8 @@ type Intake struct {
 	batcher postgres.Batcher[order.PlaceRequest, order.PlaceResult]
 }
 
-// Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A
-// second concurrent transaction pays only for many waiting orders.
+// Bounds of the intake: concurrent transactions, orders per transaction, waiting orders. A second
+// concurrent transaction is worth its cost only for many waiting orders.
 const (
 	intakeMaxConcurrent = 2
 	intakeMinBatch      = 32
@@ -33,8 +33,9 @@ const (
 // NewIntake returns an Intake; the caller must Close it.
 func NewIntake(db *postgres.DB) *Intake {
 	i := &Intake{db: db}
-	i.batcher = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch, MaxConcurrent: intakeMaxConcurrent,
-		MinBatch: intakeMinBatch, MaxBatch: intakeMaxBatch, MaxWaiting: intakeMaxWaiting}
+	i.batcher = postgres.Batcher[order.PlaceRequest, order.PlaceResult]{Run: i.PlaceBatch,
+		MaxConcurrent: intakeMaxConcurrent,
+		MinBatch:      intakeMinBatch, MaxBatch: intakeMaxBatch, MaxWaiting: intakeMaxWaiting}
 	return i
 }
 
@@ -57,12 +58,14 @@ func (i *Intake) Place(ctx context.Context, arrival order.PlaceRequest) (order.P
 // PlaceBatch stores a batch of orders. If the database rejects the batch, it stores the orders
 // one by one, so that no order fails because of another.
 func (i *Intake) PlaceBatch(ctx context.Context, arrivals []order.PlaceRequest) []postgres.Result[order.PlaceResult] {
-	return postgres.SplitOnError(arrivals, func(arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
+	return postgres.SplitOnError(arrivals, func(arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult],
+		error) {
 		return i.commit(ctx, arrivals)
 	})
 }
 
-func (i *Intake) commit(ctx context.Context, arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
+func (i *Intake) commit(ctx context.Context,
+	arrivals []order.PlaceRequest) ([]postgres.Result[order.PlaceResult], error) {
 	b := &intakeBatch{ctx: ctx, db: i.db, cache: &i.cache, ids: &i.ids, arrivals: arrivals,
 		results: make([]postgres.Result[order.PlaceResult], len(arrivals))}
 	err := outbox.Run(ctx, i.db, func(tx bun.Conn, box *outbox.Outbox) error {

@@ -28,7 +28,7 @@ type intakeBatch struct {
 	results  []postgres.Result[order.PlaceResult] // one per arrival
 	contexts map[contextKey]*orderContext
 	placed   []*placedOrder // in key order
-	rejected []int          // rejected arrivals; a repeat of a known order still succeeds
+	rejected []int          // rejected arrivals; a repeat of an existing order still succeeds
 }
 
 // orderKey identifies an order.
@@ -128,23 +128,24 @@ func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
 		make([]int64, n)
 	platforms, refs, carriers, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n),
 		make([]string, n), make([]string, n), make([]string, n)
-	bulks, untold := make([]bool, n), make([]bool, n)
+	bulks, unnotified := make([]bool, n), make([]bool, n)
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store,
 			int64(min(len(details.Flags), math.MaxInt16))
-		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref, string(details.Platforms[0].DeliveryMode),
+		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref,
+			string(details.Platforms[0].DeliveryMode),
 			string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk,
 			details.ScheduledFor()
-		untold[i] = len(receivers[outbox.RouteOf(p.event)]) == 0
+		unnotified[i] = len(receivers[outbox.RouteOf(p.event)]) == 0
 	}
 	query, err := b.db.Prepare(b.ctx, b.tx, queries.Get("intake_insert"), postgres.Args{
 		"state": order.Placed, "now": b.placed[0].event.At, "businesses": postgres.Array(businesses),
 		"ids": postgres.Array(ids), "platforms": postgres.Array(platforms), "refs": postgres.Array(refs),
 		"stores": postgres.Array(stores), "bulks": postgres.Array(bulks), "delivery_types": postgres.Array(carriers),
 		"flags": postgres.Array(flags), "events": postgres.Array(events), "actors": postgres.Array(actors),
-		"due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(untold),
+		"due": postgres.Array(due), "kinds": postgres.Array(kinds), "unnotified": postgres.Array(unnotified),
 	})
 	if err != nil {
 		return err
@@ -154,12 +155,12 @@ func (b *intakeBatch) insert(receivers map[outbox.Route][]outbox.Target) error {
 		return fmt.Errorf("inserting orders: %w", err)
 	}
 	if len(stored) < n {
-		mine := make(map[int64]bool, len(stored))
+		inserted := make(map[int64]bool, len(stored))
 		for _, id := range stored {
-			mine[id] = true
+			inserted[id] = true
 		}
 		for _, p := range b.placed {
-			p.duplicate = !mine[p.id]
+			p.duplicate = !inserted[p.id]
 		}
 	}
 	return nil

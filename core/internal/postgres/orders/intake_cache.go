@@ -29,7 +29,7 @@ type cachedMenuKey struct {
 // menuVersions are the versions of the master catalogue and of the store's values.
 type menuVersions struct{ catalogue, store int64 }
 
-// cachedMenu is the cached part of one menu.
+// cachedMenu is the cached part of a menu.
 type cachedMenu struct {
 	versions        menuVersions
 	cache           *menuCache
@@ -58,8 +58,8 @@ type menuEntry struct {
 	namedBy []int64 // the taxes and charges that name the item
 }
 
-// taxesAndCharges are the active taxes and charges of a business with their ids. Their items are not
-// set.
+// taxesAndCharges are the active taxes and charges of a business with their ids, without their
+// items.
 type taxesAndCharges struct {
 	taxes     []order.MenuTax
 	taxIDs    []int64

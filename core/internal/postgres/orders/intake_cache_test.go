@@ -26,10 +26,10 @@ func TestMenuCacheIsVersionedAndBounded(t *testing.T) {
 		p.menu(cachedMenuKey{store: int64(n % 100)}, menuVersions{}).put(entryName{ref: fmt.Sprint(n)}, menuEntry{})
 		require.LessOrEqual(t, p.size, maxCacheEntries)
 	}
-	kept := 0
+	size := 0
 	for _, s := range p.menus {
-		kept += 1 + len(s.entries)
+		size += 1 + len(s.entries)
 	}
-	require.LessOrEqual(t, kept, maxCacheEntries)
-	require.Positive(t, kept)
+	require.LessOrEqual(t, size, maxCacheEntries)
+	require.Positive(t, size)
 }

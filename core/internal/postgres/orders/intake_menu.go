@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// readEntries reads items and options for the settings that need them.
+// readEntries reads items and options for the contexts that need them.
 func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 	if len(named) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 		}
 		delete(named, key)
 	}
-	for key, settings := range named { // also cache what does not exist
+	for key, settings := range named { // also cache missing entities
 		for _, s := range settings {
 			s.menu.put(key.entryName, menuEntry{})
 		}
@@ -67,11 +67,11 @@ func (b *intakeBatch) readEntries(named map[entryKey][]*orderContext) error {
 	return rows.Err()
 }
 
-// storedEntry is an item or option as stored.
+// storedEntry is a stored item or option.
 type storedEntry struct {
 	id               int64
 	active           bool
-	record           []byte // of which the active flag is not current
+	record           []byte // its active flag is not current
 	content          []byte // the store's values; nil if the store does not sell it
 	categoryInactive bool   // in an inactive category
 	namedBy          []int64
@@ -80,7 +80,7 @@ type storedEntry struct {
 	inGroups         []int64  // the groups that contain the option
 }
 
-// onPlatform returns the item or option as it is on a platform.
+// onPlatform returns the item or option with the values of a platform.
 func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry, error) {
 	var groups []order.MenuGroup
 	if err := decodeStored(d.groups, &groups); err != nil {
@@ -88,41 +88,41 @@ func (d storedEntry) onPlatform(platform core.Platform, option bool) (menuEntry,
 	}
 	if option {
 		var master menu.Option
-		var here *menu.OptionValues
-		if err := d.decode(&master, &here); err != nil {
+		var override *menu.OptionValues
+		if err := d.decode(&master, &override); err != nil {
 			return menuEntry{}, err
 		}
 		master.Active = d.active
-		known := &order.MenuOption{ID: d.id, Title: master.Title, Reason: menu.OptionOrderability(&master, here),
+		known := &order.MenuOption{ID: d.id, Title: master.Title, Reason: menu.OptionOrderability(&master, override),
 			Groups: d.inGroups, Nested: groups}
-		if here != nil {
-			known.Price = here.Price
+		if override != nil {
+			known.Price = override.Price
 		}
 		return menuEntry{option: known}, nil
 	}
 	var master menu.Item
-	var here *menu.ItemValues
-	if err := d.decode(&master, &here); err != nil {
+	var override *menu.ItemValues
+	if err := d.decode(&master, &override); err != nil {
 		return menuEntry{}, err
 	}
 	master.Active = d.active
-	offer := menu.Offer{Item: &master, AtStore: here, Platform: platform.Name, CategoryInactive: d.categoryInactive,
+	offer := menu.Offer{Item: &master, AtStore: override, Platform: platform.Name, CategoryInactive: d.categoryInactive,
 		BreaksRule: slices.Contains(d.blocked, platform.Name)}
 	known := &order.MenuItem{
 		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Tags: master.TagsOn(platform.Name),
 		Reason: menu.Orderability(offer), Groups: groups,
 	}
-	if here != nil {
-		known.Price, known.Stock = menu.ResolvePrice(&master, here, platform), here.CurrentStock
+	if override != nil {
+		known.Price, known.Stock = menu.ResolvePrice(&master, override, platform), override.CurrentStock
 	}
 	return menuEntry{namedBy: d.namedBy, item: known}, nil
 }
 
-func (d storedEntry) decode(master, here any) error {
+func (d storedEntry) decode(master, override any) error {
 	if err := json.Unmarshal(d.record, master); err != nil {
 		return err
 	}
-	return decodeStored(d.content, here)
+	return decodeStored(d.content, override)
 }
 
 // decodeStored decodes stored JSON. An empty value leaves into unchanged.
@@ -133,7 +133,7 @@ func decodeStored(raw []byte, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// addTaxesAndCharges adds the taxes and charges to the settings.
+// addTaxesAndCharges adds the taxes and charges to the contexts.
 func (b *intakeBatch) addTaxesAndCharges() error {
 	missing := map[core.BusinessID]*taxesAndCharges{}
 	for _, s := range b.contexts {

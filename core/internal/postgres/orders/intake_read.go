@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"database/sql"
 	"fmt"
 
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -12,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// contextKey identifies what the setting of an order depends on.
+// contextKey identifies the context of an order.
 type contextKey struct {
 	business        core.BusinessID
 	platform, store string
@@ -34,7 +35,7 @@ type orderContext struct {
 // exists reports whether the business has the store and the platform.
 func (s *orderContext) exists() bool { return s != nil && s.Store.ID != 0 && s.Platform.ServedBy != "" }
 
-// add adds an item or option to the setting.
+// add adds an item or option to the context.
 func (s *orderContext) add(name entryName, d menuEntry) {
 	s.loaded[name] = true
 	switch {
@@ -51,7 +52,7 @@ func (s *orderContext) add(name entryName, d menuEntry) {
 	}
 }
 
-// read reads what the orders need. The number of statements does not grow with the number of
+// read reads the contexts of the orders. The number of statements does not grow with the number of
 // orders.
 func (b *intakeBatch) read() error {
 	b.contexts = map[contextKey]*orderContext{}
@@ -65,8 +66,7 @@ func (b *intakeBatch) read() error {
 	return b.readMenus()
 }
 
-// resolve replaces the aliases by which orders name their platforms, because the platform's name
-// identifies an order.
+// resolve replaces aliases of platforms in orders, because the platform's name identifies an order.
 func (b *intakeBatch) resolve() {
 	for i := range b.arrivals {
 		a := &b.arrivals[i]
@@ -102,47 +102,60 @@ func (b *intakeBatch) readContexts() error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var key contextKey
-		var listing store.Listing
-		var versions menuVersions
-		var timings, timezone string
-		var least, latitude, longitude *string
-		s := &orderContext{
-			PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
-			loaded:         map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
-		}
-		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
-			&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
-			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
-			pgdialect.Array(&listing.Included),
-			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
-			&s.Name, &latitude, &longitude); err != nil {
-			return fmt.Errorf("reading stores: %w", err)
-		}
-		s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
-		if s.exists() {
-			s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, versions)
-			opening, err := s.menu.openingHours(timings, timezone)
-			if err != nil {
-				return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
-			}
-			s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
-		}
-		for field, text := range map[**core.Amount]*string{
-			&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,
-		} {
-			if text == nil {
-				continue
-			}
-			amount, err := core.ParseAmount(*text)
-			if err != nil {
-				return fmt.Errorf("reading the numbers of store %d: %w", s.Store.ID, err)
-			}
-			*field = &amount
+		key, s, err := b.scanContext(rows)
+		if err != nil {
+			return err
 		}
 		b.contexts[key] = s
 	}
 	return rows.Err()
+}
+
+func (b *intakeBatch) scanContext(rows *sql.Rows) (key contextKey, s *orderContext, err error) {
+	var listing store.Listing
+	var versions menuVersions
+	var timings, timezone string
+	var least, latitude, longitude *string
+	s = &orderContext{
+		PricingContext: order.PricingContext{Items: map[string]*order.MenuItem{},
+			Options: map[string]*order.MenuOption{}},
+		loaded: map[entryName]bool{}, namedItems: map[int64]map[int64]bool{},
+	}
+	if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.Name,
+		&s.Platform.ServedBy, &s.Platform.EventAlias, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
+		&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
+		pgdialect.Array(&listing.Included),
+		&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
+		&s.Name, &latitude, &longitude); err != nil {
+		return key, nil, fmt.Errorf("reading stores: %w", err)
+	}
+	s.Business, s.Store.RefID, s.Store.Listed = key.business, key.store, listing.ListedOn(s.Platform.Name)
+	if s.exists() {
+		s.menu = b.cache.menu(cachedMenuKey{key.business, s.Store.ID, s.Platform}, versions)
+		opening, err := s.menu.openingHours(timings, timezone)
+		if err != nil {
+			return key, nil, fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
+		}
+		s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
+	}
+	return key, s, s.setNumbers(map[**core.Amount]*string{
+		&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,
+	})
+}
+
+// setNumbers parses the numbers that the database has.
+func (s *orderContext) setNumbers(fields map[**core.Amount]*string) error {
+	for field, text := range fields {
+		if text == nil {
+			continue
+		}
+		amount, err := core.ParseAmount(*text)
+		if err != nil {
+			return fmt.Errorf("reading the numbers of store %d: %w", s.Store.ID, err)
+		}
+		*field = &amount
+	}
+	return nil
 }
 
 // entryKey identifies an item or option of a business at a store.
@@ -152,8 +165,8 @@ type entryKey struct {
 	entryName
 }
 
-// readMenus adds the named items and options and the taxes and charges to the settings. It
-// reads from the database what is not cached.
+// readMenus adds the named items and options and the taxes and charges to the contexts. It reads
+// uncached ones from the database.
 func (b *intakeBatch) readMenus() error {
 	missing := map[entryKey][]*orderContext{}
 	serve := func(s *orderContext, name entryName) {

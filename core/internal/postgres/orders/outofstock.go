@@ -32,13 +32,13 @@ func (o Store) SetReference(ctx context.Context, business core.BusinessID, id in
 	return nil
 }
 
-// Report stores a report of out-of-stock items and passes it on: by a call to the platform, or
-// by the event for the merchant's own channels. It returns the id of the order and the
-// reference of the report.
+// Report stores a report of out-of-stock items. It queues a call to the platform, or publishes the
+// event for the merchant's own channels. It returns the id of the order and the reference of the
+// report.
 //
-// If the same report is pending, or was the last and did not fail, Report returns its
-// reference and stores nothing. It returns NotFound for an unknown order, and the errors of
-// order.Shortage.Of.
+// If the same report is pending, or was the last and did not fail, Report returns its reference and
+// stores nothing. It returns NotFound for an unknown order, and the errors of
+// order.OutOfStockReport.Resolve.
 func (o Store) Report(ctx context.Context, business core.BusinessID, reference core.ID,
 	s order.OutOfStockReport) (id int64, known core.ID, err error) {
 	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
@@ -47,12 +47,12 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			return err
 		}
 		id, known = s.OrderID, reference
-		said, err := o.outOfStockReports(ctx, tx, business, id)
+		reports, err := o.outOfStockReports(ctx, tx, business, id)
 		if err != nil {
 			return err
 		}
-		for i, before := range said {
-			last := i == len(said)-1 && before.State != string(relay.Failed)
+		for i, before := range reports {
+			last := i == len(reports)-1 && before.State != string(relay.Failed)
 			if (last || before.State == string(relay.Waiting)) && s.SameContent(before.Items, before.AllowEdit) {
 				known = before.Reference
 				return nil
@@ -78,9 +78,9 @@ func (o Store) Report(ctx context.Context, business core.BusinessID, reference c
 			}
 			return box.Publish(ctx, tx, event)
 		}
-		told := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit, At: now.UnixMilli()}
-		told.RefIDs, told.OptionRefIDs = s.RefIDs(placed)
-		payload, err := json.Marshal(told)
+		message := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit, At: now.UnixMilli()}
+		message.RefIDs, message.OptionRefIDs = s.RefIDs(placed)
+		payload, err := json.Marshal(message)
 		if err != nil {
 			return err
 		}

@@ -13,18 +13,18 @@ import (
 // maxRejectedOrders is the number of rejected orders stored per business.
 const maxRejectedOrders = 500
 
-// Bounds of storing them: concurrent transactions, orders per transaction, waiting orders.
+// Bounds of the batches: concurrent transactions, orders per transaction, waiting orders.
 const (
 	rejectedMaxConcurrent = 1
 	rejectedMaxBatch      = 128
 	rejectedMaxWaiting    = 1024
 )
 
-// RecordRejected stores a rejected order; it is durable when KeepRefused returns. A repeated
-// rejection increases a counter. The latest of each business are kept. It returns Unavailable
-// if too many wait; this one is then not stored.
-func (o Store) RecordRejected(ctx context.Context, refused order.Rejection) error {
-	_, err := rejectionBatcherOf(o.db).Do(ctx, refused)
+// RecordRejected stores a rejected order; it is durable when RecordRejected returns. A repeated
+// rejection increases a counter. The latest of each business are kept. It returns Unavailable, and
+// stores nothing, if too many orders wait.
+func (o Store) RecordRejected(ctx context.Context, rejected order.Rejection) error {
+	_, err := rejectionBatcherOf(o.db).Do(ctx, rejected)
 	return err
 }
 
@@ -43,16 +43,16 @@ func rejectionBatcherOf(db *postgres.DB) *rejectionBatcher {
 }
 
 // storeRejected runs a batch. A lock admits one hub at a time, because their rows overlap.
-func storeRejected(ctx context.Context, db *postgres.DB, refusals []order.Rejection) []postgres.Result[struct{}] {
-	places := map[orderKey]int{}
+func storeRejected(ctx context.Context, db *postgres.DB, list []order.Rejection) []postgres.Result[struct{}] {
+	index := map[orderKey]int{}
 	var keys []orderKey
 	var stores, reasons []string
 	var times []int64
-	for _, r := range refusals {
+	for _, r := range list {
 		key := orderKey{r.Business, r.Platform, r.PlatformOrderID}
-		i, known := places[key]
+		i, known := index[key]
 		if !known {
-			i, places[key] = len(keys), len(keys)
+			i, index[key] = len(keys), len(keys)
 			keys, stores, reasons, times = append(keys, key), append(stores, ""), append(reasons, ""), append(times, 0)
 		}
 		stores[i], reasons[i], times[i] = r.Store, r.Reason, times[i]+1
@@ -76,7 +76,7 @@ func storeRejected(ctx context.Context, db *postgres.DB, refusals []order.Reject
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("storing %d rejected orders: %w", len(refusals), err)
+		err = fmt.Errorf("storing %d rejected orders: %w", len(list), err)
 	}
-	return postgres.FailAll[struct{}](len(refusals), err)
+	return postgres.FailAll[struct{}](len(list), err)
 }

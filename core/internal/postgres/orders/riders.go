@@ -47,9 +47,9 @@ func (r *Riders) Close() {
 // Waiting returns the numbers of statuses and locations that wait in this replica.
 func (r *Riders) Waiting() (statuses, places int) { return r.statuses.Waiting(), r.locations.Waiting() }
 
-// Update stores a status with its event and, if a plugin serves the platform, its call; all are
-// durable when it returns. It reports whether the status changed anything. It returns
-// NotFound for an unknown order, and the errors of order.Ride.Take.
+// Update stores a status with its event and, if a plugin serves the platform, its call. All are
+// durable when Update returns. It reports whether the status changed anything. It returns NotFound
+// for an unknown order, and the errors of order.Tracking.AddStatus.
 func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, error) {
 	update.Trace = core.TraceFromContext(ctx)
 	return r.statuses.Do(ctx, update)

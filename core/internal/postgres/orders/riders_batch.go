@@ -81,11 +81,12 @@ func (b *riderBatch) read() error {
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("reading orders: %w", err)
 	}
-	return readRiderStatuses(b.ctx, b.tx, businesses, orders, func(business core.BusinessID, id int64, step order.RiderStep) {
-		if r := b.tracked[trackedKey{business, id}]; r != nil {
-			r.History = append(r.History, step)
-		}
-	})
+	return readRiderStatuses(b.ctx, b.tx, businesses, orders,
+		func(business core.BusinessID, id int64, step order.RiderStep) {
+			if r := b.tracked[trackedKey{business, id}]; r != nil {
+				r.History = append(r.History, step)
+			}
+		})
 }
 
 // readRiderStatuses reads statuses of riders, sorted by order and number.
@@ -103,14 +104,14 @@ func readRiderStatuses(ctx context.Context, in bun.IDB, businesses, orders []int
 		var id int64
 		var at time.Time
 		var step order.RiderStep
-		var told order.RiderRelay
-		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor, &told.State,
-			&told.Message); err != nil {
+		var relayed order.RiderRelay
+		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor, &relayed.State,
+			&relayed.Message); err != nil {
 			return fmt.Errorf("reading the statuses of riders: %w", err)
 		}
 		step.At = at.UnixMilli()
-		if told.State != "" {
-			step.Relay = &told
+		if relayed.State != "" {
+			step.Relay = &relayed
 		}
 		visit(business, id, step)
 	}
@@ -162,18 +163,18 @@ func (b *riderBatch) write() error {
 		return nil
 	}
 	n := len(b.statuses)
-	businesses, orders, places, at := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	businesses, orders, numbers, at := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	statuses, names, phones, actors, calls := make([]string, n), make([]string, n), make([]string, n),
 		make([]string, n), make([]string, n)
 	for i, t := range b.statuses {
-		businesses[i], orders[i], places[i], at[i] = int64(t.business), t.order, int64(t.n), t.step.At
+		businesses[i], orders[i], numbers[i], at[i] = int64(t.business), t.order, int64(t.n), t.step.At
 		statuses[i], names[i], phones[i], actors[i] = string(t.step.Status), t.step.Name, t.step.Phone, t.step.Actor
 		if t.call != (core.ID{}) {
 			calls[i] = t.call.String()
 		}
 	}
 	if _, err := b.tx.ExecContext(b.ctx, queries.With("store_statuses", postgres.Args{
-		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders), "numbers": postgres.Array(places),
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders), "numbers": postgres.Array(numbers),
 		"statuses": postgres.Array(statuses), "at": postgres.Array(at), "names": postgres.Array(names),
 		"phones": postgres.Array(phones), "actors": postgres.Array(actors), "calls": postgres.Array(calls),
 	})); err != nil {

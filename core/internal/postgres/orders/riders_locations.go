@@ -49,12 +49,12 @@ func (b *locationBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outb
 	if err != nil {
 		return err
 	}
-	for i, place := range b.locations {
-		key := trackedKey{place.Business, place.OrderID}
+	for i, location := range b.locations {
+		key := trackedKey{location.Business, location.OrderID}
 		o, known := orders[key]
 		switch {
 		case !known:
-			b.results[i].Err = unknownOrder(place.OrderID)
+			b.results[i].Err = unknownOrder(location.OrderID)
 			continue
 		case o.carrier != order.SelfDelivery:
 			b.results[i].Err = order.CheckSelfDelivery(o.carrier)
@@ -64,7 +64,7 @@ func (b *locationBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outb
 		case o.newest < 0:
 			b.newest = append(b.newest, key)
 			o.newest = i
-		case !place.SeenAt.Before(b.locations[o.newest].SeenAt):
+		case !location.SeenAt.Before(b.locations[o.newest].SeenAt):
 			o.newest = i
 		}
 	}
@@ -73,8 +73,8 @@ func (b *locationBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outb
 
 func (b *locationBatch) read(ctx context.Context, tx bun.Conn) (map[trackedKey]*locationTarget, error) {
 	businesses, ids := make([]int64, len(b.locations)), make([]int64, len(b.locations))
-	for i, place := range b.locations {
-		businesses[i], ids[i] = int64(place.Business), place.OrderID
+	for i, location := range b.locations {
+		businesses[i], ids[i] = int64(location.Business), location.OrderID
 	}
 	query, err := b.db.Prepare(ctx, tx, queries.Get("located_orders"), postgres.Args{
 		"businesses": postgres.Array(businesses), "orders": postgres.Array(ids),
@@ -106,32 +106,34 @@ func (b *locationBatch) read(ctx context.Context, tx bun.Conn) (map[trackedKey]*
 // write queues the newest location of each order, unless a newer one is queued. It locks the
 // rows in key order. A retry keeps its schedule. After a recent send the location waits for
 // the rate limit.
-func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox, orders map[trackedKey]*locationTarget) error {
+func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
+	orders map[trackedKey]*locationTarget) error {
 	n := len(b.newest)
 	if n == 0 {
 		return nil
 	}
 	businesses, ids, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
-	lines, platforms, payloads, calls, seen := make([]string, n), make([]string, n), make([]string, n),
+	keys, platforms, payloads, calls, seen := make([]string, n), make([]string, n), make([]string, n),
 		make([]string, n), make([]string, n)
 	now := b.db.Clock().Now()
 	for i, key := range b.newest {
 		o := orders[key]
-		place := b.locations[o.newest]
-		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: place.Latitude, Longitude: place.Longitude,
-			At: place.SeenAt.UnixMilli()})
+		location := b.locations[o.newest]
+		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: location.Latitude,
+			Longitude: location.Longitude,
+			At:        location.SeenAt.UnixMilli()})
 		if err != nil {
 			return err
 		}
 		businesses[i], ids[i], endpoints[i] = int64(key.business), key.order,
 			outbox.PlatformEndpoint(key.business, o.platform)
-		lines[i], platforms[i] = relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
+		keys[i], platforms[i] = relay.OrderingKey(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
 		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(),
-			place.SeenAt.UTC().Format(time.RFC3339Nano)
+			location.SeenAt.UTC().Format(time.RFC3339Nano)
 	}
 	query, err := b.db.Prepare(ctx, tx, queries.Get("queue_locations"), postgres.Args{
 		"kind": relay.RiderLocation, "now": now, "businesses": postgres.Array(businesses),
-		"ordering_keys": postgres.Array(lines), "platforms": postgres.Array(platforms), "orders": postgres.Array(ids),
+		"ordering_keys": postgres.Array(keys), "platforms": postgres.Array(platforms), "orders": postgres.Array(ids),
 		"endpoints": postgres.Array(endpoints), "payloads": postgres.Array(payloads), "calls": postgres.Array(calls),
 		"seen": postgres.Array(seen), "latest": now.Add(relay.LocationInterval),
 	})
@@ -144,8 +146,8 @@ func (b *locationBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outb
 	return box.WakeRelays(ctx, tx)
 }
 
-// locationRetention is how long the row of an idle order is kept. It must outlive a late location from
-// another replica, which could otherwise replace a newer one.
+// locationRetention is how long the row of an idle order is kept. It must exceed the delay of
+// locations from other replicas. Otherwise a late one could replace a newer one.
 const locationRetention = time.Hour
 
 // Sweep deletes the location rows of idle orders. Any replica may call it.

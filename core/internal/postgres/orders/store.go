@@ -28,7 +28,7 @@ var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
 // unknownOrder returns the error for an unknown order id in a request body.
 func unknownOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
 
-// sentName is the name by which events name the platform of the row o of orders.
+// sentName is the platform's name in events, for the row o of orders.
 var sentName = postgres.SentNameOf("o.business_id", "o.platform")
 
 // Get returns an order with its history. If platform is set, only its orders are found. It
@@ -40,7 +40,8 @@ func (o Store) Get(ctx context.Context, business core.BusinessID, platform strin
 	var stored []byte
 	var escalated sql.NullTime
 	err := o.db.Tenant(business).QueryRowContext(ctx,
-		`SELECT o.state, o.platform, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body FROM orders o
+		`SELECT o.state, o.platform, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body
+		FROM orders o
 		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
 		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
 		Scan(&r.State, &r.Platform, &placed, &actor, &r.Reference, &escalated, &stored)
@@ -132,7 +133,7 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 			change.Actor); err != nil {
 			return fmt.Errorf("storing the order's history: %w", err)
 		}
-		if err := relayOrderStatus(ctx, o.db, tx, box, business, subject, from, change); err != nil {
+		if err := o.relayOrderStatus(ctx, tx, box, statusRelay{business, subject, from, change}); err != nil {
 			return err
 		}
 		return box.Publish(ctx, tx, core.Event{
@@ -144,7 +145,8 @@ func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
 }
 
 // prepTimeChanged reports whether a repeated Acknowledged has another preparation time.
-func prepTimeChanged(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64, change order.Change) (bool, error) {
+func prepTimeChanged(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64,
+	change order.Change) (bool, error) {
 	if change.To != order.Acknowledged || change.PrepMinutes == nil {
 		return false, nil
 	}
@@ -186,7 +188,8 @@ func (o Store) List(ctx context.Context, business core.BusinessID,
 		var s order.Summary
 		var created, updated time.Time
 		var escalated sql.NullTime
-		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.DeliveryMode, &s.Bulk,
+		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.DeliveryMode,
+			&s.Bulk,
 			&s.Flags,
 			&s.Reference, &created, &updated, &escalated); err != nil {
 			return nil, next, fmt.Errorf("reading orders: %w", err)

@@ -32,8 +32,8 @@ type Call struct {
 	Trace       core.Trace // "" means the trace of the context
 }
 
-// QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in
-// sorted order before it assigns positions, so that positions follow the order of commits.
+// QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in sorted
+// order before it assigns sequence numbers, so that these follow the order of commits.
 func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
@@ -43,15 +43,16 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	})
 	n := len(calls)
 	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
-	ids, kinds, lines, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n), core.TraceFromContext(ctx)
+	ids, kinds, keys, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n),
+		core.TraceFromContext(ctx)
 	for i, c := range calls {
 		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
-		ids[i], kinds[i], lines[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
+		ids[i], kinds[i], keys[i], platforms[i] = c.ID.String(), string(c.Kind), c.OrderingKey, c.Platform
 		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("queue_ordering_keys", postgres.Args{
-		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(lines),
+		"now": calls[0].At, "businesses": postgres.Array(businesses), "ordering_keys": postgres.Array(keys),
 		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
 		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
 	})); err != nil {
@@ -59,7 +60,7 @@ func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) erro
 	}
 	if _, err := tx.ExecContext(ctx, queries.With("insert_calls", postgres.Args{
 		"now": calls[0].At, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
-		"ordering_keys": postgres.Array(lines), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
+		"ordering_keys": postgres.Array(keys), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
 		"orders": postgres.Array(orders), "payloads": postgres.Array(payloads), "actors": postgres.Array(actors),
 		"traces": postgres.Array(traces),
 	})); err != nil {
@@ -77,8 +78,8 @@ func (o *Outbox) WakeRelays(ctx context.Context, tx bun.Conn) error {
 	return postgres.Notify(ctx, tx, CallsChannel)
 }
 
-// PlatformEndpoint returns the endpoint id by which calls are scheduled fairly: one per
-// business and platform.
+// PlatformEndpoint returns the endpoint id for fair scheduling of calls: one per business and
+// platform.
 func PlatformEndpoint(business core.BusinessID, platform string) int64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", business, platform)

@@ -10,9 +10,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// Invalidate makes every replica release its leased but unstarted deliveries of a webhook
-// when the transaction commits. If the notification is lost, they are sent with the old
-// settings: about one second's deliveries.
+// Invalidate makes every replica release its leased but unstarted deliveries of a webhook when the
+// transaction commits. If the notification is lost, deliveries of about one second are sent with
+// the old settings.
 func Invalidate(ctx context.Context, tx bun.Conn, business core.BusinessID, webhook int64) error {
 	if _, err := tx.ExecContext(ctx,
 		`SELECT pg_notify(?, id || ' ' || version) FROM webhooks WHERE business_id = ? AND id = ?`,

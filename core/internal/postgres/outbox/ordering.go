@@ -22,9 +22,9 @@ import (
 // Block makes a claimed row wait for its earlier rows. UnblockNext releases the next row
 // when a row leaves the sequence; the next claim then checks that row again.
 //
-// A row may wait only for one that is certain to leave later and to see the waiting row. A
-// lock on the earlier row proves that. If the lock is not available at once, the earlier
-// row is just leaving, and the later row does not wait.
+// A row may wait only for a row that will leave the sequence later and will then see the waiting
+// row. A lock on the earlier row proves that. If the lock is not available at once, the earlier row
+// is just leaving, and the later row does not wait.
 
 // assignSequence assigns the next sequence numbers to order events that have none. The
 // transaction has locked the orders, before any ordering key of calls.
@@ -65,33 +65,34 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 	return rows.Err()
 }
 
-// blockedRows returns the new rows that have earlier rows still to start. Such rows do not start
-// from memory; the claim checks them again.
+// blockedRows returns the new rows with earlier pending rows. Such rows do not start from memory.
+// The claim checks them again.
 func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[core.ID]bool, error) {
-	type line struct {
+	type orderingKey struct {
 		business core.BusinessID
 		order    int64
 	}
-	waits, first := map[core.ID]bool{}, map[line]int{}
+	waits, first := map[core.ID]bool{}, map[orderingKey]int{}
 	var later []QueueRow
 	for _, row := range rows {
 		if row.OrderingKey == 0 {
 			continue
 		}
-		at := line{row.Business, row.OrderingKey}
-		if place, known := first[at]; !known || row.Sequence < place {
+		at := orderingKey{row.Business, row.OrderingKey}
+		if sequence, known := first[at]; !known || row.Sequence < sequence {
 			first[at] = row.Sequence
 		}
 		if row.Sequence > 1 {
-			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, OrderingKey: row.OrderingKey,
-				Sequence: row.Sequence})
+			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint,
+				OrderingKey: row.OrderingKey,
+				Sequence:    row.Sequence})
 		}
 	}
 	if len(later) == 0 {
 		return waits, nil
 	}
 	for _, row := range later {
-		waits[row.ID] = first[line{row.BusinessID, row.OrderingKey}] < row.Sequence
+		waits[row.ID] = first[orderingKey{row.BusinessID, row.OrderingKey}] < row.Sequence
 	}
 	var found []QueueRow
 	if err := tx.NewRaw(queries.With("blocked", postgres.Args{
@@ -108,16 +109,17 @@ func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[c
 // RowsTable returns the rows as a table (id, business_id, endpoint, ordering_key, sequence).
 func RowsTable(rows []QueueRow) bun.Safe {
 	n := len(rows)
-	ids, businesses, endpoints, lines, places := make([]string, n), make([]int64, n), make([]int64, n),
+	ids, businesses, endpoints, keys, sequences := make([]string, n), make([]int64, n), make([]int64, n),
 		make([]int64, n), make([]int64, n)
 	for i, row := range rows {
-		ids[i], businesses[i], endpoints[i], lines[i], places[i] = row.ID.String(), int64(row.BusinessID), row.Endpoint,
+		ids[i], businesses[i], endpoints[i], keys[i], sequences[i] = row.ID.String(), int64(row.BusinessID),
+			row.Endpoint,
 			row.OrderingKey, int64(row.Sequence)
 	}
 	return bun.Safe(postgres.Formatter.FormatQuery(
 		`unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::bigint[], ?::integer[])`,
-		pgdialect.Array(ids), pgdialect.Array(businesses), pgdialect.Array(endpoints), pgdialect.Array(lines),
-		pgdialect.Array(places)))
+		pgdialect.Array(ids), pgdialect.Array(businesses), pgdialect.Array(endpoints), pgdialect.Array(keys),
+		pgdialect.Array(sequences)))
 }
 
 // isBefore is the condition that the row "later" waits for the row "earlier", see ordering.sql.
@@ -145,7 +147,7 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 		return claimed, nil
 	}
 	rows := RowsTable(behind)
-	var back []core.ID
+	var blocked []core.ID
 	err := db.InTx(ctx, func(tx bun.Conn) error {
 		// Lock the claimed rows first, sorted, so that two claims that check each other's rows do not deadlock.
 		if _, err := tx.ExecContext(ctx, `SELECT FROM delivery_queue queue
@@ -156,29 +158,29 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 		}
 		return tx.NewRaw(queries.With("block", postgres.Args{
 			"rows": rows, "owner": owner, "is_before": isBefore, "later": db.Clock().Now().Add(recheckDelay),
-		})).Scan(ctx, &back)
+		})).Scan(ctx, &blocked)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("storing the sequence of deliveries: %w", err)
 	}
-	return without(claimed, back), nil
+	return without(claimed, blocked), nil
 }
 
 // recheckDelay is how long a row is postponed while the one before it is leaving.
 const recheckDelay = 10 * time.Millisecond
 
 func without(rows []QueueRow, ids []core.ID) []QueueRow {
-	gone := make(map[core.ID]bool, len(ids))
+	removed := make(map[core.ID]bool, len(ids))
 	for _, id := range ids {
-		gone[id] = true
+		removed[id] = true
 	}
-	kept := rows[:0]
+	rest := rows[:0]
 	for _, row := range rows {
-		if !gone[row.ID] {
-			kept = append(kept, row)
+		if !removed[row.ID] {
+			rest = append(rest, row)
 		}
 	}
-	return kept
+	return rest
 }
 
 // UnblockNext releases the next rows of the ordering keys that rows have left, in the same
@@ -191,26 +193,27 @@ func UnblockNext(ctx context.Context, db *postgres.DB, tx bun.Conn, left []Queue
 }
 
 // unblockKeys is UnblockNext for the ordering keys of a query (business_id, ordering_key).
-func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.Safe) (int, error) {
+func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, keys bun.Safe) (int, error) {
 	var waiting []QueueRow
 	// Sorted, so that concurrent calls do not deadlock.
-	if err := tx.NewRaw(queries.With("blocked_of_ordering_keys", postgres.Args{"ordering_keys": lines})).
+	if err := tx.NewRaw(queries.With("blocked_of_ordering_keys", postgres.Args{"ordering_keys": keys})).
 		Scan(ctx, &waiting); err != nil {
 		return 0, fmt.Errorf("finding the next deliveries of orders: %w", err)
 	}
 	if len(waiting) == 0 {
 		return 0, nil
 	}
-	type lane struct{ line, endpoint int64 } // the others wait for the first; an endpoint belongs to one business
-	first := map[lane]int{}
+	// the others wait for the first; an endpoint belongs to one business
+	type stream struct{ orderingKey, endpoint int64 }
+	first := map[stream]int{}
 	for _, row := range waiting {
-		at := lane{row.OrderingKey, row.Endpoint}
-		if place, known := first[at]; !known || row.Sequence < place {
+		at := stream{row.OrderingKey, row.Endpoint}
+		if sequence, known := first[at]; !known || row.Sequence < sequence {
 			first[at] = row.Sequence
 		}
 	}
 	next := RowsTable(slices.DeleteFunc(waiting,
-		func(row QueueRow) bool { return row.Sequence > first[lane{row.OrderingKey, row.Endpoint}] }))
+		func(row QueueRow) bool { return row.Sequence > first[stream{row.OrderingKey, row.Endpoint}] }))
 	result, err := tx.ExecContext(ctx, queries.With("unblock", postgres.Args{
 		"rows": next, "is_before": isBefore, "now": db.Clock().Now(),
 	}))
@@ -222,23 +225,23 @@ func unblockKeys(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.Sa
 }
 
 // OrderedRows returns the finished deliveries that have an ordering key, as queue rows.
-func OrderedRows(over []webhook.Result) []QueueRow {
+func OrderedRows(finished []webhook.Result) []QueueRow {
 	var rows []QueueRow
-	for _, r := range over {
+	for _, r := range finished {
 		if d := r.Delivery; d.OrderingKey != 0 {
-			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, OrderingKey: d.OrderingKey, Sequence: d.Sequence})
+			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, OrderingKey: d.OrderingKey,
+				Sequence: d.Sequence})
 		}
 	}
 	return rows
 }
 
-// Sweep releases rows that wait for nothing any more, because an endpoint failed or its URL
-// changed. It also deletes the health of endpoints without deliveries for an hour. Any
-// replica may call it at any time.
+// Sweep releases rows without an earlier pending row, after an endpoint failed or its URL changed.
+// It also deletes the health of endpoints without deliveries for an hour. Any replica may call it.
 func Sweep(ctx context.Context, db *postgres.DB) error {
-	freed := 0
+	unblocked := 0
 	err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-		freed, err = unblockKeys(ctx, db, tx, bun.Safe(queries.With("unblocked_ordering_keys", postgres.Args{
+		unblocked, err = unblockKeys(ctx, db, tx, bun.Safe(queries.With("unblocked_ordering_keys", postgres.Args{
 			"is_before": isBefore,
 		})))
 		return err
@@ -246,8 +249,8 @@ func Sweep(ctx context.Context, db *postgres.DB) error {
 	if err != nil {
 		return err
 	}
-	if freed > 0 {
-		db.Log().Info("deliveries wait behind nothing any more; they go on", "deliveries", freed)
+	if unblocked > 0 {
+		db.Log().Info("deliveries wait behind nothing any more; they go on", "deliveries", unblocked)
 		Wake(db)
 	}
 	_, err = db.Bun().ExecContext(ctx,

@@ -1,6 +1,6 @@
-// Package outbox stores events with their deliveries, and calls to aggregators, in the
-// transaction that causes them. After the commit it starts those that this replica has
-// capacity for.
+// Package outbox stores events with their deliveries, and calls to aggregators, in the transaction
+// that causes them. After the commit it starts the deliveries that fit the capacity of this
+// replica.
 package outbox
 
 import (
@@ -23,16 +23,15 @@ const DeliveriesChannel = "servery_deliveries"
 // capacity are stored with its lease. They start from memory after the commit, without a
 // claim or a notification.
 type Outbox struct {
-	db      *postgres.DB
-	replica *replica
-	start   []webhook.Delivery
-	toClaim int // deliveries that an engine must claim
-	// events that had no receiver
-	unrouted    []unroutedKey
-	callsQueued bool // calls were queued
+	db          *postgres.DB
+	replica     *replica
+	start       []webhook.Delivery
+	toClaim     int           // deliveries that an engine must claim
+	unrouted    []unroutedKey // events that had no receiver
+	callsQueued bool          // calls were queued
 }
 
-// Run runs a transaction. After the commit it starts what the transaction put into the outbox.
+// Run runs a transaction. After the commit it starts the deliveries and calls of the outbox.
 func Run(ctx context.Context, db *postgres.DB, do func(tx bun.Conn, box *Outbox) error) error {
 	box := Outbox{db: db, replica: replicaOf(db)}
 	defer box.releaseReserved()
@@ -43,7 +42,7 @@ func Run(ctx context.Context, db *postgres.DB, do func(tx bun.Conn, box *Outbox)
 	return err
 }
 
-// copyMinRows is the number of rows from which COPY writes them.
+// copyMinRows is the minimum number of rows for COPY; INSERT writes fewer rows.
 const copyMinRows = 4
 
 // queuedDelivery is a row of the delivery queue.
@@ -77,7 +76,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	if len(events) == 0 {
 		return nil
 	}
-	packed := make([][]byte, len(events))
+	compressed := make([][]byte, len(events))
 	var rows []queuedDelivery
 	trace := core.TraceFromContext(ctx)
 	for i := range events {
@@ -85,7 +84,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 			events[i].Trace = trace
 		}
 		event := events[i]
-		packed[i] = o.db.Compress(event.Body)
+		compressed[i] = o.db.Compress(event.Body)
 		if len(receivers[RouteOf(event)]) == 0 {
 			o.unrouted = append(o.unrouted, unroutedKey{event.Business, event.Type})
 		}
@@ -113,7 +112,7 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	for i := range rows {
 		o.leaseHere(&rows[i], waits[rows[i].ID])
 	}
-	if err := writeEvents(ctx, tx, events, packed); err != nil {
+	if err := writeEvents(ctx, tx, events, compressed); err != nil {
 		return err
 	}
 	if err := writeQueue(ctx, tx, rows); err != nil {
@@ -125,8 +124,8 @@ func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route
 	return nil
 }
 
-// leaseHere leases the delivery to this replica if it may start at once and there is capacity.
-// A large body is left to the claim, which limits the memory of such bodies.
+// leaseHere leases the delivery to this replica if it may start at once and there is capacity. The
+// claim leases large bodies, because it limits their memory.
 func (o *Outbox) leaseHere(row *queuedDelivery, waits bool) {
 	row.available = row.DueAt
 	if row.circuitOpen || waits || len(row.Body) > webhook.LargeBody || o.replica.starter == nil ||
@@ -140,7 +139,7 @@ func (o *Outbox) leaseHere(row *queuedDelivery, waits bool) {
 	o.start = append(o.start, row.Delivery)
 }
 
-func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
+func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, compressed [][]byte) error {
 	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, sequence`
 	var rows postgres.CopyWriter
 	for i, e := range events {
@@ -148,7 +147,7 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 			rows.Int(int64(e.Business))
 			rows.ID(e.ID)
 			rows.Text(string(e.Type))
-			rows.Bytes(packed[i])
+			rows.Bytes(compressed[i])
 			rows.Text(e.Reference)
 			rows.Bool(e.Test)
 			postgres.NonEmpty(&rows, string(e.Trace))
@@ -159,7 +158,7 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 		}
 		if _, err := tx.ExecContext(ctx,
 			`INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, 0), nullif(?, 0))`,
-			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace, e.OrderID, e.Sequence); err != nil {
+			e.Business, e.ID, e.Type, compressed[i], e.Reference, e.Test, e.Trace, e.OrderID, e.Sequence); err != nil {
 			return fmt.Errorf("storing the event: %w", err)
 		}
 	}
@@ -176,7 +175,8 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queuedDelivery) error {
 		if len(list) < copyMinRows {
 			if _, err := tx.ExecContext(ctx,
 				`INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callbackURL, d.Endpoint, len(d.Body), d.OrderingKey,
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callbackURL, d.Endpoint, len(d.Body),
+				d.OrderingKey,
 				d.Sequence, d.DueAt, d.available, d.owner, d.Manual); err != nil {
 				return fmt.Errorf("queueing the delivery: %w", err)
 			}
@@ -216,7 +216,7 @@ func (o *Outbox) afterCommit() {
 	o.start = nil
 }
 
-// releaseReserved releases the reserved capacity, unless committed has used it.
+// releaseReserved releases the reserved capacity, unless afterCommit has used it.
 func (o *Outbox) releaseReserved() {
 	for _, d := range o.start {
 		o.replica.starter.CancelReservation(d.Endpoint)
@@ -231,7 +231,7 @@ func EndpointOf(business core.BusinessID, url string) int64 {
 	return -int64(h.Sum64()>>1) - 1
 }
 
-// Publisher publishes events on their own (webhook.Publisher).
+// Publisher publishes events in separate transactions (webhook.Publisher).
 type Publisher struct{ db *postgres.DB }
 
 // NewPublisher returns a Publisher that uses db.

@@ -43,8 +43,8 @@ func SealHeaders(ctx context.Context, db *postgres.DB, tx bun.IDB, business core
 	return db.SealIn(ctx, tx, WebhookAssociatedData(business, "headers"), plain)
 }
 
-// ReplaceSecret returns the assignments that replace a secret column by ?0, sealed. The
-// previous secret signs until ?1. The older one keeps its end if it still signs at ?2.
+// ReplaceSecret returns the assignments that replace a secret column by ?0, sealed. The previous
+// secret signs until ?1. The one before it keeps its end if it still signs at ?2.
 func ReplaceSecret(column string) string {
 	return strings.ReplaceAll(`previous_$_2 = CASE WHEN previous_$_2_expires_at > ?2 THEN previous_$_2
 		ELSE previous_$ END,

@@ -33,7 +33,7 @@ func RouteOf(event core.Event) Route {
 	}
 }
 
-// Target is a receiver of deliveries: as stored, and decrypted once it is ready.
+// Target is a receiver of deliveries, as stored. Decrypt adds the decrypted values.
 type Target struct {
 	ID                  int64         `bun:"id"`      // of the webhook; 0 for a callback_url
 	Version             int64         `bun:"version"` // of the webhook
@@ -55,15 +55,15 @@ type Target struct {
 	unready         string   // why the target cannot be used
 }
 
-// The columns of a target: of webhooks "webhook", and of callback_url deliveries from
-// businesses "business".
+// WebhookTarget and CallbackTarget are the columns of a target, from the row "webhook" of webhooks
+// and the row "business" of businesses.
 var (
 	WebhookTarget  = bun.Safe(queries.With("webhook_target", nil))
 	CallbackTarget = bun.Safe(queries.With("callback_target", nil))
 )
 
-// Decrypt decrypts the sealed values of a target. If that fails, the target is unready: its
-// own deliveries fail with the reason, and all others continue.
+// Decrypt decrypts the sealed values of a target. If that fails, deliveries to the target fail with
+// the reason.
 func Decrypt(db *postgres.DB, business core.BusinessID, t *Target) {
 	if err := decrypt(db, business, t); err != nil {
 		t.unready = err.Error()
@@ -71,17 +71,17 @@ func Decrypt(db *postgres.DB, business core.BusinessID, t *Target) {
 }
 
 func decrypt(db *postgres.DB, business core.BusinessID, t *Target) error {
-	place := CallbackAssociatedData(business)
+	associatedData := CallbackAssociatedData(business)
 	if t.ID != 0 {
-		place = WebhookAssociatedData(business, "secret")
+		associatedData = WebhookAssociatedData(business, "secret")
 		var err error
 		if t.headers, err = OpenHeaders(db, business, t.Headers); err != nil {
 			return fmt.Errorf("headers of webhook %d: %w", t.ID, err)
 		}
 	}
-	secret, err := db.Sealer().Open(place, t.Secret)
+	secret, err := db.Sealer().Open(associatedData, t.Secret)
 	if err != nil {
-		return fmt.Errorf("signing secret for %s: %w", place, err)
+		return fmt.Errorf("signing secret for %s: %w", associatedData, err)
 	}
 	t.secret = string(secret)
 	now := db.Clock().Now()
@@ -92,9 +92,9 @@ func decrypt(db *postgres.DB, business core.BusinessID, t *Target) error {
 		if !e.ends.After(now) {
 			continue
 		}
-		secret, err := db.Sealer().Open(place, e.sealed)
+		secret, err := db.Sealer().Open(associatedData, e.sealed)
 		if err != nil {
-			return fmt.Errorf("earlier signing secret for %s: %w", place, err)
+			return fmt.Errorf("earlier signing secret for %s: %w", associatedData, err)
 		}
 		t.previousSecrets = append(t.previousSecrets, string(secret))
 	}
@@ -111,9 +111,9 @@ func (t Target) ApplyTo(d *webhook.Delivery) {
 // Targets returns the receivers of events: the request's callback_url, the one given
 // webhook, or every active subscription.
 //
-// Two event types are not in the specification. They go to the order_placed subscriptions
-// if the business has no active one for the type (contract, Webhooks). The number of
-// statements does not grow with the number of events.
+// Two event types, webhook_retry and feature_action, go to the order_placed subscriptions if the
+// business has no active one for the type. The number of statements does not grow with the number
+// of events.
 func Targets(ctx context.Context, db *postgres.DB, tx bun.Conn, events []core.Event) (map[Route][]Target, error) {
 	receivers := map[Route][]Target{}
 	var subscribed, single, callbacks []Route

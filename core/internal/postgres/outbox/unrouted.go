@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// unroutedCounts counts unrouted events in memory until StoreUnheard stores them. A crash loses
+// unroutedCounts counts unrouted events in memory until StoreUnrouted stores them. A crash loses
 // the counts since the last store.
 type unroutedCounts struct {
 	mu     sync.Mutex
@@ -41,7 +41,7 @@ func (u *unroutedCounts) add(keys []unroutedKey, now time.Time) {
 	}
 }
 
-// restore puts counts that could not be stored back, for the next StoreUnheard.
+// restore restores counts that could not be stored, for the next StoreUnrouted.
 func (u *unroutedCounts) restore(counts map[unroutedKey]unroutedCount) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -110,7 +110,7 @@ func MenuVersions(t testing.TB, db *postgres.DB) map[int64]int64 {
 	return versions
 }
 
-// statementBreaker ends the database session at the n-th statement.
+// statementBreaker cancels the n-th statement, which ends its connection.
 type statementBreaker struct {
 	n      int
 	broken bool
@@ -282,8 +282,8 @@ func MenuMutexWaiting(db *postgres.DB, business core.BusinessID) int {
 	menu := menus.MenuMutex(db)
 	menu.Mu.Lock()
 	defer menu.Mu.Unlock()
-	if mine := menu.Entries[business]; mine != nil {
-		return mine.Users
+	if entry := menu.Entries[business]; entry != nil {
+		return entry.Users
 	}
 	return 0
 }

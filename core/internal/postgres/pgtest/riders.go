@@ -10,9 +10,9 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-func codesOf[A any](verdicts []postgres.Result[A]) []core.Code {
-	codes := make([]core.Code, len(verdicts))
-	for i, v := range verdicts {
+func codesOf[A any](results []postgres.Result[A]) []core.Code {
+	codes := make([]core.Code, len(results))
+	for i, v := range results {
 		codes[i] = core.CodeOf(v.Err)
 	}
 	return codes
@@ -24,8 +24,8 @@ func UpdateBatch(r *orders.Riders, updates ...order.RiderUpdate) []core.Code {
 }
 
 // LocateBatch stores locations in one batch.
-func LocateBatch(r *orders.Riders, places ...order.RiderLocation) []core.Code {
-	return codesOf(r.LocateBatch(context.Background(), places))
+func LocateBatch(r *orders.Riders, locations ...order.RiderLocation) []core.Code {
+	return codesOf(r.LocateBatch(context.Background(), locations))
 }
 
 // RiderCounts returns the numbers of rider statuses, calls and queued rider deliveries.

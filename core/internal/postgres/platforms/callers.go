@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Callers stores the keys with which aggregators call the hub (relay.CallerRecords).
+// Callers stores the keys of aggregators that call the hub (relay.CallerKeys).
 type Callers struct{ db *postgres.DB }
 
 // NewCallers returns Callers that use db.
@@ -32,7 +32,8 @@ func (c Callers) CallerByHash(ctx context.Context, hash []byte) (relay.Caller, e
 
 // CreateCallerKey stores a key for the command line, or returns NotFound if the business has no such platform.
 func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
-	return New(c.db).AddCallbackKey(ctx, business, platform, hash, access.CommandLineChange(business, "callback.create"))
+	return New(c.db).AddCallbackKey(ctx, business, platform, hash,
+		access.CommandLineChange(business, "callback.create"))
 }
 
 // Resolve returns the platform that a name or an alias stands for. It returns an unknown name

@@ -72,7 +72,8 @@ func checkName(ctx context.Context, in bun.IDB, business core.BusinessID, name s
 }
 
 // platformOfAlias returns the platform of an alias; "" if the business has no such alias.
-func platformOfAlias(ctx context.Context, in bun.IDB, business core.BusinessID, alias string) (platform string, err error) {
+func platformOfAlias(ctx context.Context, in bun.IDB, business core.BusinessID,
+	alias string) (platform string, err error) {
 	err = in.QueryRowContext(ctx, `SELECT platform FROM platform_aliases WHERE business_id = ? AND alias = ?`, business,
 		alias).Scan(&platform)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -81,8 +82,8 @@ func platformOfAlias(ctx context.Context, in bun.IDB, business core.BusinessID, 
 	return platform, nil
 }
 
-// lockPlatforms takes the locks of a change of a platform. One that is created gets the stores that
-// name it already.
+// lockPlatforms takes the locks of a change of a platform. A new platform may have stores that name
+// it already.
 func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID, created bool) error {
 	if created {
 		if err := LockPlatformStores(ctx, tx, business); err != nil {
@@ -95,7 +96,8 @@ func lockPlatforms(ctx context.Context, tx bun.IDB, business core.BusinessID, cr
 // LockNames serializes the transactions that add names of platforms and aliases of a business,
 // because no alias may equal a name.
 func LockNames(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('servery platform names ' || ?, 0))`,
+	if _, err := tx.ExecContext(ctx,
+		`SELECT pg_advisory_xact_lock(hashtextextended('servery platform names ' || ?, 0))`,
 		int64(business)); err != nil {
 		return fmt.Errorf("locking the names of platforms: %w", err)
 	}

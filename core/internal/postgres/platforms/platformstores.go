@@ -14,7 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// PlatformStores selects the platform stores of a business with any of the given ids (store.Outlet).
+// PlatformStores selects the platform stores of a business with any of the given ids
+// (store.PlatformStore).
 func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 	return bun.Safe(queries.With("platform_stores", postgres.Args{
 		"business": business, "ids": postgres.Array(ids), "given_id": bun.Safe(postgres.PlatformStoreID),
@@ -22,8 +23,8 @@ func PlatformStores(business core.BusinessID, ids []string) bun.Safe {
 	}))
 }
 
-// CheckPlatformStores returns Conflict if a platform knows two stores by one id. Their menus would replace
-// each other there.
+// CheckPlatformStores returns Conflict if two stores have one id on a platform. Their menus would replace
+// each other on the platform.
 func CheckPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
 	var id, one, other string
 	err := tx.QueryRowContext(ctx, queries.With("shared_platform_store", postgres.Args{
@@ -49,7 +50,8 @@ func LockPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessI
 	return nil
 }
 
-// FindPlatformStores returns the stores that platforms know by any of the ids, except the given stores.
+// FindPlatformStores returns the ref_ids of stores with any of the platform store ids, except the given
+// stores.
 func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessID, ids []string,
 	except map[string]store.Existing) (map[store.PlatformStore]string, error) {
 	found := map[store.PlatformStore]string{}
@@ -63,13 +65,13 @@ func FindPlatformStores(ctx context.Context, tx bun.IDB, business core.BusinessI
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var outlet store.PlatformStore
+		var platformStore store.PlatformStore
 		var ref string
-		if err := rows.Scan(&outlet.Platform, &outlet.ID, &ref); err != nil {
+		if err := rows.Scan(&platformStore.Platform, &platformStore.ID, &ref); err != nil {
 			return nil, fmt.Errorf("reading platform stores: %w", err)
 		}
 		if _, is := except[ref]; !is {
-			found[outlet] = ref
+			found[platformStore] = ref
 		}
 	}
 	return found, rows.Err()

@@ -53,7 +53,7 @@ func auditEntry(served string, a, before relay.Access) map[string]any {
 	secrets := map[string]string{}
 	for name, value := range a.Secrets {
 		secrets[name] = "set"
-		if was, known := before.Secrets[name]; known && was != value {
+		if previous, known := before.Secrets[name]; known && previous != value {
 			secrets[name] = "set anew"
 		}
 	}
@@ -61,7 +61,7 @@ func auditEntry(served string, a, before relay.Access) map[string]any {
 		"secrets": secrets, "accept": a.Accept}
 }
 
-// AddCallbackKey stores a key with which a platform may call the hub. It returns NotFound
+// AddCallbackKey stores a key that authenticates a platform's calls to the hub. It returns NotFound
 // if the business has no such platform.
 func (p Store) AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte,
 	change access.Change) error {

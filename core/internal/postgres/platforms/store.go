@@ -21,8 +21,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Store stores the settings, addresses and secrets of platforms, for each business and
-// platform (relay.Platforms).
+// Store stores the settings, base URLs and secrets of platforms (relay.Platforms).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -88,7 +87,7 @@ func (p Store) Access(ctx context.Context, business core.BusinessID, platform st
 	return access, err
 }
 
-// Lookup also returns the id of the plugin that serves the platform, or core.ServedByOwn.
+// Lookup also returns the id of the plugin that serves the platform, or core.ServedByMerchant.
 func (p Store) Lookup(ctx context.Context, business core.BusinessID,
 	platform string) (served string, access relay.Access, err error) {
 	return p.Read(ctx, p.db.Bun(), business, platform, "")
@@ -131,15 +130,16 @@ func (p Store) List(ctx context.Context, business core.BusinessID) ([]Platform, 
 	return list, nil
 }
 
-// Set changes the settings of a platform, and creates the platform if it does not exist.
-// If another plugin served it before, change starts from empty settings. The secrets of one
-// plugin are not for another. The command line calls it; the audit trail records a difference.
+// Set changes the settings of a platform, and creates the platform if it does not exist. If another
+// plugin served it before, change starts from empty settings. A plugin must not get the secrets of
+// another. The audit trail names the command line as the actor of a change.
 func (p Store) Set(ctx context.Context, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error) error {
 	return p.SetWithStores(ctx, business, platform, change, nil)
 }
 
-// SetWithStores also sets the platform store ids of stores (NameStores), in the same transaction.
+// SetWithStores also sets the platform store ids of stores (SetPlatformStoreIDs), in the same
+// transaction.
 func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, platform core.Platform,
 	change func(*relay.Access) error, stores map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) (err error) {
@@ -187,10 +187,10 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	if err != nil {
 		return nil, nil, err
 	}
-	was := access
-	was.BaseURLs, was.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
-	if made, _ := result.RowsAffected(); made == 0 {
-		before = auditEntry(served, was, was)
+	previous := access
+	previous.BaseURLs, previous.Secrets = maps.Clone(access.BaseURLs), maps.Clone(access.Secrets)
+	if created, _ := result.RowsAffected(); created == 0 {
+		before = auditEntry(served, previous, previous)
 	} else if err := CheckPlatformStores(ctx, tx, business, platform.Name); err != nil {
 		return nil, nil, err
 	}
@@ -204,13 +204,21 @@ func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, p
 	if err := change(&access); err != nil {
 		return nil, nil, err
 	}
-	return before, auditEntry(platform.ServedBy, access, was),
-		p.store(ctx, tx, business, platform, was.Secrets, access)
+	return before, auditEntry(platform.ServedBy, access, previous),
+		p.store(ctx, tx, platformChange{business, platform, previous.Secrets, access})
+}
+
+// platformChange is a change of a platform.
+type platformChange struct {
+	business core.BusinessID
+	platform core.Platform
+	before   map[string]string // secrets
+	access   relay.Access
 }
 
 // store writes the settings of a platform.
-func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
-	before map[string]string, access relay.Access) error {
+func (p Store) store(ctx context.Context, tx bun.Conn, c platformChange) error {
+	business, platform, access := c.business, c.platform, c.access
 	addresses, err := json.Marshal(access.BaseURLs)
 	if err != nil {
 		return err
@@ -230,24 +238,24 @@ func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID,
 		business, platform.Name); err != nil {
 		return fmt.Errorf("storing the platform: %w", err)
 	}
-	if err := p.stampSecrets(ctx, tx, business, platform.Name, before, access.Secrets); err != nil {
+	if err := p.stampSecrets(ctx, tx, c); err != nil {
 		return err
 	}
 	return publications.RulesChanged(ctx, p.db, tx, business, platform.Name)
 }
 
 // stampSecrets records when each secret was set.
-func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string, before,
-	after map[string]string) error {
-	stamps, gone := map[string]time.Time{}, []string{}
+func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, c platformChange) error {
+	before, after := c.before, c.access.Secrets
+	stamps, removed := map[string]time.Time{}, []string{}
 	for name, value := range after {
-		if was, known := before[name]; !known || was != value {
+		if previous, known := before[name]; !known || previous != value {
 			stamps[name] = p.db.Clock().Now().UTC()
 		}
 	}
 	for name := range before {
-		if _, kept := after[name]; !kept {
-			gone = append(gone, name)
+		if _, found := after[name]; !found {
+			removed = append(removed, name)
 		}
 	}
 	encoded, err := json.Marshal(stamps)
@@ -258,7 +266,7 @@ func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.Busi
 		`UPDATE platforms SET secrets_set_at = ((secrets_set_at::jsonb - ?::text[]) || ?::jsonb)::text
 			WHERE business_id = ?
 			AND name = ?`,
-		postgres.Array(gone), string(encoded), business, platform); err != nil {
+		postgres.Array(removed), string(encoded), c.business, c.platform.Name); err != nil {
 		return fmt.Errorf("storing when secrets were set: %w", err)
 	}
 	return nil

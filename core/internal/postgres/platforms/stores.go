@@ -22,7 +22,8 @@ import (
 //
 // It returns NotFound for an unknown store or platform. It returns Conflict if another
 // store has the id, and Invalid for a malformed id.
-func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
+func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID, platform string,
+	ids map[string]string) error {
 	return p.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, _, err := p.Read(ctx, tx, business, platform, ""); err != nil {
 			return err
@@ -34,11 +35,13 @@ func (p Store) SetPlatformStoreIDs(ctx context.Context, business core.BusinessID
 	})
 }
 
-// setPlatformStoreIDs does the work of NameStores; the caller holds the lock of LockOutlets.
+// setPlatformStoreIDs does the work of SetPlatformStoreIDs. The caller holds the lock of
+// LockPlatformStores.
 func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
 	ids map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(ids)) {
-		if err := p.setPlatformStoreID(ctx, tx, business, platform, ref, ids[ref]); err != nil {
+		if err := p.setPlatformStoreID(ctx, tx, business, ref,
+			store.PlatformStore{Platform: platform, ID: ids[ref]}); err != nil {
 			return err
 		}
 	}
@@ -47,7 +50,9 @@ func (p Store) setPlatformStoreIDs(ctx context.Context, tx bun.Conn, business co
 	return p.db.RecordAudit(ctx, tx, entry)
 }
 
-func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {
+func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref string,
+	to store.PlatformStore) error {
+	platform, id := to.Platform, to.ID
 	var storeID int64
 	var stored []byte
 	if err := tx.QueryRowContext(ctx,
@@ -56,17 +61,17 @@ func (p Store) setPlatformStoreID(ctx context.Context, tx bun.Conn, business cor
 		Scan(&storeID, &stored); err != nil {
 		return postgres.NotFound(err, "business %d has no store %q", business, ref)
 	}
-	if wrong := store.CheckID(id); wrong != "" {
-		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, wrong)
+	if problem := store.CheckID(id); problem != "" {
+		return core.Errorf(core.Invalid, "store %q: platform_store_id %s", ref, problem)
 	}
-	outlet := store.PlatformStore{Platform: platform, ID: cmp.Or(id, ref)}
-	taken, err := FindPlatformStores(ctx, tx, business, []string{outlet.ID}, map[string]store.Existing{ref: {}})
+	platformStore := store.PlatformStore{Platform: platform, ID: cmp.Or(id, ref)}
+	taken, err := FindPlatformStores(ctx, tx, business, []string{platformStore.ID}, map[string]store.Existing{ref: {}})
 	if err != nil {
 		return err
 	}
-	if other, is := taken[outlet]; is {
+	if other, is := taken[platformStore]; is {
 		return core.Errorf(core.Conflict, "store %q: platform %s already has store %q under the id %q", ref, platform,
-			other, outlet.ID)
+			other, platformStore.ID)
 	}
 	var data []store.PlatformData
 	if err := json.Unmarshal(stored, &data); err != nil {

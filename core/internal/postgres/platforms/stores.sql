@@ -31,7 +31,7 @@ FROM platform_aliases
 WHERE business_id = ?business
 
 -- name: shared_platform_store
--- The first id by which a platform knows several stores, and two of these.
+-- The first platform store id that several stores share, and two of these stores.
 SELECT id, min(ref_id), max(ref_id)
 FROM (
     SELECT
@@ -51,8 +51,8 @@ ORDER BY id
 LIMIT 1
 
 -- name: platform_stores
--- The platform stores of a business with any of the given ids (store.Outlet). The inner condition first excludes
--- stores that have none of them.
+-- The platform stores of a business with any of the given ids (store.PlatformStore). The inner condition first
+-- excludes stores that have none of them.
 SELECT *
 FROM (
     SELECT

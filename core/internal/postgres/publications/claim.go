@@ -27,7 +27,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
 		"endpoints": postgres.QueuedEndpoints("publications", postgres.HasDueTime),
 		"heads":     postgres.ClaimableEndpoints("publications", now, capacity.Items, busy),
-		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner,
+		"until":     until,
 		"sent_name": postgres.SentNameOf("publication.business_id", "publication.platform"),
 	}))
 	if err != nil {
@@ -38,7 +39,8 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		w := publish.Work{LeasedUntil: until}
 		var call uuid.NullUUID
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.EventPlatform, &w.Plugin, &w.Endpoint,
-			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests), pgdialect.Array(&w.ExplicitRequests), &w.Digest,
+			&w.Version, &w.Attempts, &call, &w.Reference, pgdialect.Array(&w.PendingRequests),
+			pgdialect.Array(&w.ExplicitRequests), &w.Digest,
 			&w.Trace); err != nil {
 			return batch, fmt.Errorf("claiming publications: %w", err)
 		}
@@ -46,7 +48,7 @@ func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity
 		batch.Items = append(batch.Items, w)
 	}
 	if err := rows.Err(); err != nil || len(batch.Items) > 0 {
-		batch.More = true // each platform got its share only
+		batch.More = true // each platform got only its share
 		return batch, err
 	}
 	batch.NextDue, err = p.db.NextDue(ctx, "publications", busy)
@@ -100,8 +102,7 @@ func (p Store) record(ctx context.Context, tx bun.Conn, owner core.ID, r publish
 	return n > 0, err
 }
 
-// conclude stores an outcome. The aggregator's problems stay for as long as it holds the
-// menu they refer to.
+// conclude stores an outcome. The aggregator's problems are kept until it accepts another menu.
 func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
 	leftOut, err := json.Marshal(append([]publish.Problem{}, r.Omitted...))
 	if err != nil {
@@ -111,16 +112,16 @@ func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publi
 	if err != nil {
 		return nil, err
 	}
-	taken, outlet := r.State == publish.Published && !r.Unchanged, ""
+	taken, platformStoreID := r.State == publish.Published && !r.Unchanged, ""
 	if taken {
-		outlet = r.PlatformStoreID
+		platformStoreID = r.PlatformStoreID
 	}
 	return tx.ExecContext(ctx, queries.With("conclude", postgres.Args{
 		"version": r.Version, "publish_requests": postgres.Array(r.ExplicitRequests),
 		"pending_references": postgres.Array(r.PendingRequests),
 		"unchanged":          r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
 		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
-		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": outlet,
+		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "platform_store_id": platformStoreID,
 		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedUntil,
 	}))
 }

@@ -41,14 +41,14 @@ func ReplaceFindings(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	if err != nil {
 		return nil, err
 	}
-	fresh := maps.Clone(found)
+	added := maps.Clone(found)
 	for _, row := range before {
 		if !found[row] {
 			changed = append(changed, row.Item)
 		}
-		delete(fresh, row)
+		delete(added, row)
 	}
-	for row := range fresh {
+	for row := range added {
 		changed = append(changed, row.Item)
 	}
 	if len(changed) == 0 {

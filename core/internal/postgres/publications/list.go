@@ -26,22 +26,23 @@ func (p Store) List(ctx context.Context, business core.BusinessID, f publish.Fil
 	defer rows.Close()
 	list := []publish.Publication{}
 	for rows.Next() {
-		var one publish.Publication
+		var publication publish.Publication
 		var leftOut, problems string
 		var reference uuid.NullUUID
 		var published, settled, due sql.NullTime
-		if err := rows.Scan(&one.StoreRef, &one.Platform, &one.State, &one.Message, &leftOut, &problems, &reference,
-			&published, &settled, &due, &one.Note, &one.Attempts); err != nil {
+		if err := rows.Scan(&publication.StoreRef, &publication.Platform, &publication.State, &publication.Message,
+			&leftOut, &problems, &reference,
+			&published, &settled, &due, &publication.Note, &publication.Attempts); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
-		told := publish.Result{State: one.State, Message: one.Message}
-		if err := errors.Join(json.Unmarshal([]byte(leftOut), &told.Omitted),
-			json.Unmarshal([]byte(problems), &told.Problems)); err != nil {
+		result := publish.Result{State: publication.State, Message: publication.Message}
+		if err := errors.Join(json.Unmarshal([]byte(leftOut), &result.Omitted),
+			json.Unmarshal([]byte(problems), &result.Problems)); err != nil {
 			return nil, fmt.Errorf("reading a stored publication: %w", err)
 		}
-		one.Errors, one.Reference = told.Errors(), reference.UUID
-		one.PublishedAt, one.UpdatedAt, one.DueAt = published.Time, settled.Time, due.Time
-		list = append(list, one)
+		publication.Errors, publication.Reference = result.Errors(), reference.UUID
+		publication.PublishedAt, publication.UpdatedAt, publication.DueAt = published.Time, settled.Time, due.Time
+		list = append(list, publication)
 	}
 	return list, rows.Err()
 }

@@ -36,15 +36,15 @@ func markStateOf(db *postgres.DB) *markState {
 	return postgres.StateOf(db, func(*postgres.DB) *markState { return &markState{} })
 }
 
-// UseDebounce sets how long changes are collected before they are published.
+// UseDebounce sets the time for which changes are collected before they are published.
 func UseDebounce(db *postgres.DB, d publish.Debounce) { markStateOf(db).debounce = d }
 
-// publishesAtAll is the condition that a business publishes at all. It is evaluated once, so that
-// other businesses cost no search for stores.
+// publishesAtAll is the condition that a business has platforms to publish to. It is evaluated
+// once, and saves other businesses the search for stores.
 const publishesAtAll = ` AND (EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND served_by <> 'own')
 	OR EXISTS (SELECT 1 FROM publications WHERE business_id = ?))`
 
-// Selector selects what to publish.
+// Selector selects menus to publish.
 type Selector struct {
 	Reference    core.ID
 	explicit     bool   // a request waits for this outcome: publish at once and report it
@@ -59,10 +59,10 @@ type Selector struct {
 // publication that is running is repeated afterwards.
 func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int64, error) {
 	now, debounce := db.Clock().Now(), markStateOf(db).debounce.OrDefault()
-	at, asked, waiting := debounce.Due(now, now), []string{}, []string{}
+	at, requests, waiting := debounce.Due(now, now), []string{}, []string{}
 	switch {
 	case d.explicit:
-		asked = []string{d.Reference.String()}
+		requests = []string{d.Reference.String()}
 	case d.fromRequest:
 		waiting = []string{d.Reference.String()}
 	}
@@ -71,7 +71,7 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 	}
 	result, err := tx.ExecContext(ctx, queries.With("mark_due", postgres.Args{
 		"reference": d.Reference.String(), "pending_references": postgres.Array(waiting),
-		"publish_requests": postgres.Array(asked),
+		"publish_requests": postgres.Array(requests),
 		"state_unknown":    d.StateUnknown, "now": now, "due": at, "selected": bun.SafeQuery(d.Condition, d.Args...),
 		"due_again": bun.Safe(queries.With("due_again", postgres.Args{
 			"most_microseconds": debounce.Max.Microseconds(),
@@ -87,40 +87,52 @@ func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int6
 	return n, postgres.Notify(ctx, tx, Channel)
 }
 
-// PublishStores marks the stores that a request has changed: those written at the given
-// time. Their ids are passed as an array, because the planner has no statistics for new rows.
-func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores []int64,
-	at time.Time) error {
+// WrittenStores are the stores that a request has written, and the time when.
+type WrittenStores struct {
+	IDs []int64
+	At  time.Time
+}
+
+// PublishStores marks the stores that a request has changed. Their ids are passed as an array,
+// because the planner has no statistics for new rows.
+func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores WrittenStores) error {
 	_, err := MarkDue(ctx, db, tx, Selector{
 		Reference: work.ID, fromRequest: true,
 		Condition: PublishedOn + ` AND store.business_id = ? AND store.updated_at = ? AND store.id = ANY (?::bigint[])`,
-		Args:      []any{work.Business, at, postgres.Array(stores)},
+		Args:      []any{work.Business, stores.At, postgres.Array(stores.IDs)},
 	})
 	return err
 }
 
+// MenuChange is a change of menus.
+type MenuChange struct {
+	Job      core.Job
+	Store    int64 // the addressed store; 0: the master catalogue
+	Affected menu.AffectedStores
+}
+
 // PublishMenus marks the stores whose menus a job may have changed.
-func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, store int64,
-	reach menu.AffectedStores) error {
+func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, change MenuChange) error {
+	work, reach := change.Job, change.Affected
 	if !reach.Any() {
 		return nil
 	}
 	d := Selector{Reference: work.ID, fromRequest: work.Kind == core.MenuJob || work.Kind == core.TimingJob,
 		Condition: PublishedOn + publishesAtAll + ` AND store.business_id = ?`,
 		Args:      []any{work.Business, work.Business, work.Business}}
-	var some []string
+	var conditions []string
 	reached := func(is bool, condition string, args ...any) {
 		if is && !reach.All {
-			some, d.Args = append(some, condition), append(d.Args, args...)
+			conditions, d.Args = append(conditions, condition), append(d.Args, args...)
 		}
 	}
 	const sells = `EXISTS (SELECT 1 FROM store_overrides override WHERE override.business_id = store.business_id
 		AND override.store_id = store.id AND override.kind = ? AND override.id = ANY (?::bigint[]))`
-	reached(reach.AtStore, `store.id = ?`, store)
+	reached(reach.AtStore, `store.id = ?`, change.Store)
 	reached(len(reach.Items) > 0, sells, int(menu.Items), postgres.Array(reach.Items))
 	reached(len(reach.Options) > 0, sells, int(menu.Options), postgres.Array(reach.Options))
-	if len(some) > 0 {
-		d.Condition += ` AND (` + strings.Join(some, ` OR `) + `)`
+	if len(conditions) > 0 {
+		d.Condition += ` AND (` + strings.Join(conditions, ` OR `) + `)`
 	}
 	_, err := MarkDue(ctx, db, tx, d)
 	return err
@@ -138,37 +150,46 @@ func publishPlatform(ctx context.Context, db *postgres.DB, tx bun.IDB, business 
 }
 
 // Request marks a store due at once on the named platforms, or on all platforms that list it. An
-// event with the reference reports the outcome on each platform, even if nothing changed.
-// Ask returns the number of platforms.
+// event with the reference reports the outcome on each platform, even if nothing changed. Request
+// returns the number of platforms.
 //
 // It returns NotFound for an unknown store or platform. It returns Invalid for a platform
 // that the hub does not publish to, and Conflict if too many requests already wait.
 func (p Store) Request(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
 	reference core.ID) (n int, err error) {
 	err = p.db.InTx(ctx, func(tx bun.Conn) error {
-		if n, err = RequestPublish(ctx, p.db, tx, business, storeRef, platforms, reference); err != nil {
+		if n, err = RequestPublish(ctx, p.db, tx, PublishRequest{business, storeRef, platforms,
+			reference}); err != nil {
 			return err
 		}
-		return StoreUnnotified(ctx, p.db, tx, business, reference, n)
+		return StoreUnnotified(ctx, tx, business, reference, n)
 	})
 	return n, err
 }
 
+// PublishRequest is a request to publish the menu of a store.
+type PublishRequest struct {
+	Business  core.BusinessID
+	StoreRef  string
+	Platforms []string // names or aliases; empty: all platforms that list the store
+	Reference core.ID
+}
+
 // RequestPublish marks a store due at once for a request and returns the number of platforms.
-func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, storeRef string,
-	platforms []string, reference core.ID) (int, error) {
-	store, err := StoreID(ctx, tx, business, storeRef)
+func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, r PublishRequest) (int, error) {
+	business := r.Business
+	store, err := StoreID(ctx, tx, business, r.StoreRef)
 	if err != nil {
 		return 0, err
 	}
-	sent := platforms
-	if platforms, err = ResolvePlatforms(ctx, tx, business, sent); err != nil {
+	platforms, err := ResolvePlatforms(ctx, tx, business, r.Platforms)
+	if err != nil {
 		return 0, err
 	}
-	if err := rejectOwnPlatforms(ctx, tx, business, platforms, sent); err != nil {
+	if err := rejectOwnPlatforms(ctx, tx, business, platforms, r.Platforms); err != nil {
 		return 0, err
 	}
-	d := Selector{Reference: reference, explicit: true,
+	d := Selector{Reference: r.Reference, explicit: true,
 		Condition: PublishedOn + ` AND store.business_id = ? AND store.id = ?`, Args: []any{business, store}}
 	if len(platforms) > 0 {
 		d.Condition = `store.business_id = ? AND store.id = ? AND platform.name = ANY (?::text[])`
@@ -178,7 +199,7 @@ func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business 
 	if err != nil {
 		return 0, err
 	}
-	return int(n), checkPendingRequests(ctx, tx, business, store, storeRef)
+	return int(n), checkPendingRequests(ctx, tx, business, store, r.StoreRef)
 }
 
 // rejectOwnPlatforms rejects the merchant's own platforms, because they read the menu from
@@ -203,7 +224,8 @@ func rejectOwnPlatforms(ctx context.Context, tx bun.Conn, business core.Business
 // with the outcome.
 const maxPendingRequests = 100
 
-func checkPendingRequests(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
+func checkPendingRequests(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
+	storeRef string) error {
 	var platforms []string
 	if err :=
 		tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ?

@@ -55,7 +55,7 @@ least(
 )
 
 -- name: forget_published
--- Clears what a platform holds. Locks its publications in key order.
+-- Clears the published state of a platform. Locks its publications in key order.
 WITH locked AS (
     SELECT store_id
     FROM publications

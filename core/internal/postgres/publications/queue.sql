@@ -1,6 +1,6 @@
 -- name: claim
--- Leases due publications, the longest waiting endpoints first. What the aggregator holds is unknown if a lease
--- expired or another call changed it meanwhile; its digest is then cleared.
+-- Leases due publications, the longest waiting endpoints first. The digest is cleared if a lease expired or another
+-- call changed the menu at the aggregator meanwhile.
 WITH RECURSIVE
 endpoints AS (
     ?endpoints
@@ -62,7 +62,7 @@ RETURNING
     )
 
 -- name: retry
--- Returns a claimed publication to the queue. One that was marked meanwhile starts again.
+-- Returns a claimed publication to the queue. One that was marked meanwhile restarts.
 UPDATE publications
 SET
     owner = NULL,
@@ -137,7 +137,7 @@ ORDER BY store.ref_id, publication.platform
 LIMIT ?limit
 
 -- name: resolve_platforms
--- The platforms that names and aliases stand for, in the order of the names; empty where there is none.
+-- The platforms that names and aliases stand for, in the order of the names; empty for an unknown name.
 SELECT coalesce(platform.name, alias.platform, '')
 FROM unnest(?names::text[]) WITH ORDINALITY AS given (name, n)
 LEFT JOIN platforms platform ON platform.business_id = ?business AND platform.name = given.name

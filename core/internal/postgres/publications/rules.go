@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 )
 
-// RulesChanged republishes a platform's stores and rechecks its items, because its plugin may
-// now render or judge them differently.
+// RulesChanged republishes a platform's stores and rechecks its items, because its plugin may now
+// render or check them differently.
 func RulesChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, platform string) error {
 	if err := publishPlatform(ctx, db, tx, business, platform); err != nil {
 		return err
@@ -45,9 +45,8 @@ func PluginChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, id string)
 	return nil
 }
 
-// ResetPublished clears the published state of a platform that another plugin now serves,
-// because the new aggregator holds none of it. Work under way for the former plugin is
-// discarded.
+// ResetPublished clears the published state of a platform that another plugin now serves, because
+// the new aggregator has none of these menus. Running work of the former plugin is discarded.
 func ResetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
 	platform string) error {
 	_, err := tx.ExecContext(ctx, queries.With("forget_published", postgres.Args{
@@ -59,8 +58,8 @@ func ResetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business c
 	return nil
 }
 
-// Recheck queues a job that checks a business's items against the rules of a platform. An
-// already queued job starts again from the beginning instead.
+// Recheck queues a job that checks a business's items against the rules of a platform. An already
+// queued job restarts instead.
 func Recheck(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, platform string) error {
 	var needless bool
 	if err := tx.QueryRowContext(ctx, queries.With("recheck_queued", postgres.Args{

@@ -23,7 +23,7 @@ const PublishedOn = `(platform.served_by <> 'own' AND ` + ListedOn +
 
 // StoreUnnotified stores the reference of a request that produces no event, because it
 // affects 0 platforms.
-func StoreUnnotified(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, reference core.ID,
+func StoreUnnotified(ctx context.Context, tx bun.Conn, business core.BusinessID, reference core.ID,
 	platforms int) error {
 	if platforms > 0 {
 		return nil
@@ -45,8 +45,8 @@ func StoreID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref str
 }
 
 // ListingPlatforms returns the platforms that list a store, sorted by name.
-func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64) (names []string,
-	err error) {
+func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	store int64) (names []string, err error) {
 	err = tx.NewRaw(`SELECT platform.name FROM stores store JOIN platforms platform
 			ON platform.business_id = store.business_id
 		WHERE store.business_id = ? AND store.id = ? AND ? ORDER BY platform.name`, business, store,
@@ -57,8 +57,8 @@ func ListingPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID
 	return names, nil
 }
 
-// ResolvePlatforms returns the platforms that names and aliases stand for. It returns NotFound if
-// one of them stands for none.
+// ResolvePlatforms returns the platforms of names and aliases. It returns NotFound for an unknown
+// name.
 func ResolvePlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	names []string) (platforms []string, err error) {
 	if len(names) == 0 {

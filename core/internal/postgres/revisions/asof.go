@@ -55,7 +55,7 @@ func (t VersionedTable) Differences(d Differences) bun.Safe {
 	}))
 }
 
-// shown returns what a difference shows of a row. It omits the hub's own columns.
+// shown returns the SQL of a row in a difference. It omits the hub's own columns.
 func (t VersionedTable) shown(row bun.Safe) bun.Safe {
 	switch t.Name {
 	case EntitiesTable.Name:

@@ -1,7 +1,7 @@
 -- name: differences
--- The rows of a table that revision.id changed, before and after it. The state after it is the one before
--- the next change of the row, or the current one. The rows x and y are of the type of the table; "only" narrows the
--- parts, and the first and last revision bound the partitions that are read.
+-- The rows of a table that revision.id changed, before and after it. The state after it is the one before the next
+-- change of the row, or the current one. The rows x and y are of the type of the table. "only" narrows the parts. The
+-- first and last revision bound the partitions.
 (
     SELECT
         part.n,
@@ -47,7 +47,7 @@
 )
 
 -- name: shown_timing
--- What a difference shows of a timing group.
+-- The JSON of a timing group in a difference.
 json_build_object(
     'title', ?row.title,
     'category_ref_ids', ARRAY(

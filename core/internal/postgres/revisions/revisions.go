@@ -14,27 +14,33 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// Begin starts a revision: the database records the previous rows of menus and stores that
-// the transaction changes.
-func Begin(ctx context.Context, db *postgres.DB, tx bun.Conn) (id core.ID, err error) {
-	id = core.NewID(db.Clock().Now())
-	if _, err = tx.ExecContext(ctx, `SELECT set_config('servery.revision', ?, true)`, id.String()); err != nil {
-		err = fmt.Errorf("starting a revision: %w", err)
-	}
-	return id, err
+// Revision is a revision that a transaction makes.
+type Revision struct {
+	ID         core.ID
+	RollbackTo *core.ID // of a rollback: the revision that it restores; else nil
 }
 
-// End stores the revision if anything was changed. undoes is nil unless it is a rollback.
-func End(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, id core.ID, undoes *core.ID) error {
+// Begin starts a revision. The database records the previous rows of menus and stores that the
+// transaction changes.
+func Begin(ctx context.Context, db *postgres.DB, tx bun.Conn) (Revision, error) {
+	id := core.NewID(db.Clock().Now())
+	if _, err := tx.ExecContext(ctx, `SELECT set_config('servery.revision', ?, true)`, id.String()); err != nil {
+		return Revision{}, fmt.Errorf("starting a revision: %w", err)
+	}
+	return Revision{ID: id}, nil
+}
+
+// End stores the revision of a job if anything was changed.
+func (r Revision) End(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {
 	kind := string(work.Kind)
-	if undoes != nil {
+	if r.RollbackTo != nil {
 		kind = "rollback"
 	}
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, rollback_to, at)
 		SELECT business_id, ?0, id, ?1, subject, actor, ?2, ?3 FROM jobs WHERE business_id = ?4 AND id = ?5
 			AND EXISTS (SELECT 1 FROM revision_parts WHERE business_id = ?4 AND revision_id = ?0)`,
-		id, kind, undoes, db.Clock().Now(), work.Business, work.ID)
+		r.ID, kind, r.RollbackTo, db.Clock().Now(), work.Business, work.ID)
 	if err != nil {
 		return fmt.Errorf("storing a revision: %w", err)
 	}
@@ -113,9 +119,9 @@ var ErrNoRevision = core.Errorf(core.NotFound,
 
 // RollbackStats counts the entities of a rollback: restored ones as created, removed ones
 // as deleted, others as updated.
-func RollbackStats(gone, back, touched map[Change]bool) (undone menu.RollbackResult) {
-	all := maps.Clone(gone)
-	maps.Copy(all, back)
+func RollbackStats(removed, restored, touched map[Change]bool) (undone menu.RollbackResult) {
+	all := maps.Clone(removed)
+	maps.Copy(all, restored)
 	maps.Copy(all, touched)
 	for n := range all {
 		s := &undone.Timings
@@ -123,9 +129,9 @@ func RollbackStats(gone, back, touched map[Change]bool) (undone menu.RollbackRes
 			s = &undone.Stats[n.Kind]
 		}
 		switch {
-		case gone[n] && !back[n]:
+		case removed[n] && !restored[n]:
 			s.Deleted++
-		case back[n] && !gone[n]:
+		case restored[n] && !removed[n]:
 			s.Created++
 		default:
 			s.Updated++

@@ -62,7 +62,7 @@ func Examine(ctx context.Context, db *postgres.DB) (DatabaseState, error) {
 // partition. It also returns the rows of today or later in the default partitions, at most
 // 100,000 per table.
 func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err error) {
-	there, err := dayPartitions(ctx, db)
+	existing, err := dayPartitions(ctx, db)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -70,10 +70,11 @@ func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err
 	for _, t := range partitioned {
 		var n int
 		if err := db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM ? WHERE ? >= ? LIMIT 100000) x`,
-			bun.Ident(t.defaultPartition()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
+			bun.Ident(t.defaultPartition()), bun.Ident(t.key),
+			core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
 			return 0, 0, fmt.Errorf("counting rows outside the partitions: %w", err)
 		}
 		stray += n
 	}
-	return daysAhead(now, there), stray, nil
+	return daysAhead(now, existing), stray, nil
 }

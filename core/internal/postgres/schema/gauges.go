@@ -37,16 +37,17 @@ func ReadBacklog(ctx context.Context, db *postgres.DB) (Backlog, error) {
 		"endpoints": deliveries.QueuedEndpoints, "job_heads": jobs.FirstJobs, "is_held": deliveries.IsHeld,
 		"now": now, "placed": order.Placed, "since": now.Add(-orders.EscalationWindow),
 	})).
-		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &worst, &b.Scheduled, &b.Held, &b.OpenCircuits, &b.Calls, &oldestCall,
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &worst, &b.Scheduled, &b.Held, &b.OpenCircuits, &b.Calls,
+			&oldestCall,
 			&b.Unacknowledged, &b.Silent, &b.Publications, &oldestPublication)
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
 	}
-	there, err := dayPartitions(ctx, db)
+	existing, err := dayPartitions(ctx, db)
 	if err != nil {
 		return b, err
 	}
-	b.PartitionDays = daysAhead(now, there)
+	b.PartitionDays = daysAhead(now, existing)
 	seconds := func(s *float64) time.Duration {
 		if s == nil || *s < 0 {
 			return 0

@@ -25,7 +25,7 @@ type Migration struct {
 	Applied bool   `json:"applied"`
 }
 
-// ErrEarlierBuild is returned for a database that was created before migrations were last
+// ErrEarlierBuild is returned for a database that was created before the migrations were last
 // rewritten. It cannot be upgraded.
 var ErrEarlierBuild = errors.New("the database was created by an earlier build and cannot be upgraded")
 

@@ -14,14 +14,14 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// partitionDays is how many days ahead partitions are created.
+// partitionDays is the number of days for which partitions are created in advance.
 const partitionDays = 7
 
 // partitionLock is the advisory lock that admits one replica at a time to maintenance.
 const partitionLock = 0x5e57e272
 
-// Other statements queue behind a partition change. partitionWait bounds how long it waits for
-// its lock, and partitionTime how long it runs.
+// Other statements queue behind a partition change. partitionLockTimeout bounds how long it waits
+// for its lock, and partitionStatementTimeout how long it runs.
 const (
 	partitionLockTimeout      = 200 * time.Millisecond
 	partitionStatementTimeout = 5 * time.Second
@@ -44,17 +44,17 @@ func (t partitionedTable) partition(day time.Time) string {
 func (t partitionedTable) defaultPartition() string { return t.table + "_other" }
 
 // Maintain creates the partitions of the coming week and drops those past the retention. Any
-// replica may call it; one runs at a time. A change that cannot get its lock is left to the
-// next run. Until then rows go to the default partition.
+// replica may call it; one runs at a time. A change that cannot get its lock is retried in the next
+// run. Until then rows go to the default partition.
 func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) error {
 	conn, err := db.Bun().Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	var mine bool
-	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock(?)`, partitionLock).Scan(&mine); err != nil ||
-		!mine {
+	var locked bool
+	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock(?)`, partitionLock).Scan(&locked); err != nil ||
+		!locked {
 		return err
 	}
 	defer func() {
@@ -63,7 +63,7 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 			postgres.Discard(conn)
 		}
 	}()
-	there, err := dayPartitions(ctx, db)
+	existing, err := dayPartitions(ctx, db)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 	before := now.Add(-retention)
 	var failures []error
 	for _, t := range partitioned {
-		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), there),
-			dropPartitions(ctx, db, t, before, there), deleteExpired(ctx, db, t, before))
+		failures = append(failures, createPartitions(ctx, db, t, now.Truncate(24*time.Hour), existing),
+			dropPartitions(ctx, db, t, before, existing), deleteExpired(ctx, db, t, before))
 	}
 	return errors.Join(failures...)
 }
@@ -80,8 +80,8 @@ func Maintain(ctx context.Context, db *postgres.DB, retention time.Duration) err
 // retentionMaxAge is how long a hub's retention setting counts after the hub was last seen.
 const retentionMaxAge = 24 * time.Hour
 
-// Retention returns the longest retention that this hub or a recently seen one has set. A hub
-// started with a shorter setting thus does not delete the data of others.
+// Retention returns the longest retention that this hub or a recently seen one has set. So a hub
+// with a shorter setting does not delete the data of others.
 func Retention(ctx context.Context, db *postgres.DB, own time.Duration) (time.Duration, error) {
 	now, seconds := db.Clock().Now(), int64(own/time.Second)
 	if _, err := db.Bun().ExecContext(ctx,
@@ -112,10 +112,10 @@ func dayPartitions(ctx context.Context, db *postgres.DB) (names []string, err er
 }
 
 // daysAhead returns for how many days after now every table has its partition.
-func daysAhead(now time.Time, there []string) (days int) {
+func daysAhead(now time.Time, existing []string) (days int) {
 	for ; days < partitionDays; days++ {
 		for _, t := range partitioned {
-			if !slices.Contains(there, t.partition(now.UTC().AddDate(0, 0, days+1))) {
+			if !slices.Contains(existing, t.partition(now.UTC().AddDate(0, 0, days+1))) {
 				return days
 			}
 		}
@@ -135,10 +135,11 @@ func alterPartitions(ctx context.Context, db *postgres.DB, change func(tx bun.Co
 	})
 }
 
-func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time, there []string) error {
+func createPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, today time.Time,
+	existing []string) error {
 	for n := range partitionDays {
 		day := today.AddDate(0, 0, n)
-		if slices.Contains(there, t.partition(day)) {
+		if slices.Contains(existing, t.partition(day)) {
 			continue
 		}
 		if err := alterPartitions(ctx, db,
@@ -182,8 +183,8 @@ func (t partitionedTable) createDay(ctx context.Context, tx bun.Conn, day time.T
 	return nil
 }
 
-// periodsWithout returns the period from one instant to another without the time of the held ids,
-// given by the first and the last. Held rows are not moved, because readers would miss them
+// periodsWithout returns the period from one time to another without the period of existing rows,
+// given by their first and last id. The rows are not moved, because readers would miss them
 // meanwhile.
 func periodsWithout(from, to time.Time, held []core.ID) [][2]time.Time {
 	if len(held) == 0 {
@@ -193,8 +194,9 @@ func periodsWithout(from, to time.Time, held []core.ID) [][2]time.Time {
 	return slices.DeleteFunc(parts, func(part [2]time.Time) bool { return !part[0].Before(part[1]) })
 }
 
-func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time, there []string) error {
-	for _, name := range there {
+func dropPartitions(ctx context.Context, db *postgres.DB, t partitionedTable, before time.Time,
+	existing []string) error {
+	for _, name := range existing {
 		if !strings.HasPrefix(name, t.table+"_2") || name >= t.partition(before) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/seal"
 )
 
 // sealedColumn is a column of sealed values. business and key are SQL expressions that identify
@@ -75,7 +76,7 @@ func CountSealed(ctx context.Context, db *postgres.DB) ([]SealedBy, error) {
 				switch _, key, err := db.Sealer().OpenWithKey(column.associatedData(v.Business, v.Key), v.Sealed); {
 				case err != nil:
 					counted.Unreadable++
-				case v.Sealed[0] == postgres.SealV1:
+				case v.Sealed[0] == seal.V1:
 					counted.Unnamed[key.ID()]++
 				default:
 					counted.Keys[key.ID()]++
@@ -117,18 +118,18 @@ func RotateSeal(ctx context.Context, db *postgres.DB, actor string) (Rotation, e
 	if _, err := SealState(ctx, db); err != nil {
 		return done, err
 	}
-	for turned := false; !turned; {
+	for switched := false; !switched; {
 		done.Unreadable = []string{}
 		for _, column := range sealedColumns {
 			err := eachWithOtherKey(ctx, db, db.Bun(), column, func(values []sealedValue) error {
-				return db.InTx(ctx, func(tx bun.Conn) error { return reseal(ctx, db, tx, column, values, &done) })
+				return db.InTx(ctx, func(tx bun.Conn) error { return done.reseal(ctx, db, tx, column, values) })
 			})
 			if err != nil {
 				return done, err
 			}
 		}
 		if err := db.InTx(ctx, func(tx bun.Conn) (err error) {
-			turned, err = switchKey(ctx, db, tx, actor)
+			switched, err = switchKey(ctx, db, tx, actor)
 			return err
 		}); err != nil {
 			return done, err
@@ -143,23 +144,23 @@ func eachWithOtherKey(ctx context.Context, db *postgres.DB, in bun.IDB, column s
 	return column.each(ctx, in, "substring("+column.column+" FOR 5) <> ?", []any{db.Sealer().Keys[0].Prefix}, visit)
 }
 
-// switchKey makes the first key the one that seals, unless values of an earlier key were stored
+// switchKey switches the database to the first key, unless values of an earlier key were stored
 // meanwhile. The lock serializes it with transactions that store sealed values.
-func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (turned bool, err error) {
+func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) (switched bool, err error) {
 	var sealed []byte
 	if err := tx.QueryRowContext(ctx, `SELECT sealed FROM seal_check FOR UPDATE`).Scan(&sealed); err != nil {
 		return false, fmt.Errorf("reading the current encryption key: %w", err)
 	}
 	for _, column := range sealedColumns {
-		again := false
+		remaining := false
 		err := eachWithOtherKey(ctx, db, tx, column, func(values []sealedValue) error {
 			for _, v := range values {
 				_, err := db.Sealer().Open(column.associatedData(v.Business, v.Key), v.Sealed)
-				again = again || err == nil
+				remaining = remaining || err == nil
 			}
 			return nil
 		})
-		if again || err != nil {
+		if remaining || err != nil {
 			return false, err
 		}
 	}
@@ -168,7 +169,7 @@ func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) 
 		return false, postgres.ErrOtherKey
 	}
 	key := db.Sealer().Keys[0]
-	if before.ID() == key.ID() && sealed[0] == postgres.SealV2 {
+	if before.ID() == key.ID() && sealed[0] == seal.V2 {
 		return true, nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE seal_check SET sealed = ?`,
@@ -182,8 +183,8 @@ func switchKey(ctx context.Context, db *postgres.DB, tx bun.Conn, actor string) 
 }
 
 // reseal reseals the current values of a batch of rows.
-func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColumn, values []sealedValue,
-	done *Rotation) error {
+func (r *Rotation) reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColumn,
+	values []sealedValue) error {
 	for _, v := range values {
 		where := ` WHERE ` + column.business + ` = ? AND ` + column.key + ` = ?::` + column.keyType
 		var now [][]byte
@@ -194,17 +195,17 @@ func reseal(ctx context.Context, db *postgres.DB, tx bun.Conn, column sealedColu
 		if len(now) == 0 {
 			continue
 		}
-		place := column.associatedData(v.Business, v.Key)
-		plain, _, err := db.Sealer().OpenWithKey(place, now[0])
-		if errors.Is(err, postgres.ErrSeal) {
-			done.Unreadable = append(done.Unreadable, place)
+		associatedData := column.associatedData(v.Business, v.Key)
+		plain, _, err := db.Sealer().OpenWithKey(associatedData, now[0])
+		if errors.Is(err, seal.ErrSealed) {
+			r.Unreadable = append(r.Unreadable, associatedData)
 			continue
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE `+column.table+` SET `+column.column+` = ?`+where,
-			db.Sealer().Keys[0].Seal(place, plain), v.Business, v.Key); err != nil {
+			db.Sealer().Keys[0].Seal(associatedData, plain), v.Business, v.Key); err != nil {
 			return fmt.Errorf("storing a sealed value: %w", err)
 		}
-		done.Resealed++
+		r.Resealed++
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func defaultListing(ctx context.Context, in bun.IDB, business core.BusinessID,
 	return listing, postgres.NotFound(err, "there is no business %d", business)
 }
 
-// SetDefaultListing stores where a business lists new stores without platform lists. A set
-// from is what it must be before; otherwise SetDefaultListing returns Conflict.
+// SetDefaultListing stores where a business lists new stores without platform lists. It returns
+// Conflict unless from is "" or the current value.
 func (s Store) SetDefaultListing(ctx context.Context, business core.BusinessID, from, to store.DefaultListing,
 	change access.Change) error {
 	return s.db.InTx(ctx, func(tx bun.Conn) error {

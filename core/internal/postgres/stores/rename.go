@@ -14,9 +14,9 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Rename replaces an alias in the lists and data of stores by its platform, and returns the
-// number of stores. The caller holds the lock of platforms.LockOutlets. It returns Conflict if
-// the platform would know two stores by one id.
+// Rename replaces an alias in the lists and data of stores by its platform, and returns the number
+// of stores. The caller holds the lock of platforms.LockPlatformStores. It returns Conflict if the
+// platform would know two stores by one id.
 func Rename(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID,
 	alias core.PlatformAlias) (int, error) {
 	list, err := storesNaming(ctx, tx, business, alias.Alias)

@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Store stores the stores of businesses (store.Records).
+// Store stores the stores of businesses (store.Storage).
 type Store struct{ db *postgres.DB }
 
 // New returns a Store that uses db.
@@ -28,7 +28,7 @@ func New(db *postgres.DB) Store { return Store{db} }
 
 // storeColumn is a column that a request can set.
 type storeColumn struct {
-	name, kind, defaultValue string // orElse: the default for a new store
+	name, kind, defaultValue string // defaultValue: of a new store
 }
 
 var storeColumns = []storeColumn{
@@ -46,7 +46,7 @@ var storeColumns = []storeColumn{
 var storeStage, storeInsert, storeUpdate, storeStageColumns = storeStatements()
 
 func storeStatements() (stage, insert, update, columns string) {
-	var definitions, names, values, sets, old, fresh []string
+	var definitions, names, values, sets, oldValues, fresh []string
 	for _, c := range storeColumns {
 		definitions = append(definitions, c.name+" "+c.kind)
 		names = append(names, c.name)
@@ -61,7 +61,7 @@ func storeStatements() (stage, insert, update, columns string) {
 			set = "CASE WHEN t.excluded_platforms IS NULL THEN " + set + " END"
 		}
 		values, sets = append(values, value), append(sets, c.name+" = "+set)
-		old, fresh = append(old, "s."+c.name), append(fresh, set)
+		oldValues, fresh = append(oldValues, "s."+c.name), append(fresh, set)
 	}
 	columns = "is_new, id, ref_id, " + strings.Join(names, ", ")
 	stage = "is_new boolean, id bigint, ref_id text, " + strings.Join(definitions, ", ")
@@ -71,7 +71,7 @@ func storeStatements() (stage, insert, update, columns string) {
 	// Unchanged rows are not updated, so that a repeated request costs no write.
 	update = "UPDATE stores s SET updated_at = ?1, " + strings.Join(sets, ", ") +
 		" FROM stage_stores t WHERE s.business_id = ?0 AND s.id = t.id AND NOT t.is_new AND (" +
-		strings.Join(old, ", ") + ") IS DISTINCT FROM (" + strings.Join(fresh, ", ") + ")"
+		strings.Join(oldValues, ", ") + ") IS DISTINCT FROM (" + strings.Join(fresh, ", ") + ")"
 	return stage, insert, update, columns
 }
 
@@ -105,7 +105,7 @@ func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
 		if err := s.write(ctx, tx, work, ingested.Changes); err != nil {
 			return err
 		}
-		if err := revisions.End(ctx, s.db, tx, work, revision, nil); err != nil {
+		if err := revision.End(ctx, s.db, tx, work); err != nil {
 			return err
 		}
 		if err := box.Publish(ctx, tx, ingested.Event); err != nil {
@@ -128,7 +128,8 @@ func (s Store) readKnown(ctx context.Context, tx bun.Conn, business core.Busines
 	if known.Default, err = defaultListing(ctx, tx, business, ""); err != nil {
 		return known, err
 	}
-	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, request.PlatformStoreIDs(known), known.Stores); err != nil {
+	if known.PlatformStores, err = platforms.FindPlatformStores(ctx, tx, business, request.PlatformStoreIDs(known),
+		known.Stores); err != nil {
 		return known, err
 	}
 	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
@@ -149,15 +150,15 @@ func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
 	for rows.Next() {
 		var ref string
 		var data []byte
-		var one store.Existing
-		if err := rows.Scan(&ref, &one.ID, pgdialect.Array(&one.Excluded), pgdialect.Array(&one.Included),
+		var present store.Existing
+		if err := rows.Scan(&ref, &present.ID, pgdialect.Array(&present.Excluded), pgdialect.Array(&present.Included),
 			&data); err != nil {
 			return nil, fmt.Errorf("reading stores: %w", err)
 		}
-		if err := json.Unmarshal(data, &one.PlatformData); err != nil {
+		if err := json.Unmarshal(data, &present.PlatformData); err != nil {
 			return nil, fmt.Errorf("reading store %q: %w", ref, err)
 		}
-		stores[ref] = one
+		stores[ref] = present
 	}
 	return stores, rows.Err()
 }
@@ -205,7 +206,7 @@ func (s Store) write(ctx context.Context, tx bun.Conn, work core.Job, changes []
 			return fmt.Errorf("creating stores: %w", err)
 		}
 	}
-	return publications.PublishStores(ctx, s.db, tx, work, ids, now)
+	return publications.PublishStores(ctx, s.db, tx, work, publications.WrittenStores{IDs: ids, At: now})
 }
 
 func writeStore(c *postgres.CopyWriter, change *store.Change) {
@@ -264,8 +265,8 @@ type StoreRow struct {
 	ClosedOn           json.RawMessage `bun:"closed_on"`
 }
 
-// The columns of stores as they are read, and the one with the platforms on which a store is
-// closed (store.Closing).
+// ClosedOn is the column of the platforms on which a store is closed (store.PlatformClosure).
+// StoreReadColumns are all columns that are read.
 var (
 	ClosedOn         = bun.Safe(queries.With("closed_on", nil))
 	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn}))
@@ -333,7 +334,8 @@ func (s Store) Page(ctx context.Context, business core.BusinessID, after string,
 	return list, nil
 }
 
-// StoreContext returns what the effective stores of a business depend on besides the stores.
+// StoreContext returns the timezone, platforms and zip code use of a business, for its effective
+// stores.
 func (s Store) StoreContext(ctx context.Context, business core.BusinessID) (p store.StoreContext, err error) {
 	err = s.db.Tenant(business).QueryRowContext(ctx,
 		`SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)

@@ -1,5 +1,5 @@
 -- name: closed_on
--- The platforms on which a row of stores is closed (store.Closing).
+-- The platforms on which a row of stores is closed (store.PlatformClosure).
 (
     SELECT json_agg(
         json_build_object(
@@ -56,7 +56,7 @@ ORDER BY id
 FOR UPDATE
 
 -- name: rename
--- Replaces the platform lists and data of stores. An absent list stays absent.
+-- Replaces the platform lists and data of stores. A missing list stays null.
 UPDATE stores
 SET
     excluded_platforms = CASE
