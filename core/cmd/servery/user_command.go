@@ -19,8 +19,10 @@ type userCommand struct {
 
 type userCreate struct {
 	databaseFlags
-	Email    string            `required:"" help:"E-mail address of the user."`
-	Role     string            `enum:",viewer,support,admin" default:"" help:"Role: viewer, support (default) or admin."`
+	Email string `required:"" help:"E-mail address of the user."`
+
+	Role string `enum:",viewer,support,admin" default:"" help:"Role: viewer, support (default) or admin."`
+
 	Business []core.BusinessID `help:"Id of a business that the user may see, repeatable."`
 	BaseURL  environ.BaseURL   `env:"*" default:"http://127.0.0.1:8080" help:"URL of the hub, for the link."`
 	JSON     bool              `help:"Print JSON."`
