@@ -27,8 +27,8 @@ var ofAll = map[string]string{
 	"move_probes endpoint_circuits":                "moves with the clock",
 	"clock.go throttles":                           "restarts when the clock is set",
 	"consoleview/counts.go attempt_counts":         "selects by age",
-	"orders/riders_places.go call_queue":           "selects by age",
-	"outbox/lines.go endpoint_circuits":            "selects by age",
+	"orders/riders_locations.go call_queue":        "selects by age",
+	"outbox/ordering.go endpoint_circuits":         "selects by age",
 	"deliveries/health.go endpoint_circuits":       "selects by the endpoints of attempts",
 	"deliveries/update_circuits endpoint_circuits": "selects by the endpoints of attempts",
 	"access/users.go user_grants":                  "selects by user; only admins change users",
@@ -41,7 +41,7 @@ var changes = regexp.MustCompile(`\b(?:UPDATE|DELETE FROM)\s+([a-z_]+)`)
 func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 	tables := hubtest.Database(t, nil).Tenants(t)
 	found, used := 0, map[string]bool{}
-	check := func(place, position, text string) {
+	check := func(source, position, text string) {
 		for _, match := range changes.FindAllStringSubmatch(text, -1) {
 			if _, owned := tables[match[1]]; !owned {
 				continue
@@ -51,8 +51,8 @@ func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 			if match[1] == "businesses" {
 				key = " id = "
 			}
-			if place := place + " " + match[1]; ofAll[place] != "" {
-				used[place] = true
+			if exception := source + " " + match[1]; ofAll[exception] != "" {
+				used[exception] = true
 			} else if !strings.Contains(text, key) {
 				t.Errorf("%s: a change of %s does not name its business", position, match[1])
 			}
@@ -70,8 +70,8 @@ func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 		queries, err := postgres.LoadQueries(os.DirFS(directory))
 		require.NoError(t, err)
 		for name, query := range queries {
-			place := filepath.Join(directory, name)
-			check(place, place, query.Text())
+			path := filepath.Join(directory, name)
+			check(path, path, query.Text())
 		}
 		names, err := filepath.Glob(filepath.Join(directory, "*.go"))
 		require.NoError(t, err)
