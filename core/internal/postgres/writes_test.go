@@ -41,7 +41,7 @@ var changes = regexp.MustCompile(`\b(?:UPDATE|DELETE FROM)\s+([a-z_]+)`)
 func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 	tables := hubtest.Database(t, nil).Tenants(t)
 	found, used := 0, map[string]bool{}
-	check := func(place, position, text string) {
+	check := func(source, position, text string) {
 		for _, match := range changes.FindAllStringSubmatch(text, -1) {
 			if _, owned := tables[match[1]]; !owned {
 				continue
@@ -51,8 +51,8 @@ func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 			if match[1] == "businesses" {
 				key = " id = "
 			}
-			if place := place + " " + match[1]; ofAll[place] != "" {
-				used[place] = true
+			if exception := source + " " + match[1]; ofAll[exception] != "" {
+				used[exception] = true
 			} else if !strings.Contains(text, key) {
 				t.Errorf("%s: a change of %s does not name its business", position, match[1])
 			}
@@ -70,8 +70,8 @@ func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 		queries, err := postgres.LoadQueries(os.DirFS(directory))
 		require.NoError(t, err)
 		for name, query := range queries {
-			place := filepath.Join(directory, name)
-			check(place, place, query.Text())
+			path := filepath.Join(directory, name)
+			check(path, path, query.Text())
 		}
 		names, err := filepath.Glob(filepath.Join(directory, "*.go"))
 		require.NoError(t, err)

@@ -173,11 +173,11 @@ func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, chan
 // logHealth logs circuits that opened or closed.
 func (q Store) logHealth(update healthUpdate) {
 	for _, row := range update.opened {
-		q.db.Log().Warn("an endpoint fails: single attempts probe it until it answers, its other deliveries wait",
+		q.db.Log().Warn("circuit opened: single attempts probe the endpoint, its other deliveries are held",
 			"business", row.BusinessID, "endpoint", row.Endpoint)
 	}
 	for _, row := range update.closed {
-		q.db.Log().Info("an endpoint is well again: its deliveries go on",
+		q.db.Log().Info("circuit closed: the endpoint has recovered, its deliveries resume",
 			"business", row.BusinessID, "endpoint", row.Endpoint, "failed_since", row.Since, "probed_since",
 			row.ProbingSince.Time)
 	}

@@ -113,6 +113,6 @@ func (b *intakeBatch) applyCancellations() {
 		`(c.business_id, c.platform, c.platform_order_id) IN (SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[]))`,
 		postgres.Array(businesses), postgres.Array(platforms), postgres.Array(refs))
 	if err != nil {
-		b.db.Log().Warn("orders that are cancelled already could not be looked for; it is tried again", "error", err)
+		b.db.Log().Warn("applying pending cancellations failed; it is retried", "error", err)
 	}
 }

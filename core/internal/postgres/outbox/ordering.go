@@ -250,7 +250,7 @@ func Sweep(ctx context.Context, db *postgres.DB) error {
 		return err
 	}
 	if unblocked > 0 {
-		db.Log().Info("deliveries wait behind nothing any more; they go on", "deliveries", unblocked)
+		db.Log().Info("unblocked deliveries without an earlier pending delivery", "deliveries", unblocked)
 		Wake(db)
 	}
 	_, err = db.Bun().ExecContext(ctx,
