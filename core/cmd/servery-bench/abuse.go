@@ -46,8 +46,8 @@ func abuseNames() (names []string) {
 	return names
 }
 
-// measureAbuse takes orders while hostile clients send 1,000 requests of each kind from other addresses, and then
-// beside a process that uses as much of the processors as that attack did.
+// measureAbuse sends orders while hostile clients send 1,000 requests of each kind from other addresses. The floor is
+// the same beside a process that uses as much processor time as that attack.
 func measureAbuse(r *run) {
 	f := r.openHub("abuse", abuseSettings...)
 	a := &abuse{shop: f.shop(new(int)), attacker: hubtest.Business(r, f.db),
@@ -76,8 +76,8 @@ func (a *abuse) restart() {
 	a.place(a.orders, warmOrders)
 }
 
-// takeOrders sends orders at an even rate, and returns the 99th percentile of their times. At most so many may be
-// refused.
+// takeOrders sends orders at an even rate, and returns the 99th percentile of their times. It fails
+// if the hub rejects more than the given number.
 func (a *abuse) takeOrders(most int) (p99 float64, refused int) {
 	a.orders.client.ReadTimeout = 5 * time.Second // after which an order counts as refused
 	n := int(goodRate * a.span.Seconds())
@@ -177,7 +177,7 @@ func (c *attackCommand) Run(ctx context.Context) error {
 	}
 	n := min(c.Count*max(kind.factor, 1), int(min(limit.Cur, 1<<20))-100)
 	requests := kind.requests(c.Authorization)
-	runtime.GC() // of what the requests were built from
+	runtime.GC() // frees the parts that the requests were built from
 	ctx, stop := untilStdinEnds(ctx, c.For, "ready")
 	defer stop()
 	var (
@@ -278,8 +278,8 @@ func (c *burnCommand) Run(ctx context.Context) error {
 type hostileKind struct {
 	name     string
 	manner   manner
-	factor   int                                 // how many times as many as of the others; 0: as many
-	requests func(authorization string) [][]byte // which are sent in turn
+	factor   int                                 // multiple of the number of requests of the other kinds; 0 means 1
+	requests func(authorization string) [][]byte // sent in this order, repeatedly
 }
 
 func (k hostileKind) figure() string { return "abuse/" + k.name }

@@ -115,15 +115,15 @@ func measurePublishMenus(r *run) {
 		rates, floors = append(rates, rate(came[1:], came[0].time())), append(floors, 1000*float64(len(came))/took)
 		beside = append(beside, median(jobs))
 	}
-	r.add(measured("publish/menus", perSecond, rates...).against(floors).judged(">= 20/s").
+	r.add(measured("publish/menus", perSecond, rates...).against(floors).withTarget(">= 20/s").
 		noted("stores of %d items after a change of the master's prices, rendered by a plugin and sent, %d stores a "+
 			"round, %d KB each; floor: a plain loop that posts such bodies", storeItems, p.count, size>>10),
-		measured("publish/beside", milliseconds, median(beside)).against([]float64{median(alone)}).judged("<= 1.3x").
+		measured("publish/beside", milliseconds, median(beside)).against([]float64{median(alone)}).withTarget("<= 1.3x").
 			noted("the job of a menu of %d items of another business meanwhile; floor: the same alone", checkedItems))
 }
 
-// measureToggles toggles items of a store while the menus of all stores are published, and lets thousands of stores
-// become due to open in the same second.
+// measureToggles toggles items of a store while the menus of all stores are published. It also lets thousands of
+// stores become due to open in the same second.
 func measureToggles(r *run) {
 	const items = 400
 	f := r.openHub("toggles")
@@ -141,16 +141,16 @@ func measureToggles(r *run) {
 		arrival := p.sink.await("/stock", 1, 20*time.Second)[0]
 		took = append(took, inMilliseconds(arrival.time().Sub(posted.sent)))
 	}
-	r.add(measured("toggles/items", milliseconds, percentile(took, 50)).judged("< 1000 ms").
+	r.add(measured("toggles/items", milliseconds, percentile(took, 50)).withTarget("< 1000 ms").
 		noted("%d items of a store, from the request to its arrival at the aggregator, while %d menus are published",
 			items, p.count),
-		measured("toggles/items p99", milliseconds, percentile(took, 99)).judged("< 3000 ms").noted("of %d", len(took)),
-		measured("toggles/stores", milliseconds, late...).judged("< 5000 ms").
+		measured("toggles/items p99", milliseconds, percentile(took, 99)).withTarget("< 3000 ms").noted("of %d", len(took)),
+		measured("toggles/stores", milliseconds, late...).withTarget("< 5000 ms").
 			noted("%d stores due in the same second, until the last has arrived at the aggregator", stores))
 }
 
-// openTogether makes all stores of a business due to open at one time, and returns how many milliseconds later the last
-// was open at the aggregator.
+// openTogether makes all stores of a business due to open at one time. It returns the milliseconds from then until the
+// last is open at the aggregator.
 func (f *fixture) openTogether(n int) float64 {
 	who := f.chain(n).who
 	f.simulateAggregator(who.ID)
@@ -180,7 +180,7 @@ const (
 var riderStates = [][2]string{{"AT-STORE", "rider_at_store"}, {"OUT-FOR-DELIVERY", "picked_up"},
 	{"RIDER-REACHED", "rider_at_customer"}}
 
-// riders posts the statuses and locations of riders, each of whom has an order of the aggregator.
+// riders posts the statuses and locations of riders. Each rider has one order of the aggregator.
 type riders struct {
 	*fixture
 	orders              []int64
@@ -229,7 +229,7 @@ func measureRiders(r *run) {
 		relayed += len(all.sink.await("/rider-position", riderOrders, 20*time.Second))
 		return 1000 * float64(n) / took
 	})[0]
-	r.add(measured("riders/locations", perSecond, rates...).judged(">= 5,000/s").
+	r.add(measured("riders/locations", perSecond, rates...).withTarget(">= 5,000/s").
 		noted("accepted, from %d connections for %d orders; of %d locations %d were relayed, the newest of each order",
 			connections, riderOrders, n*len(rates), relayed))
 	all.measureStatuses(pick(r.Quick, 12000, 3000))
@@ -258,6 +258,6 @@ func (r *riders) measureStatuses(n int) {
 		}
 		seen[a.Path]++
 	}
-	r.add(measured("riders/statuses", perSecond, rate(list, began)).judged(">= 950/s, in order", wrong == 0).
+	r.add(measured("riders/statuses", perSecond, rate(list, began)).withTarget(">= 950/s, in order", wrong == 0).
 		noted("relayed, of %d posted at %d/s over %d orders; %d out of order", n, statusRate, riderOrders, wrong))
 }

@@ -66,17 +66,17 @@ func measureConsole(r *run) {
 	for _, p := range pages[:3] {
 		named += fmt.Sprintf("%s %.1f ms, ", p.path, median(p.times))
 	}
-	r.add(measured("console/pages", milliseconds, half.times...).judged("<= 50 ms").
+	r.add(measured("console/pages", milliseconds, half.times...).withTarget("<= 50 ms").
 		noted("median of the slowest page; %s; %d pages beside %d deliveries of 3 attempts, %d stores, %d items",
 			strings.TrimSuffix(named, ", "), len(pages), size.deliveries, size.stores, size.items),
-		measured("console/pages p95", milliseconds, percentile(most.times, 95)).judged("<= 150 ms").
+		measured("console/pages p95", milliseconds, percentile(most.times, 95)).withTarget("<= 150 ms").
 			noted("slowest page: %s", most.path),
-		measured("console/page size", megabytes, float64(largest.size)/1e6).judged("<= 0.1 MB").
+		measured("console/page size", megabytes, float64(largest.size)/1e6).withTarget("<= 0.1 MB").
 			noted("largest page: %s", largest.path))
 }
 
-// fillConsole stores deliveries with three attempts each, of which one in a hundred failed, counts of attempts, and
-// stores that all sell the same items.
+// fillConsole stores deliveries with three attempts each, counts of attempts, and stores that all sell the same items.
+// One delivery in a hundred failed.
 func (e *engine) fillConsole(size consoleSize) {
 	e.fillHistory(size.deliveries)
 	accounts := access.Access{Keys: accessdb.New(e.db), Clock: e.db.Clock()}
@@ -88,7 +88,7 @@ func (e *engine) fillConsole(size consoleSize) {
 	e.untilCount(size.stores, `SELECT count(*) FROM stores`)
 	e.submit(who, menuPath("10000"), plainItems(size.items, func(int) object { return object{"price": 10} }))
 	e.untilCount(size.items, `SELECT count(*) FROM store_overrides`)
-	for day := range historyDays { // in parts, each of which ends well before its timeout
+	for day := range historyDays { // in parts, so that each ends well before its timeout
 		from := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -day)
 		first, last := core.FirstID(from), core.FirstID(from.AddDate(0, 0, 1))
 		e.execute(`UPDATE deliveries SET state = 'failed', status = 503

@@ -30,7 +30,7 @@ func (r *run) measureDrain(name string, n, rounds int) {
 		e.verifyHistory(done, attempts)
 		return rate
 	})
-	r.add(measured("deliveries/"+name, perSecond, values[1]...).against(values[0]).judged(">= 25%").
+	r.add(measured("deliveries/"+name, perSecond, values[1]...).against(values[0]).withTarget(">= 25%").
 		noted("%d of 1 KB to one endpoint, all %d attempts recorded (%s in the last round); floor: the sender alone", n,
 			attempts, e.queue.cost()))
 }
@@ -78,8 +78,8 @@ func (e *engine) insertAlone(n int) float64 {
 	return float64(n) / time.Since(began).Seconds()
 }
 
-// steady publishes events of the types in turn, each at an even rate for so many seconds after a first one. It returns
-// how many milliseconds after the commit, and after the call, each of the first type arrived.
+// steady publishes events of each type at an even rate for the given seconds, after a first event. For each event of
+// the first type it returns the milliseconds from the commit, and from the call, until the event arrived.
 func (e *engine) steady(seconds int, types ...core.EventType) (after, whole []float64) {
 	e.sink.reset(0)
 	warm, n := eventsPerSecond*len(types), eventsPerSecond*len(types)*(seconds+1)
@@ -109,10 +109,10 @@ func (e *engine) steady(seconds int, types ...core.EventType) (after, whole []fl
 func measureLatency(r *run) {
 	e := r.openEngine("latency", webhook.Minutes)
 	after, whole := e.steady(pick(r.Quick, 20, 5), core.OrderPlaced)
-	r.add(measured("deliveries/latency median", milliseconds, percentile(after, 50)).judged("< 2 ms").
+	r.add(measured("deliveries/latency median", milliseconds, percentile(after, 50)).withTarget("< 2 ms").
 		noted("%d events at %d/s, commit to arrival; with the commit %.2f ms", len(after), eventsPerSecond,
 			percentile(whole, 50)),
-		measured("deliveries/latency p99", milliseconds, percentile(after, 99)).judged("< 10 ms").
+		measured("deliveries/latency p99", milliseconds, percentile(after, 99)).withTarget("< 10 ms").
 			noted("at most %.2f ms; with the commit %.2f ms", percentile(after, 100), percentile(whole, 99)))
 }
 
@@ -137,7 +137,7 @@ func measureNeighbour(r *run) {
 		}
 	}
 	r.add(measured("deliveries/neighbour p99", milliseconds, percentile(beside, 99)).
-		against([]float64{percentile(alone, 99)}).judged("<= 2x, none late", late == 0).
+		against([]float64{percentile(alone, 99)}).withTarget("<= 2x, none late", late == 0).
 		noted("%d events at %d/s, commit to arrival, beside as many to an endpoint that left %d attempts hanging; "+
 			"%d took over %v, median %.2f ms, at most %.1f ms; floor: alone", len(beside), eventsPerSecond, hung, late,
 			inTime, percentile(beside, 50), percentile(beside, 100)))
@@ -165,14 +165,14 @@ func measureRetry(r *run) {
 		}
 	}
 	earliest := percentile(late, 0)
-	r.add(measured("deliveries/retry p99", milliseconds, percentile(late, 99)).judged("< 100 ms").
+	r.add(measured("deliveries/retry p99", milliseconds, percentile(late, 99)).withTarget("< 100 ms").
 		noted("lateness of %d retries of %d deliveries, units seconds; median %.2f ms", len(late), n, median(late)),
-		measured("deliveries/retry max", milliseconds, percentile(late, 100)).judged("< 100 ms", earliest >= 0).
+		measured("deliveries/retry max", milliseconds, percentile(late, 100)).withTarget("< 100 ms", earliest >= 0).
 			noted("the earliest %.2f ms after due", earliest))
 }
 
-// measureReplicas delivers to a slow endpoint by one built hub and by two. A hub makes so many attempts at an endpoint
-// at once and no more, so that its waiting limits it and not the processors that database, load and endpoint share.
+// measureReplicas delivers to a slow endpoint by one built hub and by two. The number of concurrent attempts at an
+// endpoint is bounded. So waiting limits a hub, and not the processors that the database, load and endpoint share.
 func measureReplicas(r *run) {
 	n := pick(r.Quick, 2000, 800)
 	e := r.openEngine("replicas", webhook.Seconds)
@@ -193,13 +193,13 @@ func measureReplicas(r *run) {
 		}
 	}
 	values := inTurn(pick(r.Quick, 3, 2), through(1), through(2))
-	r.add(measured("replicas/two", perSecond, values[1]...).against(values[0]).judged(">= 160%").
+	r.add(measured("replicas/two", perSecond, values[1]...).against(values[0]).withTarget(">= 160%").
 		noted("%d deliveries to one endpoint that responds after %v, so that waiting and not the processor bounds a "+
 			"replica; hubs of role worker with GOMAXPROCS=1; floor: one replica", n, slowResponse))
 }
 
-// crowd is an engine with a thousand endpoints: a hundred businesses, each with one for each of ten event types, and
-// every one a host of its own. The last of each can be dead.
+// crowd is an engine with a thousand endpoints on separate hosts. Each of a hundred businesses has one for each of ten
+// event types. The last of each business can be unreachable.
 type crowd struct {
 	*engine
 	members []webhook.Subscription
@@ -223,7 +223,7 @@ func (r *run) openCrowd(name string) *crowd {
 	return c
 }
 
-// fill stores n events to the first endpoints in turn.
+// fill stores n events, spread evenly over the first endpoints.
 func (c *crowd) fill(n, endpoints int) {
 	c.engine.fill(n, func(i int) core.Event {
 		event, to := c.event(i), c.members[i%endpoints]
@@ -285,7 +285,7 @@ func measureThousand(r *run) {
 		hung, failed, costs[1] = len(c.sink.arrivals(hangPath)), failures()-before, c.queue.cost()
 		return rate
 	})
-	r.add(measured("deliveries/thousand endpoints", perSecond, values[1]...).against(values[0]).judged(">= 95%").
+	r.add(measured("deliveries/thousand endpoints", perSecond, values[1]...).against(values[0]).withTarget(">= 95%").
 		noted("%d due at each of %d endpoints, a tenth dead: half refuse, half hang (%d failed attempts recorded in "+
 			"the last round, %d left hanging; %s); what the other nine tenths got; floor: the same with that tenth "+
 			"alive (%s)", each, len(c.members), failed, hung, costs[1], costs[0]))

@@ -31,7 +31,7 @@ type figure struct {
 	Rounds   []float64 `json:"rounds,omitzero"`       // of the measured value
 	Floors   []float64 `json:"floor_rounds,omitzero"` // of the floor
 	Error    string    `json:"error,omitzero"`        // why it could not be measured
-	At       float64   `json:"at,omitzero"`           // the size of what was measured, of a growth figure
+	At       float64   `json:"at,omitzero"`           // size of the measured work, in a growth figure
 }
 
 // measured is the median of the rounds.
@@ -39,7 +39,7 @@ func measured(name, unit string, rounds ...float64) figure {
 	return figure{Name: name, Unit: unit, Measured: median(rounds), Rounds: rounds}
 }
 
-// against adds the floor, of which there are as many rounds. The ratio is the median of the rounds' ratios, because a
+// against adds the floor, which has as many rounds. The ratio is the median of the ratios of the rounds, because a
 // disturbance affects both halves of a round.
 func (f figure) against(floors []float64) figure {
 	ratios := make([]float64, len(floors))
@@ -50,9 +50,9 @@ func (f figure) against(floors []float64) figure {
 	return f
 }
 
-// judged adds a target such as "< 2 ms", "<= 3x", or ">= 25%", and whether it is met. Multiples, and percentages of a
-// rate, limit the ratio; all others limit the measured value. What follows a comma names the further conditions.
-func (f figure) judged(target string, conditions ...bool) figure {
+// withTarget adds a target such as "< 2 ms", "<= 3x", or ">= 25%", and whether it is met. Multiples, and percentages of
+// a rate, limit the ratio; all others limit the measured value. The text after a comma names the further conditions.
+func (f figure) withTarget(target string, conditions ...bool) figure {
 	limited, _, _ := strings.Cut(target, ", ")
 	number := strings.TrimLeft(limited, "<>= ")
 	operator := strings.TrimSpace(strings.TrimSuffix(limited, number))
@@ -73,7 +73,7 @@ func (f figure) judged(target string, conditions ...bool) figure {
 	return f
 }
 
-// at adds the size of what was measured.
+// at adds the size of the measured work.
 func (f figure) at(size int) figure {
 	f.At = float64(size)
 	return f

@@ -45,11 +45,11 @@ func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
 		met bool
 		f   figure
 	}{
-		{true, time.judged("< 20.1 ms")}, {false, time.judged("< 20 ms")},
-		{true, time.judged("<= 2x")}, {false, time.judged("<= 1.9x")},
-		{true, rate.judged(">= 50%")}, {false, rate.judged(">= 51%")},
-		{true, rate.judged(">= 2,000/s, in order", true)}, {false, rate.judged(">= 950/s, in order", false)},
-		{true, measured("cpu", percent, 0.5).judged("< 1%")}, {false, measured("failed", "failed", 1).judged("0")},
+		{true, time.withTarget("< 20.1 ms")}, {false, time.withTarget("< 20 ms")},
+		{true, time.withTarget("<= 2x")}, {false, time.withTarget("<= 1.9x")},
+		{true, rate.withTarget(">= 50%")}, {false, rate.withTarget(">= 51%")},
+		{true, rate.withTarget(">= 2,000/s, in order", true)}, {false, rate.withTarget(">= 950/s, in order", false)},
+		{true, measured("cpu", percent, 0.5).withTarget("< 1%")}, {false, measured("failed", "failed", 1).withTarget("0")},
 	} {
 		require.Equal(t, c.met, *c.f.Met, "%s %s", c.f.Name, c.f.Target)
 	}
@@ -57,8 +57,8 @@ func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
 
 func TestFiguresAreFormattedAsATable(t *testing.T) {
 	figures := []figure{
-		measured("stores/accept", milliseconds, 80, 120.4, 90).judged("< 150 ms"),
-		measured("deliveries/drain", perSecond, 12345).against([]float64{50000}).judged(">= 25%"),
+		measured("stores/accept", milliseconds, 80, 120.4, 90).withTarget("< 150 ms"),
+		measured("deliveries/drain", perSecond, 12345).against([]float64{50000}).withTarget(">= 25%"),
 		measured("stores/job", milliseconds, 300).against([]float64{150}).noted("5,000 stores"),
 		measured("idle/memory", megabytes, 61.31),
 		{Name: "idle/cpu", Error: "the hub went away"},
@@ -118,14 +118,14 @@ func TestRunsAreComparedByRatiosThenFigures(t *testing.T) {
 		measured("stores/job", milliseconds, 100).against([]float64{50}),
 		measured("drain", perSecond, 1000).against([]float64{2000}),
 		measured("intake", perSecond, 1000),
-		measured("latency", milliseconds, 5).judged("< 10 ms"),
+		measured("latency", milliseconds, 5).withTarget("< 10 ms"),
 		measured("gone", milliseconds, 5),
 	}
 	after := []figure{
 		measured("stores/job", milliseconds, 200).against([]float64{100}), // a slower machine
 		measured("drain", perSecond, 1000).against([]float64{1000}),
 		measured("intake", perSecond, 800),
-		measured("latency", milliseconds, 5.4).judged("< 5.2 ms"),
+		measured("latency", milliseconds, 5.4).withTarget("< 5.2 ms"),
 		measured("fresh", milliseconds, 1),
 		{Name: "idle/cpu", Error: "the hub went away"},
 	}

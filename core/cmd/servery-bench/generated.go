@@ -299,7 +299,7 @@ func plainItems(n int, with func(i int) object) []byte {
 // orderedItems is how many items the menu of orders has.
 const orderedItems = 500
 
-// What things cost: such that a tax of 5% is a whole number.
+// Prices whose tax of 5% is a whole number.
 const (
 	optionPrice = 20
 	packing     = 3
@@ -340,7 +340,7 @@ func orderedMenu() menuObjects {
 const orderedStore = "S-ordered"
 
 // orderShapes are orders of 1.2 KB without their platform_order_id: three items with options, an address, and a payment
-// of what is due.
+// of the whole amount.
 var orderShapes = sync.OnceValue(func() []string {
 	shapes := make([]string, 250)
 	for i := range shapes {

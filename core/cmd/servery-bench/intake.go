@@ -23,7 +23,7 @@ type turn struct {
 	jobs, floors, recorded []float64 // milliseconds of the rounds
 }
 
-// intake posts the requests of a round to a fresh business, each beside the floor, which decodes the body and writes
+// intake posts the requests of a round to a new business, each beside the floor. The floor decodes the body and writes
 // the rows that the hub stored. The first round does not count.
 func (f *fixture) intake(path, country string, requests []turn, floor *copyFloor, decode func([]byte)) (
 	accept []float64) {
@@ -51,7 +51,7 @@ func (f *fixture) intake(path, country string, requests []turn, floor *copyFloor
 
 // figure compares the jobs with the floor.
 func (t turn) figure(name, target string) figure {
-	return measured(name+t.name, milliseconds, t.jobs...).against(t.floors).judged(target)
+	return measured(name+t.name, milliseconds, t.jobs...).against(t.floors).withTarget(target)
 }
 
 // measureStores posts a full request twice.
@@ -62,7 +62,7 @@ func measureStores(r *run) {
 		{name: "updated", body: body, updated: mostStores}}
 	floor := f.copyFloor(floorTable{name: "stores", key: "ref_id"})
 	accept := f.intake(storesPath, "US", requests, floor, func([]byte) {})
-	r.add(measured("stores/accept", milliseconds, accept...).judged("< 150 ms").
+	r.add(measured("stores/accept", milliseconds, accept...).withTarget("< 150 ms").
 		noted("%d %s stores, %.1f MB, POST to response", mostStores, origin, float64(len(body))/1e6),
 		requests[0].figure("stores/job ", "<= 3x").noted("response to the callback at the sink; floor: COPY and merge"),
 		requests[1].figure("stores/job ", "<= 3x").
@@ -81,13 +81,13 @@ func measureMenu(r *run) {
 		key: "kind, name"},
 		floorTable{name: "menu_links", key: "relation, from_id, to_id"}),
 		func(body []byte) { must(menu.Decode(body, menu.MasterScope(), rules)) })
-	r.add(measured("menu/accept", milliseconds, accept...).judged("< 300 ms").
+	r.add(measured("menu/accept", milliseconds, accept...).withTarget("< 300 ms").
 		noted("%s, %s, %.1f MB, POST to response", origin, rows.shape(), float64(len(body))/1e6))
 	for _, request := range requests {
 		r.add(request.figure("menu/job ", "<= 2.5x").noted("response to the callback at the sink (arrival to the "+
 			"job's end %.0f ms); floor: decode, COPY and merge", median(request.recorded)))
 	}
-	r.add(measured("menu/memory", megabytes, f.hub.peak()).judged("< 400 MB").
+	r.add(measured("menu/memory", megabytes, f.hub.peak()).withTarget("< 400 MB").
 		noted("resident at most, over the requests above"))
 }
 
@@ -114,7 +114,7 @@ func (f *fixture) grow(name, path, country string, requests []sized) {
 		grown := measured(fmt.Sprintf("%s %d", name, request.size), microseconds, costs[i]...).at(request.size).
 			noted("%s, in %.1f ms", request.note, median(jobs[i]))
 		if middle := len(requests) / 2; i == len(requests)-1 {
-			grown = grown.against(costs[middle]).judged("<= 1.5x")
+			grown = grown.against(costs[middle]).withTarget("<= 1.5x")
 			grown.Note += fmt.Sprintf("; floor: %s %d", name, requests[middle].size)
 		}
 		f.add(grown)
@@ -183,8 +183,8 @@ func measureIdle(r *run) {
 	before := must(process.Stat()).CPUTime()
 	r.pause(span)
 	used := must(process.Stat()).CPUTime() - before
-	r.add(measured("idle/memory", megabytes, memory).judged("< 80 MB").noted("resident %v after the start", settled),
-		measured("idle/cpu", percent, 100*used/span.Seconds()).judged("< 1%").
+	r.add(measured("idle/memory", megabytes, memory).withTarget("< 80 MB").noted("resident %v after the start", settled),
+		measured("idle/cpu", percent, 100*used/span.Seconds()).withTarget("< 1%").
 			noted("of a core, over %v", span))
 }
 
@@ -264,9 +264,9 @@ func measureMenuIndependence(r *run) {
 	master := inTurn(rounds, masterOfFew, masterOfMany)
 	note := fmt.Sprintf("response to the callback with %d stores of %d items each; floor: the same without them",
 		others, storeItems)
-	r.add(measured("menu/independence store", milliseconds, atStore[1]...).against(atStore[0]).judged("<= 1.3x").
+	r.add(measured("menu/independence store", milliseconds, atStore[1]...).against(atStore[0]).withTarget("<= 1.3x").
 		noted("%d items at one store, %s", storeItems, note),
-		measured("menu/independence master", milliseconds, master[1]...).against(master[0]).judged("<= 1.3x").
+		measured("menu/independence master", milliseconds, master[1]...).against(master[0]).withTarget("<= 1.3x").
 			noted("%s, 1%% changed, %s", menu.shape(), note))
 }
 
@@ -299,9 +299,9 @@ func measureMenuEffective(r *run) {
 	for i := range same {
 		same[i], _ = read(response.Header.Get("ETag"), http.StatusNotModified)
 	}
-	r.add(measured("menu/effective uncached", milliseconds, uncached...).judged("< 100 ms").
+	r.add(measured("menu/effective uncached", milliseconds, uncached...).withTarget("< 100 ms").
 		noted("median of %d, request to the end of %.1f MB; at least %.1f ms", len(uncached), float64(size)/1e6,
 			percentile(uncached, 0)),
-		measured("menu/effective 304", milliseconds, same...).judged("< 2 ms").
+		measured("menu/effective 304", milliseconds, same...).withTarget("< 2 ms").
 			noted("median of %d, with If-None-Match; p99 %.2f ms", len(same), percentile(same, 99)))
 }

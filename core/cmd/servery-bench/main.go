@@ -1,9 +1,9 @@
-// Command servery-bench measures the hub: how fast it accepts and executes requests, how many deliveries it makes a
-// second and how soon they arrive, how exact its retries are, and what it costs while idle. Beside a figure stands a
-// floor that the same run measured on the same machine: the least cost of the work without the hub.
+// Command servery-bench measures the hub: intake of requests, rate and latency of deliveries, lateness of retries, and
+// the cost of an idle hub. Each figure has a floor that the same run measured on the same machine: the least cost of
+// the work without the hub.
 //
-// It starts a PostgreSQL of its own with full durability, runs the built hub where a figure concerns all of it, and
-// connects to nothing but this machine.
+// It starts a private PostgreSQL with full durability. Figures of the whole hub use the built program. It connects to
+// this machine only.
 package main
 
 import (

@@ -97,7 +97,7 @@ func (s *shop) verifyOrders(want int) {
 	s.verifyCount(want, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'order_placed'`, s.ID)
 }
 
-// intakeFloorCommand is the floor of order intake, in a process of its own as the hub is. It decodes an order and
+// intakeFloorCommand is the floor of order intake, in a separate process as the hub is. It decodes an order and
 // stores its row, one INSERT a request.
 type intakeFloorCommand struct {
 	Database    string `required:"" help:"Address of the database."`
@@ -147,7 +147,7 @@ func (f *fixture) startIntakeFloor(connections int) *poster {
 	return f.newPoster(process.ready, "/", "")
 }
 
-// measureOrders posts orders of a shop that nobody subscribes to, and of one whose orders go to an endpoint.
+// measureOrders posts orders of a business without webhooks, and of one with a webhook.
 func measureOrders(r *run) {
 	n, sent := pick(r.Quick, 20000, 4000), 0
 	f := r.openHub("orders")
@@ -164,19 +164,19 @@ func measureOrders(r *run) {
 	took := atRate(r.ctx, half, steady, func(i int) { quiet.orders.post(orderBody(first + i)) })
 	quiet.verifyOrders(warmOrders + len(floors)*n + steady)
 	loud.verifyOrders(warmOrders + len(floors)*n)
-	r.add(measured("orders/intake", perSecond, intakes...).against(floors).judged(">= 300%").
+	r.add(measured("orders/intake", perSecond, intakes...).against(floors).withTarget(">= 300%").
 		noted("%d orders of %d bytes, durable, over %d connections, nobody subscribed; floor: a server that reads the "+
 			"same and does one INSERT, which PostgreSQL commits in groups as well", n, len(orderBody(n)), connections),
-		measured("orders/intake grouped", perSecond, intakes...).against(singles).judged(">= 300%").
+		measured("orders/intake grouped", perSecond, intakes...).against(singles).withTarget(">= 300%").
 			noted("the same; floor: that server over one connection to the database, without groups"),
-		measured("orders/intake p99", milliseconds, percentile(took, 99)).judged("< 50 ms").
+		measured("orders/intake p99", milliseconds, percentile(took, 99)).withTarget("< 50 ms").
 			noted("%d orders at %.0f/s, half of that; median %.2f ms, at most %.1f ms", steady, half,
 				percentile(took, 50), percentile(took, 100)),
-		measured("orders/journey", perSecond, journeys...).against(floors).judged(">= 70%").
+		measured("orders/journey", perSecond, journeys...).against(floors).withTarget(">= 70%").
 			noted("%d orders to one endpoint, first POST to last arrival; floor: as above", n))
 }
 
-// measureOrderRetry lets one request send orders again whose deliveries failed, beside a drain of as many.
+// measureOrderRetry resends the failed deliveries of orders by one request, beside a drain of as many.
 func measureOrderRetry(r *run) {
 	n, sent := pick(r.Quick, 10000, 2000), 0
 	floor := r.openEngine("retrydrain", webhook.Minutes).fillAndDrain(n)
@@ -204,7 +204,7 @@ func measureOrderRetry(r *run) {
 	})
 	resent := s.arrived(n, taken.sent)
 	f.sink.await("/callback", 1, time.Minute)
-	r.add(measured("orders/retry", perSecond, resent).against([]float64{floor}).judged(">= 80%").
+	r.add(measured("orders/retry", perSecond, resent).against([]float64{floor}).withTarget(">= 80%").
 		noted("%d failed orders, POST to last arrival; its progress was read %d times on the way; "+
 			"floor: a drain of as many", n, seen))
 }
@@ -248,7 +248,7 @@ func measureRush(r *run) {
 		seconds, nanoseconds := must(uuid.Parse(a.ID)).Time().UnixTime()
 		took = append(took, inMilliseconds(a.time().Sub(time.Unix(seconds, nanoseconds))))
 	}
-	r.add(measured("sandbox/rush", milliseconds, percentile(took, 99)).judged("< 200 ms").
+	r.add(measured("sandbox/rush", milliseconds, percentile(took, 99)).withTarget("< 200 ms").
 		noted("99%% of %d orders that `servery simulate rush` placed at %d/s from the store's menu, from the hub to "+
 			"the endpoint, all delivered; median %.1f ms; responses: 99%% within %.1f ms", n, perSecond,
 			percentile(took, 50), report.Calls[0].P99))
@@ -340,11 +340,11 @@ func measureHistory(r *run) {
 		intake = append(intake, func() float64 { return s.place(s.orders, n) })
 	}
 	intakes := inTurn(rounds, intake...)
-	r.add(measured("deliveries/history drain", perSecond, drains[1]...).at(ended).against(drains[0]).judged(">= 91%").
+	r.add(measured("deliveries/history drain", perSecond, drains[1]...).at(ended).against(drains[0]).withTarget(">= 91%").
 		noted("%d due beside %d that ended within %d days (%.1f GB, filled in %.0f s); floor: the same in an empty "+
 			"database", due, ended, historyDays, float64(size)/1e9, filled),
-		measured("deliveries/history publish", perSecond, publishes[1]...).against(publishes[0]).judged(">= 91%").
+		measured("deliveries/history publish", perSecond, publishes[1]...).against(publishes[0]).withTarget(">= 91%").
 			noted("%d events from %d goroutines, first publish to last arrival", n, publishers),
-		measured("orders/history", perSecond, intakes[1]...).against(intakes[0]).judged(">= 91%").
+		measured("orders/history", perSecond, intakes[1]...).against(intakes[0]).withTarget(">= 91%").
 			noted("%d orders accepted over %d connections, nobody subscribed", n, connections))
 }

@@ -76,7 +76,7 @@ func measurePluginCalls(r *run) {
 		}
 	}
 	values := inTurn(pick(r.Quick, 5, 3), each(echo), each(func() { check(p.call(checker)) }))
-	r.add(measured("plugins/call", microseconds, values[1]...).against(values[0]).judged("< 300 µs").
+	r.add(measured("plugins/call", microseconds, values[1]...).against(values[0]).withTarget("< 300 µs").
 		noted("median of %d calls of %d bytes one after the other, in each round; floor: the bytes there and back "+
 			"over a Unix socket", n, callSize))
 }
@@ -132,12 +132,12 @@ func measurePluginLife(r *run) {
 	}
 	upgrades := pick(r.Quick, 10, 3)
 	failed, calls := r.openPlugins().upgrade(upgrades)
-	r.add(measured("plugins/start", milliseconds, starts...).against(floors).judged("< 200 ms").
+	r.add(measured("plugins/start", milliseconds, starts...).against(floors).withTarget("< 200 ms").
 		noted("to its first response: digest, copy, start, certificates, description, self-test; floor: the program "+
 			"started to describe itself"),
-		measured("plugins/killed", milliseconds, killed...).judged("< 2000 ms").
+		measured("plugins/killed", milliseconds, killed...).withTarget("< 2000 ms").
 			noted("from SIGKILL to the next response, with the first pause"),
-		measured("plugins/upgrade", "failed", float64(failed)).judged("0", calls > 0).
+		measured("plugins/upgrade", "failed", float64(failed)).withTarget("0", calls > 0).
 			noted("of %d calls from 8 goroutines, during %d upgrades", calls, upgrades))
 }
 
@@ -206,9 +206,9 @@ func measurePluginMenu(r *run) {
 	}
 	found := f.count(`SELECT count(*) FROM platform_findings`)
 	verify(found >= rounds*checkedItems/2, "the plugins found fault with %d items", found)
-	r.add(measured("plugins/menu check", milliseconds, added...).judged("< 150 ms").
+	r.add(measured("plugins/menu check", milliseconds, added...).withTarget("< 150 ms").
 		noted("what three plugins add to the job of %d items, which takes %.0f ms without; findings stored",
 			checkedItems, median(without)),
-		measured("plugins/menu memory", megabytes, f.hub.peak()-before).judged("< 64 MB").
+		measured("plugins/menu memory", megabytes, f.hub.peak()-before).withTarget("< 64 MB").
 			noted("what they add to the hub's memory at most"))
 }

@@ -195,7 +195,7 @@ func drawChart(figures []figure) string {
 		"\n%s%s</svg>\n", 2*width, (n+1)/2*height, chartStyle, svg.String())
 }
 
-// machine is where the figures were measured, and with which versions.
+// machine describes the machine and the versions of the programs.
 type machine struct {
 	Hub        string            `json:"hub"` // its version
 	CPU        string            `json:"cpu"`

@@ -150,7 +150,7 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 // connections is how many the load uses at once.
 const connections = 64
 
-// poster posts bodies as cheaply as possible, each goroutine over a connection of its own.
+// poster posts bodies as cheaply as possible, each goroutine over its own connection.
 type poster struct {
 	client        *fasthttp.HostClient
 	uri           string

@@ -20,8 +20,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// child is this program, run once more with another command. It prints a line once it is ready. Its commands end with
-// their standard input.
+// child is another process of this program, with another command. It prints a line when it is ready. Its commands end
+// with their standard input.
 type child struct {
 	ready string // the line
 	in    io.WriteCloser
@@ -100,8 +100,8 @@ func (b *bench) processorSeconds() (total float64) {
 	return total
 }
 
-// sinkCommand is the endpoint of deliveries, in a process of its own, which records when each arrived. Its parent makes
-// RPCs over standard input and output.
+// sinkCommand is the endpoint of deliveries, in a separate process. It records when each arrived. Its parent makes RPCs
+// over standard input and output.
 type sinkCommand struct{}
 
 // Arrival is one request that the sink got.
@@ -116,7 +116,7 @@ type Arrival struct {
 
 func (a Arrival) time() time.Time { return time.Unix(0, a.At) }
 
-// Paths with a behaviour of their own.
+// Paths with special behaviour.
 const (
 	hangPath = "/hang" // never responds
 	slowPath = "/slow" // responds after slowResponse

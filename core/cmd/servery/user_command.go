@@ -14,7 +14,7 @@ import (
 )
 
 type userCommand struct {
-	Create userCreate `cmd:"" help:"Create a user, or a new link and more rights for an existing one."`
+	Create userCreate `cmd:"" help:"Create or extend a user, and print a one-time link."`
 }
 
 type userCreate struct {

@@ -2,7 +2,7 @@
 // the length of its sentences. It prints file:line:column, what it found and what
 // to write instead, and exits with 1 where there is anything.
 //
-//	go run ./deploy/check/prose [-count] [-comments] [ROOT [PREFIX...]]
+//	go run ./deploy/check/prose [-count] [ROOT [PREFIX...]]
 //
 // ROOT is the repository, by default the working directory. Only findings in
 // files whose name begins with a PREFIX are shown.
@@ -19,7 +19,6 @@ import (
 
 func main() {
 	counted := flag.Bool("count", false, "print the number of findings of each file alone")
-	comments := flag.Bool("comments", false, "check the comments of Go and SQL files alone")
 	flag.Parse()
 	root := "."
 	if flag.NArg() > 0 {
@@ -29,11 +28,7 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	checked := sources
-	if *comments {
-		checked = []Source{commentSource}
-	}
-	findings, err := lint(os.DirFS(root), checked, rules)
+	findings, err := lint(os.DirFS(root), sources, rules)
 	if err != nil {
 		fail(err)
 	}

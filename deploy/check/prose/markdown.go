@@ -8,7 +8,7 @@ import (
 // Block is one paragraph, list item, heading or table cell.
 type Block struct {
 	Text
-	Fragment bool   // a heading or a table cell: its length is not judged
+	Fragment bool   // a heading or a table cell: its length is not limited
 	Most     int    // how many words a sentence of it may have; 0: maxWords
 	Style    *Style // nil for a paragraph
 }
@@ -84,7 +84,7 @@ func htmlEnd(lines []Text, from int) int {
 	return len(lines)
 }
 
-// line takes in a line that is neither blank, fenced nor HTML.
+// line adds text that is neither blank, fenced nor HTML.
 func (r *reader) line(line Text) {
 	indent := len(line.s) - len(strings.TrimLeft(line.s, " "))
 	if r.blank || r.code {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Source finds prose in the repository. A new kind of text, such as Go comments,
+// Source finds prose in the repository. A new kind of text
 // is one more Source.
 type Source interface {
 	Blocks(root fs.FS) ([]Block, error)
@@ -29,10 +29,8 @@ var sources = []Source{
 	GoText{Dirs: []string{"adminui/text"}, Labels: true, Most: consoleWords},
 	GoText{Dirs: []string{"adminui/cause", "core/checklist"}, Most: consoleWords},
 	GoMessages{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}},
+	Comments{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}},
 }
-
-// commentSource is the comments of all code.
-var commentSource = Comments{Dirs: []string{"adminui", "core", "deploy", "migrations", "plugins", "web"}}
 
 // consoleWords is how long a sentence of the console may be.
 const consoleWords = 20

@@ -17,7 +17,7 @@ func (f *File) position(offset int) (line, column int) {
 	return strings.Count(before, "\n") + 1, len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
 }
 
-// Text is a piece of prose that knows where each of its bytes stands in the file.
+// Text is a piece of prose that knows the position of each of its bytes in the file.
 // Markup is dropped from it, so the bytes need not be adjacent there.
 type Text struct {
 	file *File
@@ -55,7 +55,7 @@ func (t Text) join(other Text) Text {
 	return Text{other.file, t.s + " " + other.s, at}
 }
 
-// replace writes words in place of the whole text.
+// replace returns the words at the position of the text.
 func (t Text) replace(words string) Text {
 	at := make([]int, len(words))
 	for i := range at {

@@ -37,6 +37,7 @@ type Compressor struct {
 	decoder *zstd.Decoder
 }
 
+// New returns a Compressor.
 func New() (*Compressor, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
 		zstd.WithWindowSize(1<<20))
@@ -50,6 +51,7 @@ func New() (*Compressor, error) {
 	return &Compressor{encoder, decoder}, nil
 }
 
+// Compress returns the compressed form of a body, or a short body as it is.
 func (c *Compressor) Compress(body []byte) []byte {
 	if len(body) < minSize {
 		return body
@@ -61,6 +63,7 @@ func (c *Compressor) Compress(body []byte) []byte {
 	return c.encoder.EncodeAll(body, nil)
 }
 
+// Decompress returns the body of a stored form. It fails if the stored form is damaged or the body exceeds 1 GiB.
 func (c *Compressor) Decompress(stored []byte) ([]byte, error) {
 	if short, found := bytes.CutPrefix(stored, s2Magic); found {
 		if n, err := s2.DecodedLen(short); err != nil || n > s2MaxSize {
