@@ -115,7 +115,7 @@ func (a *abuse) measure(kind hostileKind) (peak float64) {
 			listed = append(listed, fmt.Sprintf("%d %s", outcomes[outcome], outcome))
 		}
 		r.add(measured(kind.figure(), milliseconds, attacks...).against(controls).
-			judged("<= 2x, none refused", refused == 0).
+			withTarget("<= 2x, none refused", refused == 0).
 			noted("median p99 of %d rounds of %d orders, %d refused; attackers: %s; hub at most %.0f MB; "+
 				"floor: beside a process that uses the %.1f s of the processors that the attack took", abuseRounds,
 				orders, refused, strings.Join(listed, ", "), peak, busy))
