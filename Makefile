@@ -27,7 +27,7 @@ build: ## Build bin/servery and bin/plugins
 
 # Each plugin has a directory named by its id, with its manifest and the digest of
 # the program. A new digest publishes all menus, so it changes with the code only.
-PLUGINS = aggregator-a aggregator-b aggregator-c
+PLUGINS := $(patsubst plugins/aggregator%,aggregator-%,$(wildcard plugins/aggregator*))
 .PHONY: $(PLUGINS:%=bin/plugins/%)
 $(PLUGINS:%=bin/plugins/%): bin/plugins/%:
 	@rm -rf $@ && mkdir -p $@
