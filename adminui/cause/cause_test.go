@@ -264,7 +264,7 @@ func requireExplainedItems(t *testing.T, rows map[string]explainedItem) {
 	t.Helper()
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			cause := Item(row.item, since)
+			cause := Item(row.item, nil, since)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 			for _, store := range row.item.Stores {
@@ -296,18 +296,19 @@ func TestItemStateIsExplained(t *testing.T) {
 		"on no platform": {console.ItemDetail{Item: active, Platforms: []string{}, Stores: soldAt(true, -1)}, ui.Err,
 			"not listed on any platform", "Not shown"},
 		"at no store": {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
-		"unavailable": {console.ItemDetail{Item: active, Stores: soldAt(false, -1)}, ui.Warn, "0 of 1",
+		"unavailable": {console.ItemDetail{Item: active, Stores: soldAt(false, -1)}, ui.Warn, "not available at any store",
 			"available is false"},
 		"the store is not active": {console.ItemDetail{Item: active,
 			Stores: []console.ItemStore{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "0 of 1", "the store is inactive"},
+				Stock: -1}}}, ui.Warn, "All stores that sell the item are inactive", "the store is inactive"},
 		"store accepts no orders": {console.ItemDetail{Item: active,
 			Stores: []console.ItemStore{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
-				Stock: -1}}}, ui.Warn, "0 of 1", "accepts no orders"},
-		"out of stock": {console.ItemDetail{Item: active, Stores: soldAt(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
-		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn, "0 of 1",
+				Stock: -1}}}, ui.Warn, "No store that sells the item accepts orders", "accepts no orders"},
+		"out of stock": {console.ItemDetail{Item: active, Stores: soldAt(true, 0)}, ui.Warn, "out of stock at all stores",
+			"out of stock"},
+		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn, "cannot order the item at any store",
 			"option group size requires more options"},
-		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "1 of 1 store,", "Shown"},
+		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "1 of 1 store.", "Shown"},
 	})
 }
 

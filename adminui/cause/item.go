@@ -3,16 +3,34 @@ package cause
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// Item explains why customers see an item or not, as far as all stores agree.
-func Item(i console.ItemDetail, now time.Time) ui.Cause {
+// Item explains where customers can order an item, or why they cannot, as far as all stores agree. Without
+// platforms it checks the catalogue and the stores only.
+func Item(i console.ItemDetail, platforms []PlatformMenus, now time.Time) ui.Cause {
+	if general := masterCause(i); general.State == ui.Err {
+		return general
+	}
+	if len(i.Stores) == 0 {
+		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore, Detail: text.RemedyItemNoStore}
+	}
+	found := orderableCause(i, platforms, now)
+	if why := notOnSaleReason(i, now); why != "" && found.State != ui.Err {
+		return ui.Cause{State: ui.Warn, Text: why, Detail: fmt.Sprintf(text.InSaleHours, found.Text)}
+	}
+	return found
+}
+
+// masterCause explains why the master catalogue hides an item at all stores. Its state is OK if it does not.
+func masterCause(i console.ItemDetail) ui.Cause {
 	if !i.Active {
 		return ui.Cause{State: ui.Err, Text: text.CauseItemInactive, Detail: text.RemedyItemInactive}
 	}
@@ -30,30 +48,107 @@ func Item(i console.ItemDetail, now time.Time) ui.Cause {
 				Detail: text.RemedyItemCategory}
 		}
 	}
-	if len(i.Stores) == 0 {
-		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore, Detail: text.RemedyItemNoStore}
+	return ui.Cause{State: ui.OK}
+}
+
+// PlatformMenus is a platform with its plugin and the menus of stores.
+type PlatformMenus struct {
+	core.Platform
+	Plugin    *console.Plugin                 // serves the platform; nil: unknown to all hubs
+	Published map[string]*publish.Publication // by ref_id of the store; missing: unknown
+}
+
+// orderableCause explains at which stores and on which platforms customers can order an item of the catalogue.
+func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Time) ui.Cause {
+	selling := slices.DeleteFunc(slices.Clone(i.Stores), func(s console.ItemStore) bool {
+		state, _ := storeReason(s)
+		return state != ui.OK
+	})
+	if len(selling) == 0 {
+		return nowhereCause(i)
 	}
-	visible := 0
-	for _, itemStore := range i.Stores {
-		if state, _ := storeReason(itemStore); state == ui.OK {
-			visible++
+	var on, off, reasons []string
+	shown := map[string]bool{} // stores at which some platform shows the item
+	for _, platform := range platforms {
+		stores, why := storesOn(i, selling, platform, now)
+		if why == "" {
+			on = append(on, platform.Name)
+		} else {
+			off, reasons = append(off, platform.Name), append(reasons, fmt.Sprintf(text.ItemOffAt, platform.Name, why))
+		}
+		for _, ref := range stores {
+			shown[ref] = true
 		}
 	}
-	state := ui.OK
+	visible := len(shown)
+	if len(platforms) == 0 {
+		visible = len(selling)
+	}
+	atStores := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseItemShown, ui.Number(visible),
+		ui.Count(len(i.Stores), text.OneStore, text.Stores_))}
 	if visible < len(i.Stores) {
-		state = ui.Warn
+		atStores.State = ui.Warn
 	}
-	sentence := fmt.Sprintf(text.CauseItemShown, ui.Number(visible),
-		ui.Count(len(i.Stores), text.OneStore, text.Stores_))
-	if why := notOnSaleReason(i, now); why != "" {
-		return ui.Cause{State: ui.Warn, Text: why, Detail: sentence}
+	switch {
+	case len(off) == 0 || visible == 0 && len(on) > 0: // on a platform, but at none of the listed stores
+		return atStores
+	case len(on) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseItemOnNone, Detail: strings.Join(reasons, "; ")}
+	default:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseItemOnSome, strings.Join(on, ", "),
+			strings.Join(off, ", ")), Detail: strings.Join(reasons, "; ")}
 	}
-	return ui.Cause{State: state, Text: sentence}
 }
+
+// storesOn returns the stores at which customers can order an item on a platform. If there are none, why is the
+// reason at the first store. If the item has further stores, only the catalogue can be the reason.
+func storesOn(i console.ItemDetail, selling []console.ItemStore, platform PlatformMenus,
+	now time.Time) (refs []string, why string) {
+	for _, s := range selling {
+		here := Platform{platform.Platform, platform.Plugin, platform.Published[s.Store.RefID]}
+		visibility := ItemVisibilityOn(i, s, here, now)
+		if visibility.State != ui.Err && visibility.State != ui.Neutral && visibility.Why != text.CauseStoreHidden &&
+			!here.LacksMenu() {
+			refs = append(refs, s.Store.RefID)
+		} else if why == "" {
+			why = visibility.Why
+		}
+	}
+	if len(refs) > 0 {
+		return refs, ""
+	}
+	if i.MoreStores {
+		_, why = catalogueReason(i, platform.Name)
+	}
+	return nil, why
+}
+
+// nowhereCause explains why customers can order an item at no store.
+func nowhereCause(i console.ItemDetail) ui.Cause {
+	if i.MoreStores {
+		return ui.Cause{State: ui.Warn,
+			Text: fmt.Sprintf(text.CauseItemNotFirst, ui.Count(len(i.Stores), text.OneStore, text.Stores_))}
+	}
+	_, first := storeReason(i.Stores[0])
+	for _, s := range i.Stores {
+		if _, why := storeReason(s); why != first {
+			return ui.Cause{State: ui.Warn, Text: text.CauseItemNowhere}
+		}
+	}
+	if sentence := nowhereReasons[first]; sentence != "" {
+		return ui.Cause{State: ui.Warn, Text: sentence}
+	}
+	return ui.Cause{State: ui.Warn, Text: text.CauseItemNowhere, Detail: first}
+}
+
+// nowhereReasons are the sentences for a reason that all stores share.
+var nowhereReasons = map[string]string{text.HereStoreOff: text.CauseItemStoresOff,
+	text.HereNoOrders: text.CauseItemNoOrders, text.HereUnavailable: text.CauseItemNotThere,
+	text.HereNoStock: text.CauseItemNoStock}
 
 // ItemVisibility explains whether an item can be ordered at a store, by the values of the store.
 func ItemVisibility(i console.ItemDetail, p console.ItemStore, now time.Time) Visibility {
-	if general := Item(i, now); general.State == ui.Err {
+	if general := masterCause(i); general.State == ui.Err {
 		return Visibility{State: ui.Err, Label: text.NotShown}
 	}
 	if state, why := storeReason(p); state != ui.OK {
@@ -92,8 +187,8 @@ func storeReason(p console.ItemStore) (ui.State, string) {
 
 // ItemOnPlatform explains whether an item is visible on a platform. It checks the catalogue, and what the platform
 // rejected.
-func ItemOnPlatform(i console.ItemDetail, platform string, now time.Time) (ui.State, string) {
-	if state, why := catalogueReason(i, platform, now); state != ui.OK {
+func ItemOnPlatform(i console.ItemDetail, platform string) (ui.State, string) {
+	if state, why := catalogueReason(i, platform); state != ui.OK {
 		return state, why
 	}
 	for _, r := range i.Rejections {
@@ -104,8 +199,8 @@ func ItemOnPlatform(i console.ItemDetail, platform string, now time.Time) (ui.St
 	return ui.OK, ""
 }
 
-func catalogueReason(i console.ItemDetail, platform string, now time.Time) (ui.State, string) {
-	if general := Item(i, now); general.State == ui.Err {
+func catalogueReason(i console.ItemDetail, platform string) (ui.State, string) {
+	if general := masterCause(i); general.State == ui.Err {
 		return ui.Err, general.Text
 	}
 	if i.Platforms != nil && !slices.Contains(i.Platforms, platform) {
@@ -123,7 +218,7 @@ func catalogueReason(i console.ItemDetail, platform string, now time.Time) (ui.S
 // store, the plugin and the menu there.
 func ItemVisibilityOn(i console.ItemDetail, p console.ItemStore, platform Platform, now time.Time) Visibility {
 	published := platform.Published
-	if state, why := catalogueReason(i, platform.Name, now); state != ui.OK {
+	if state, why := catalogueReason(i, platform.Name); state != ui.OK {
 		return Visibility{State: state, Label: text.NotShown, Why: why}
 	}
 	if state, why := storeReason(p); state != ui.OK {

@@ -197,7 +197,7 @@ func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}}
 	causes = ItemFindings(rejected)
 	require.Contains(t, causes[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
-	state, why := ItemOnPlatform(rejected, "tasty", since)
+	state, why := ItemOnPlatform(rejected, "tasty")
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Rejected by the platform at 2 stores: photo required")
 	require.Equal(t, Visibility{State: ui.OK, Label: "Shown"},
@@ -278,6 +278,71 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 			"The platform needs plugin aggregator-a",
 			AtSettings},
 	})
+}
+
+func TestPlatformWithoutAMenuIsKnown(t *testing.T) {
+	for name, row := range map[string]struct {
+		published *publish.Publication
+		lacks     bool
+	}{
+		"unknown":      {nil, false},
+		"published":    {&publish.Publication{State: publish.Published}, false},
+		"first waits":  {&publish.Publication{State: publish.Waiting}, true},
+		"first failed": {&publish.Publication{State: publish.Failed}, true},
+		"newer failed": {&publish.Publication{State: publish.Failed, PublishedAt: since}, false},
+		"unlisted":     {&publish.Publication{State: publish.Unlisted, PublishedAt: since}, true},
+		"none sent":    {&publish.Publication{State: publish.Skipped}, true},
+	} {
+		require.Equal(t, row.lacks, tasty(nil, row.published).LacksMenu(), name)
+	}
+}
+
+func TestItemNamesThePlatformsOfCustomers(t *testing.T) {
+	ready := pluginIn("ready", true)
+	published := publish.Publication{State: publish.Published, PublishedAt: since}
+	const some, none = "Customers can order the item on web, but not on tasty.",
+		"Customers cannot order the item on any platform."
+	for name, row := range map[string]struct {
+		item      console.ItemDetail
+		published publish.Publication
+		want      ui.Cause
+	}{
+		"on all": {item(nil), published, ui.Cause{State: ui.OK, Text: "Customers can order the item at 1 of 1 store."}},
+		"not selected": {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), published,
+			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: Not listed: the POS has not selected this platform " +
+				"for the item (included_platforms)"}},
+		"no menu": {item(nil), publish.Publication{State: publish.Waiting, Note: "the plugin is down"},
+			ui.Cause{State: ui.Warn, Text: some,
+				Detail: "tasty: The menu is waiting to be published: the plugin is down"}},
+		"first menu under way": {item(nil), publish.Publication{State: publish.Waiting},
+			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: The menu is being published."}},
+		"rejected by the platform": {item(nil), publish.Publication{State: publish.Published, PublishedAt: since,
+			Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
+			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: Rejected by the platform: no image"}},
+		"selected for another": {item(func(i *console.ItemDetail) { i.Platforms = []string{"app"} }), published,
+			ui.Cause{State: ui.Err, Text: none}},
+		"hidden store": {item(func(i *console.ItemDetail) {
+			i.Stores = []console.ItemStore{itemStore(func(s *console.ItemStore) { s.Store.Hidden = true })}
+		}), published, ui.Cause{State: ui.Err, Text: none}},
+		"further stores": {item(func(i *console.ItemDetail) { i.MoreStores = true }),
+			publish.Publication{State: publish.Waiting},
+			ui.Cause{State: ui.OK, Text: "Customers can order the item at 1 of 1 store."}},
+		"out of stock": {item(func(i *console.ItemDetail) {
+			i.Stores = []console.ItemStore{itemStore(func(s *console.ItemStore) { s.Stock = 0 })}
+		}), published, ui.Cause{State: ui.Warn, Text: "The item is out of stock at all stores."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := Item(row.item, []PlatformMenus{
+				{Platform: core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, Plugin: &ready,
+					Published: map[string]*publish.Publication{"S-1": &row.published}},
+				{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}}, since)
+			if row.want.State == ui.Err {
+				require.NotEmpty(t, found.Detail)
+				found.Detail = ""
+			}
+			require.Equal(t, row.want, found)
+		})
+	}
 }
 
 func TestStoreMenuStateIsExplained(t *testing.T) {

@@ -142,6 +142,21 @@ type Platform struct {
 	Published *publish.Publication // menu of the store; nil: unknown
 }
 
+// LacksMenu reports whether the platform is known to show no menu of the store.
+func (p Platform) LacksMenu() bool {
+	if p.Published == nil || p.ServedBy == core.ServedByMerchant {
+		return false
+	}
+	switch p.Published.State {
+	case publish.Published:
+		return false
+	case publish.Unlisted, publish.Skipped:
+		return true
+	default:
+		return p.Published.PublishedAt.IsZero()
+	}
+}
+
 // StoreVisibility explains whether a store is live on a platform, by the most severe problem of store, plugin and
 // menu.
 func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibility {

@@ -106,6 +106,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
+	var menus []cause.PlatformMenus
+	if store == "" { // with a store filter, the row of the store explains it
+		if menus, err = p.menus(ctx, v, item, platforms); err != nil {
+			return err
+		}
+	}
 	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item),
 		platforms: platformList(v, item, platforms)}
 	if view.stores, err = p.storeList(ctx, v, item, store, platforms); err != nil {
@@ -115,17 +121,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		view.more = fmt.Sprintf(text.StoresMore, ui.Number(len(item.Stores)))
 	}
 	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID,
-		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true,
+		Parent: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store, menus), Live: true,
 		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)),
 			Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)),
 			Label: text.AtAMoment}}}, itemPage(view))
 }
 
-// causes explains why customers do not see the item at any store.
-func causes(v *shell.PageContext, item console.ItemDetail, store string) []ui.Cause {
+// causes explains where customers can order the item, and why not elsewhere.
+func causes(v *shell.PageContext, item console.ItemDetail, store string, menus []cause.PlatformMenus) []ui.Cause {
 	list := cause.ItemFindings(item)
-	if status := cause.Item(item, v.Now.In(v.Zone)); status.State == ui.Err || store == "" {
-		// With a store filter, the row of the store explains it.
+	if status := cause.Item(item, menus, v.Now.In(v.Zone)); status.State == ui.Err || store == "" {
 		list = append([]ui.Cause{status}, list...)
 	}
 	for i := range list {

@@ -22,7 +22,7 @@ func platformList(v *shell.PageContext, item console.ItemDetail, platforms []cor
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
 			{Label: text.ServedBy}}}
 	for _, platform := range platforms {
-		state, why := cause.ItemOnPlatform(item, platform.Name, v.Now.In(v.Zone))
+		state, why := cause.ItemOnPlatform(item, platform.Name)
 		words := text.Listed
 		if state != ui.OK {
 			words = text.NotShown
@@ -71,6 +71,36 @@ func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console
 			ui.Row{Cells: []ui.Cell{{Text: itemStore.Store.RefID, Code: true,
 				Href: v.Link(fmt.Sprintf("stores/%d/", itemStore.Store.ID))}, ui.T(itemStore.Store.Name),
 				ui.StateCell(visibility.State, visibility.Label), ui.T(visibility.Why), price, ui.T(stock)}})
+	}
+	return list, nil
+}
+
+// menus returns the platforms with the menus of the item's stores.
+func (p Pages) menus(ctx context.Context, v *shell.PageContext, item console.ItemDetail,
+	platforms []core.Platform) ([]cause.PlatformMenus, error) {
+	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
+	if err != nil {
+		return nil, err
+	}
+	filter := publish.Filter{Limit: maxPublications}
+	if len(item.Stores) == 1 {
+		filter.StoreRef = item.Stores[0].Store.RefID
+	}
+	published, err := p.Publications.List(ctx, v.Business.ID, filter)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]cause.PlatformMenus, len(platforms))
+	for i, platform := range platforms {
+		list[i] = cause.PlatformMenus{Platform: platform, Published: map[string]*publish.Publication{}}
+		if at := slices.IndexFunc(plugins, func(p console.Plugin) bool { return p.ID == platform.ServedBy }); at >= 0 {
+			list[i].Plugin = &plugins[at]
+		}
+		for n := range published {
+			if published[n].Platform == platform.Name {
+				list[i].Published[published[n].StoreRef] = &published[n]
+			}
+		}
 	}
 	return list, nil
 }

@@ -243,7 +243,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
 		Causes: slices.Concat([]ui.Cause{
-			cause.Store(s, platformNames(platforms), platformsWithErrors(shown), v.Now.In(v.Zone))},
+			cause.Store(s, platformNames(platforms), platformsNotLive(shown), v.Now.In(v.Zone))},
 			cause.StoreClosures(s, v.Zone), causes)}, storePage(view))
 }
 

@@ -51,10 +51,10 @@ func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.S
 	return list, nil
 }
 
-// platformsWithErrors returns the platforms on which the store is not live for a reason other than the store itself.
-func platformsWithErrors(shown []visibility) (names []string) {
+// platformsNotLive returns the platforms on which the store is not live for a reason other than the store itself.
+func platformsNotLive(shown []visibility) (names []string) {
 	for _, vis := range shown {
-		if vis.State == ui.Err && vis.Remedy != cause.AtStore {
+		if vis.State == ui.Err && vis.Remedy != cause.AtStore || vis.State != ui.Err && vis.platform.LacksMenu() {
 			names = append(names, vis.platform.Name)
 		}
 	}
@@ -71,7 +71,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 		case cause.AtPlugin:
 			c.Link = ui.Link{Href: shell.PluginsPath + vis.platform.ServedBy + "/", Label: text.ActSeePlugin}
 		case cause.AtSettings:
-			if vis.State == ui.Warn && !vis.platform.Published.PublishedAt.IsZero() {
+			if vis.State == ui.Warn && !vis.platform.LacksMenu() {
 				c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
 			}
 			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, vis.platform.Name), Label: text.ActSeeSettings}

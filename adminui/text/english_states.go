@@ -57,7 +57,7 @@ const (
 	NotePaused        = "webhook paused"
 	NoteDown          = "endpoint down"
 
-	CauseItemShown    = "Customers can order the item at %s of %s, unless a platform hides it."
+	CauseItemShown    = "Customers can order the item at %s of %s."
 	CauseItemInactive = "The item is inactive in the master catalogue, so no store shows it."
 	CauseItemNoStore  = "No store sells this item."
 	CauseItemNoList   = "The item is not listed on any platform (included_platforms is empty), so no customer sees it."

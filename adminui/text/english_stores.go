@@ -46,7 +46,7 @@ const (
 	StoresMore       = "The first %s stores that sell it."
 	Categories       = "Categories"
 	MasterRecord     = "Master record"
-	OnPlatforms      = "Listed on"
+	OnPlatforms      = "Selected for"
 	StoreRecord      = "Record"
 	RequestsOfStore  = "Latest menu requests"
 )

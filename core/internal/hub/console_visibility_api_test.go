@@ -86,7 +86,7 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	for _, query := range []string{"", "?platform=app"} {
 		require.Contains(t, page(query), "Not shown: the store is inactive")
 	}
-	require.Contains(t, page(""), "Customers can order the item at 0 of 1 store,")
+	require.Contains(t, page(""), "All stores that sell the item are inactive.")
 
 	f.ok("POST", menuRoute+"-1/",
 		`{"categories":[{"ref_id":"top","name":"Top","active":false},{"ref_id":"sub","name":"Sub",`+
