@@ -70,11 +70,14 @@ func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Ti
 	var on, off, reasons []string
 	shown := map[string]bool{} // stores at which some platform shows the item
 	for _, platform := range platforms {
-		stores, why := storesOn(i, selling, platform, now)
-		if why == "" {
+		stores, state, why := storesOn(i, selling, platform, now)
+		if state == ui.OK {
 			on = append(on, platform.Name)
 		} else {
-			off, reasons = append(off, platform.Name), append(reasons, fmt.Sprintf(text.ItemOffAt, platform.Name, why))
+			off = append(off, platform.Name)
+		}
+		if why != "" {
+			reasons = append(reasons, fmt.Sprintf(text.ItemOffAt, platform.Name, why))
 		}
 		for _, ref := range stores {
 			shown[ref] = true
@@ -90,7 +93,9 @@ func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Ti
 		atStores.State = ui.Warn
 	}
 	switch {
-	case len(off) == 0 || visible == 0 && len(on) > 0: // on a platform, but at none of the listed stores
+	case visible == 0 && len(on) > 0: // perhaps at stores that are not listed here
+		return nowhereCause(i)
+	case len(off) == 0:
 		return atStores
 	case len(on) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseItemOnNone, Detail: strings.Join(reasons, "; ")}
@@ -101,9 +106,10 @@ func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Ti
 }
 
 // storesOn returns the stores at which customers can order an item on a platform. If there are none, why is the
-// reason at the first store. If the item has further stores, only the catalogue can be the reason.
+// reason at the first store. If the item has further stores, only the catalogue can be the reason. The state is OK
+// if the platform may show the item.
 func storesOn(i console.ItemDetail, selling []console.ItemStore, platform PlatformMenus,
-	now time.Time) (refs []string, why string) {
+	now time.Time) (refs []string, state ui.State, why string) {
 	for _, s := range selling {
 		here := Platform{platform.Platform, platform.Plugin, platform.Published[s.Store.RefID]}
 		visibility := ItemVisibilityOn(i, s, here, now)
@@ -115,12 +121,13 @@ func storesOn(i console.ItemDetail, selling []console.ItemStore, platform Platfo
 		}
 	}
 	if len(refs) > 0 {
-		return refs, ""
+		return refs, ui.OK, ""
 	}
 	if i.MoreStores {
-		_, why = catalogueReason(i, platform.Name)
+		state, why = catalogueReason(i, platform.Name)
+		return nil, state, why
 	}
-	return nil, why
+	return nil, ui.Err, why
 }
 
 // nowhereCause explains why customers can order an item at no store.

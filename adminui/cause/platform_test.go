@@ -316,6 +316,13 @@ func TestItemNamesThePlatformsOfCustomers(t *testing.T) {
 				Detail: "tasty: The menu is waiting to be published: the plugin is down"}},
 		"first menu under way": {item(nil), publish.Publication{State: publish.Waiting},
 			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: The menu is being published."}},
+		"menus not sent": {item(nil), publish.Publication{State: publish.Skipped},
+			ui.Cause{State: ui.Warn, Text: some}},
+		"at further stores at most": {item(func(i *console.ItemDetail) {
+			i.MoreStores = true
+			i.Stores = []console.ItemStore{itemStore(func(s *console.ItemStore) { s.Store.Hidden = true })}
+		}), published, ui.Cause{State: ui.Warn,
+			Text: "Customers cannot order the item at the first 1 store that sell it."}},
 		"rejected by the platform": {item(nil), publish.Publication{State: publish.Published, PublishedAt: since,
 			Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
 			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: Rejected by the platform: no image"}},
