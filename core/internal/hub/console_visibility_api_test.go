@@ -79,8 +79,9 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	require.Contains(t, page("?platform=web"), `title="the store&#39;s"`)
 
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
-	require.Contains(t, page("?platform=web"), "closed on this platform by API key")
-	require.NotContains(t, page("?platform=app"), "closed on this platform")
+	require.Contains(t, page("?platform=web"), ">closed on this platform by API key")
+	require.NotContains(t, page("?platform=app"), ">closed on this platform", "in the row of the store")
+	require.Regexp(t, `Customers can order the item on (\w+, )*app(, \w+)*, but not on (\w+, )*web\.`, page(""))
 	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","active":false}]}`)
 	f.awaitCallback(3)
 	for _, query := range []string{"", "?platform=app"} {
