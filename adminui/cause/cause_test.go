@@ -308,7 +308,8 @@ func TestItemStateIsExplained(t *testing.T) {
 			"accepts no orders"},
 		"out of stock": {console.ItemDetail{Item: active, Stores: soldAt(true, 0)}, ui.Warn, "out of stock at all stores",
 			"out of stock"},
-		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn, "cannot order the item at any store",
+		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn,
+			"cannot order the item at any store",
 			"option group size requires more options"},
 		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "1 of 1 store.", "Shown"},
 	})
