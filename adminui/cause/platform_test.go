@@ -196,7 +196,7 @@ func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 	rejected := console.ItemDetail{Item: console.Item{Active: true},
 		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}}
 	causes = ItemFindings(rejected)
-	require.Contains(t, causes[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
+	require.Contains(t, causes[0].Text, "tasty rejected this item at 2 stores: photo required")
 	state, why := ItemOnPlatform(rejected, "tasty", since)
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Rejected by the platform at 2 stores: photo required")
@@ -328,10 +328,10 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
-		"the aggregator responded with 401 Unauthorized": "Check in the settings of the platform: the secret api_key.",
+		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the settings of the platform.",
 		"unknown partner key": "Check in the settings of the platform: " +
 			"the secret api_key.",
-		"the host name api.example.com has no public IP address": "Check in the settings of the platform: the URL " +
+		"the server name api.example.com was not found on the public internet": "Check in the settings of the platform: the URL " +
 			"api.",
 		`the platform has no URL for the endpoint "api" of its plugin`: "Check in the settings of the platform: " +
 			"the URL api.",

@@ -53,7 +53,7 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
 	require.Regexp(t, `Closed on (\w+, )+web by API key \S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
-	require.Contains(t, shown, "The POS then calls POST /hub/api/v1/location/")
+	require.Contains(t, shown, "The POS then opens it on the platforms.")
 	home := page("")
 	require.Contains(t, home, "1 store is closed on a platform. Last closed:")
 	require.Contains(t, home, store)
