@@ -154,7 +154,7 @@ func (j *journey) priceRolledBack(t *testing.T) {
 	page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
 	assert.Contains(t, mainText(t, page), "price 10.25 → 102.5")
 	page.Do(t, click("Undo this and all later changes"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, mainText(t, page), "A menu job restores the menu")
+	assert.Contains(t, mainText(t, page), "A menu job restores the whole menu")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
 		click("Roll back 125 objects"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Contains(t, mainText(t, page), "The rollback is queued")

@@ -75,8 +75,8 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 	cause := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}})
 	require.Equal(t, ui.Cause{State: ui.Run,
-		Text: "On the platforms: a shows the latest menu of 12 stores; b has not received the menu of 1 store yet: the plugin " +
-			"is not running."}, cause)
+		Text: "On the platforms: a shows the latest menu of 12 stores; b has not received the menu of 1 store yet: the " +
+			"plugin is not running."}, cause)
 	cause = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "no image"},
 		{Platform: "b", State: "waiting", Stores: 2}})
 	require.Equal(t, ui.Cause{State: ui.Err,

@@ -193,3 +193,10 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 			Message: "it responded with 401"}}}, since, time.UTC)
 	require.Equal(t, "Rider location to tasty-eats: Failed, and not retried: it responded with 401", causes[1].Text)
 }
+
+func TestPlatformMayCancelForTheCustomer(t *testing.T) {
+	require.Equal(t, "the customer or the platform tasty",
+		StepActor(order.Step{State: order.Cancelled, Actor: "platform:tasty"}))
+	require.Equal(t, "platform tasty", StepActor(order.Step{State: order.Placed, Actor: "platform:tasty"}))
+	require.Equal(t, "API key pos", StepActor(order.Step{State: order.Cancelled, Actor: "key:pos"}))
+}

@@ -329,12 +329,11 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
 		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the settings of the platform.",
-		"unknown partner key": "Check in the settings of the platform: " +
-			"the secret api_key.",
-		"the server name api.example.com was not found on the public internet": "Check in the settings of the platform: the URL " +
-			"api.",
-		`the platform has no URL for the endpoint "api" of its plugin`: "Check in the settings of the platform: " +
-			"the URL api.",
+		"unknown partner key":                            "Check the secret api_key in the settings of the platform.",
+		"the server name api.example.com was not found on the public internet": "Check the URL api in the settings of " +
+			"the platform.",
+		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the settings of the " +
+			"platform.",
 		"the aggregator responded with 503 Service Unavailable": "",
 		"products[0].categories must be an array":               "",
 		`the category "mains" does not exist`:                   "",
@@ -347,4 +346,18 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	require.Contains(t, cause.Text, "tasty rejects the menu of 12 stores: unknown partner key")
 	require.Contains(t, cause.Detail, "the secret api_key")
 	require.Empty(t, RejectedMenus(console.RejectedMenus{}, nil).Detail)
+}
+
+func TestStatusOfAPlatformIsExplained(t *testing.T) {
+	for message, want := range map[string]string{
+		"the aggregator responded with 401: unknown key": "the platform rejected the login (the aggregator responded " +
+			"with 401: unknown key)",
+		"the aggregator responded with 422": "the platform rejected the menu (the aggregator responded with 422)",
+		"the aggregator responded with 503 Service Unavailable": "the platform is unavailable (the aggregator " +
+			"responded with 503 Service Unavailable)",
+		"the aggregator responded with 400 Bad Request": "the aggregator responded with 400 Bad Request",
+		"photo required": "photo required",
+	} {
+		require.Equal(t, want, menuStatus(message))
+	}
 }

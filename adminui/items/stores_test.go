@@ -23,7 +23,7 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 		"the store's external one": {`{}`, `{"price":9,"external_price":10}`, publish.Publication{}, "10",
 			"the store's external_price"},
 		"the catalogue's": {`{"platform_pricing":[{"platform":"tasty","price":11}]}`,
-			`{"price":9,"external_price":10}`, publish.Publication{}, "11", "the catalogue's for this platform"},
+			`{"price":9,"external_price":10}`, publish.Publication{}, "11", "the catalogue's price for this platform"},
 		"the store's for it": {`{"platform_pricing":[{"platform":"tasty","price":11}]}`,
 			`{"price":9,"platform_pricing":[{"platform":"tasty","price":12}]}`, publish.Publication{}, "12",
 			"the store's price for this platform"},

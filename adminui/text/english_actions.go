@@ -29,7 +29,7 @@ const (
 	OldSecretUntil = "Previous secret signs until"
 	RunAgain       = "Run again"
 	RunAgainSay    = "This submits the same request as a new job, after the jobs in the queue. It overwrites every " +
-		"change made after this job to the same values."
+		"later change of the same values."
 	RunAgainOf         = "Repeats the job"
 	RunAgainAs         = "Repeated by the job"
 	RanAgain           = "The request was submitted again. This is its new job."

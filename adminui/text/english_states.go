@@ -100,7 +100,7 @@ var StatusWords = map[int]string{400: "bad request", 401: "login rejected", 403:
 	405: "method not allowed", 413: "too large", 422: "content rejected", 429: "too many requests",
 	500: "server error", 502: "bad gateway", 503: "not available", 504: "gateway timeout"}
 
-// Platform texts of HTTP statuses, which stand before the status.
+// Meanings of the HTTP statuses of a platform. The format is its message.
 const (
 	PlatformUnavailable = "the platform is unavailable (%s)"
 	PlatformLogin       = "the platform rejected the login (%s)"
