@@ -180,7 +180,7 @@ func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
 func TestRiderLocationStateIsExplained(t *testing.T) {
 	for state, words := range map[string]string{
 		"done":    "the platform has this location",
-		"failed":  "rejected by the platform: it responded with 401",
+		"failed":  "not accepted: it responded with 401",
 		"skipped": "not sent: it responded with 401",
 		"waiting": "not sent to the platform yet",
 	} {

@@ -33,7 +33,7 @@ const (
 	RiderSeen             = "Rider location"
 	RiderSeenSent         = "the platform has this location"
 	RiderSeenUnsent       = "not sent to the platform yet"
-	RiderSeenRejected     = "rejected by the platform: %s"
+	RiderSeenRejected     = "not accepted: %s"
 	RiderSeenSkipped      = "not sent: %s"
 	FlagTitle             = "Warning"
 	Request_              = "Request body, the first 4 KiB"

@@ -27,7 +27,7 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 	var shown string
 	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
-		return strings.Contains(shown, "12.9716, 77.5946; rejected by the platform: the aggregator responded with "+
+		return strings.Contains(shown, "12.9716, 77.5946; not accepted: the aggregator responded with "+
 			"400") &&
 			strings.Count(shown, "Rider location to b") == 2 // at the top, and in the timeline
 	})
