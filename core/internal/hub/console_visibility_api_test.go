@@ -75,8 +75,8 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	page := func(query string) string {
 		return sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("items/%d/%s", items[0].ID, query))).text
 	}
-	require.Contains(t, page("?platform=app"), "the store&#39;s for this platform", "where the price is from")
-	require.Contains(t, page("?platform=web"), `title="the store&#39;s"`)
+	require.Contains(t, page("?platform=app"), "the store&#39;s price for this platform", "where the price is from")
+	require.Contains(t, page("?platform=web"), `title="the store&#39;s price"`)
 
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
 	require.Contains(t, page("?platform=web"), "closed on this platform by API key")
