@@ -129,9 +129,10 @@ func (j *journey) storeNotLive(t *testing.T) {
 	page.Do(t, clickNavigation("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)),
 		click("Market Street"),
 		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
-	assert.Contains(t, mainText(t, page), "The store is closed now, by its opening hours.")
+	assert.Contains(t, mainText(t, page), "The store is closed now, outside its opening hours.")
 	assert.Contains(t, mainText(t, page),
-		"Not live on aggregator-a: The menu was not published: the aggregator responded with 422")
+		"Not live on aggregator-a: The menu was not published: the platform rejected the menu (the aggregator "+
+			"responded with 422")
 }
 
 func (j *journey) platformWide(t *testing.T) {
@@ -152,8 +153,8 @@ func (j *journey) priceRolledBack(t *testing.T) {
 	assert.Contains(t, mainText(t, page), "key:pos", "who")
 	page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
 	assert.Contains(t, mainText(t, page), "price 10.25 → 102.5")
-	page.Do(t, click("Roll back to before this change"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-	assert.Contains(t, mainText(t, page), "A menu job restores the menu")
+	page.Do(t, click("Undo this and all later changes"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+	assert.Contains(t, mainText(t, page), "A menu job restores the whole menu")
 	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
 		click("Roll back 125 objects"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Contains(t, mainText(t, page), "The rollback is queued")

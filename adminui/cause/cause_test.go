@@ -367,7 +367,7 @@ func TestStoreStateIsExplained(t *testing.T) {
 		"on no platform": {listed(func(o *store.Object) { o.IncludedPlatforms = nil }), ui.Err,
 			"not listed on any platform"},
 		"not active":      {listed(func(o *store.Object) { o.Active = &no }), ui.Err, "is inactive"},
-		"takes no orders": {listed(func(o *store.Object) { o.OrderingEnabled = &no }), ui.Err, "ordering_enabled"},
+		"takes no orders": {listed(func(o *store.Object) { o.OrderingEnabled = &no }), ui.Err, "orders are disabled"},
 		"hidden":          {listed(func(o *store.Object) { o.HideFromUI = &yes }), ui.Warn, "hidden"},
 		"closed": {listed(func(o *store.Object) {
 			o.Timings = hours("saturday", "09:00:00",

@@ -14,11 +14,11 @@ import (
 func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := store.Stored{Object: store.Object{ExcludedPlatforms: []string{}}, ClosedOn: []store.PlatformClosure{
-		{Platform: "app", Actor: "hub", Reason: "the POS is silent", Since: noon.UnixMilli()},
+		{Platform: "app", Actor: "hub", Source: "presence", Reason: "silent since noon", Since: noon.UnixMilli()},
 		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli(), TurnOnAt: noon.Add(time.Hour).UnixMilli()},
 	}}
 	for platform, why := range map[string]string{
-		"app": "closed on this platform by the hub (the POS is silent) since 23 Nov 12:00 UTC",
+		"app": "closed on this platform by the hub since 23 Nov 12:00 UTC, because the POS is silent",
 		"web": "closed on this platform by API key pos since 23 Nov 12:00 UTC, opens automatically at 23 Nov 13:00 " +
 			"UTC",
 		"tasty": "",
@@ -43,8 +43,8 @@ func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 	causes := StoreClosures(s, time.FixedZone("CET", 3600))
 	require.Len(t, causes, 2, "one per action; unlisted platforms are left out")
 	require.Equal(t, "Closed on app, web by API key pos since 23 Nov 13:00 CET.", causes[0].Text)
-	require.Contains(t, causes[0].Detail, "POST /hub/api/v1/location/")
-	require.Equal(t, "Closed on tasty by the hub (the POS is silent) since 23 Nov 13:00 CET.", causes[1].Text)
+	require.Contains(t, causes[0].Detail, "Open the store in the POS.")
+	require.Equal(t, "Closed on tasty by the hub since 23 Nov 13:00 CET, because the POS is silent.", causes[1].Text)
 	require.Contains(t, causes[1].Detail, "opens automatically")
 	require.Empty(t, StoreClosures(store.Stored{Object: s.Object}, time.UTC))
 	require.Equal(t,
@@ -52,4 +52,10 @@ func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 		ClosedStores(console.ClosedStores{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos",
 			Since: noon},
 			time.UTC).Text)
+}
+
+func TestClosureWithATimerSaysHowToOpenEarlier(t *testing.T) {
+	causes := StoreClosures(store.Stored{Object: store.Object{IncludedPlatforms: []string{"web"}},
+		ClosedOn: []store.PlatformClosure{{Platform: "web", Actor: "key:pos", Since: 1, TurnOnAt: 2}}}, time.UTC)
+	require.Equal(t, "To open it earlier, open it in the POS.", causes[0].Detail)
 }

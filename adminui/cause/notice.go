@@ -100,7 +100,7 @@ func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Locat
 	}
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), formatTime(r.At, zone),
-			r.Message)}
+			explainStatus(r.Message, text.PlatformContent))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}
@@ -121,7 +121,7 @@ func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause 
 func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
-			formatTime(n.At, zone), n.Reason),
+			formatTime(n.At, zone), strings.TrimSuffix(n.Reason, ".")),
 		Detail: text.RemedyRejectedOrders}
 }
 

@@ -36,7 +36,8 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			&console.Plugin{About: console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}}, time.UTC),
 			ui.Err,
 			"tasty did not accept some updates in the last 24 hours: 16 order statuses, 1 order acknowledgement, 2 " +
-				"calls of kind dance. The last at 21 Nov 09:30 UTC: the aggregator responded with 401.",
+				"calls of kind dance. The last at 21 Nov 09:30 UTC: the platform rejected the login (the aggregator " +
+				"responded with 401).",
 			"the secret api_key"},
 		{PartlyFailedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
 			"Menu master catalogue"), ui.Warn,
@@ -74,8 +75,8 @@ func TestJobShowsItsPublicationState(t *testing.T) {
 	cause := PublishResult([]console.Publishing{{Platform: "a", State: "published", Stores: 12},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}})
 	require.Equal(t, ui.Cause{State: ui.Run,
-		Text: "On the platforms: a has the menu of 12 stores; b has not received the menu of 1 store yet: the plugin " +
-			"is not running."}, cause)
+		Text: "On the platforms: a shows the latest menu of 12 stores; b has not received the menu of 1 store yet: the " +
+			"plugin is not running."}, cause)
 	cause = PublishResult([]console.Publishing{{Platform: "a", State: "failed", Stores: 3, Message: "no image"},
 		{Platform: "b", State: "waiting", Stores: 2}})
 	require.Equal(t, ui.Cause{State: ui.Err,

@@ -69,10 +69,10 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 		Text: fmt.Sprintf(text.CauseOrder, o.State, formatTime(time.UnixMilli(last.At), zone)), Detail: last.Message}
 	if last.Actor != "" {
 		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone),
-			ActorName(last.Actor))
+			StepActor(last))
 	}
 	if last.ReasonCode != "" {
-		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, last.ReasonCode) + " " + c.Detail)
+		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, strings.TrimSuffix(last.ReasonCode, ".")) + " " + c.Detail)
 	}
 	if n := len(o.Rides); n > 0 {
 		ride := o.Rides[n-1]
@@ -135,6 +135,14 @@ func ActorName(actor string) string {
 	return actor
 }
 
+// StepActor describes who moved an order. A platform also cancels for the customer.
+func StepActor(s order.Step) string {
+	if platform, found := strings.CutPrefix(s.Actor, "platform:"); found && s.State == order.Cancelled {
+		return fmt.Sprintf(text.WhoCustomer, platform)
+	}
+	return ActorName(s.Actor)
+}
+
 // OrderColour returns the badge colour of an order state.
 func OrderColour(s string) ui.State {
 	switch order.State(s) {
@@ -193,17 +201,20 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 		}
 	}
 	for _, d := range unaccepted {
-		c := Delivery(d, zone)
+		c, unreceived := Delivery(d, zone), fmt.Sprintf(text.CauseOrderUnreceived, d.URL)
+		if maybeReceived(d) {
+			unreceived = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
+		}
 		c.Detail = c.Text
 		switch {
 		case o.State != order.Placed && (o.movedByMerchant() || !accepted.IsZero()):
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)
 		case o.State != order.Placed:
-			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, d.URL)
+			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, unreceived)
 		case !accepted.IsZero():
 			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(latest), d.URL)
 		default:
-			c.Text = fmt.Sprintf(text.CauseOrderUnconfirmed, d.URL)
+			c.Text = unreceived
 		}
 		if o.DeliveryLink != nil {
 			c.Link = o.DeliveryLink(d)
@@ -295,7 +306,7 @@ func RiderLocationNote(p console.RiderLocation) string {
 	case relay.Done:
 		return text.RiderSeenSent
 	case relay.Failed:
-		return fmt.Sprintf(text.RiderSeenRejected, p.Message)
+		return fmt.Sprintf(text.RiderSeenRejected, explainStatus(p.Message, text.PlatformContent))
 	case relay.Skipped:
 		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
 	}
@@ -312,14 +323,14 @@ func Call(c console.Call) ui.Cause {
 		}
 		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, c.Message)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, explainStatus(c.Message, text.PlatformContent))}
 	case relay.Skipped:
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, c.Message)}
 	case relay.Pending:
 		return ui.Cause{State: ui.Run, Text: text.CallPending, Detail: c.Message}
 	}
 	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, c.Message)}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, explainStatus(c.Message, text.PlatformContent))}
 	}
 	return ui.Cause{State: ui.Run, Text: text.CallWaiting}
 }

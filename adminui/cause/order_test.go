@@ -102,7 +102,7 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 		"delivery failed": {orderWith(func(o *OrderFacts) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6, LastError: "the server responded with 503"}
-		}), 0, []string{"The POS has not confirmed receipt of the order at https://a.example",
+		}), 0, []string{"The POS has not received this order: https://a.example",
 			"Failed after 6 attempts: the server responded with 503"}, ui.Err},
 		"one of two deliveries failed": {orderWith(func(o *OrderFacts) {
 			o.Deliveries = append(o.Deliveries,
@@ -121,7 +121,7 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
-		}), 0, []string{"The order is Cancelled, but one URL has not confirmed receipt: https://a.example"}, ui.Warn},
+		}), 0, []string{"The order is Cancelled. The POS has not received this order: https://a.example"}, ui.Warn},
 		"second delivery accepted": {orderWith(func(o *OrderFacts) {
 			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, received}
 		}), 0, nil, ui.Run},
@@ -180,8 +180,8 @@ func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
 func TestRiderLocationStateIsExplained(t *testing.T) {
 	for state, words := range map[string]string{
 		"done":    "the platform has this location",
-		"failed":  "rejected by the platform: it responded with 401",
-		"skipped": "not sent to the platform: it responded with 401",
+		"failed":  "not accepted: it responded with 401",
+		"skipped": "not sent: it responded with 401",
 		"waiting": "not sent to the platform yet",
 	} {
 		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state,
@@ -192,4 +192,11 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats",
 			Message: "it responded with 401"}}}, since, time.UTC)
 	require.Equal(t, "Rider location to tasty-eats: Failed, and not retried: it responded with 401", causes[1].Text)
+}
+
+func TestPlatformMayCancelForTheCustomer(t *testing.T) {
+	require.Equal(t, "the customer or the platform tasty",
+		StepActor(order.Step{State: order.Cancelled, Actor: "platform:tasty"}))
+	require.Equal(t, "platform tasty", StepActor(order.Step{State: order.Placed, Actor: "platform:tasty"}))
+	require.Equal(t, "API key pos", StepActor(order.Step{State: order.Cancelled, Actor: "key:pos"}))
 }

@@ -196,7 +196,7 @@ func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
 	rejected := console.ItemDetail{Item: console.Item{Active: true},
 		Rejections: []console.ItemRejection{{Platform: "tasty", Message: "photo required", Stores: 2}}}
 	causes = ItemFindings(rejected)
-	require.Contains(t, causes[0].Text, "tasty accepted the menu of 2 stores without this item: photo required")
+	require.Contains(t, causes[0].Text, "tasty rejected this item at 2 stores: photo required")
 	state, why := ItemOnPlatform(rejected, "tasty")
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Rejected by the platform at 2 stores: photo required")
@@ -400,13 +400,12 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
 		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
-		"the aggregator responded with 401 Unauthorized": "Check in the settings of the platform: the secret api_key.",
-		"unknown partner key": "Check in the settings of the platform: " +
-			"the secret api_key.",
-		"the host name api.example.com has no public IP address": "Check in the settings of the platform: the URL " +
-			"api.",
-		`the platform has no URL for the endpoint "api" of its plugin`: "Check in the settings of the platform: " +
-			"the URL api.",
+		"the aggregator responded with 401 Unauthorized": "Check the secret api_key in the settings of the platform.",
+		"unknown partner key":                            "Check the secret api_key in the settings of the platform.",
+		"the server name api.example.com was not found on the public internet": "Check the URL api in the settings of " +
+			"the platform.",
+		`the platform has no URL for the endpoint "api" of its plugin`: "Check the URL api in the settings of the " +
+			"platform.",
 		"the aggregator responded with 503 Service Unavailable": "",
 		"products[0].categories must be an array":               "",
 		`the category "mains" does not exist`:                   "",
@@ -419,4 +418,18 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 	require.Contains(t, cause.Text, "tasty rejects the menu of 12 stores: unknown partner key")
 	require.Contains(t, cause.Detail, "the secret api_key")
 	require.Empty(t, RejectedMenus(console.RejectedMenus{}, nil).Detail)
+}
+
+func TestStatusOfAPlatformIsExplained(t *testing.T) {
+	for message, want := range map[string]string{
+		"the aggregator responded with 401: unknown key": "the platform rejected the login (the aggregator responded " +
+			"with 401: unknown key)",
+		"the aggregator responded with 422": "the platform rejected the menu (the aggregator responded with 422)",
+		"the aggregator responded with 503 Service Unavailable": "the platform is unavailable (the aggregator " +
+			"responded with 503 Service Unavailable)",
+		"the aggregator responded with 400 Bad Request": "the aggregator responded with 400 Bad Request",
+		"photo required": "photo required",
+	} {
+		require.Equal(t, want, menuStatus(message))
+	}
 }

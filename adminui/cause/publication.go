@@ -20,11 +20,11 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	changes := !p.DueAt.IsZero() // since the last result
 	switch {
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
-		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone), p.Message)
+		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone), menuStatus(p.Message))
 	case p.State == publish.Failed:
-		return ui.Err, fmt.Sprintf(text.PublishFailed, p.Message)
+		return ui.Err, fmt.Sprintf(text.PublishFailed, menuStatus(p.Message))
 	case p.State == publish.Published && changes && p.Note != "":
-		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, formatTime(p.PublishedAt, zone), p.Note)
+		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, formatTime(p.PublishedAt, zone), menuStatus(p.Note))
 	case p.State == publish.Published && len(p.Errors) > 0:
 		return ui.Warn, missingText(p.Errors)
 	case p.State == publish.Published && changes:
@@ -34,7 +34,7 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:
 		return ui.Neutral, p.Message
 	case p.Note != "":
-		return ui.Warn, fmt.Sprintf(text.PublishWaits, p.Note)
+		return ui.Warn, fmt.Sprintf(text.PublishWaits, menuStatus(p.Note))
 	default:
 		return ui.Run, text.PublishUnderWay
 	}
@@ -85,8 +85,30 @@ func SettingsRemedy(about console.PluginAbout, message string) string {
 var (
 	authPattern = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|` +
 		`\b(key|secret|token)s?\b`)
-	addressPattern = regexp.MustCompile(`(?i)\b404\b|\baddress|\burl\b|\bhost\b|certificate|connection`)
+	addressPattern = regexp.MustCompile(`(?i)\b404\b|\baddress|\burl\b|\bhost\b|server name|certificate|connection`)
 )
+
+// statusPattern matches the response of an aggregator.
+var statusPattern = regexp.MustCompile(`^the aggregator responded with (\d{3})\b`)
+
+// explainStatus puts the meaning of a status before the message of a platform. invalid is the text for 422.
+func explainStatus(message, invalid string) string {
+	match := statusPattern.FindStringSubmatch(message)
+	if match == nil {
+		return message
+	}
+	switch match[1] {
+	case "401":
+		return fmt.Sprintf(text.PlatformLogin, message)
+	case "422":
+		return fmt.Sprintf(invalid, message)
+	case "502", "503", "504":
+		return fmt.Sprintf(text.PlatformUnavailable, message)
+	}
+	return message
+}
+
+func menuStatus(message string) string { return explainStatus(message, text.PlatformMenu) }
 
 // PublishResult explains whether platforms have the menu changes of a request.
 func PublishResult(found []console.Publishing) ui.Cause {
@@ -95,13 +117,13 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
 		switch publish.State(p.State) {
 		case publish.Failed:
-			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores, p.Message)
+			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores, menuStatus(p.Message))
 		case publish.Published:
 			parts[i] = fmt.Sprintf(text.MenuPublished, p.Platform, stores)
 		default:
 			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
 			if p.Message != "" {
-				parts[i] += ": " + p.Message
+				parts[i] += ": " + menuStatus(p.Message)
 			}
 			if cause.State == ui.OK {
 				cause.State = ui.Run
@@ -116,7 +138,7 @@ func PublishResult(found []console.Publishing) ui.Cause {
 func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin) ui.Cause {
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseRejectedMenus, r.Platform, ui.Count(r.Count, text.OneStore, text.Stores_),
-			r.Message)}
+			menuStatus(r.Message))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}

@@ -79,8 +79,11 @@ func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 			continue
 		}
 		remedy := text.RemedyClosed
-		if c.Source == toggle.SourcePresence {
+		switch {
+		case c.Source == toggle.SourcePresence:
 			remedy = text.RemedyClosedSilent
+		case c.TurnOnAt != 0:
+			remedy = text.RemedyClosedTill
 		}
 		platforms, reasons, causes = append(platforms, c.Platform), append(reasons, reason),
 			append(causes, ui.Cause{State: ui.Err, Detail: remedy})
@@ -93,6 +96,9 @@ func StoreClosures(s store.Stored, zone *time.Location) (causes []ui.Cause) {
 
 // closedText describes who closed a store, since when, and until when.
 func closedText(c store.PlatformClosure, zone *time.Location) string {
+	if c.Source == toggle.SourcePresence {
+		return fmt.Sprintf(text.ClosedSilent, formatTime(time.UnixMilli(c.Since), zone))
+	}
 	who := ActorName(c.Actor)
 	if c.Reason != "" {
 		who += " (" + c.Reason + ")"

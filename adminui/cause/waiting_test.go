@@ -11,10 +11,12 @@ import (
 
 func TestWaitingDeliveryShowsItsReason(t *testing.T) {
 	for reason, words := range map[webhook.HeldReason][2]string{
-		webhook.EndpointDown:  {"the server of the webhook has been down since 21 Nov 03:30 CST", "endpoint down"},
+		webhook.EndpointDown: {"the server has accepted no deliveries since 21 Nov 03:30 CST",
+			"server accepts no deliveries"},
 		webhook.WebhookPaused: {"the webhook is paused", "webhook paused"},
-		webhook.EarlierEvent:  {"an earlier event of the same order must be delivered first", "earlier event first"},
-		"new":                 {"as a later version says", "as a later version says"},
+		webhook.EarlierEvent: {"an earlier event of the same order must be delivered first",
+			"waiting for an earlier event"},
+		"new": {"as a later version says", "as a later version says"},
 	} {
 		d := webhook.DeliveryRecord{State: webhook.Held, HeldReason: reason, HeldSince: since,
 			HeldMessage: "as a later version says"}

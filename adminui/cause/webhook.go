@@ -268,7 +268,7 @@ func DeliveryWithAttempts(d webhook.DeliveryRecord, attempts []webhook.AttemptRe
 // Delivery explains the state of a delivery.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	reason, note := d.LastError, ""
-	if d.LastClass == webhook.Timeout || d.LastClass == webhook.ConnectionBroken {
+	if maybeReceived(d) {
 		note = text.DetailMaybeGot
 	}
 	switch d.State {
@@ -295,6 +295,11 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1,
 			formatTime(d.NextAttempt, zone), reason),
 		Detail: note}
+}
+
+// maybeReceived reports whether the server may have received the last attempt, although it failed.
+func maybeReceived(d webhook.DeliveryRecord) bool {
+	return d.LastClass == webhook.Timeout || d.LastClass == webhook.ConnectionBroken
 }
 
 // heldCause explains why a delivery waits, with its last error.

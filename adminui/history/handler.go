@@ -3,6 +3,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -177,6 +178,9 @@ func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 
 // entityLabel returns the name of an entity kind in words.
 func entityLabel(entity string) string { return strings.ReplaceAll(entity, "_", " ") }
+
+// objectLabel names one object of a type.
+func objectLabel(entity string) string { return cmp.Or(text.OneOf[entity], entityLabel(entity)) }
 
 func subject(r menu.Revision) string {
 	if r.Location == menu.MasterLocation {

@@ -33,6 +33,7 @@ const (
 type revisionView struct {
 	facts                []ui.Fact
 	objectNote, wholeURL string // the object shown, and the path of the whole revision; "": all objects
+	undoNote             string // "": no links that undo changes
 	differences          []differenceView
 	first, next          string // paths of the first and next page of differences
 }
@@ -73,7 +74,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	differences, view := found[r.ID], revisionView{facts: facts(v, r)}
 	if f.RefID != "" {
-		view.objectNote, view.wholeURL = fmt.Sprintf(text.OnlyOf, entityLabel(f.Entity), f.RefID), revisionLink(v, r.ID)
+		view.objectNote, view.wholeURL = fmt.Sprintf(text.OnlyOf, objectLabel(f.Entity), f.RefID), revisionLink(v, r.ID)
 	}
 	if from > 0 {
 		view.first = withObject(revisionLink(v, r.ID), f)
@@ -89,6 +90,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	head := shell.Head{Title: kindLabels[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(),
 		Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if v.MayAct() {
+		view.undoNote = text.UndoNote
 		if head.Links, err = p.rollbackLinks(c.UserContext(), v, r); err != nil {
 			return err
 		}
@@ -129,7 +131,7 @@ func differenceOf(d menu.Difference, diffURL string) differenceView {
 	if d.Location != "" {
 		view.location += " · " + fmt.Sprintf(text.AtStore, d.Location)
 	}
-	view.kindLabel = entityLabel(d.Entity) + view.location
+	view.kindLabel = objectLabel(d.Entity) + view.location
 	changes := console.FieldChanges(d.Before, d.After)
 	for i := range changes {
 		changes[i].Field = strings.TrimPrefix(changes[i].Field, "record.")

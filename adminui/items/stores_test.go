@@ -19,16 +19,16 @@ func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 		publication    publish.Publication
 		price, note    string
 	}{
-		"the store's": {`{}`, `{"price":9}`, publish.Publication{}, "9", "the store's"},
+		"the store's": {`{}`, `{"price":9}`, publish.Publication{}, "9", "the store's price"},
 		"the store's external one": {`{}`, `{"price":9,"external_price":10}`, publish.Publication{}, "10",
 			"the store's external_price"},
 		"the catalogue's": {`{"platform_pricing":[{"platform":"tasty","price":11}]}`,
-			`{"price":9,"external_price":10}`, publish.Publication{}, "11", "the catalogue's for this platform"},
+			`{"price":9,"external_price":10}`, publish.Publication{}, "11", "the catalogue's price for this platform"},
 		"the store's for it": {`{"platform_pricing":[{"platform":"tasty","price":11}]}`,
 			`{"price":9,"platform_pricing":[{"platform":"tasty","price":12}]}`, publish.Publication{}, "12",
-			"the store's for this platform"},
+			"the store's price for this platform"},
 		"a change is to come": {`{}`, `{"price":9}`, publish.Publication{DueAt: now}, "9",
-			"the store's, after the pending change"},
+			"the store's price, not yet on the platform"},
 	} {
 		s := platformView{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
 			published: map[string]*publish.Publication{"S-1": &row.publication}}

@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -383,4 +384,6 @@ func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 func objectCount(n int) string { return ui.Count(n, text.OneObject, text.Objects_) }
 
 // arrayLabel returns the name of an array in words.
-func arrayLabel(name string) string { return strings.ReplaceAll(name, "_", " ") }
+func arrayLabel(name string) string {
+	return cmp.Or(text.OneOf[name], strings.ReplaceAll(name, "_", " "))
+}

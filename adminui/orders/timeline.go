@@ -75,14 +75,14 @@ func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webh
 }
 
 func stepText(r order.Relay, step order.Step, first bool) string {
-	words := fmt.Sprintf(text.MovedBy, cause.ActorName(step.Actor))
+	words := fmt.Sprintf(text.MovedBy, cause.StepActor(step))
 	if first {
 		for _, platform := range r.Order.Details.Platforms {
 			words = fmt.Sprintf(text.PlacedBy, cause.ActorName(step.Actor), platform.ID, platform.Name)
 		}
 	}
 	if step.ReasonCode != "" {
-		words += " " + step.ReasonCode + "."
+		words += " " + strings.TrimSuffix(step.ReasonCode, ".") + "."
 	}
 	if step.PrepMinutes != nil {
 		words += " " + fmt.Sprintf(text.ReadyIn, *step.PrepMinutes)

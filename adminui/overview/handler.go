@@ -156,7 +156,7 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
-		{Label: text.Since, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
+		{Label: text.Created, Cell: ui.TimeCell(v.At(b.CreatedAt))}, settings.ListingFact(listing)}
 	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
 }
 

@@ -28,8 +28,8 @@ const (
 	SigningSecret  = "Signing secret"
 	OldSecretUntil = "Previous secret signs until"
 	RunAgain       = "Run again"
-	RunAgainSay    = "This submits the same request as a new job, after the jobs in the queue. It overwrites values " +
-		"that changed since then."
+	RunAgainSay    = "This submits the same request as a new job, after the jobs in the queue. It overwrites every " +
+		"later change of the same values."
 	RunAgainOf         = "Repeats the job"
 	RunAgainAs         = "Repeated by the job"
 	RanAgain           = "The request was submitted again. This is its new job."

@@ -35,13 +35,15 @@ const (
 	MoreFields       = "and %s more"
 	GoneObject       = "deleted"
 	CompareWhole     = "Compare the whole record"
-	RollbackAfter    = "Roll back to after this change"
-	RollbackBefore   = "Roll back to before this change"
-	RollbackTitle    = "Roll back the menu"
-	RollbackTo       = "Menu as it was after"
-	RollbackCount    = "Objects that change"
-	RollbackDo       = "Roll back %s"
-	RollbackSay      = "A menu job restores the menu and its category timings, in the master catalogue and at every " +
+	RollbackAfter    = "Undo all later changes"
+	RollbackBefore   = "Undo this and all later changes"
+	UndoNote         = "Undo applies to the whole menu: the master catalogue, and the menu of every store. It does not " +
+		"undo changes of stores."
+	RollbackTitle = "Roll back the whole menu"
+	RollbackTo    = "Menu as it was after"
+	RollbackCount = "Objects that change"
+	RollbackDo    = "Roll back %s"
+	RollbackSay   = "A menu job restores the whole menu and its category timings, in the master catalogue and at every " +
 		"store. Objects that were created since then are removed. Platforms receive the restored menu. Stores do not " +
 		"change. You can undo the rollback in the same way."
 	RollbackNone    = "The menu has not changed since then, so there is nothing to roll back."
@@ -53,7 +55,7 @@ const (
 	ItemThenNote      = "What customers of a platform saw, as far back as the history goes"
 	ItemRef           = "Item (ref_id)"
 	StoreRef          = "Store (ref_id)"
-	Moment            = "Time (%s), empty for now"
+	Moment            = "Time (%s). Leave empty for the current time"
 	MomentWrong       = "The time must look like 2026-11-21T14:30."
 	Show              = "Show"
 	ThenShown         = "On %s at store %s, customers saw %q for %s."

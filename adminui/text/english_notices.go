@@ -33,7 +33,7 @@ const (
 
 // Texts of jobs with failed objects.
 const (
-	CauseFailureWeek  = "Objects of %[3]s failed, on %[1]d of the last %[2]d days."
+	CauseFailureWeek  = "%[3]s had failed objects, on %[1]d of the last %[2]d days."
 	RemedyFailureWeek = "View a job to see its failed objects with the reasons. Ask the developer of the POS to " +
 		"correct them."
 	OneJob = "1 job"

@@ -2,7 +2,7 @@ package text
 
 // Texts of the overview and of a business.
 const (
-	NoProblems = "Nothing needs attention. All webhooks work, every order was sent, and platforms accept menus and " +
+	NoProblems = "No problems. All webhooks work, every order was sent, and platforms accept menus and " +
 		"updates. No request of the last 24 hours failed, or had half of its objects rejected."
 	NoTraffic       = "There were no deliveries in the last 24 hours, and nothing failed."
 	AcceptedRate    = "Attempts accepted, 24 h"
@@ -20,9 +20,9 @@ const (
 	OneAttempt      = "1 attempt"
 	Attempts_       = "%s attempts"
 	OfAttempts      = "of %s"
-	HeldNote        = "endpoint down, webhook paused, or earlier event first"
+	HeldNote        = "server accepts no deliveries, webhook paused, or waiting for an earlier event"
 	WaitNote        = "due now, or at the next retry"
-	OpenJobsNote    = "%s not finished"
+	OpenJobsNote    = "%s unfinished"
 	Name            = "Name"
 	Country         = "Country"
 	Currency        = "Currency"

@@ -73,7 +73,8 @@ const (
 	CausePluginOther        = "Plugin %s is %s."
 	RemedyPluginOff         = "Enable it. If it is not needed anymore, remove it with servery plugin remove."
 	RemedyPluginNever       = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
-	RemedyPluginQuarantined = "Fix what its faults and its log show, then restart it. Or install another version."
-	RemedyPluginBackoff     = "Its faults and its log show the reason."
-	ActSeePlugin            = "View plugin"
+	RemedyPluginQuarantined = "Ask the operator of the hub to fix it and restart it. Its faults and its log show the " +
+		"reason."
+	RemedyPluginBackoff = "Its faults and its log show the reason."
+	ActSeePlugin        = "View plugin"
 )

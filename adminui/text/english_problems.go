@@ -49,11 +49,11 @@ const (
 	NothingMatches     = "Nothing matches"
 	NothingMatchesText = "Clear the filters to see all."
 	NoSyncsTitle       = "No menu requests"
-	NoSyncsText        = "The POS has sent no menu for this store. A store sells an item once a menu request for the " +
-		"store has it."
+	NoSyncsText        = "The POS has sent no separate menu for this store. A store sells an item once a menu request " +
+		"for the store has it."
 
 	CausePublished = "On the platforms: %s."
-	MenuPublished  = "%s has the menu of %s"
+	MenuPublished  = "%s shows the latest menu of %s"
 	MenuRejectedBy = "%s rejected the menu of %s: %s"
 	MenuPending    = "%s has not received the menu of %s yet"
 

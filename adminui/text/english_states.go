@@ -5,7 +5,7 @@ const (
 	WebhookName       = "%s webhook %d"
 	CauseStatus       = "%s: the server has responded with error %s since %s."
 	CauseBlockedURL   = "%s: its URL is not on the public internet, so nothing is sent."
-	CauseDNS          = "%s: the server name in its URL has not been found (DNS) since %s."
+	CauseDNS          = "%s: the server name in its URL was not found on the public internet, since %s."
 	CauseTLS          = "%s: no secure connection (TLS) to the server since %s."
 	CauseConnect      = "%s: no connection to the server since %s."
 	CauseTimeout      = "%s: the server has responded too slowly or not at all since %s."
@@ -48,14 +48,14 @@ const (
 	CauseDeliveryHeld = "Waiting: %s."
 	HeldEarlier       = "an earlier event of the same order must be delivered first"
 	HeldPaused        = "the webhook is paused"
-	HeldDown          = "the server of the webhook has been down since %s"
+	HeldDown          = "the server has accepted no deliveries since %s"
 	RemedyHeldEarlier = "It is sent as soon as the earlier event is delivered or has failed."
 	RemedyHeldPaused  = "It is sent when the webhook is resumed."
-	RemedyHeldDown    = "It is sent as soon as the server responds again."
+	RemedyHeldDown    = "It is sent as soon as the server accepts deliveries again."
 	DetailLast        = "The last attempt failed: %s."
-	NoteEarlier       = "earlier event first"
+	NoteEarlier       = "waiting for an earlier event"
 	NotePaused        = "webhook paused"
-	NoteDown          = "endpoint down"
+	NoteDown          = "server accepts no deliveries"
 
 	CauseItemShown    = "Customers can order the item at %s of %s."
 	CauseItemInactive = "The item is inactive in the master catalogue, so no store shows it."
@@ -64,9 +64,9 @@ const (
 	CauseItemCategory = "The item is not shown, because its category %s is inactive."
 	CauseStoreNoList  = "The store is not listed on any platform."
 	CauseStoreOff     = "The store is inactive, so no platform shows it."
-	CauseStoreNoOrder = "The store accepts no orders (ordering_enabled is false)."
+	CauseStoreNoOrder = "The store accepts no orders, because orders are disabled for it."
 	CauseStoreHidden  = "The store is hidden from customers (hide_from_ui is true)."
-	CauseStoreClosed  = "The store is closed now, by its opening hours."
+	CauseStoreClosed  = "The store is closed now, outside its opening hours."
 	CauseStoreShut    = "The store is closed on every platform that lists it."
 	CauseStoreLive    = "The store accepts orders on %s."
 	CauseNotListed    = "the store is not listed on this platform"
@@ -77,11 +77,12 @@ const (
 	ActSeeJobs        = "View menu requests"
 	ActSeeResends     = "View bulk resends"
 	RemedyStatus      = "The operator of the server must fix this. The last attempt shows its response."
-	RemedyLogin       = "Check the login in the headers of the webhook, and the signing secret at the server."
-	RemedyPath        = "Check the path in the URL of the webhook: the server does not know it."
-	RemedyBlockedURL  = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
-	RemedyDNS         = "Check the URL of the webhook, and the DNS entry of the server. For a private IP address, " +
-		"the operator of the hub must set SERVERY_WEBHOOK_ALLOW."
+	RemedyLogin       = "Ask the developer of the POS which login the server expects. It is set in the headers of " +
+		"the webhook. The signing secret at the server may be wrong too."
+	RemedyPath       = "Check the path in the URL of the webhook: the server does not know it."
+	RemedyBlockedURL = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
+	RemedyDNS        = "Check the URL of the webhook, and the DNS entry of the server. If the server is " +
+		"private, ask the operator of the hub (SERVERY_WEBHOOK_ALLOW)."
 	RemedyTLS = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3. The last attempt shows what " +
 		"is wrong."
 	RemedyConnect  = "Check that the server runs, and that its firewall lets the hub through."
@@ -98,3 +99,15 @@ const (
 var StatusWords = map[int]string{400: "bad request", 401: "login rejected", 403: "access denied", 404: "not found",
 	405: "method not allowed", 413: "too large", 422: "content rejected", 429: "too many requests",
 	500: "server error", 502: "bad gateway", 503: "not available", 504: "gateway timeout"}
+
+// Meanings of the HTTP statuses of a platform. The format is its message.
+const (
+	PlatformUnavailable = "the platform is unavailable (%s)"
+	PlatformLogin       = "the platform rejected the login (%s)"
+	PlatformMenu        = "the platform rejected the menu (%s)"
+	PlatformContent     = "the platform rejected the content (%s)"
+)
+
+// OneOf names one object of each type.
+var OneOf = map[string]string{"categories": "category", "items": "item", "option_groups": "option group",
+	"options": "option", "taxes": "tax", "charges": "charge", "stores": "store", "timing_groups": "timing group"}

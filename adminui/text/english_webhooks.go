@@ -19,9 +19,11 @@ const (
 	Paused          = "Paused"
 	Works           = "Works"
 	Unused          = "Not used yet"
-	RetryUnits      = "Retries in"
+	RetryUnits      = "Retries for"
 	Pause           = "Pause"
-	PauseSay        = "New events are not sent to it. Pending deliveries wait until it is resumed: %s."
+	PauseSay        = "New events are not sent to it. %s"
+	OneWaitsPaused  = "1 event delivery waits until you resume the webhook."
+	WaitPaused_     = "%s event deliveries wait until you resume the webhook."
 	Resume          = "Resume"
 	ResumeSay       = "It receives new events again. Waiting deliveries are sent now: %s."
 	NoWebhooksTitle = "No webhooks"
@@ -44,7 +46,7 @@ const (
 	RequestHeaders   = "Request headers, secrets masked"
 	ResponseHeaders  = "Response headers"
 	ResponseBody     = "Response body, the first 4 KiB"
-	ResponseNone     = "There was no response."
+	ResponseNone     = "No complete response arrived."
 	Payload          = "Payload"
 	AsCurl           = "As curl, secrets masked"
 	EventID          = "webhook-id"
@@ -59,8 +61,8 @@ const (
 	PhaseTLS         = "TLS"
 	PhaseFirst       = "first byte"
 	PhaseTotal       = "total"
-	SentTwice        = "sent twice"
-	SentTwiceWhy     = "an idle connection was closed"
+	SentTwice        = "note"
+	SentTwiceWhy     = "The hub sent this attempt twice, because an idle connection was closed."
 )
 
 // Texts of the header with the event type.

@@ -55,7 +55,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	list := ui.List{Name: text.Users, EmptyTitle: text.NoUsersTitle, EmptyText: text.NoUsersText, Columns: []ui.Column{
 		{Label: text.Email, Kind: ui.Wide}, {Label: text.RoleWords}, {Label: text.Businesses}, {Label: text.State},
-		{Label: text.LastSeen}, {Label: text.Since}}}
+		{Label: text.LastSeen}, {Label: text.Created}}}
 	keys := make([]string, len(found))
 	for i, u := range found {
 		keys[i] = u.Email
@@ -161,7 +161,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	state, words := stateOf(u)
 	facts := []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
 		{Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(grantText(u))},
-		{Label: text.LastSeen, Cell: ui.TimeCell(v.At(u.SeenAt))}, {Label: text.Since, Cell: ui.TimeCell(v.At(u.CreatedAt))}}
+		{Label: text.LastSeen, Cell: ui.TimeCell(v.At(u.SeenAt))}, {Label: text.Created, Cell: ui.TimeCell(v.At(u.CreatedAt))}}
 	head := shell.Head{Title: u.Email, Parent: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
 		{Label: text.ChangeUser, Action: here, ReasonLabel: text.Why,
 			Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},

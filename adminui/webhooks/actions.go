@@ -43,7 +43,7 @@ func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", ReasonLabel: text.Why, Help: text.SendTestSay},
 		{Label: text.Pause, Action: here + "pause/", ReasonLabel: text.Why,
 			Help: fmt.Sprintf(text.PauseSay,
-				cause.CappedCount(e.Waiting+e.Held, text.OneDelivery, text.Deliveries_))}, rotate, header}
+				cause.CappedCount(e.Waiting+e.Held, text.OneWaitsPaused, text.WaitPaused_))}, rotate, header}
 }
 
 // eventForms are the values of the header with the event type.

@@ -258,7 +258,7 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 		{Label: text.RetryUnits, Cell: ui.T(e.Units)},
 		{Label: text.EventHeader, Cell: eventHeader(e)},
 		{Label: text.OldSecretUntil, Cell: ui.TimeCell(v.At(previousSecretUntil(v, e)))},
-		{Label: text.Since, Cell: ui.TimeCell(v.At(e.CreatedAt))}}
+		{Label: text.Created, Cell: ui.TimeCell(v.At(e.CreatedAt))}}
 	for _, change := range changes {
 		list = append(list,
 			ui.Fact{Label: text.LastChanged,

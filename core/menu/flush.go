@@ -27,12 +27,12 @@ func (d *decider) holdFlushes() {
 			d.plan.Held[kind] = true
 			everywhere := ""
 			if len(d.soldAtStores(kind)) > 0 {
-				everywhere = ", including those of the stores"
+				everywhere = " and from the menus of the stores"
 			}
 			d.warn(name, name,
-				fmt.Sprintf("was not applied. It would remove %d of %d %s from the menu%s. At most %d%% is allowed. "+
-					"To apply it, send the request with confirm_flush true",
-					gone, of, kind, everywhere, guard))
+				fmt.Sprintf("was not applied. It would remove %d of %d %s from the menu%s. A request may remove at "+
+					"most %d%% of the %s. Ask the developer of the POS whether this removal is intended. If so, send the "+
+					"request with confirm_flush true", gone, of, kind, everywhere, guard, kind))
 		}
 	}
 }

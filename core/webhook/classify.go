@@ -84,7 +84,7 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 // noPublicAddress returns the same message for an unknown name and for one that resolves to a private address.
 // Otherwise a subscriber could list the names of the operator's network.
 func noPublicAddress(name string) string {
-	return fmt.Sprintf("the host name %s has no public IP address", name)
+	return fmt.Sprintf("the server name %s was not found on the public internet", name)
 }
 
 // hostName returns the host name of a URL, or "" if its host is an IP address.

@@ -17,7 +17,7 @@ func TestInternalNamesLookLikeUnknownOnes(t *testing.T) {
 		Err: &net.DNSError{Name: "pos.internal", IsNotFound: true}})
 	require.Equal(t, unknown, internal)
 	require.Equal(t, others, words)
-	require.Equal(t, "the host name POS.internal has no public IP address", words)
+	require.Equal(t, "the server name POS.internal was not found on the public internet", words)
 
 	class, words := classify(&url.Error{URL: "https://[fd00::1]/", Err: &net.OpError{Op: "dial", Err: errRefused}},
 		SenderConfig{}, false)

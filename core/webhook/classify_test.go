@@ -104,7 +104,7 @@ func TestPostClassifiesHTTPErrors(t *testing.T) {
 		"endless headers": {overTCP("http", respondsWith("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
 			Protocol, "the response is not valid HTTP"},
 		"no such name": {fixedURL("http://nowhere.invalid"), 0, DNS,
-			"the host name nowhere.invalid has no public IP address"},
+			"the server name nowhere.invalid was not found on the public internet"},
 		"nothing listens": {fixedURL("http://127.0.0.1:1"), 0, Connect,
 			"connection refused: no server listens at this host and port"},
 		"private": {fixedURL("http://10.1.2.3"), 0, AddressRefused,

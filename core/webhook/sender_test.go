@@ -117,7 +117,7 @@ func TestGuardRejectsPrivateAddressesInEveryNotation(t *testing.T) {
 	}
 	named := s.Post(context.Background(), testDelivery("http://localhost:"+port))
 	require.Equal(t, DNS, named.ErrorClass)
-	require.Equal(t, "the host name localhost has no public IP address", named.Error)
+	require.Equal(t, "the server name localhost was not found on the public internet", named.Error)
 	require.Zero(t, reached.Load())
 }
 

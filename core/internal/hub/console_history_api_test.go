@@ -74,7 +74,7 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 	require.Contains(t, r.page(""), "Stores request")
 	require.Contains(t, r.page("?ref=none"), "Nothing matches")
 	one := r.revisions[0].ID.String() + "/"
-	require.Contains(t, r.page(one), "dal items · at s1 price 10 → 110.5")
+	require.Contains(t, r.page(one), "dal item · at s1 price 10 → 110.5")
 	require.Contains(t, r.page(one), "title Dal → Dear Dal")
 	require.Contains(t, r.page(one+"diff/?at=1"), `"price": 110.5`)
 	r.change("s1", `{"items":[{"ref_id":"tea","title":"Tea","price":3},{"ref_id":"dal","price":12}]}`)
@@ -82,11 +82,11 @@ func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
 	link := shell.BusinessLink(r.tenant.ID, "history/"+both)
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text,
 		html.EscapeString(link+"?entity=items&ref=dal"), "the list leads to what became of it alone")
-	require.Contains(t, r.page(both), "tea items")
+	require.Contains(t, r.page(both), "tea item")
 	narrowed := r.page(both + "?entity=items&ref=dal")
-	require.Contains(t, narrowed, "Only the changes of items dal are shown. Show all changes")
+	require.Contains(t, narrowed, "Only the changes of item dal are shown. Show all changes")
 	require.Contains(t, narrowed, "price 110.5 → 12")
-	require.NotContains(t, narrowed, "tea items")
+	require.NotContains(t, narrowed, "tea item")
 	require.Contains(t, r.page(both+"diff/?at=0&entity=items&ref=dal"), `"price": 12`)
 	for _, wrong := range []string{"nonsense/", one + "diff/", one + "diff/?at=99", one + "diff/?at=-1",
 		"00000000-0000-0000-0000-000000000000/rollback/"} {
@@ -112,8 +112,8 @@ func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
 	list, err := menus.New(r.hub.db).Revisions(t.Context(), r.tenant.ID,
 		menu.RevisionFilter{Entity: "timing_groups", Limit: 2})
 	require.NoError(t, err)
-	require.Contains(t, r.page(list[0].ID.String()+"/"), "Lunch timing groups day_slots")
-	require.Contains(t, r.page(list[1].ID.String()+"/"), "Lunch timing groups Created")
+	require.Contains(t, r.page(list[0].ID.String()+"/"), "Lunch timing group day_slots")
+	require.Contains(t, r.page(list[1].ID.String()+"/"), "Lunch timing group Created")
 	back := r.page(list[1].ID.String() + "/rollback/")
 	require.Contains(t, back, "Timings request of")
 	require.Contains(t, back, "timing groups 1")
@@ -145,7 +145,7 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	require.NotContains(t, vera.get(t, strings.TrimSuffix(back, "rollback/")).text, "rollback/")
 	asked := r.sam.get(t, back)
 	require.Contains(t, asked.text, "Roll back 1 object")
-	require.Contains(t, asked.text, "A menu job restores the menu")
+	require.Contains(t, asked.text, "A menu job restores the whole menu")
 	require.Equal(t, http.StatusForbidden, vera.post(t, back, withReason(hiddenFields(asked))).status)
 	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenFields(asked)).status, "a reason is asked")
 

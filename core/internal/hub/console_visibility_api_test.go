@@ -27,7 +27,7 @@ func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
 	var shown string
 	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
-		return strings.Contains(shown, "12.9716, 77.5946; rejected by the platform: the aggregator responded with "+
+		return strings.Contains(shown, "12.9716, 77.5946; not accepted: the aggregator responded with "+
 			"400") &&
 			strings.Count(shown, "Rider location to b") == 2 // at the top, and in the timeline
 	})
@@ -53,7 +53,7 @@ func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
 	require.Regexp(t, `Closed on (\w+, )+web by API key \S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
-	require.Contains(t, shown, "The POS then calls POST /hub/api/v1/location/")
+	require.Contains(t, shown, "The POS then opens it on the platforms.")
 	home := page("")
 	require.Contains(t, home, "1 store is closed on a platform. Last closed:")
 	require.Contains(t, home, store)
@@ -75,8 +75,8 @@ func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
 	page := func(query string) string {
 		return sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("items/%d/%s", items[0].ID, query))).text
 	}
-	require.Contains(t, page("?platform=app"), "the store&#39;s for this platform", "where the price is from")
-	require.Contains(t, page("?platform=web"), `title="the store&#39;s"`)
+	require.Contains(t, page("?platform=app"), "the store&#39;s price for this platform", "where the price is from")
+	require.Contains(t, page("?platform=web"), `title="the store&#39;s price"`)
 
 	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
 	require.Contains(t, page("?platform=web"), ">closed on this platform by API key")

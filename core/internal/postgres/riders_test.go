@@ -191,7 +191,7 @@ func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
 	place, err := consoleview.New(d.db).RiderLocation(t.Context(), d.business, delivered)
 	require.NoError(t, err)
-	require.Equal(t, []string{"skipped", "the order no longer needs the location of its rider"},
+	require.Equal(t, []string{"skipped", "the order or its delivery has ended"},
 		[]string{place.State, place.Message})
 }
 

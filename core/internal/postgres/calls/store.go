@@ -162,7 +162,7 @@ func (q Store) skip(ctx context.Context, owner core.ID, calls []relay.Call) erro
 		results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing is pending anymore",
 			FinishedAt: q.db.Clock().Now()}
 		if c.Kind == relay.RiderLocation {
-			results[i].Message = "the order no longer needs the location of its rider"
+			results[i].Message = "the order or its delivery has ended"
 		}
 	}
 	return q.Finish(ctx, owner, results)
