@@ -54,7 +54,7 @@ func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 			time.UTC).Text)
 }
 
-func TestClosureWithATimerSaysHowToOpenEarlier(t *testing.T) {
+func TestTimedClosureSaysHowToOpenEarlier(t *testing.T) {
 	causes := StoreClosures(store.Stored{Object: store.Object{IncludedPlatforms: []string{"web"}},
 		ClosedOn: []store.PlatformClosure{{Platform: "web", Actor: "key:pos", Since: 1, TurnOnAt: 2}}}, time.UTC)
 	require.Equal(t, "To open it earlier, open it in the POS.", causes[0].Detail)
