@@ -244,12 +244,12 @@ func (p *Page) Close() { p.close() }
 func (p *Page) Wait(t *testing.T, condition string) {
 	t.Helper()
 	Eval[bool](t, p, `new Promise((done, late) => {
-		const until = Date.now() + 30000;
+		const until = performance.now() + 30000;
 		const look = () => {
 			let holds = false;
 			try { holds = Boolean(`+condition+`); } catch {}
 			if (holds) return done(true);
-			if (Date.now() > until) return late(new Error("still not so"));
+			if (performance.now() > until) return late(new Error("still not so"));
 			setTimeout(look, 20);
 		};
 		look();
