@@ -39,7 +39,7 @@ func newHistoryClient(t *testing.T) *historyClient {
 // change sends a menu and waits until it is stored.
 func (r *historyClient) change(location, body string) {
 	r.t.Helper()
-	r.clock.Advance(time.Minute) // revisions are sorted by time
+	r.clock.Advance(3 * time.Minute) // a time in whole minutes lies between two revisions
 	r.awaitJob(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
 	var err error
 	r.revisions, err = menus.New(r.hub.db).Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
@@ -126,7 +126,8 @@ func TestConsoleShowsAnItemsPastState(t *testing.T) {
 	require.Contains(t, then(""), `On web at store s1, customers saw "Dear Dal" for 110.5.`)
 	zone, err := time.LoadLocation("America/New_York")
 	require.NoError(t, err)
-	require.Contains(t, then("&at="+time.UnixMilli(r.revisions[0].At).In(zone).Format("2006-01-02T15:04")),
+	before := time.UnixMilli(r.revisions[0].At).Add(-time.Minute).In(zone)
+	require.Contains(t, then("&at="+before.Format("2006-01-02T15:04")),
 		`customers saw "Dal" for 10.`)
 	require.Contains(t, then("&at=2026-01-01T00:00"), "The item did not exist at that time.")
 	for query, says := range map[string]string{"item=dal&store=s9&platform=web": "no location",
