@@ -39,7 +39,7 @@ func newHistoryClient(t *testing.T) *historyClient {
 // change sends a menu and waits until it is stored.
 func (r *historyClient) change(location, body string) {
 	r.t.Helper()
-	r.clock.Advance(3 * time.Minute) // a time in whole minutes lies between two revisions
+	r.clock.Advance(3 * time.Minute) // leaves a whole minute between two revisions
 	r.awaitJob(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
 	var err error
 	r.revisions, err = menus.New(r.hub.db).Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
