@@ -123,7 +123,7 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 		return nil, err
 	}
 	deliveries := make([]webhook.Delivery, 0, len(rows))
-	var off, lost []outbox.QueueRow
+	var off, lost, changed []outbox.QueueRow
 	for _, row := range rows {
 		event, stored := events[row.EventID]
 		receiver, known := receivers[receiverKey{row.BusinessID, row.WebhookID}]
@@ -133,6 +133,10 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 			continue
 		case !receiver.Active:
 			off = append(off, row)
+			continue
+		case row.WebhookVersion != 0 && row.WebhookVersion != receiver.Version:
+			// Its place in the order was checked for the former server.
+			changed = append(changed, row)
 			continue
 		}
 		d := webhook.Delivery{
@@ -158,6 +162,11 @@ func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
 	}
 	if len(off) > 0 {
 		if err := q.hold(ctx, owner, off); err != nil {
+			return nil, err
+		}
+	}
+	if len(changed) > 0 {
+		if err := release(ctx, q.db.Bun(), owner, changed); err != nil {
 			return nil, err
 		}
 	}

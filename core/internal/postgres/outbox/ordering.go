@@ -65,14 +65,14 @@ func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error
 	return rows.Err()
 }
 
-// blockedRows returns the new rows with earlier pending rows. Such rows do not start from memory.
-// The claim checks them again.
+// blockedRows returns the new rows with earlier pending rows, and those whose webhook changed since
+// it was read. Such rows do not start from memory. The claim checks them again.
 func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[core.ID]bool, error) {
 	type orderingKey struct {
 		business core.BusinessID
 		order    int64
 	}
-	waits, first := map[core.ID]bool{}, map[orderingKey]int{}
+	waits, first, versions := map[core.ID]bool{}, map[orderingKey]int{}, map[core.ID]int64{}
 	var later []QueueRow
 	for _, row := range rows {
 		if row.OrderingKey == 0 {
@@ -83,6 +83,7 @@ func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[c
 			first[at] = row.Sequence
 		}
 		if row.Sequence > 1 {
+			versions[row.ID] = row.Version
 			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint,
 				OrderingKey: row.OrderingKey,
 				Sequence:    row.Sequence})
@@ -101,7 +102,7 @@ func blockedRows(ctx context.Context, tx bun.Conn, rows []queuedDelivery) (map[c
 		return nil, fmt.Errorf("finding earlier deliveries of the order: %w", err)
 	}
 	for _, row := range found {
-		waits[row.ID] = true
+		waits[row.ID] = waits[row.ID] || row.Blocked || row.WebhookVersion != versions[row.ID]
 	}
 	return waits, nil
 }
@@ -125,8 +126,8 @@ func RowsTable(rows []QueueRow) bun.Safe {
 // isBefore is the condition that the row "later" waits for the row "earlier", see ordering.sql.
 var isBefore = bun.Safe(queries.With("is_before", nil))
 
-// Block makes claimed rows with earlier rows of the same ordering key wait. It returns the
-// others.
+// Block makes claimed rows with earlier rows of the same ordering key wait. It returns the others, with
+// the version of the webhook for which that holds: another version may have another server.
 func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueRow) ([]QueueRow, error) {
 	var later []QueueRow
 	for _, row := range claimed {
@@ -137,12 +138,20 @@ func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueR
 	if len(later) == 0 {
 		return claimed, nil
 	}
-	var behind []QueueRow
+	var checked []QueueRow
 	if err := db.Bun().NewRaw(queries.With("blocked", postgres.Args{
 		"rows": RowsTable(later), "is_before": isBefore,
-	})).Scan(ctx, &behind); err != nil {
+	})).Scan(ctx, &checked); err != nil {
 		return nil, fmt.Errorf("finding earlier deliveries of the orders: %w", err)
 	}
+	versions := make(map[core.ID]int64, len(checked))
+	for _, row := range checked {
+		versions[row.ID] = row.WebhookVersion
+	}
+	for i := range claimed {
+		claimed[i].WebhookVersion = versions[claimed[i].ID]
+	}
+	behind := slices.DeleteFunc(checked, func(row QueueRow) bool { return !row.Blocked })
 	if len(behind) == 0 {
 		return claimed, nil
 	}

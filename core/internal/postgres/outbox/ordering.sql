@@ -29,10 +29,16 @@ AND (
 )
 
 -- name: blocked
--- Those of the rows that wait for an earlier row.
-SELECT later.*
+-- Whether each row waits for an earlier row, and the version of its webhook in the same snapshot; 0 without a webhook.
+SELECT
+    later.*,
+    EXISTS (SELECT 1 FROM delivery_queue earlier WHERE ?is_before) AS blocked,
+    coalesce((
+        SELECT version
+        FROM webhooks
+        WHERE business_id = later.business_id AND id = later.endpoint
+    ), 0) AS webhook_version
 FROM ?rows AS later (id, business_id, endpoint, ordering_key, sequence)
-WHERE EXISTS (SELECT 1 FROM delivery_queue earlier WHERE ?is_before)
 
 -- name: block
 -- Makes claimed rows wait for their earlier rows. A row whose earlier row is just leaving is postponed instead.

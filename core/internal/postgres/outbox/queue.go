@@ -21,4 +21,8 @@ type QueueRow struct {
 	Sequence      int             `bun:"sequence"`
 	Manual        bool            `bun:"manual"`
 	Probe         bool            `bun:"probe"`
+
+	// Set by Block for rows that may have earlier rows.
+	Blocked        bool  `bun:"blocked"`
+	WebhookVersion int64 `bun:"webhook_version"` // of the webhook whose server was checked; 0 if there is none
 }
