@@ -55,6 +55,8 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 		return ui.Cause{State: ui.Warn,
 			Text:   fmt.Sprintf(text.CauseJobWarned, objectCount(j.Kind, j.Total)),
 			Detail: strings.Join(Warnings(j), " ")}
+	case j.Total == 0 && j.Kind == core.MenuJob:
+		return ui.Cause{State: ui.OK, Text: text.CauseJobNothing}
 	default:
 		return ui.Cause{State: ui.OK,
 			Text: fmt.Sprintf(text.CauseJobDone, objectCount(j.Kind, j.Total))}

@@ -28,6 +28,7 @@ const (
 	Timings_          = "%s timing groups"
 	CauseJobTimings   = "Not applied, or not for all categories: %s of %s. The callback has the reasons."
 	CauseJobDone      = "Applied: %s."
+	CauseJobNothing   = "Nothing had to change."
 	CauseJobDry       = "This was a dry run: nothing was changed. The result shows what would change."
 	CauseJobRunning   = "In progress: %s of %s done."
 	CauseJobQueued    = "Queued: jobs of one kind run one after the other."

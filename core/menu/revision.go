@@ -138,6 +138,15 @@ type RollbackResult struct {
 	Timings Stats // of timing groups
 }
 
+// Count returns the number of objects that the rollback changed.
+func (r RollbackResult) Count() int {
+	n := r.Timings.Created + r.Timings.Updated + r.Timings.Deleted
+	for _, stats := range r.Stats {
+		n += stats.Created + stats.Updated + stats.Deleted
+	}
+	return n
+}
+
 // RollbackBody returns the body of a menu job that restores a revision. It is a JSON string, which no submitted request
 // can be.
 func RollbackBody(to core.ID) []byte { return fmt.Appendf(nil, "%q", to) }

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/menu"
 )
 
@@ -163,6 +164,47 @@ func TestRollbackIsExactAndCanBeUndone(t *testing.T) {
 		}
 		require.Equal(t, withoutIDs(t, states[last]), withoutIDs(t, k.state()), "done again")
 	})
+}
+
+func TestRollbackIsRecordedAsChanges(t *testing.T) {
+	clock := clocktest.New()
+	k := newMenuHarness(t, hubtest.Database(t, clock), "US")
+	k.store("s1")
+	k.send("-1", dinner)
+	clock.Advance(time.Hour)
+	k.send("s1", `{"items":[{"ref_id":"curry","price":7}]}`)
+	before := k.revisions(menu.RevisionFilter{})[0]
+	clock.Advance(time.Hour)
+	k.send("-1", `{"items":[{"ref_id":"curry","price":9},{"ref_id":"naan","title":"Naan","price":4,`+
+		`"category_ref_ids":["hot"]}]}`)
+	k.send("s1", `{"items":[{"ref_id":"curry","price":8}]}`)
+	k.send("-1", `{"items":[{"ref_id":"rice","price":99}]}`)
+	k.send("-1", `{"items":[{"ref_id":"rice","price":3}]}`) // as it was
+	clock.Advance(time.Hour)
+	callback := k.rollBack(before.ID)
+	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 1.0, "errors": 0.0},
+		callback["stats"].(map[string]any)["items"])
+
+	latest := k.revisions(menu.RevisionFilter{})[0]
+	require.Equal(t, "rollback", latest.Kind)
+	differences, err := menus.New(k.db).Differences(t.Context(), k.business, latest.ID, 0, 100)
+	require.NoError(t, err)
+	var changes []string
+	for _, d := range differences {
+		change := "changed"
+		switch {
+		case d.Before == nil:
+			change = "created"
+		case d.After == nil:
+			change = "deleted"
+		}
+		changes = append(changes, strings.Join(strings.Fields(d.RefID+" "+d.Relation+" "+d.Location+" "+change), " "))
+	}
+	slices.Sort(changes)
+	require.Equal(t, []string{"category_ref_ids deleted", "curry changed", "curry s1 changed", "naan deleted"}, changes)
+	var changedAt time.Time
+	pgtest.Row(t, k.db, &changedAt, `SELECT updated_at FROM catalogue_entities WHERE name = 'curry'`)
+	require.WithinDuration(t, clock.Now(), changedAt, time.Second)
 }
 
 func TestRollbacksAndConcurrentRequestsAreSerializable(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -104,7 +105,8 @@ func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
 			return err
 		}
 		return jobs.Finish(ctx, m.db, tx, work,
-			jobs.Ended{Failure: ingested.Failure, Result: ingested.Result, Event: ingested.Event.ID})
+			jobs.Ended{Failure: ingested.Failure, Result: ingested.Result, Event: ingested.Event.ID,
+				Objects: undone.Count()})
 	})
 }
 
@@ -136,56 +138,61 @@ func (m Store) revert(ctx context.Context, tx bun.Conn, work core.Job,
 			business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
 		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
-	removedEntities, restoredEntities, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{},
-		map[revisions.Change]bool{}
+	removed, restored, updated := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
 	for _, t := range []revisions.VersionedTable{revisions.OverridesTable, revisions.LinksTable,
-		revisions.EntitiesTable,
-		revisions.TimingsTable} {
-		removed, restored := touched, touched
+		revisions.EntitiesTable, revisions.TimingsTable} {
+		earlier := t.EarlierRows(since)
+		deleted, err := m.change(ctx, tx, t, t.Remove(earlier), business, from.Int64, until.Int64)
+		if err != nil {
+			return undone, err
+		}
+		written, err := m.change(ctx, tx, t, t.Restore(earlier, m.db.Clock().Now()), business, from.Int64, until.Int64)
+		if err != nil {
+			return undone, err
+		}
 		if t == revisions.EntitiesTable || t == revisions.TimingsTable {
-			removed, restored = removedEntities, restoredEntities
+			maps.Copy(removed, deleted)
+			for change, existed := range written {
+				restored[change] = !existed
+			}
+		} else {
+			maps.Copy(updated, deleted)
 		}
-		if err := m.execAndRecord(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+
-			t.Name+` USING (`+t.EarlierRows(since)+`) u
-			WHERE `+t.Name+`.business_id = ?0 AND (`+revisions.Qualified(t.Name, t.Keys)+`) = (`+
-			revisions.Qualified("u", t.Keys)+`) RETURNING `+t.Name+`.*)`,
-			business, from.Int64, until.Int64); err != nil {
-			return undone, err
-		}
-		if err := m.execAndRecord(ctx, tx, t, restored, t.Restore(t.EarlierRows(since)), business, from.Int64,
-			until.Int64); err != nil {
-			return undone, err
-		}
+		maps.Copy(updated, written)
 	}
-	if len(removedEntities)+len(restoredEntities)+len(touched) == 0 {
+	if len(removed)+len(updated) == 0 {
 		return undone, nil
 	}
 	if err := renameAll(ctx, m.db, tx, business); err != nil {
 		return undone, err
 	}
-	return revisions.RollbackStats(removedEntities, restoredEntities, touched), m.republishAll(ctx, tx, work, stores)
+	return revisions.RollbackStats(removed, restored, updated), m.republishAll(ctx, tx, work, stores)
 }
 
-// execAndRecord runs a statement and records the entities of the rows it changed.
-func (m Store) execAndRecord(ctx context.Context, tx bun.Conn, t revisions.VersionedTable,
-	into map[revisions.Change]bool,
-	statement string, args ...any) error {
-	rows, err := tx.QueryContext(ctx, statement+` SELECT DISTINCT `+t.Kind+`, `+t.ID+` FROM changed`, args...)
+// change runs a statement that changes rows of a table. It returns their owning entities, and whether their rows
+// existed before.
+func (m Store) change(ctx context.Context, tx bun.Conn, t revisions.VersionedTable, statement string,
+	args ...any) (map[revisions.Change]bool, error) {
+	rows, err := tx.QueryContext(ctx, statement+` SELECT `+t.Kind+`, `+t.ID+`, EXISTS (SELECT 1 FROM `+t.Name+
+		` before WHERE before.business_id = ?0 AND (`+revisions.Qualified("before", t.Keys)+`) = (`+
+		revisions.Qualified("changed", t.Keys)+`)) FROM changed`, args...)
 	if err != nil {
-		return fmt.Errorf("rolling back to a revision: %w", err)
+		return nil, fmt.Errorf("rolling back to a revision: %w", err)
 	}
 	defer rows.Close()
+	found := map[revisions.Change]bool{}
 	for rows.Next() {
-		var n revisions.Change
-		if err := rows.Scan(&n.Kind, &n.ID); err != nil {
-			return fmt.Errorf("rolling back to a revision: %w", err)
+		var change revisions.Change
+		var existed bool
+		if err := rows.Scan(&change.Kind, &change.ID, &existed); err != nil {
+			return nil, fmt.Errorf("rolling back to a revision: %w", err)
 		}
 		if t == revisions.LinksTable {
-			n.Kind = menu.Relation(n.Kind).Owner()
+			change.Kind = menu.Relation(change.Kind).Owner()
 		}
-		into[n] = true
+		found[change] = existed
 	}
-	return rows.Err()
+	return found, rows.Err()
 }
 
 // republishAll increases the menu versions, republishes all menus and rechecks all platforms.

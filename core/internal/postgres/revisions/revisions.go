@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -49,18 +50,20 @@ func (r Revision) End(ctx context.Context, db *postgres.DB, tx bun.Conn, work co
 
 // VersionedTable is a table whose revisions are stored. Keys identify its rows within a
 // business; Kind and ID are the columns of the owning entity. The id of a timing group
-// derives from its title, because an update recreates the group.
-type VersionedTable struct{ Name, Keys, Kind, ID string }
+// derives from its title, because a restored group has another id. Values are the other
+// columns that a change sets.
+type VersionedTable struct{ Name, Keys, Kind, ID, Values string }
 
 // TimingKind is the kind of timing groups, in addition to the kinds of menus.
 const TimingKind menu.Kind = -1
 
 var (
-	EntitiesTable  = VersionedTable{"catalogue_entities", "kind, id", "kind", "id"}
-	LinksTable     = VersionedTable{"menu_links", "relation, from_id, to_id", "relation", "from_id"}
-	OverridesTable = VersionedTable{"store_overrides", "store_id, kind, id", "kind", "id"}
-	TimingsTable   = VersionedTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)"}
-	StoresTable    = VersionedTable{"stores", "id", "-1", "id"}
+	EntitiesTable = VersionedTable{"catalogue_entities", "kind, id", "kind", "id",
+		"active, parent_id, all_items, record, updated_at"}
+	LinksTable     = VersionedTable{"menu_links", "relation, from_id, to_id", "relation", "from_id", "position"}
+	OverridesTable = VersionedTable{"store_overrides", "store_id, kind, id", "kind", "id", "content"}
+	TimingsTable   = VersionedTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)", ""}
+	StoresTable    = VersionedTable{"stores", "id", "-1", "id", ""}
 )
 
 // row returns the row type of the stored versions.
@@ -91,15 +94,28 @@ func (t VersionedTable) EarlierRows(condition string) string {
 		WHERE p.business_id = ?0 AND p.table_name = '` + t.Name + `' AND ` + condition + ` ORDER BY ` + t.Keys + `, p.n`
 }
 
-// Restore returns a common table expression, changed, that restores the rows that existed
+// Remove returns a common table expression, changed, that deletes the rows that did not exist
 // before.
-func (t VersionedTable) Restore(undone string) string {
+func (t VersionedTable) Remove(undone string) string {
+	return queries.With("remove", postgres.Args{"undone": bun.Safe(undone), "table": bun.Ident(t.Name),
+		"business": bun.Safe("?0"), "same": bun.Safe(`(` + Qualified("present", t.Keys) + `) = (` + Qualified("undone", t.Keys) + `)`)})
+}
+
+// Restore returns a common table expression, changed, that restores the rows that existed
+// before. Their time of change becomes now.
+func (t VersionedTable) Restore(undone string, now time.Time) string {
+	args := postgres.Args{"undone": bun.Safe(undone), "row": bun.Safe(t.row()), "now": now}
 	if t == TimingsTable {
-		return queries.With("restore_timings", postgres.Args{"undone": bun.Safe(undone), "row": bun.Safe(t.row())})
+		args["present"], args["business"] = bun.Safe(t.Current()), bun.Safe("?0")
+		return queries.With("restore_timings", args)
 	}
-	return queries.With("restore", postgres.Args{
-		"undone": bun.Safe(undone), "row": bun.Safe(t.row()), "table": bun.Ident(t.Name),
-	})
+	assignments := strings.Split(t.Values, ", ")
+	for i, column := range assignments {
+		assignments[i] = column + ` = excluded.` + column
+	}
+	args["table"], args["keys"] = bun.Ident(t.Name), bun.Safe(t.Keys)
+	args["assignments"] = bun.Safe(strings.Join(assignments, ", "))
+	return queries.With("restore", args)
 }
 
 // Qualified prefixes column names with a table's name.
