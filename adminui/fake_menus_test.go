@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
@@ -54,6 +56,10 @@ func (p menuHistory) Revision(_ context.Context, _ core.BusinessID, id core.ID) 
 		}
 	}
 	return menu.Revision{}, notFound()
+}
+
+func (p menuHistory) Present(_ context.Context, _ core.BusinessID, d menu.Difference) (jsontext.Value, error) {
+	return d.After, nil
 }
 
 func (p menuHistory) FirstNames(context.Context, core.BusinessID, []core.ID) (map[core.ID][]string, error) {

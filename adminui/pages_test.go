@@ -38,6 +38,7 @@ func sampleIDs(f *fake) map[string]string {
 // requiredQueries are the queries of pages that are not found without one.
 var requiredQueries = map[string]string{
 	"b/7/settings/platform/": "?name=tasty-eats", "b/7/history/" + revisionIDs[0].String() + "/diff/": "?at=1",
+	"b/7/history/" + revisionIDs[0].String() + "/restore/": "?at=0",
 }
 
 // routePath fills in the parameters of a route and returns its path below the root. ok is false if the hub has no

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -28,6 +29,7 @@ type Revisions interface {
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
 	DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
 		limit int) (map[core.ID][]menu.Difference, error)
+	Present(ctx context.Context, business core.BusinessID, d menu.Difference) (jsontext.Value, error)
 	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
 }
 
@@ -73,8 +75,10 @@ func (p Pages) Page() shell.Page {
 			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
 			shell.Get(path+":id/rollback/", access.Support, p.PreviewRollback),
 			shell.Post(path+":id/rollback/", access.Support, p.QueueRollback),
+			shell.Get(path+":id/restore/", access.Support, p.PreviewRestore),
+			shell.Post(path+":id/restore/", access.Support, p.QueueRestore),
 		},
-		Done: map[string]string{"back": text.RollbackQueued}}
+		Done: map[string]string{"back": text.RollbackQueued, "restore": text.RestoreQueued}}
 }
 
 var kindLabels = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores,

@@ -48,6 +48,7 @@ type differenceView struct {
 	fields         ui.List
 	record         string // JSON of a created or deleted record
 	diffURL        string // path of the full comparison
+	restoreURL     string // path that restores the values before; "": not possible
 }
 
 // find reads the revision in the path.
@@ -84,8 +85,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			withObject(revisionLink(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
 	}
 	for i, d := range differences {
-		view.differences = append(view.differences,
-			differenceOf(d, withObject(revisionLink(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i))))
+		shown := differenceOf(d, withObject(revisionLink(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i)))
+		if _, ok := menu.RestoreJob(v.Business.ID, d, nil, "", v.Now); ok && v.MayAct() {
+			shown.restoreURL = restoreLink(v, r.ID, strconv.Itoa(from+i))
+		}
+		view.differences = append(view.differences, shown)
 	}
 	head := shell.Head{Title: kindLabels[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(),
 		Parent: ui.Link{Href: v.Link("history/"), Label: text.History}}
@@ -193,22 +197,10 @@ func fieldList(changes []console.FieldChange) ui.List {
 
 // Diff compares one changed record before and after.
 func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
-	r, err := p.find(c, v)
+	r, difference, err := p.findDifference(c, v)
 	if err != nil {
 		return err
 	}
-	at, err := strconv.Atoi(v.Query.Get("at"))
-	if err != nil || at < 0 {
-		return core.Errorf(core.NotFound, text.NotFound)
-	}
-	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, objectFilter(v), at, 1)
-	if err != nil {
-		return err
-	}
-	if len(found[r.ID]) == 0 {
-		return core.Errorf(core.NotFound, text.NotFound)
-	}
-	difference := found[r.ID][0]
 	d := differenceOf(difference, "")
 	head := shell.Head{Title: d.ref, Note: d.kindLabel,
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.ID), objectFilter(v)), Label: kindLabels[r.Kind]}}

@@ -3,6 +3,8 @@ package history
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -34,7 +36,11 @@ func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision,
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.RollbackCount, Cell: ui.T(ui.Number(preview.Count()))}}
 	for _, kind := range menu.Kinds() {
 		if n := preview.Objects[kind]; n > 0 {
-			facts = append(facts, ui.Fact{Label: entityLabel(kind.String()), Cell: ui.T(ui.Number(n))})
+			cell := ui.T(ui.Number(n))
+			if kind != menu.Taxes && kind != menu.Charges {
+				cell.Note = names(preview.Names[kind], n)
+			}
+			facts = append(facts, ui.Fact{Label: entityLabel(kind.String()), Cell: cell})
 		}
 	}
 	if preview.Timings > 0 {
@@ -50,6 +56,14 @@ func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision,
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
 	return v.Show(c, head, rollbackPage(facts, button, preview.Count() > 0))
+}
+
+// names joins the first names of n objects.
+func names(list []string, n int) string {
+	if len(list) > 0 && len(list) < n {
+		list = append(slices.Clip(list), "…")
+	}
+	return strings.Join(list, ", ")
 }
 
 // QueueRollback queues the rollback if nothing has changed since its preview. Otherwise it shows a new preview.

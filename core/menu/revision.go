@@ -159,11 +159,15 @@ func RollbackJob(business core.BusinessID, to core.ID, actor string, now time.Ti
 	}
 }
 
+// RollbackNames limits the names of each kind in a preview.
+const RollbackNames = 20
+
 // RollbackPreview is the effect that a rollback would have now.
 type RollbackPreview struct {
-	Objects PerKind[int] // changed since
-	Timings int          // changed timing groups
-	Latest  core.ID      // the latest revision that this includes
+	Objects PerKind[int]      // changed since
+	Names   PerKind[[]string] // the first RollbackNames of them, by ref_id; of those that still exist
+	Timings int               // changed timing groups
+	Latest  core.ID           // the latest revision that this includes
 }
 
 // Count returns the number of objects of all kinds.

@@ -146,6 +146,7 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 	require.NotContains(t, vera.get(t, strings.TrimSuffix(back, "rollback/")).text, "rollback/")
 	asked := r.sam.get(t, back)
 	require.Contains(t, asked.text, "Roll back 1 object")
+	require.Contains(t, asked.text, "dal", "the objects by name")
 	require.Contains(t, asked.text, "A menu job restores the whole menu")
 	require.Equal(t, http.StatusForbidden, vera.post(t, back, withReason(hiddenFields(asked))).status)
 	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenFields(asked)).status, "a reason is asked")
@@ -172,6 +173,40 @@ func TestConsoleRollsBackAMenu(t *testing.T) {
 		r.tenant.ID)).FindStringSubmatch(r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/")).text)[1]
 	require.Contains(t, r.page(latest+"/"), "Rolled back to")
 	require.Contains(t, r.page(latest+"/rollback/"), "nothing to roll back")
+}
+
+func TestConsoleRestoresOneChange(t *testing.T) {
+	r := newHistoryClient(t)
+	vera := r.user(t, "vera@example.com", access.Viewer, r.tenant.ID)
+	page := shell.BusinessLink(r.tenant.ID, "history/"+r.revisions[0].ID.String()+"/")
+	links := regexp.MustCompile(`href="([^"]*restore/[^"]*)"`).FindAllStringSubmatch(
+		r.sam.get(t, page+"?entity=items&ref=dal").text, -1)
+	require.Len(t, links, 2, "the title in the catalogue, the price at the store")
+	link := html.UnescapeString(links[0][1])
+	if !strings.Contains(r.sam.get(t, link).text, "at s1") {
+		link = html.UnescapeString(links[1][1])
+	}
+	require.NotContains(t, vera.get(t, page).text, "restore/")
+	require.Equal(t, http.StatusForbidden, vera.get(t, link).status)
+	for _, wrong := range []string{"restore/", "restore/?at=9", "restore/?at=x"} {
+		require.Equal(t, http.StatusNotFound, r.sam.get(t, page+wrong).status, wrong)
+	}
+	asked := r.sam.get(t, link)
+	require.Contains(t, asked.text, "Restore dal")
+	require.Equal(t, http.StatusBadRequest, r.sam.post(t, link, hiddenFields(asked)).status, "a reason is asked")
+
+	r.change("s1", `{"items":[{"ref_id":"dal","price":120}]}`)
+	changed := r.sam.post(t, link, withReason(hiddenFields(asked)))
+	require.Equal(t, http.StatusConflict, changed.status)
+	require.Contains(t, changed.text, "It has changed again since then.")
+	done := r.sam.post(t, link, withReason(hiddenFields(changed)))
+	require.Equal(t, http.StatusSeeOther, done.status, done.text)
+	job, _, _ := cutQuery(done.header.Get("Location"))
+	r.awaitJob(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
+	require.Contains(t, r.auditActions(t, r.tenant.ID), "menu.restore")
+	require.Equal(t, 10.0, hubtest.Lookup(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body,
+		"item.price"))
+	require.Regexp(t, `Menu request s1 user:sam@example.com price 120 → 10 `, r.page("?entity=items&ref=dal&location=s1"))
 }
 
 func TestEndedJobPageRefreshesAndShowsExactTime(t *testing.T) {

@@ -68,6 +68,7 @@ func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	require.NoError(t, err)
 	all := k.revisions(menu.RevisionFilter{})
 	require.Equal(t, menu.RollbackPreview{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3},
+		Names:  menu.PerKind[[]string]{menu.Categories: {"mains"}, menu.Items: {"dal", "naan", "rice"}},
 		Latest: all[0].ID},
 		undoing, "each object counts once")
 	require.Equal(t, 4, undoing.Count())

@@ -117,6 +117,24 @@ func (m Store) Differences(ctx context.Context, business core.BusinessID, id cor
 	return append([]menu.Difference{}, found[id]...), err
 }
 
+// Present returns the object of a difference as it is now, in the form of the difference. It returns nil for an object
+// that does not exist, and for stores, category timings and associations.
+func (m Store) Present(ctx context.Context, business core.BusinessID, d menu.Difference) (jsontext.Value, error) {
+	kind := slices.Index(menu.RevisionEntities(), d.Entity)
+	if kind < 0 || kind >= len(menu.Kinds()) || d.Relation != "" {
+		return nil, nil
+	}
+	var shown []string
+	if err := m.db.Tenant(business).NewRaw(queries.With("present", postgres.Args{
+		"business": business, "kind": kind, "name": d.RefID, "store": d.Location})).Scan(ctx, &shown); err != nil {
+		return nil, fmt.Errorf("reading a changed object: %w", err)
+	}
+	if len(shown) == 0 || shown[0] == "" {
+		return nil, nil
+	}
+	return jsontext.Value(shown[0]), nil
+}
+
 // DifferencesOf returns the changes of each revision, of one object if the filter names one. For
 // one object it bypasses the tenant role, like matchingRevisions.
 func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter,

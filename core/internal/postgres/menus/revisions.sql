@@ -27,8 +27,15 @@ WHERE coalesce(store.ref_id, found.name, changed.row ->> 'name', changed.row ->>
 ORDER BY part.n, entity.position
 
 -- name: changed_since
--- The latest revision, and the number of entities of each kind that have changed since a revision.
-SELECT latest.id, changed.kind, count(DISTINCT changed.id)
+-- The latest revision, and the number of entities of each kind that have changed since a revision, with the first
+-- names.
+SELECT
+    latest.id,
+    changed.kind,
+    count(DISTINCT changed.id),
+    coalesce(
+        (array_agg(DISTINCT entity.name ORDER BY entity.name) FILTER (WHERE entity.name IS NOT NULL))[:?names], '{}'
+    )
 FROM (
     SELECT id
     FROM revisions
@@ -53,6 +60,8 @@ LEFT JOIN (
             WHERE business_id = ?business AND revision_id = ?revision
         )
 ) changed ON true
+LEFT JOIN catalogue_entities entity
+    ON entity.business_id = ?business AND entity.kind = changed.kind AND entity.id = changed.id
 GROUP BY 1, 2
 
 -- name: forget_timers
@@ -71,3 +80,23 @@ WHERE timer.business_id = ?business
                 = (timer.business_id, timer.store_id, timer.kind, timer.name)
         )
     )
+
+-- name: present
+-- An entity of the catalogue, or its values at a store, in the form of differences; empty if there are none.
+SELECT
+    coalesce(
+        (
+            SELECT override.content
+            FROM stores store
+            JOIN store_overrides override
+                ON override.business_id = store.business_id
+                AND override.store_id = store.id
+                AND override.kind = entity.kind
+                AND override.id = entity.id
+            WHERE store.business_id = ?business AND store.ref_id = ?store
+        )::text,
+        CASE WHEN ?store = '' THEN json_build_object('active', entity.active, 'record', entity.record)::text END,
+        ''
+    )
+FROM catalogue_entities entity
+WHERE entity.business_id = ?business AND entity.kind = ?kind AND entity.name = ?name

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -52,7 +53,7 @@ func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID,
 	}
 	rows, err := m.db.Tenant(business).QueryContext(ctx, queries.With("changed_since", postgres.Args{
 		"business": business, "revision": to, "owners": postgres.Array(revisions.Owners()),
-		"timing": int(revisions.TimingKind),
+		"timing": int(revisions.TimingKind), "names": menu.RollbackNames,
 	}))
 	if err != nil {
 		return u, fmt.Errorf("counting changes after a revision: %w", err)
@@ -61,7 +62,8 @@ func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID,
 	for rows.Next() {
 		var kind *menu.Kind
 		var objects int
-		if err := rows.Scan(&u.Latest, &kind, &objects); err != nil {
+		var names []string
+		if err := rows.Scan(&u.Latest, &kind, &objects, pgdialect.Array(&names)); err != nil {
 			return u, fmt.Errorf("counting changes after a revision: %w", err)
 		}
 		switch {
@@ -69,7 +71,7 @@ func (m Store) PreviewRollback(ctx context.Context, business core.BusinessID,
 		case *kind == revisions.TimingKind:
 			u.Timings = objects
 		default:
-			u.Objects[*kind] = objects
+			u.Objects[*kind], u.Names[*kind] = objects, names
 		}
 	}
 	return u, rows.Err()
