@@ -13,6 +13,8 @@ CREATE TABLE webhooks (
     active                       boolean NOT NULL,
     retrial_interval_units       text NOT NULL CHECK (retrial_interval_units IN ('minutes', 'seconds')),
     headers                      bytea NOT NULL,           -- sealed JSON object
+    header_names                 text[] NOT NULL DEFAULT '{}', -- of the headers, sorted
+    headers_changed_at           timestamptz,              -- null: since its creation never
     event_type_header            text NOT NULL DEFAULT '', -- that carries the event type; '': none
     event_type_header_value      text NOT NULL DEFAULT 'name'
         CHECK (event_type_header_value IN ('name', 'number')), -- what it carries

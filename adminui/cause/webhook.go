@@ -76,12 +76,18 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 	case webhook.Status, webhook.Gone, "":
 		cause.Text, remedy = fmt.Sprintf(text.CauseStatus, name, statusText(e.Health.Status), since),
 			statusRemedy(e.Health.Status)
+		if remedy == text.RemedyLogin {
+			remedy += " " + headersSent(e, zone)
+		}
 	default:
 		texts, known := failureTexts[class]
 		if !known {
 			texts = failureTexts[webhook.Protocol]
 		}
 		cause.Text, remedy = fmt.Sprintf(texts.sentence, name, since), texts.remedy
+	}
+	if webhook.ErrorClass(e.Health.Class) == webhook.TLS && e.Health.Error != "" {
+		remedy = fmt.Sprintf(text.LastError, e.Health.Error) + " " + remedy
 	}
 	effect := text.EffectEvents
 	if e.EventType == core.OrderPlaced {
@@ -100,6 +106,26 @@ func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Loc
 	}
 	cause.Detail = strings.Join(slices.DeleteFunc(details, func(texts string) bool { return texts == "" }), " ")
 	return cause
+}
+
+// headersSent says which headers a webhook sends for the login, and when they last changed.
+func headersSent(e console.Endpoint, zone *time.Location) string {
+	switch {
+	case len(e.HeaderNames) == 0:
+		return text.HeadersNone
+	case e.HeadersChangedAt.IsZero():
+		return fmt.Sprintf(text.HeadersSent, MaskedHeaders(e.HeaderNames), formatTime(e.CreatedAt, zone))
+	}
+	return fmt.Sprintf(text.HeadersSent, MaskedHeaders(e.HeaderNames), formatTime(e.HeadersChangedAt, zone))
+}
+
+// MaskedHeaders lists headers without their values.
+func MaskedHeaders(names []string) string {
+	masked := make([]string, len(names))
+	for i, name := range names {
+		masked[i] = name + ": " + webhook.Masked
+	}
+	return strings.Join(masked, ", ")
 }
 
 // statusText returns a response status with its meaning.

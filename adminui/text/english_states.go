@@ -78,14 +78,18 @@ const (
 	ActSeeJobs        = "View menu requests"
 	ActSeeResends     = "View bulk resends"
 	RemedyStatus      = "The operator of the server must fix this. The last attempt shows its response."
+	Headers           = "Headers"
+	HeadersChanged    = "changed %s"
+	HeadersSent       = "The webhook sends %s, unchanged since %s."
+	HeadersNone       = "The webhook sends no header with a login."
+	LastError         = "Last error: %s."
 	RemedyLogin       = "Ask the developer of the POS which login the server expects. It is set in the headers of " +
 		"the webhook. The signing secret at the server may be wrong too."
 	RemedyPath       = "Check the path in the URL of the webhook: the server does not know it."
 	RemedyBlockedURL = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
 	RemedyDNS        = "Check the URL of the webhook, and the DNS entry of the server. If the server is " +
 		"private, ask the operator of the hub (SERVERY_WEBHOOK_ALLOW)."
-	RemedyTLS = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3. The last attempt shows what " +
-		"is wrong."
+	RemedyTLS      = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3."
 	RemedyConnect  = "Check that the server runs, and that its firewall lets the hub through."
 	RemedyBroken   = "Check the server and its proxy for crashes, restarts and idle timeouts."
 	RemedyProtocol = "Check that the URL leads to a web server. The last attempt shows what is wrong."

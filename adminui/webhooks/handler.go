@@ -256,6 +256,7 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 		{Label: text.LastFailed, Cell: ui.TimeCell(v.At(e.Health.FailedAt))},
 		{Label: text.FailingSince, Cell: ui.TimeCell(v.At(e.Health.FailingSince))},
 		{Label: text.RetryUnits, Cell: ui.T(e.Units)},
+		{Label: text.Headers, Cell: headers(v, e)},
 		{Label: text.EventHeader, Cell: eventHeader(e)},
 		{Label: text.OldSecretUntil, Cell: ui.TimeCell(v.At(previousSecretUntil(v, e)))},
 		{Label: text.Created, Cell: ui.TimeCell(v.At(e.CreatedAt))}}
@@ -266,6 +267,15 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 					Note: change.Actor + ", " + v.At(change.At).Exact()}})
 	}
 	return list
+}
+
+// headers returns the headers that the subscriber chose, without their values.
+func headers(v *shell.PageContext, e console.Endpoint) ui.Cell {
+	cell := ui.CodeCell(cause.MaskedHeaders(e.HeaderNames))
+	if !e.HeadersChangedAt.IsZero() {
+		cell.Note = fmt.Sprintf(text.HeadersChanged, v.At(e.HeadersChangedAt).Exact())
+	}
+	return cell
 }
 
 func orDash(s string) string {

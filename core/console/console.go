@@ -18,10 +18,12 @@ type Endpoint struct {
 	EventType         core.EventType
 	URL               string
 	Active            bool
-	DisabledReason    string // why the hub disabled it
-	Units             string // minutes or seconds, of the retry schedule
-	EventHeader       string // a further header with the event type; "": none
-	EventValue        string // of its value: name or number
+	DisabledReason    string    // why the hub disabled it
+	Units             string    // minutes or seconds, of the retry schedule
+	EventHeader       string    // a further header with the event type; "": none
+	EventValue        string    // of its value: name or number
+	HeaderNames       []string  // of the headers that the subscriber chose, sorted
+	HeadersChangedAt  time.Time // when they last changed; zero: never
 	CreatedAt         time.Time
 	OldSecretUntil    time.Time     // until when the previous secret also signs; past or zero: it does not
 	CircuitOpenedAt   time.Time     // when its circuit opened; zero: it is closed

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // classifyStatus classifies a response: only 2xx is success.
@@ -159,20 +161,44 @@ func certificateProblem(err *tls.CertificateVerificationError) string {
 	itself := bytes.Equal(leaf.RawIssuer, leaf.RawSubject)
 	switch {
 	case errors.As(err, &name):
-		words := fmt.Sprintf("it is for %s, not for %s", clip(namesOf(leaf), 500), name.Host)
+		words := fmt.Sprintf("it is for %s, not for %s, and valid until %s", clip(namesOf(leaf), 500), name.Host,
+			day(leaf.NotAfter))
 		if itself {
 			words += ", and self-signed"
 		}
 		return words
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "it has expired or is not valid yet"
+		return period(invalid.Cert, leaf)
 	case errors.As(err, &invalid):
 		return strings.TrimPrefix(invalid.Error(), "x509: ")
 	case itself:
-		return "it is self-signed, not signed by a known authority"
+		return "it is self-signed, not signed by a known authority, and valid until " + day(leaf.NotAfter)
 	default:
-		return "it is signed by an unknown authority, or the server does not send its intermediate certificates"
+		return fmt.Sprintf("its authority %s is unknown, or the server does not send its intermediate certificates; "+
+			"it is valid until %s", authorityName(leaf.Issuer), day(leaf.NotAfter))
 	}
+}
+
+// period says when a certificate of the chain was or will be valid. A nil one is the server's own, the leaf.
+func period(expired, leaf *x509.Certificate) string {
+	subject := "it"
+	if expired == nil {
+		expired = leaf
+	} else if !expired.Equal(leaf) {
+		subject = "the certificate of its authority " + authorityName(expired.Subject)
+	}
+	if time.Now().Before(expired.NotBefore) { // crypto/tls compares with the same clock
+		return subject + " is not valid before " + day(expired.NotBefore)
+	}
+	return subject + " expired on " + day(expired.NotAfter)
+}
+
+// day returns a time as in "21 Nov 2026, 11:26 UTC".
+func day(at time.Time) string { return at.UTC().Format("2 Jan 2006, 15:04 MST") }
+
+// authorityName returns the common name or organization of a certificate authority.
+func authorityName(name pkix.Name) string {
+	return fmt.Sprintf("%q", clip(cmp.Or(name.CommonName, strings.Join(name.Organization, ", ")), 100))
 }
 
 // namesOf lists the first names and IP addresses of a certificate.

@@ -160,27 +160,36 @@ func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
 	here := []net.IP{net.IPv4(127, 0, 0, 1)}
 	stranger := certificate(t,
 		x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
+	expired := certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "Old"}, IsCA: true,
+		BasicConstraintsValid: true, NotAfter: time.Now().Add(-time.Hour)}, nil)
+	known.AddCert(expired.Leaf)
 	for name, row := range map[string]struct {
 		shown tls.Certificate
 		words string
 	}{
 		"good": {certificate(t, x509.Certificate{IPAddresses: here}, &authority), ""},
 		"unknown authority": {certificate(t, x509.Certificate{IPAddresses: here}, &stranger),
-			"it is signed by an unknown authority, or the server does not send its intermediate certificates"},
+			`its authority "Root" is unknown, or the server does not send its intermediate certificates; ` +
+				"it is valid until {end}"},
 		"self-signed": {certificate(t, x509.Certificate{IPAddresses: here, Subject: pkix.Name{CommonName: "me"}}, nil),
-			"it is self-signed, not signed by a known authority"},
+			"it is self-signed, not signed by a known authority, and valid until {end}"},
 		"expired": {certificate(t, x509.Certificate{IPAddresses: here, NotAfter: time.Now().Add(-time.Hour)},
-			&authority), "it has expired or is not valid yet"},
+			&authority), "it expired on {end}"},
+		"not valid yet": {certificate(t, x509.Certificate{IPAddresses: here, NotBefore: time.Now().Add(time.Minute)},
+			&authority), "it is not valid before {start}"},
+		"expired authority": {certificate(t, x509.Certificate{IPAddresses: here}, &expired),
+			`the certificate of its authority "Old" expired on ` + day(expired.Leaf.NotAfter)},
 		"other names": {certificate(t,
 			x509.Certificate{DNSNames: []string{"a.example", "*.b.example"},
 				IPAddresses: []net.IP{net.IPv4(10, 1, 1, 1)}}, &authority),
-			"it is for a.example, *.b.example, 10.1.1.1, not for 127.0.0.1"},
+			"it is for a.example, *.b.example, 10.1.1.1, not for 127.0.0.1, and valid until {end}"},
 		"many names": {certificate(t,
 			x509.Certificate{DNSNames: []string{"a.example", "b.example", "c.example", "d.example", "e.example",
 				"f.example", "g.example"}}, &authority),
-			"it is for a.example, b.example, c.example, d.example, e.example and 2 more, not for 127.0.0.1"},
+			"it is for a.example, b.example, c.example, d.example, e.example and 2 more, not for 127.0.0.1, " +
+				"and valid until {end}"},
 		"no name, self-signed": {certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "me"}}, nil),
-			"it is for no name, not for 127.0.0.1, and self-signed"},
+			"it is for no name, not for 127.0.0.1, and valid until {end}, and self-signed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, answer(200), func(s *httptest.Server) {
@@ -197,7 +206,9 @@ func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
 				return
 			}
 			require.Equal(t, TLS, attempt.ErrorClass)
-			require.Equal(t, "the server's certificate is not valid: "+row.words, attempt.Error)
+			words := strings.NewReplacer("{start}", day(row.shown.Leaf.NotBefore), "{end}",
+				day(row.shown.Leaf.NotAfter)).Replace(row.words)
+			require.Equal(t, "the server's certificate is not valid: "+words, attempt.Error)
 		})
 	}
 }
@@ -207,7 +218,10 @@ func certificate(t *testing.T, about x509.Certificate, by *tls.Certificate) tls.
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	about.SerialNumber, about.NotBefore = big.NewInt(1), time.Now().Add(-2*time.Hour)
+	about.SerialNumber = big.NewInt(1)
+	if about.NotBefore.IsZero() {
+		about.NotBefore = time.Now().Add(-2 * time.Hour)
+	}
 	if about.NotAfter.IsZero() {
 		about.NotAfter = time.Now().Add(time.Hour)
 	}

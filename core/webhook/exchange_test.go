@@ -35,7 +35,7 @@ func TestRecordedExchangeMasksSecrets(t *testing.T) {
 		[]any{got.Method, got.URL.String(), got.Header.Get("X-Plain"), got.Header.Get("X-Key"), string(body)})
 	require.Equal(t, []any{http.StatusTeapot, ErrorClass(""), 8 << 10},
 		[]any{a.Status, a.ErrorClass, len(a.ResponseBody)}, "every status is a response")
-	require.Equal(t, []string{"p", mask}, []string{a.RequestHeaders["X-Plain"], a.RequestHeaders["X-Key"]})
+	require.Equal(t, []string{"p", Masked}, []string{a.RequestHeaders["X-Plain"], a.RequestHeaders["X-Key"]})
 	require.Positive(t, a.Timing.Total)
 
 	shut := NewSender(SenderConfig{}, NewGuard(nil), clock)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// mask replaces a secret in records.
-const mask = "••••••"
+// Masked replaces a secret in records and pages.
+const Masked = "••••••"
 
 // shortestSecret is the least length in bytes of a secret that is masked in responses. A shorter one would match
 // unrelated text.
@@ -26,7 +26,7 @@ func recordedHeaders(h http.Header, custom map[string]string) map[string]string 
 		}
 	}
 	for name := range custom {
-		m[http.CanonicalHeaderKey(name)] = mask
+		m[http.CanonicalHeaderKey(name)] = Masked
 	}
 	return m
 }
@@ -53,12 +53,12 @@ func newMasker(headers map[string]string) (m masker) {
 
 func (m masker) apply(s string) string {
 	for _, secret := range m {
-		s = strings.ReplaceAll(s, secret, mask)
+		s = strings.ReplaceAll(s, secret, Masked)
 	}
 	return s
 }
 
-// longest returns the length in bytes of the longest text to mask.
+// longest returns the length in bytes of the longest text to Masked.
 func (m masker) longest() int {
 	if len(m) == 0 {
 		return 0

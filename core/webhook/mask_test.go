@@ -53,7 +53,7 @@ func TestSecretAtTheTruncationPointIsMasked(t *testing.T) {
 	sender := testSender(t, SenderConfig{KeepLimit: 100})
 	response := &http.Response{Body: io.NopCloser(strings.NewReader(body))}
 	require.NoError(t, sender.read(response, &attempt, map[string]string{"X-Token": "s3cr3t-value"}))
-	require.Equal(t, strings.Repeat("x", 100-8)+mask[:8], string(attempt.ResponseBody))
+	require.Equal(t, strings.Repeat("x", 100-8)+Masked[:8], string(attempt.ResponseBody))
 }
 
 // The endpoint repeats the request anywhere in its response, in several encodings.
@@ -97,7 +97,7 @@ func TestRecordNeverContainsASecret(t *testing.T) {
 				require.NotContains(t, record, form)
 			}
 		}
-		require.Contains(t, attempt.ResponseHeaders["X-Echo-X-Token"], mask)
+		require.Contains(t, attempt.ResponseHeaders["X-Echo-X-Token"], Masked)
 		require.LessOrEqual(t, len(attempt.ResponseBody), 4<<10)
 	})
 }

@@ -64,7 +64,7 @@ func TestPostSignsByTheStandardScheme(t *testing.T) {
 	require.Equal(t, "mine", got.Header.Get("User-Agent"))
 	require.Empty(t, got.Header.Values("Accept-Encoding"))
 
-	require.Equal(t, mask, attempt.RequestHeaders["X-Token"], "records never hold the value of a custom header")
+	require.Equal(t, Masked, attempt.RequestHeaders["X-Token"], "records never hold the value of a custom header")
 	require.NotContains(t, fmt.Sprint(attempt.RequestHeaders), "hush")
 	require.Positive(t, attempt.Timing.Total)
 	require.Positive(t, attempt.Timing.Connect)

@@ -132,6 +132,33 @@ func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 	}
 }
 
+func TestHeaderNamesAndTheirChangeAreShown(t *testing.T) {
+	c := newDeliveryHarness(t)
+	change := func(do func(*webhook.Subscription)) console.Endpoint {
+		c.clock.Advance(time.Hour)
+		require.NoError(t, deliveries.NewWebhooks(c.db).Change(t.Context(), c.business, "key:pos", c.sub.ID,
+			func(s *webhook.Subscription) error {
+				do(s)
+				s.UpdatedAt = c.clock.Now()
+				return nil
+			}))
+		one, err := consoleview.New(c.db).Endpoint(t.Context(), c.business, c.sub.ID)
+		require.NoError(t, err)
+		return one
+	}
+	other := change(func(s *webhook.Subscription) { s.Units = webhook.Minutes })
+	require.True(t, other.HeadersChangedAt.IsZero())
+	one := change(func(s *webhook.Subscription) { s.Headers = map[string]string{"X-B": "2", "X-A": "1"} })
+	require.Equal(t, []string{"X-A", "X-B"}, one.HeaderNames)
+	require.WithinDuration(t, c.clock.Now(), one.HeadersChangedAt, time.Millisecond)
+	changed := one.HeadersChangedAt
+	one = change(func(s *webhook.Subscription) { s.Units = webhook.Seconds })
+	require.Equal(t, changed, one.HeadersChangedAt, "another change keeps the time")
+	one = change(func(s *webhook.Subscription) { s.Headers = nil })
+	require.Empty(t, one.HeaderNames)
+	require.True(t, one.HeadersChangedAt.After(changed))
+}
+
 func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 	c := newDeliveryHarness(t)
 	read, now := consoleview.New(c.db), c.clock.Now().UTC().Truncate(time.Microsecond)

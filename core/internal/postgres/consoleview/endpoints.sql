@@ -88,6 +88,8 @@ SELECT
     webhook.retrial_interval_units,
     webhook.event_type_header,
     webhook.event_type_header_value,
+    webhook.header_names,
+    webhook.headers_changed_at,
     webhook.created_at,
     webhook.previous_secret_expires_at,
     circuit.probing_since,

@@ -74,6 +74,8 @@ type endpointRow struct {
 	Units             string          `bun:"retrial_interval_units"`
 	EventHeader       string          `bun:"event_type_header"`
 	EventValue        string          `bun:"event_type_header_value"`
+	HeaderNames       []string        `bun:"header_names,array"`
+	HeadersChangedAt  time.Time       `bun:"headers_changed_at"`
 	CreatedAt         time.Time       `bun:"created_at"`
 	SucceededAt       time.Time       `bun:"succeeded_at"`
 	FailedAt          time.Time       `bun:"failed_at"`
@@ -111,6 +113,7 @@ func (c Store) endpoints(ctx context.Context, in bun.IDB, which string, args ...
 			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active,
 			DisabledReason: r.DisabledReason,
 			EventHeader:    r.EventHeader, EventValue: r.EventValue,
+			HeaderNames: r.HeaderNames, HeadersChangedAt: r.HeadersChangedAt,
 			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, FailedDeliveries: r.FailedDeliveries,
 			ServerSucceededAt: r.ServerSucceededAt, OldSecretUntil: r.OldSecretUntil,
 			CircuitOpenedAt: r.CircuitOpenedAt, ProbeInterval: time.Duration(r.PauseMS) * time.Millisecond,

@@ -114,7 +114,7 @@ func (w Webhooks) upsert(ctx context.Context, tx bun.Conn, actor string, existin
 	}
 	if err := tx.QueryRowContext(ctx, queries.With("create_webhook", postgres.Args{
 		"business": sub.Business, "event_type": sub.EventType, "url": sub.URL, "active": sub.Active,
-		"units": sub.Units, "headers": headers, "event_header": sub.EventHeader.Name,
+		"units": sub.Units, "headers": headers, "header_names": headerNames(sub), "event_header": sub.EventHeader.Name,
 		"event_value": eventValue(sub.EventHeader), "secret": secret, "created_at": sub.CreatedAt,
 		"updated_at": sub.UpdatedAt,
 	})).Scan(&sub.ID); err != nil {

@@ -108,6 +108,11 @@ func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before,
 			Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
 }
 
+// headerNames returns the sorted names of a subscription's headers.
+func headerNames(sub webhook.Subscription) any {
+	return postgres.Array(slices.Sorted(maps.Keys(sub.Headers)))
+}
+
 // auditEntry returns the audit entry of a subscription. It lists only the names of headers, because
 // their values are secret.
 func auditEntry(sub webhook.Subscription) map[string]any {
@@ -168,6 +173,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	}
 	_, err = tx.ExecContext(ctx, queries.With("change_webhook", postgres.Args{
 		"url": sub.URL, "active": sub.Active, "units": sub.Units, "headers": headers,
+		"header_names": headerNames(sub), "headers_changed": !maps.Equal(before.Headers, sub.Headers),
 		"event_header": sub.EventHeader.Name, "event_value": eventValue(sub.EventHeader),
 		"disabled_reason": sub.DisabledReason, "updated_at": sub.UpdatedAt, "business": sub.Business, "id": sub.ID,
 	}))
