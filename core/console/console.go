@@ -136,6 +136,9 @@ type FailureWeek struct {
 // WithFailures is a state in a JobFilter for jobs that completed with failed objects.
 const WithFailures = "refused"
 
+// WithWarnings is a state in a JobFilter for jobs that completed with warnings, but without failed objects.
+const WithWarnings = "warned"
+
 // JobFilter selects jobs. A zero field matches all.
 type JobFilter struct {
 	Kind, State, Subject string
@@ -204,6 +207,9 @@ const (
 	StoreOpen     StoreStatus = "open"
 	// MenuRejected is a status in a filter for stores whose menu a platform rejected.
 	MenuRejected StoreStatus = "menu_refused"
+	// StoreNotLive is a status in a filter for open stores that are not live on a platform. Its plugin does not work,
+	// or it has accepted no menu.
+	StoreNotLive StoreStatus = "not_live"
 )
 
 // StoreFilter selects stores. A zero field matches all.
@@ -211,8 +217,10 @@ type StoreFilter struct {
 	Text   string // part of the name, the city or the ref_id
 	Status StoreStatus
 	Local  time.Time // the current time in the zone of the business, for opening hours
-	After  string    // ref_id
-	Limit  int
+	// WorkingPlugins are the ids of the plugins that work, for StoreNotLive.
+	WorkingPlugins []string
+	After          string // ref_id
+	Limit          int
 }
 
 // Item is an item of the master catalogue in a list.

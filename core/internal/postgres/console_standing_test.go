@@ -82,6 +82,33 @@ func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 	require.Empty(t, listed)
 }
 
+func TestStoreFilterFindsStoresThatAreNotLive(t *testing.T) {
+	p := newPublishHarness(t)
+	read := consoleview.New(p.db)
+	notLive := func(working ...string) []string {
+		_, shown, _ := storesOf(t, read, p.business, console.StoreFilter{Status: console.StoreNotLive,
+			WorkingPlugins: working, Local: p.clock.Now()})
+		return shown
+	}
+	require.Empty(t, notLive("aggregator-a", "aggregator-b"))
+	require.ElementsMatch(t, []string{"s1", "s2"}, notLive("aggregator-a"))
+	require.ElementsMatch(t, []string{"s1", "s2"}, notLive([]string{}...))
+
+	pgtest.Exec(t, p.db, `UPDATE publications SET state = 'failed' WHERE business_id = ?`, p.business)
+	require.Empty(t, notLive("aggregator-a", "aggregator-b"), "the platforms show an earlier menu")
+	pgtest.Exec(t, p.db, `UPDATE publications SET published_at = NULL WHERE business_id = ? AND platform = 'a'
+		AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
+	require.Equal(t, []string{"s2"}, notLive("aggregator-a", "aggregator-b"))
+
+	pgtest.Exec(t, p.db,
+		`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
+		SELECT business_id, id, 'a', false, 'api', '', 'key:pos', ?, now() FROM stores WHERE business_id = ?
+		AND ref_id = 's2'`, core.NewID(p.clock.Now()), p.business)
+	require.Empty(t, notLive("aggregator-a", "aggregator-b"), "a closed store has its own status")
+	pgtest.Exec(t, p.db, `UPDATE stores SET active = false WHERE business_id = ? AND ref_id = 's1'`, p.business)
+	require.Equal(t, []string{"s2"}, notLive("aggregator-a"))
+}
+
 func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
 	p := newPublishHarness(t)
 	read := consoleview.New(p.db)

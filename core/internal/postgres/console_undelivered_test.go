@@ -76,11 +76,15 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 			business, id, kind, state, at, total, result, dry)
 		return id
 	}
-	some := ended("menu", "done", `{"stats":{"items":{"errors":4},"taxes":{"errors":0}},"failed":[{}]}`, 10, false)
+	some := ended("menu", "done", `{"stats":{"items":{"errors":4},"taxes":{"errors":0}},"failed":[{}],"warnings":[{}]}`, 10,
+		false)
 	stores := ended("stores", "done", `{"created":1,"errors":1,"failed":[{}]}`, 2, false)
 	timings := ended("timing_groups", "done", `{"groups":3,"errors":3}`, 3, false)
 	last := ended("menu", "done", `{"stats":{"items":{"errors":300},"taxes":{"errors":2}},"failed":[{}]}`, 302, false)
 	ended("timing_groups", "done", `{"groups":3,"errors":0}`, 3, false)
+	warned := ended("menu", "done", `{"stats":{},"warnings":[{"message":"m"}]}`, 3, false)
+	ended("menu", "done", `{"stats":{},"warnings":[{"message":"m"}]}`, 3, true)
+	ended("menu", "done", `{"stats":{},"warnings":[]}`, 3, false)
 	ended("menu", "done", `{"stats":{"items":{"errors":0}}}`, 3, false)
 	ended("menu", "done", `{"errors":[{}],"failed":[{}]}`, 1, true)
 	ended("order_retry", "done", `{"retried":0,"failed":3}`, 3, false)
@@ -99,6 +103,10 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 		found[i] = j.Reference
 	}
 	require.Equal(t, []core.ID{last, timings, stores, some}, found)
+	listed, err = read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithWarnings, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, listed, 1)
+	require.Equal(t, warned, listed[0].Reference)
 	notices, err = read.Notices(t.Context(), []core.BusinessID{business}, clock.Now())
 	require.NoError(t, err)
 	require.Empty(t, notices.PartlyFailed)

@@ -52,8 +52,9 @@ func (r jobRow) job() console.Job {
 func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error) {
 	var only postgres.Conditions
 	only.Add(f.Kind != "", "kind = ?", f.Kind)
-	only.Add(f.State != "" && f.State != console.WithFailures, "state = ?", f.State)
+	only.Add(f.State != "" && f.State != console.WithFailures && f.State != console.WithWarnings, "state = ?", f.State)
 	only.Add(f.State == console.WithFailures, hasFailures)
+	only.Add(f.State == console.WithWarnings, hasWarnings)
 	only.Add(f.Subject != "", "subject = ?", f.Subject)
 	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
 	var rows []jobRow

@@ -62,6 +62,10 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 const hasFailures = `state = 'done' AND NOT dry_run AND (
 	kind IN ('stores', 'menu') AND result->'failed' IS NOT NULL OR kind = 'timing_groups' AND result->>'errors' <> '0')`
 
+// hasWarnings selects jobs that completed with warnings, but without failed objects.
+const hasWarnings = `state = 'done' AND NOT dry_run AND coalesce(result->'warnings', '[]') <> '[]'
+	AND (` + hasFailures + `) IS NOT TRUE`
+
 // jobsRead bounds the jobs with failed objects that are read.
 const jobsRead = 1000
 

@@ -20,6 +20,13 @@ func storeStatus(local time.Time) bun.Safe {
 	}))
 }
 
+// storeNotLive returns the condition for console.StoreNotLive.
+func storeNotLive(workingPlugins []string) bun.Safe {
+	return bun.Safe(queries.With("store_not_live", postgres.Args{
+		"working_plugins": postgres.Array(workingPlugins), "listed_on": bun.Safe(publications.ListedOn),
+	}))
+}
+
 // storeConditions returns the conditions of a filter on a store.
 func storeConditions(f console.StoreFilter) (only postgres.Conditions) {
 	only.Add(f.Text != "", "(store.name ILIKE ? OR store.city ILIKE ? OR store.ref_id ILIKE ?)", containsPattern(f.Text),
@@ -27,6 +34,8 @@ func storeConditions(f console.StoreFilter) (only postgres.Conditions) {
 	only.Add(f.Status == console.MenuRejected, `EXISTS (SELECT 1 FROM publications publication
 		WHERE publication.business_id = store.business_id AND publication.store_id = store.id
 			AND publication.state = 'failed')`)
-	only.Add(f.Status != "" && f.Status != console.MenuRejected, "? = ?", storeStatus(f.Local), f.Status)
+	only.Add(f.Status == console.StoreNotLive, "?", storeNotLive(f.WorkingPlugins))
+	only.Add(f.Status != "" && f.Status != console.MenuRejected && f.Status != console.StoreNotLive, "? = ?",
+		storeStatus(f.Local), f.Status)
 	return only
 }

@@ -36,6 +36,35 @@ CASE
     ELSE 'open'
 END
 
+-- name: store_not_live
+-- Whether the open row store is listed on a platform of a plugin, but not live there. The plugin does not work, or the
+-- platform has accepted no menu.
+store.active
+AND store.ordering_enabled
+AND EXISTS (
+    SELECT 1
+    FROM platforms platform
+    LEFT JOIN publications publication
+        ON publication.business_id = platform.business_id
+        AND publication.platform = platform.name
+        AND publication.store_id = store.id
+    WHERE platform.business_id = store.business_id
+        AND platform.served_by <> 'own'
+        AND ?listed_on
+        AND NOT EXISTS (
+            SELECT 1
+            FROM store_switches switch
+            WHERE switch.business_id = store.business_id
+                AND switch.store_id = store.id
+                AND switch.platform = platform.name
+                AND NOT switch.open
+        )
+        AND (
+            platform.served_by <> ALL (?working_plugins)
+            OR publication.state = 'failed' AND publication.published_at IS NULL
+        )
+)
+
 -- name: list_stores
 -- Stores sorted by ref_id, with the platforms on which they are closed.
 SELECT
