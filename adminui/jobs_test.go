@@ -20,3 +20,15 @@ func TestJobsPageCountsDaysWithFailedObjects(t *testing.T) {
 	_, page = getPage(t, client, base+shell.Root+"b/7/jobs/")
 	require.NotContains(t, page, "of the last 7 days")
 }
+
+func TestFiltersOfferTheStatesThatPagesShow(t *testing.T) {
+	base := serveConsole(t, fullHub())
+	client := adminClient(t, base)
+	for path, option := range map[string]string{
+		"b/7/jobs/": `<option value="warned">Done, with warnings</option>`,
+		"b/7/grid/": `<option value="not_live">Not live</option>`,
+	} {
+		_, page := getPage(t, client, base+shell.Root+path)
+		require.Contains(t, page, option)
+	}
+}

@@ -108,7 +108,7 @@ func TestWebhookStateIsExplained(t *testing.T) {
 		"server responds to other webhooks": {console.Endpoint{Active: true, ServerSucceededAt: since.Add(1),
 			Health: console.Health{FailingSince: since, FailedAt: since, Class: "connect", Error: "refused"}},
 			ui.Warn,
-			"the last attempt failed at 21 Nov 09:30 UTC (refused). The server has since responded to other " +
+			"the last attempt failed on 21 Nov at 09:30 UTC (refused). The server has since responded to other " +
 				"webhooks.", "The next event shows"},
 		"server responds to others, deliveries waiting": {console.Endpoint{Active: true, Held: 1,
 			ServerSucceededAt: since.Add(1),
@@ -169,7 +169,7 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 	}{
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 1}, ui.OK, "attempt 1", ""},
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 2}, ui.OK, "attempt 2",
-			"may have received earlier attempts too. All have the same webhook-id"},
+			"may have received earlier attempts too. All carry the same id (webhook-id)"},
 		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no response",
 			LastClass: webhook.Timeout},
 			ui.Err, "Failed after 6 attempts: no response", "may have received it"},
@@ -179,11 +179,11 @@ func TestDeliveryStateIsExplained(t *testing.T) {
 			ui.Held, "Waiting: the webhook is paused.", "The last attempt failed: 503."},
 		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "Pending: the first attempt", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503",
-			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows at 21 Nov 09:30 UTC. The last " +
+			LastClass: webhook.Status}, ui.Warn, "Pending: attempt 3 of 6 follows on 21 Nov at 09:30 UTC. The last " +
 			"attempt failed: 503", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since,
 			LastClass: webhook.ConnectionBroken},
-			ui.Warn, "attempt 3 of 6", "have the same webhook-id"},
+			ui.Warn, "attempt 3 of 6", "carry the same id (webhook-id)"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, AttemptsBeforeRestart: 6}, ui.Run,
 			"Resent. Pending: the first attempt is due.", ""},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, AttemptsBeforeRestart: 6, NextAttempt: since},
@@ -314,17 +314,17 @@ func TestItemStateIsExplained(t *testing.T) {
 		"the store is not active": {console.ItemDetail{Item: active,
 			Stores: []console.ItemStore{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true,
 				Stock: -1}}}, ui.Warn, "All stores that sell the item are inactive",
-			"the store is inactive"},
+			"The store is inactive"},
 		"store accepts no orders": {console.ItemDetail{Item: active,
 			Stores: []console.ItemStore{{Store: console.GridStore{Active: true}, Sold: true, Available: true,
 				Stock: -1}}}, ui.Warn, "No store that sells the item accepts orders",
 			"accepts no orders"},
 		"out of stock": {console.ItemDetail{Item: active, Stores: soldAt(true, 0)}, ui.Warn, "out of stock at all stores",
-			"out of stock"},
+			"Out of stock"},
 		"required options missing": {console.ItemDetail{Item: active, Stores: unmet}, ui.Warn,
 			"cannot order the item at any store",
-			"option group size requires more options"},
-		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "1 of 1 store.", "Shown"},
+			"Option group size requires more options"},
+		"shown": {console.ItemDetail{Item: active, Stores: soldAt(true, 5)}, ui.OK, "at the only store", "Shown"},
 	})
 }
 
@@ -354,9 +354,9 @@ func TestItemSaleHoursAreExplained(t *testing.T) {
 		"within sale hours": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
 			Categories: categories(saturdays)},
 			ui.OK,
-			"1 of 1", "Shown"},
+			"at the only store", "Shown"},
 		"in another category too": {console.ItemDetail{Item: active, Stores: soldAt(true, 5),
-			Categories: categories(wednesdays, nil)}, ui.OK, "1 of 1", "Shown"},
+			Categories: categories(wednesdays, nil)}, ui.OK, "at the only store", "Shown"},
 	})
 }
 

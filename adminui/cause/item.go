@@ -76,7 +76,7 @@ func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Ti
 		} else {
 			off = append(off, platform.Name)
 		}
-		if why != "" {
+		if why != "" && !hasOwnCause(i, platform.Name) {
 			reasons = append(reasons, fmt.Sprintf(text.ItemOffAt, platform.Name, why))
 		}
 		for _, ref := range stores {
@@ -92,6 +92,12 @@ func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Ti
 	if visible < len(i.Stores) {
 		atStores.State = ui.Warn
 	}
+	if visible == len(i.Stores) && !i.MoreStores {
+		atStores.Text = text.CauseItemAtOne
+		if visible > 1 {
+			atStores.Text = fmt.Sprintf(text.CauseItemAtAll, ui.Number(visible))
+		}
+	}
 	switch {
 	case visible == 0 && len(on) > 0: // perhaps at stores that are not listed here
 		return nowhereCause(i)
@@ -103,6 +109,12 @@ func orderableCause(i console.ItemDetail, platforms []PlatformMenus, now time.Ti
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseItemOnSome, strings.Join(on, ", "),
 			strings.Join(off, ", ")), Detail: strings.Join(reasons, "; ")}
 	}
+}
+
+// hasOwnCause reports whether ItemFindings explains why a platform does not show an item.
+func hasOwnCause(i console.ItemDetail, platform string) bool {
+	return slices.ContainsFunc(i.Findings, func(f console.ItemFinding) bool { return f.Platform == platform }) ||
+		slices.ContainsFunc(i.Rejections, func(r console.ItemRejection) bool { return r.Platform == platform })
 }
 
 // storesOn returns the stores at which customers can order an item on a platform. If there are none, why is the
@@ -142,16 +154,19 @@ func nowhereCause(i console.ItemDetail) ui.Cause {
 			return ui.Cause{State: ui.Warn, Text: text.CauseItemNowhere}
 		}
 	}
-	if sentence := nowhereReasons[first]; sentence != "" {
-		return ui.Cause{State: ui.Warn, Text: sentence}
+	if known := nowhereReasons[first]; known.Text != "" {
+		return known
 	}
 	return ui.Cause{State: ui.Warn, Text: text.CauseItemNowhere, Detail: first}
 }
 
-// nowhereReasons are the sentences for a reason that all stores share.
-var nowhereReasons = map[string]string{text.HereStoreOff: text.CauseItemStoresOff,
-	text.HereNoOrders: text.CauseItemNoOrders, text.HereUnavailable: text.CauseItemNotThere,
-	text.HereNoStock: text.CauseItemNoStock}
+// nowhereReasons are the causes for a reason that all stores share.
+var nowhereReasons = map[string]ui.Cause{
+	text.HereStoreOff:    {State: ui.Warn, Text: text.CauseItemStoresOff, Detail: text.RemedyStoresOff},
+	text.HereNoOrders:    {State: ui.Warn, Text: text.CauseItemNoOrders, Detail: text.RemedyNoOrders},
+	text.HereUnavailable: {State: ui.Warn, Text: text.CauseItemNotThere, Detail: text.RemedyItemNotThere},
+	text.HereNoStock:     {State: ui.Warn, Text: text.CauseItemNoStock, Detail: text.RemedyItemNoStock},
+}
 
 // ItemVisibility explains whether an item can be ordered at a store, by the values of the store.
 func ItemVisibility(i console.ItemDetail, p console.ItemStore, now time.Time) Visibility {

@@ -29,7 +29,8 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	}
 	switch {
 	case j.State == string(job.Failed):
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attemptCount(j.Attempts), j.Error)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, attemptCount(j.Attempts), j.Error),
+			Detail: text.RemedyJobFailed}
 	case j.State == string(job.Queued) && j.Error != "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
 	case j.State == string(job.Queued):

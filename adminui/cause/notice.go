@@ -15,12 +15,12 @@ import (
 func UnroutedEvents(u console.UnroutedEvents, zone *time.Location) ui.Cause {
 	if u.Webhook != 0 {
 		return ui.Cause{State: ui.Warn,
-			Text: fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), formatTime(u.At, zone),
+			Text: fmt.Sprintf(text.CauseUnroutedOff, u.EventType, eventCount(u.Count), Moment(u.At, zone),
 				u.Webhook),
 			Detail: text.RemedyUnroutedOff}
 	}
 	return ui.Cause{State: ui.Warn,
-		Text:   fmt.Sprintf(text.CauseUnrouted, u.EventType, eventCount(u.Count), formatTime(u.At, zone)),
+		Text:   fmt.Sprintf(text.CauseUnrouted, u.EventType, eventCount(u.Count), Moment(u.At, zone)),
 		Detail: text.RemedyUnrouted}
 }
 
@@ -52,7 +52,7 @@ func FailureWeek(w console.FailureWeek) ui.Cause {
 // RevokedKey reports requests with a revoked key.
 func RevokedKey(k console.Key, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix,
-		formatTime(k.UsedAt, zone)),
+		Moment(k.UsedAt, zone)),
 		Detail: text.RemedyRevoked}
 }
 
@@ -74,7 +74,7 @@ func SilentStores(s console.SilentStores, zone *time.Location) ui.Cause {
 func ClosedStores(n console.ClosedStores, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseClosed, ui.Count(n.Count, text.OneStoreShut, text.StoresShut_), n.Store,
-			n.Platform, ActorName(n.Actor), formatTime(n.Since, zone)),
+			n.Platform, ActorName(n.Actor), Moment(n.Since, zone)),
 		Detail: text.RemedyClosed}
 }
 
@@ -99,8 +99,8 @@ func FailedCalls(r console.FailedCalls, plugin *console.Plugin, zone *time.Locat
 		counts[i] = ui.Count(kind.Count, words[0], words[1])
 	}
 	c := ui.Cause{State: ui.Err,
-		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), formatTime(r.At, zone),
-			explainStatus(r.Message, text.PlatformContent))}
+		Text: fmt.Sprintf(text.CauseCallsFailed, r.Platform, strings.Join(counts, ", "), Moment(r.At, zone),
+			PlatformMessage(r.Platform, r.Message))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}
@@ -121,7 +121,7 @@ func UnnotifiedOrders(u console.UnnotifiedOrders, zone *time.Location) ui.Cause 
 func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseRejectedOrders, ui.Count(n.Count, text.OneOrderRejected, text.OrdersRejected_),
-			formatTime(n.At, zone), strings.TrimSuffix(n.Reason, ".")),
+			Moment(n.At, zone), strings.TrimSuffix(n.Reason, ".")),
 		Detail: text.RemedyRejectedOrders}
 }
 
@@ -129,7 +129,8 @@ func RejectedOrders(n console.RejectedOrders, zone *time.Location) ui.Cause {
 func PartlyFailedJobs(j console.PartlyFailedJobs, subject string) ui.Cause {
 	return ui.Cause{State: ui.Warn,
 		Text: fmt.Sprintf(text.CauseJobsPartlyFailed, ui.Count(j.Count, text.OneRequest, text.Requests_), subject,
-			ui.Number(j.Failed), objectCount(j.Kind, j.Total))}
+			ui.Number(j.Failed), objectCount(j.Kind, j.Total)),
+		Detail: text.RemedyFailureWeek}
 }
 
 func eventCount(n int) string { return ui.Count(n, text.OneEvent, text.Events_) }

@@ -20,11 +20,11 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		detail string
 	}{
 		{UnroutedEvents(console.UnroutedEvents{EventType: "order_placed", Count: 1200, At: since}, time.UTC), ui.Warn,
-			"No webhook receives order_placed events. Not sent: 1\u202f200 events, the last at 21 Nov 09:30 UTC.",
+			"No webhook receives order_placed events. Not sent: 1\u202f200 events, the last on 21 Nov at 09:30 UTC.",
 			"must subscribe"},
 		{UnroutedEvents(console.UnroutedEvents{EventType: "order_placed", Count: 1, At: since, Webhook: 7}, time.UTC),
 			ui.Warn,
-			"Webhook 7 for order_placed events is paused. Not sent: 1 event, the last at 21 Nov", "Resume it"},
+			"Webhook 7 for order_placed events is paused. Not sent: 1 event, the last on 21 Nov at", "Resume it"},
 		{UnnotifiedOrders(console.UnnotifiedOrders{Count: 8, First: since.Add(-time.Hour), Last: since,
 			HasWebhook: true}, time.UTC), ui.Err,
 			"The POS has not received 8 orders, the last of 21 Nov 09:30 UTC.", "send those of today"},
@@ -36,13 +36,12 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 			&console.Plugin{About: console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}}}, time.UTC),
 			ui.Err,
 			"tasty did not accept some updates in the last 24 hours: 16 order statuses, 1 order acknowledgement, 2 " +
-				"calls of kind dance. The last at 21 Nov 09:30 UTC: the platform rejected the login (the aggregator " +
-				"responded with 401).",
+				"calls of kind dance. The last failed on 21 Nov at 09:30 UTC: tasty rejected the login (401).",
 			"the secret api_key"},
 		{PartlyFailedJobs(console.PartlyFailedJobs{Count: 2, Kind: core.MenuJob, Failed: 12, Total: 12},
-			"Menu master catalogue"), ui.Warn,
-			"In 2 requests of the last 24 hours, at least half of the content failed. Last request, Menu master " +
-				"catalogue: 12 of 12 menu entries failed.", ""},
+			"Menu (master catalogue)"), ui.Warn,
+			"In 2 requests of the last 24 hours, at least half of the content failed. Last request: Menu (master " +
+				"catalogue), 12 of 12 menu entries failed.", "with the reasons"},
 		{Throttled(console.Throttled{Name: "STORES", Until: since.Add(time.Second)}, since, time.UTC), ui.Err,
 			"rejects requests over the limit STORES until 21 Nov 09:30:01 UTC", "SERVERY_LIMIT_STORES"},
 		{Throttled(console.Throttled{Name: "MENU", Until: since}, since, time.UTC), ui.Warn,
@@ -51,14 +50,16 @@ func TestUndeliveredEventsAreExplained(t *testing.T) {
 		{Throttled(console.Throttled{Name: SubscriptionLimit, Until: since.Add(time.Second)}, since, time.UTC), ui.Warn,
 			"requests over the limit WEBHOOKS until", "takes some minutes"},
 		{RevokedKey(console.Key{Username: "till", Prefix: "svk_Ab12", UsedAt: since}, time.UTC), ui.Err,
-			"Requests still use the revoked API key till (svk_Ab12…), the last at 21 Nov 09:30 UTC.", "a new key"},
+			"Requests still use the revoked API key \"till\" (svk_Ab12…), the last on 21 Nov at 09:30 UTC.",
+			"a new key"},
 		{OverdueOrders(console.OverdueOrders{Count: 3, Since: since}, time.UTC), ui.Err,
 			"has not acknowledged 3 orders in time. Waiting since 21 Nov 09:30 UTC.", "the staff"},
 		{SilentStores(console.SilentStores{Count: 2, Store: "Harbour Street", Since: since}, time.UTC), ui.Warn,
 			"of 2 open stores. Store Harbour Street has had none since 21 Nov 09:30 UTC.", "runs there"},
 		{RejectedOrders(console.RejectedOrders{Count: 3, At: since, Reason: "items must hold at least one item"},
 			time.UTC),
-			ui.Warn, "3 orders were rejected and have not been accepted since. The last at 21 Nov 09:30 UTC: items " +
+			ui.Warn, "3 orders were rejected and have not been accepted since. The last was rejected " +
+				"on 21 Nov at 09:30 UTC: items " +
 				"must hold at least one item.", "place the orders again"},
 		{Job(console.Job{Kind: core.BulkResendJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil),
 			ui.OK, "Resent: 12 event deliveries.", ""},

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,6 +27,7 @@ type OrderFacts struct {
 	History    []order.Step
 	Rides      order.RiderHistory
 	Flags      []order.Flag
+	Currency   string // of the business
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
 	// DeliveryLink links a delivery, and ResendButton resends it; nil: not allowed.
@@ -55,7 +57,8 @@ func Order(o OrderFacts, now time.Time, zone *time.Location) []ui.Cause {
 	causes = append(causes, callCauses(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
 		causes = append(causes, ui.Cause{State: ui.Warn,
-			Text: fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)), Detail: Flag(o.Flags[0])})
+			Text:   fmt.Sprintf(text.CauseFlags, ui.Count(n, text.OneWarning, text.Warnings_)),
+			Detail: Flag(o.Flags[0], o.Currency)})
 	}
 	return causes
 }
@@ -66,36 +69,46 @@ func currentState(o OrderFacts, zone *time.Location) ui.Cause {
 		last = o.History[n-1]
 	}
 	c := ui.Cause{State: OrderColour(string(o.State)),
-		Text: fmt.Sprintf(text.CauseOrder, o.State, formatTime(time.UnixMilli(last.At), zone)), Detail: last.Message}
+		Text: fmt.Sprintf(text.CauseOrder, o.State, Moment(time.UnixMilli(last.At), zone)), Detail: last.Message}
 	if last.Actor != "" {
-		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, formatTime(time.UnixMilli(last.At), zone),
+		c.Text = fmt.Sprintf(text.CauseOrderBy, o.State, Moment(time.UnixMilli(last.At), zone),
 			StepActor(last))
 	}
 	if last.ReasonCode != "" {
-		c.Detail = strings.TrimSpace(fmt.Sprintf(text.CauseReason, strings.TrimSuffix(last.ReasonCode, ".")) + " " + c.Detail)
+		c.Detail = strings.TrimSpace(StepReason(last) + " " + c.Detail)
 	}
 	if n := len(o.Rides); n > 0 {
 		ride := o.Rides[n-1]
 		c.Text += " " + fmt.Sprintf(RiderText(ride.Status), riderName(ride.Rider),
-			formatTime(time.UnixMilli(ride.At), zone))
+			Moment(time.UnixMilli(ride.At), zone))
 	}
 	return c
 }
 
-// Flag describes a warning of an order in a sentence.
-func Flag(f order.Flag) string {
+// StepReason returns the reason code of a step in words, as a sentence, or "" if it has none.
+func StepReason(s order.Step) string {
+	if s.ReasonCode == "" {
+		return ""
+	}
+	return fmt.Sprintf(text.CauseReason, strings.ReplaceAll(strings.TrimSuffix(s.ReasonCode, "."), "_", " "))
+}
+
+// Flag describes a warning of an order in a sentence, with amounts in the currency of the business.
+func Flag(f order.Flag, currency string) string {
 	words := fieldLabel(f.Path)
-	switch {
-	case f.Sent == nil || f.Computed == nil:
+	if f.Sent == nil || f.Computed == nil {
 		return words + ": " + f.Message + "."
+	}
+	sent, computed := ui.Price(f.Sent.String(), currency), ui.Price(f.Computed.String(), currency)
+	switch {
 	case f.Code == order.BelowMinimum:
-		return fmt.Sprintf(text.FlagMinimum, f.Sent, f.Computed)
+		return fmt.Sprintf(text.FlagMinimum, sent, computed)
 	case f.Code == order.Exceeds:
-		return fmt.Sprintf(text.FlagExceeds, f.Sent, f.Computed)
+		return fmt.Sprintf(text.FlagExceeds, sent, computed)
 	case strings.HasSuffix(f.Path, ".price"):
-		return fmt.Sprintf(text.FlagPrice, words, f.Sent, f.Computed)
+		return fmt.Sprintf(text.FlagPrice, words, sent, computed)
 	default:
-		return fmt.Sprintf(text.FlagDiffers, words, f.Sent, f.Computed)
+		return fmt.Sprintf(text.FlagDiffers, words, sent, computed)
 	}
 }
 
@@ -135,6 +148,9 @@ func ActorName(actor string) string {
 	return actor
 }
 
+// ActorLabel is ActorName without an article, for a table.
+func ActorLabel(actor string) string { return strings.TrimPrefix(ActorName(actor), "the ") }
+
 // StepActor describes who moved an order. A platform also cancels for the customer.
 func StepActor(s order.Step) string {
 	if platform, found := strings.CutPrefix(s.Actor, "platform:"); found && s.State == order.Cancelled {
@@ -173,7 +189,25 @@ func RiderText(s order.RiderStatus) string {
 	if words, known := riderTexts[s]; known {
 		return words
 	}
-	return "%s: " + string(s) + ", %s."
+	return "%s: " + string(s) + " %s."
+}
+
+var riderLabels = map[order.RiderStatus]string{
+	order.Assigned: text.RiderIsAssigned, order.Unassigned: text.RiderIsUnassigned, order.AtStore: text.RiderIsAtStore,
+	order.OutForDelivery: text.RiderIsOut, order.RiderReached: text.RiderHasReached,
+	order.Delivered: text.RiderHasDelivered, order.NoRiderFound: text.RiderIsNone,
+}
+
+// RiderLabel returns a rider status in words.
+func RiderLabel(s order.RiderStatus) string { return cmp.Or(riderLabels[s], string(s)) }
+
+// RiderStateLabel returns the last rider status of an order in words. It is "" for a finished order, unless the rider
+// delivered it.
+func RiderStateLabel(state order.State, last order.RiderStatus) string {
+	if (state == order.Completed || state == order.Cancelled) && last != order.Delivered {
+		return ""
+	}
+	return RiderLabel(last)
 }
 
 // deliveryCauses explains for each URL why it has not accepted the order, with a button to resend it.
@@ -209,6 +243,7 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 		switch {
 		case o.State != order.Placed && (o.movedByMerchant() || !accepted.IsZero()):
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)
+			c.Detail = text.RemedyOrderKnown + " " + c.Detail
 		case o.State != order.Placed:
 			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, unreceived)
 		case !accepted.IsZero():
@@ -229,7 +264,7 @@ func deliveryCauses(o OrderFacts, now time.Time, zone *time.Location) (causes []
 			Text: fmt.Sprintf(text.CauseOrderWaits, formatTime(time.UnixMilli(o.Escalated), zone))})
 	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowAcknowledgement {
 		causes = append(causes, ui.Cause{State: ui.Warn,
-			Text: fmt.Sprintf(text.CauseOrderSilent, formatTime(accepted, zone))})
+			Text: fmt.Sprintf(text.CauseOrderSilent, Moment(accepted, zone))})
 	}
 	return causes
 }
@@ -266,7 +301,7 @@ func CallTitle(c console.Call) string {
 	case relay.RiderStatus:
 		var sent relay.RiderStatusPayload
 		_ = json.Unmarshal(c.Payload, &sent) // an unreadable payload leaves the details empty
-		return fmt.Sprintf(text.CallRider, sent.Status, c.Platform)
+		return fmt.Sprintf(text.CallRider, RiderLabel(order.RiderStatus(sent.Status)), c.Platform)
 	case relay.RiderLocation:
 		return fmt.Sprintf(text.CallLocation, c.Platform)
 	case relay.Action:
@@ -282,7 +317,10 @@ func CallTitle(c console.Call) string {
 	case relay.StoreAction:
 		var sent relay.StoreActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
-		return fmt.Sprintf(text.CallStore, onOff(sent.Enable), c.Platform)
+		if sent.Enable {
+			return fmt.Sprintf(text.CallOpen, c.Platform)
+		}
+		return fmt.Sprintf(text.CallClose, c.Platform)
 	case relay.ItemAction:
 		var sent relay.ItemActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
@@ -301,16 +339,26 @@ func onOff(on bool) string {
 }
 
 // RiderLocationNote reports whether the platform has the last location of the rider.
-func RiderLocationNote(p console.RiderLocation) string {
+func RiderLocationNote(p console.RiderLocation, platform string) string {
 	switch relay.State(p.State) {
 	case relay.Done:
 		return text.RiderSeenSent
 	case relay.Failed:
-		return fmt.Sprintf(text.RiderSeenRejected, explainStatus(p.Message, text.PlatformContent))
+		return fmt.Sprintf(text.RiderSeenRejected, PlatformMessage(platform, p.Message))
 	case relay.Skipped:
 		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
 	}
 	return text.RiderSeenUnsent
+}
+
+// staleLocation is the age of a rider location that is reported as old.
+const staleLocation = 5 * time.Minute
+
+// RiderLocationIsStale reports whether a newer location of the rider is missing.
+func RiderLocationIsStale(o order.APIOrder, p console.RiderLocation, now time.Time) bool {
+	arrived := o.Rider != nil && o.Rider.Status == order.Delivered
+	return !arrived && o.State != order.Completed &&
+		o.State != order.Cancelled && now.Sub(p.ReceivedAt) >= staleLocation
 }
 
 // Call explains the state of a call to an aggregator.
@@ -323,14 +371,14 @@ func Call(c console.Call) ui.Cause {
 		}
 		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: detail}
 	case relay.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, explainStatus(c.Message, text.PlatformContent))}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, PlatformMessage(c.Platform, c.Message))}
 	case relay.Skipped:
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, c.Message)}
 	case relay.Pending:
 		return ui.Cause{State: ui.Run, Text: text.CallPending, Detail: c.Message}
 	}
 	if c.Message != "" {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, explainStatus(c.Message, text.PlatformContent))}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallRetry, PlatformMessage(c.Platform, c.Message))}
 	}
 	return ui.Cause{State: ui.Run, Text: text.CallWaiting}
 }

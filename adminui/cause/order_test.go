@@ -63,7 +63,7 @@ func requireExplained(t *testing.T, rows map[string]explained) {
 
 func TestOrderStateIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
-		"placed": {orderWith(func(*OrderFacts) {}), 0, []string{"Placed at 21 Nov 09:30 UTC."}, ui.Run},
+		"placed": {orderWith(func(*OrderFacts) {}), 0, []string{"Placed on 21 Nov at 09:30 UTC."}, ui.Run},
 		"no webhook": {orderWith(func(o *OrderFacts) { o.Deliveries = nil }), 0,
 			[]string{"The POS has not received the order, because no active webhook"}, ui.Err},
 		"not acknowledged": {orderWith(func(*OrderFacts) {}), 5 * time.Minute,
@@ -81,19 +81,19 @@ func TestRiderOfAnOrderIsExplained(t *testing.T) {
 		"rider": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.OutForDelivery, At: since.UnixMilli(),
 				Rider: order.Rider{Name: "Asha"}}}
-		}), 0, []string{"The rider Asha left for the customer at 21 Nov 09:30 UTC."}, ui.Run},
+		}), 0, []string{"The rider Asha left for the customer on 21 Nov at 09:30 UTC."}, ui.Run},
 		"rider without a name": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.Delivered,
 				At: since.UnixMilli()}}
-		}), 0, []string{"The rider delivered the order at 21 Nov"}, ui.Run},
+		}), 0, []string{"The rider delivered the order on 21 Nov at"}, ui.Run},
 		"no rider found": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: order.NoRiderFound,
 				At: since.UnixMilli()}}
-		}), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
+		}), 0, []string{"No rider was found on 21 Nov at"}, ui.Run},
 		"status of a later version": {orderWith(func(o *OrderFacts) {
 			o.Rides = order.RiderHistory{{Status: "LOST",
 				At: since.UnixMilli()}}
-		}), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
+		}), 0, []string{"The rider: LOST on 21 Nov at"}, ui.Run},
 	})
 }
 
@@ -108,15 +108,15 @@ func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
 			o.Deliveries = append(o.Deliveries,
 				webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed,
 					Attempts: 6})
-		}), 0, []string{"One of 2 URLs has not confirmed receipt of the order: https://b.example"}, ui.Err},
+		}), 0, []string{"One of 2 servers has not confirmed the order: https://b.example"}, ui.Err},
 		"delivery failed, but acknowledged": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Completed,
 				append(o.History, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
 				State: webhook.Failed, Attempts: 6}
 		}), 0,
-			[]string{"The POS knows the order (Completed), but one URL has not confirmed receipt: " +
-				"https://a.example", "Failed after 6"}, ui.Warn},
+			[]string{"The POS has the order: it is Completed. Only this server has not confirmed it: " +
+				"https://a.example", "No action is needed", "Failed after 6"}, ui.Warn},
 		"delivery failed, and cancelled": {orderWith(func(o *OrderFacts) {
 			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
@@ -135,7 +135,8 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 	requireExplained(t, map[string]explained{
 		"rider status rejected": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,
 			"the aggregator responded with 400")), 0,
-			[]string{"Rider status AT-STORE to tasty-eats: Failed, and not retried: the aggregator responded with 400"},
+			[]string{"Rider status \"At the store\" to tasty-eats: Failed, and not retried: tasty-eats " +
+				"responded with error 400"},
 			ui.Err},
 		"plugin down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
 			"the plugin is not running")), 0, []string{"will be retried: the plugin is not running"}, ui.Warn},
@@ -144,7 +145,7 @@ func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
 			"order"},
 			ui.Err},
 		"order status rejected": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
-			[]string{"Order status Dispatched to tasty-eats: Failed, and not retried: no"}, ui.Err},
+			[]string{"Order status \"Dispatched\" to tasty-eats: Failed, and not retried: no"}, ui.Err},
 		"call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
 			ui.Err},
 		"skipped call is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not needed")), 0, nil,
@@ -185,7 +186,7 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 		"waiting": "not sent to the platform yet",
 	} {
 		require.Equal(t, words, RiderLocationNote(console.RiderLocation{State: state,
-			Message: "it responded with 401"}))
+			Message: "it responded with 401"}, "tasty"))
 	}
 	causes := Order(OrderFacts{State: order.Acknowledged,
 		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
@@ -197,6 +198,60 @@ func TestRiderLocationStateIsExplained(t *testing.T) {
 func TestPlatformMayCancelForTheCustomer(t *testing.T) {
 	require.Equal(t, "the customer or the platform tasty",
 		StepActor(order.Step{State: order.Cancelled, Actor: "platform:tasty"}))
-	require.Equal(t, "platform tasty", StepActor(order.Step{State: order.Placed, Actor: "platform:tasty"}))
-	require.Equal(t, "API key pos", StepActor(order.Step{State: order.Cancelled, Actor: "key:pos"}))
+	require.Equal(t, "the platform tasty", StepActor(order.Step{State: order.Placed, Actor: "platform:tasty"}))
+	require.Equal(t, `the API key "pos"`, StepActor(order.Step{State: order.Cancelled, Actor: "key:pos"}))
+}
+
+func TestReasonOfAStepIsInWords(t *testing.T) {
+	o := orderWith(func(o *OrderFacts) {
+		o.State = order.Cancelled
+		o.History = append(o.History, order.Step{State: order.Cancelled, At: since.UnixMilli(), Actor: "key:pos",
+			ReasonCode: "item_out_of_stock", Message: "No dal."})
+	})
+	cause := Order(o, since, time.UTC)[0]
+	require.Equal(t, `Cancelled on 21 Nov at 09:30 UTC by the API key "pos".`, cause.Text)
+	require.Equal(t, "Reason: item out of stock. No dal.", cause.Detail)
+}
+
+func TestFinishedOrderShowsNoRiderUnderWay(t *testing.T) {
+	for _, row := range []struct {
+		state order.State
+		rider order.RiderStatus
+		words string
+	}{
+		{order.Dispatched, order.OutForDelivery, "Out for delivery"}, {order.Dispatched, "LOST", "LOST"},
+		{order.Completed, order.OutForDelivery, ""}, {order.Cancelled, order.AtStore, ""},
+		{order.Completed, order.Delivered, "Delivered"},
+	} {
+		require.Equal(t, row.words, RiderStateLabel(row.state, row.rider))
+	}
+	for _, status := range order.RiderStatuses() {
+		require.NotEqual(t, string(status), RiderLabel(status))
+	}
+}
+
+func TestOldRiderLocationIsReported(t *testing.T) {
+	location := console.RiderLocation{ReceivedAt: since}
+	stale := func(state order.State, rider order.RiderStatus, after time.Duration) bool {
+		return RiderLocationIsStale(order.APIOrder{State: state, Rider: &order.APIRider{Status: rider}}, location,
+			since.Add(after))
+	}
+	require.True(t, stale(order.Dispatched, order.OutForDelivery, 5*time.Minute))
+	require.False(t, stale(order.Dispatched, order.OutForDelivery, 4*time.Minute))
+	require.False(t, stale(order.Dispatched, order.Delivered, time.Hour))
+	require.False(t, stale(order.Completed, order.OutForDelivery, time.Hour))
+}
+
+func TestAmountsOfWarningsHaveACurrency(t *testing.T) {
+	amount := func(text string) *core.Amount {
+		parsed, err := core.ParseAmount(text)
+		require.NoError(t, err)
+		return &parsed
+	}
+	for path, words := range map[string]string{
+		"items[0].price": "Item 1, price: the platform sent 10.25 EUR, but the menu has 102.50 EUR.",
+		"order_total":    "Order total: the platform sent 10.25 EUR, but the hub calculates 102.50 EUR.",
+	} {
+		require.Equal(t, words, Flag(order.Flag{Path: path, Sent: amount("10.25"), Computed: amount("102.5")}, "EUR"))
+	}
 }

@@ -117,7 +117,7 @@ func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
 		"rule violated": {item(func(i *console.ItemDetail) {
 			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy",
 				Message: "calorie_kcal is missing"}}
-		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
+		}), sold, nil, ui.Err, "rule nutrition_energy is not met: calorie_kcal is missing"},
 		"rule violated on another platform": {item(func(i *console.ItemDetail) {
 			i.Findings =
 				[]console.ItemFinding{{Platform: "other", Rule: "r"}}
@@ -137,16 +137,17 @@ func TestItemAbsenceAtAStoreIsExplained(t *testing.T) {
 			"does not sell it"},
 		"unavailable": {item(nil), itemStore(func(p *console.ItemStore) { p.Available = false }), nil, ui.Warn,
 			"available is false"},
-		"out of stock": {item(nil), itemStore(func(p *console.ItemStore) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
+		"out of stock": {item(nil), itemStore(func(p *console.ItemStore) { p.Stock = 0 }), nil, ui.Warn,
+			"Out of stock"},
 		"store not listed": {item(nil), itemStore(func(p *console.ItemStore) { p.Store.Included = []string{"web"} }),
-			nil, ui.Neutral, "the store is not listed on this platform"},
+			nil, ui.Neutral, "The store is not listed on this platform"},
 		"store inactive": {item(nil), itemStore(func(p *console.ItemStore) { p.Store.Active = false }), nil,
-			ui.Warn, "Not shown: Not shown: the store is inactive"},
+			ui.Warn, "Not shown: The store is inactive"},
 		"store hidden": {item(nil), itemStore(func(p *console.ItemStore) { p.Store.Hidden = true }), nil, ui.Warn,
 			"Hidden: The store is hidden"},
 		"store closed on the platform": {item(nil), itemStore(func(p *console.ItemStore) {
 			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
-		}), nil, ui.Err, "Not shown: closed on this platform by API key pos"},
+		}), nil, ui.Err, "Not shown: Closed on this platform by the API key \"pos\""},
 		"store closed by its hours": {item(nil), itemStore(func(p *console.ItemStore) {
 			p.Store.Timings = []core.DayHours{{Day: "sunday",
 				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
@@ -260,7 +261,7 @@ func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 		"live":                    {open, "tasty", &ready, nil, ui.OK, "Live", "", AtStore},
 		"live on an own platform": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
 		"no platform list": {openStore(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &ready, nil,
-			ui.Neutral, "Not listed", "the store is not listed on this platform", AtStore},
+			ui.Neutral, "Not listed", "The store is not listed on this platform", AtStore},
 		"closed by its hours": {openStore(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday",
 				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
@@ -307,9 +308,10 @@ func TestItemNamesThePlatformsOfCustomers(t *testing.T) {
 		published publish.Publication
 		want      ui.Cause
 	}{
-		"on all": {item(nil), published, ui.Cause{State: ui.OK, Text: "Customers can order the item at 1 of 1 store."}},
+		"on all": {item(nil), published, ui.Cause{State: ui.OK,
+			Text: "Customers can order the item at the only store that sells it."}},
 		"not selected": {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), published,
-			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: Not listed: the POS has not selected this platform " +
+			ui.Cause{State: ui.Warn, Text: some, Detail: "tasty: The POS has not selected this platform " +
 				"for the item (included_platforms)"}},
 		"no menu": {item(nil), publish.Publication{State: publish.Waiting, Note: "the plugin is down"},
 			ui.Cause{State: ui.Warn, Text: some,
@@ -336,7 +338,8 @@ func TestItemNamesThePlatformsOfCustomers(t *testing.T) {
 			ui.Cause{State: ui.OK, Text: "Customers can order the item at 1 of 1 store."}},
 		"out of stock": {item(func(i *console.ItemDetail) {
 			i.Stores = []console.ItemStore{itemStore(func(s *console.ItemStore) { s.Stock = 0 })}
-		}), published, ui.Cause{State: ui.Warn, Text: "The item is out of stock at all stores."}},
+		}), published, ui.Cause{State: ui.Warn, Text: "The item is out of stock at all stores.",
+			Detail: "Set the stock of the item in the POS."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := Item(row.item, []PlatformMenus{
@@ -350,6 +353,24 @@ func TestItemNamesThePlatformsOfCustomers(t *testing.T) {
 			require.Equal(t, row.want, found)
 		})
 	}
+}
+
+func TestReasonWithItsOwnCauseIsNotRepeated(t *testing.T) {
+	menus := []PlatformMenus{{Platform: core.Platform{Name: "tasty", ServedBy: core.ServedByMerchant}},
+		{Platform: core.Platform{Name: "web", ServedBy: core.ServedByMerchant}}}
+	rejected := item(func(i *console.ItemDetail) {
+		i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "r", Message: "m"}}
+	})
+	require.Equal(t, ui.Cause{State: ui.Warn, Text: "Customers can order the item on web, but not on tasty."},
+		Item(rejected, menus, since))
+	require.Len(t, ItemFindings(rejected), 1)
+}
+
+func TestItemAtAllItsStoresSaysSo(t *testing.T) {
+	sold := item(func(i *console.ItemDetail) {
+		i.Stores = append(i.Stores, itemStore(func(s *console.ItemStore) { s.Store.RefID = "S-2" }))
+	})
+	require.Equal(t, "Customers can order the item at all 2 stores that sell it.", Item(sold, nil, since).Text)
 }
 
 func TestStoreMenuStateIsExplained(t *testing.T) {
@@ -422,14 +443,37 @@ func TestRejectionSuggestsARemedy(t *testing.T) {
 
 func TestStatusOfAPlatformIsExplained(t *testing.T) {
 	for message, want := range map[string]string{
-		"the aggregator responded with 401: unknown key": "the platform rejected the login (the aggregator responded " +
-			"with 401: unknown key)",
-		"the aggregator responded with 422": "the platform rejected the menu (the aggregator responded with 422)",
-		"the aggregator responded with 503 Service Unavailable": "the platform is unavailable (the aggregator " +
-			"responded with 503 Service Unavailable)",
-		"the aggregator responded with 400 Bad Request": "the aggregator responded with 400 Bad Request",
+		"the aggregator responded with 401: unknown key":        "tasty rejected the login (401: unknown key)",
+		"the aggregator responded with 422":                     "tasty rejected the menu (422)",
+		"the aggregator responded with 503 Service Unavailable": "tasty is unavailable (503 Service Unavailable)",
+		"the aggregator responded with 400 Bad Request":         "tasty responded with error 400 Bad Request",
+		"plugin aggregator-a is not running":                    "the plugin of tasty (aggregator-a) is not running",
+		"photo required":                                        "photo required",
+	} {
+		require.Equal(t, want, menuMessage("tasty", message))
+	}
+	require.Equal(t, "tasty rejected the content (422: no outlet 17)",
+		PlatformMessage("tasty", "the aggregator responded with 422: no outlet 17"))
+	for message, want := range map[string]string{
+		"the aggregator responded with 422: no outlet 17": "content rejected (422: no outlet 17)",
+		"the aggregator responded with 418 I'm a teapot":  "418 I'm a teapot",
 		"photo required": "photo required",
 	} {
-		require.Equal(t, want, menuStatus(message))
+		require.Equal(t, "tasty rejects the menu of 1 store: "+want,
+			RejectedMenus(console.RejectedMenus{Platform: "tasty", Count: 1, Message: message}, nil).Text)
 	}
+}
+
+func TestPlatformNamesWhatServesIt(t *testing.T) {
+	require.Equal(t, "the merchant itself", ServedBy(core.Platform{ServedBy: core.ServedByMerchant}))
+	require.Equal(t, "plugin aggregator-a", ServedBy(core.Platform{ServedBy: "aggregator-a"}))
+}
+
+func TestFailedPluginNamesItsPlatforms(t *testing.T) {
+	down := pluginIn("quarantined", true, "no memory")
+	require.NotContains(t, Plugin(down, time.UTC).Detail, "connects")
+	for _, platform := range []string{"a", "b", "a", "c", "d"} {
+		down.Serves = append(down.Serves, console.Served{Platform: platform})
+	}
+	require.Contains(t, Plugin(down, time.UTC).Detail, "The plugin connects the hub to a, b, c, ….")
 }

@@ -2,6 +2,8 @@ package cause
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/text"
@@ -35,28 +37,55 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	state := PluginState(p)
 	switch {
 	case !p.Enabled:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID), Detail: text.RemedyPluginOff}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID),
+			Detail: strings.TrimSpace(connects(p) + " " + text.RemedyPluginOff)}
 	case p.State == "":
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginNever, p.ID), Detail: text.RemedyPluginNever}
 	case len(p.Hubs) == 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.RemedyPluginNever}
 	case state == pluginhost.Quarantined:
 		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginQuarantined, p.ID, since), fault),
-			Detail: text.RemedyPluginQuarantined}
+			Detail: strings.TrimSpace(connects(p) + " " + text.RemedyPluginQuarantined)}
 	case state == pluginhost.Backoff:
 		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginBackoff, p.ID), fault),
-			Detail: text.RemedyPluginBackoff}
+			Detail: strings.TrimSpace(connects(p) + " " + text.RemedyPluginBackoff)}
 	case state == pluginhost.Degraded:
 		return ui.Cause{State: ui.Warn, Text: because(fmt.Sprintf(text.CausePluginDegraded, p.ID, since), p.Health),
 			Detail: fault}
 	case state == pluginhost.Ready && fault != "":
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since),
-			Detail: fmt.Sprintf(text.CausePluginLast, formatTime(p.Faults[0].At, zone), fault)}
+			Detail: fmt.Sprintf(text.CausePluginLast, Moment(p.Faults[0].At, zone), fault)}
 	case state == pluginhost.Ready:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since)}
 	default:
 		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CausePluginOther, p.ID, state)}
 	}
+}
+
+// PluginWorks reports whether the stores of a plugin's platforms can be live: it runs, or will in a moment.
+func PluginWorks(p console.Plugin, zone *time.Location) bool {
+	state := Plugin(p, zone).State
+	return state == ui.OK || state == ui.Run || p.Enabled && len(p.Hubs) > 0 && PluginState(p) == pluginhost.Degraded
+}
+
+// maxConnected limits the platforms that a sentence about a plugin names.
+const maxConnected = 3
+
+// connects names the platforms that a plugin serves, or returns "" if it serves none.
+func connects(p console.Plugin) string {
+	var names []string
+	for _, served := range p.Serves {
+		if !slices.Contains(names, served.Platform) {
+			names = append(names, served.Platform)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	if len(names) > maxConnected {
+		names = append(names[:maxConnected:maxConnected], "…")
+	}
+	return fmt.Sprintf(text.PluginConnects, strings.Join(names, ", "))
 }
 
 // because appends the reason to a sentence, if it is known.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +21,13 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	changes := !p.DueAt.IsZero() // since the last result
 	switch {
 	case p.State == publish.Failed && !p.PublishedAt.IsZero():
-		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone), menuStatus(p.Message))
+		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, formatTime(p.PublishedAt, zone),
+			menuMessage(p.Platform, p.Message))
 	case p.State == publish.Failed:
-		return ui.Err, fmt.Sprintf(text.PublishFailed, menuStatus(p.Message))
+		return ui.Err, fmt.Sprintf(text.PublishFailed, menuMessage(p.Platform, p.Message))
 	case p.State == publish.Published && changes && p.Note != "":
-		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, formatTime(p.PublishedAt, zone), menuStatus(p.Note))
+		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, formatTime(p.PublishedAt, zone),
+			menuMessage(p.Platform, p.Note))
 	case p.State == publish.Published && len(p.Errors) > 0:
 		return ui.Warn, missingText(p.Errors)
 	case p.State == publish.Published && changes:
@@ -34,7 +37,7 @@ func PublicationState(p publish.Publication, zone *time.Location) (ui.State, str
 	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:
 		return ui.Neutral, p.Message
 	case p.Note != "":
-		return ui.Warn, fmt.Sprintf(text.PublishWaits, menuStatus(p.Note))
+		return ui.Warn, fmt.Sprintf(text.PublishWaits, menuMessage(p.Platform, p.Note))
 	default:
 		return ui.Run, text.PublishUnderWay
 	}
@@ -88,27 +91,55 @@ var (
 	addressPattern = regexp.MustCompile(`(?i)\b404\b|\baddress|\burl\b|\bhost\b|server name|certificate|connection`)
 )
 
-// statusPattern matches the response of an aggregator.
-var statusPattern = regexp.MustCompile(`^the aggregator responded with (\d{3})\b`)
+// statusPattern matches the response of an aggregator, and pluginPattern the plugin that is not running.
+var (
+	statusPattern = regexp.MustCompile(`^the aggregator responded with ((\d{3})\b.*)`)
+	pluginPattern = regexp.MustCompile(`^plugin (\S+) is not running$`)
+)
 
-// explainStatus puts the meaning of a status before the message of a platform. invalid is the text for 422.
-func explainStatus(message, invalid string) string {
+// PlatformMessage explains the message of a call to a platform, with the platform's name.
+func PlatformMessage(platform, message string) string {
+	return explainMessage(platform, message, text.PlatformContent)
+}
+
+// menuMessage explains the message of a menu that was sent to a platform.
+func menuMessage(platform, message string) string {
+	return explainMessage(platform, message, text.PlatformMenu)
+}
+
+// explainMessage puts the meaning of a response before it. invalid is the text for 422.
+func explainMessage(platform, message, invalid string) string {
+	if match := pluginPattern.FindStringSubmatch(message); match != nil {
+		return fmt.Sprintf(text.PluginNotRunning, platform, match[1])
+	}
 	match := statusPattern.FindStringSubmatch(message)
 	if match == nil {
 		return message
 	}
-	switch match[1] {
+	words := text.PlatformStatus
+	switch match[2] {
 	case "401":
-		return fmt.Sprintf(text.PlatformLogin, message)
+		words = text.PlatformLogin
 	case "422":
-		return fmt.Sprintf(invalid, message)
+		words = invalid
 	case "502", "503", "504":
-		return fmt.Sprintf(text.PlatformUnavailable, message)
+		words = text.PlatformUnavailable
 	}
-	return message
+	return fmt.Sprintf(words, platform, match[1])
 }
 
-func menuStatus(message string) string { return explainStatus(message, text.PlatformMenu) }
+// statusWords returns the meaning of a response after a sentence that names the platform.
+func statusWords(message string) string {
+	match := statusPattern.FindStringSubmatch(message)
+	if match == nil {
+		return message
+	}
+	code, _ := strconv.Atoi(match[2]) // cannot fail: the pattern matches digits
+	if words := text.StatusWords[code]; words != "" {
+		return fmt.Sprintf("%s (%s)", words, match[1])
+	}
+	return match[1]
+}
 
 // PublishResult explains whether platforms have the menu changes of a request.
 func PublishResult(found []console.Publishing) ui.Cause {
@@ -117,13 +148,13 @@ func PublishResult(found []console.Publishing) ui.Cause {
 		stores := ui.Count(p.Stores, text.OneStore, text.Stores_)
 		switch publish.State(p.State) {
 		case publish.Failed:
-			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores, menuStatus(p.Message))
+			cause.State, parts[i] = ui.Err, fmt.Sprintf(text.MenuRejectedBy, p.Platform, stores, statusWords(p.Message))
 		case publish.Published:
 			parts[i] = fmt.Sprintf(text.MenuPublished, p.Platform, stores)
 		default:
 			parts[i] = fmt.Sprintf(text.MenuPending, p.Platform, stores)
 			if p.Message != "" {
-				parts[i] += ": " + menuStatus(p.Message)
+				parts[i] += ": " + menuMessage(p.Platform, p.Message)
 			}
 			if cause.State == ui.OK {
 				cause.State = ui.Run
@@ -138,7 +169,7 @@ func PublishResult(found []console.Publishing) ui.Cause {
 func RejectedMenus(r console.RejectedMenus, plugin *console.Plugin) ui.Cause {
 	c := ui.Cause{State: ui.Err,
 		Text: fmt.Sprintf(text.CauseRejectedMenus, r.Platform, ui.Count(r.Count, text.OneStore, text.Stores_),
-			menuStatus(r.Message))}
+			statusWords(r.Message))}
 	if plugin != nil {
 		c.Detail = SettingsRemedy(plugin.About, r.Message)
 	}

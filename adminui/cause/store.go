@@ -12,7 +12,6 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/toggle"
@@ -105,7 +104,7 @@ func closedText(c store.PlatformClosure, zone *time.Location) string {
 	}
 	sentence := fmt.Sprintf(text.ClosedBy, who, formatTime(time.UnixMilli(c.Since), zone))
 	if c.TurnOnAt != 0 {
-		sentence += fmt.Sprintf(text.ClosedTill, formatTime(time.UnixMilli(c.TurnOnAt), zone))
+		sentence += fmt.Sprintf(text.ClosedTill, Moment(time.UnixMilli(c.TurnOnAt), zone))
 	}
 	return sentence
 }
@@ -148,6 +147,14 @@ type Platform struct {
 	Published *publish.Publication // menu of the store; nil: unknown
 }
 
+// ServedBy names what connects a platform: the merchant itself, or a plugin.
+func ServedBy(p core.Platform) string {
+	if p.ServedBy == core.ServedByMerchant {
+		return text.ServedByOwn
+	}
+	return fmt.Sprintf(text.ServedByPlugin, p.ServedBy)
+}
+
 // LacksMenu reports whether the platform is known to show no menu of the store.
 func (p Platform) LacksMenu() bool {
 	if p.Published == nil || p.ServedBy == core.ServedByMerchant {
@@ -180,9 +187,8 @@ func StoreVisibility(s store.Stored, platform Platform, now time.Time) Visibilit
 	if plugin == nil {
 		return Visibility{ui.Err, text.NotLive, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), AtSettings}
 	}
-	if cause := Plugin(*plugin, now.Location()); cause.State != ui.OK && cause.State != ui.Run &&
-		PluginState(*plugin) != pluginhost.Degraded {
-		return Visibility{ui.Err, text.NotLive, cause.Text, AtPlugin}
+	if !PluginWorks(*plugin, now.Location()) {
+		return Visibility{ui.Err, text.NotLive, Plugin(*plugin, now.Location()).Text, AtPlugin}
 	}
 	if published := platform.Published; published != nil {
 		if atMenu := menuVisibility(*published, now.Location()); atMenu.State == ui.Err || state == ui.OK {

@@ -65,7 +65,7 @@ const staleFailureAge = 10 * time.Minute
 func failingCause(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
 	if maybeRecovered(e) {
 		return ui.Cause{State: ui.Warn,
-			Text:   fmt.Sprintf(text.CauseServerBack, name, formatTime(e.Health.FailedAt, zone), e.Health.Error),
+			Text:   fmt.Sprintf(text.CauseServerBack, name, Moment(e.Health.FailedAt, zone), e.Health.Error),
 			Detail: strings.TrimSpace(failedText(e) + " " + text.RemedyServerBack)}
 	}
 	cause, since := ui.Cause{State: ui.Err}, formatTime(e.Health.FailingSince, zone)
@@ -267,9 +267,14 @@ func deliveryCount(n int) string { return CappedCount(n, text.OneDelivery, text.
 
 func attemptCount(n int) string { return ui.Count(n, text.OneAttempt, text.Attempts_) }
 
-// formatTime formats a time with its zone.
+// formatTime formats a time with its zone, after a word such as since.
 func formatTime(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04 MST")
+}
+
+// Moment formats when something happened: on 21 Nov at 12:34 CET.
+func Moment(at time.Time, zone *time.Location) string {
+	return at.In(zone).Format("on 2 Jan at 15:04 MST")
 }
 
 // DeliveryWithAttempts explains the state of a delivery by its attempts. again reports whether it was resent after
@@ -319,7 +324,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	}
 	return ui.Cause{State: ui.Warn,
 		Text: prefix + fmt.Sprintf(text.CausePending, d.Attempts-d.AttemptsBeforeRestart+1,
-			formatTime(d.NextAttempt, zone), reason),
+			Moment(d.NextAttempt, zone), reason),
 		Detail: note}
 }
 

@@ -39,7 +39,7 @@ func (p Pages) statusCause(ctx context.Context, v *shell.PageContext, d webhook.
 	}
 	switch {
 	case len(entries) > 0:
-		by := fmt.Sprintf(text.ResentBy, cause.ActorName(entries[0].Actor), v.At(entries[0].At).Exact(),
+		by := fmt.Sprintf(text.ResentBy, cause.ActorName(entries[0].Actor), cause.Moment(entries[0].At, v.Zone),
 			strings.TrimSuffix(AuditReason(entries[0]), "."))
 		status.Detail = strings.TrimSpace(by + " " + status.Detail)
 		status.SecondLink = ui.Link{Href: v.Link("audit/?object=" + AuditObject(d.ID)), Label: text.Audit}

@@ -133,7 +133,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for i, d := range found {
 		keys[i] = d.ID.String()
 	}
-	head := shell.Head{Title: text.Deliveries, Live: true}
+	head := shell.Head{Title: text.Deliveries, Note: text.DeliveriesNote, Live: true}
 	if v.MayAct() && len(found) > 0 && filter.state != webhook.Pending && filter.state != webhook.Held {
 		head.Links = []ui.Link{{Href: linkWithFilters(v, "deliveries/again/"), Label: text.BulkResend}}
 	}
@@ -259,6 +259,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 		if d.State != webhook.Delivered {
 			status.Link = link
 		}
+	}
+	if d.OrderID != 0 {
+		view.facts = append(view.facts, ui.Fact{Label: text.Subject, Cell: subjectCell(v, d)})
 	}
 	if d.Reference != "" {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referenceCell(v, d)})

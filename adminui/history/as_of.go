@@ -83,20 +83,20 @@ func (p Pages) loadAsOf(c *fiber.Ctx, v *shell.PageContext, view *asOfView) (ui.
 		{Label: text.Store, Cell: ui.CodeCell(snapshot.Location)},
 		{Label: text.Platform, Cell: ui.T(snapshot.Platform)}}
 	view.effective, view.record = pretty(snapshot.Item), pretty(snapshot.Record)
-	return asOfCause(snapshot), nil
+	return asOfCause(snapshot, v.Business.Currency), nil
 }
 
-func asOfCause(snapshot menu.ItemAsOf) ui.Cause {
+func asOfCause(snapshot menu.ItemAsOf, currency string) ui.Cause {
 	switch {
 	case snapshot.Shown && snapshot.OnSale != nil && !*snapshot.OnSale:
 		return ui.Cause{State: ui.Warn,
 			Text: fmt.Sprintf(text.ThenNotOnSale, snapshot.Platform, snapshot.Location, snapshot.Item.Title,
-				snapshot.Item.Price),
+				ui.Price(snapshot.Item.Price.String(), currency)),
 			Detail: text.ThenOutsideHours + " " + text.ThenWithoutGroups}
 	case snapshot.Shown:
 		return ui.Cause{State: ui.OK,
 			Text: fmt.Sprintf(text.ThenShown, snapshot.Platform, snapshot.Location, snapshot.Item.Title,
-				snapshot.Item.Price),
+				ui.Price(snapshot.Item.Price.String(), currency)),
 			Detail: text.ThenWithoutGroups}
 	case snapshot.Record == nil:
 		return ui.Cause{State: ui.Err, Text: text.ThenNone}

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -133,7 +134,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	list := ui.List{Name: text.History, EmptyTitle: text.NoHistoryTitle, EmptyText: text.NoHistoryText,
 		Filters: []ui.Filter{{Name: "entity", Label: text.Entity, Value: f.Entity, Options: entities},
 			{Name: "ref", Label: text.EntityRef, Value: f.RefID, Hint: "ref_id"},
-			{Name: "location", Label: text.Store, Value: f.Location, Hint: "location_ref_id"}},
+			{Name: "location", Label: text.Store, Value: f.Location, Hint: text.StoreRefHint}},
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor},
 			{Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
@@ -143,7 +144,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
 		list.Rows = append(list.Rows,
-			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind, ui.T(r.Actor),
+			ui.Row{Cells: []ui.Cell{ui.TimeCell(v.At(time.UnixMilli(r.At))).WithExactTime(), kind,
+				ui.T(cause.ActorLabel(r.Actor)),
 				changed, requestCell(v, r)}})
 	}
 	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true,
@@ -173,7 +175,7 @@ func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 				lines = append(lines, "…")
 				break
 			}
-			lines = append(lines, differenceOf(d, "").line())
+			lines = append(lines, differenceOf(d, "", v.Business.Currency).line())
 		}
 		notes[id] = strings.Join(lines, "; ")
 	}

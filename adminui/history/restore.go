@@ -79,7 +79,7 @@ func (p Pages) PreviewRestore(c *fiber.Ctx, v *shell.PageContext) error {
 }
 
 func (p Pages) showRestore(c *fiber.Ctx, v *shell.PageContext, r restoration) error {
-	view := differenceOf(r.difference, "")
+	view := differenceOf(r.difference, "", v.Business.Currency)
 	button := ui.Button{Label: text.RestoreDo, Token: v.Token(), ReasonLabel: text.Why, Help: text.RestoreSay,
 		Action: restoreLink(v, r.revision.ID, v.Query.Get("at")),
 		Hidden: []ui.Option{{Label: "state", Value: r.state()}}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -85,7 +87,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 			withObject(revisionLink(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
 	}
 	for i, d := range differences {
-		shown := differenceOf(d, withObject(revisionLink(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i)))
+		shown := differenceOf(d, withObject(revisionLink(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i)),
+			v.Business.Currency)
 		if _, ok := menu.RestoreJob(v.Business.ID, d, nil, "", v.Now); ok && v.MayAct() {
 			shown.restoreURL = restoreLink(v, r.ID, strconv.Itoa(from+i))
 		}
@@ -114,7 +117,7 @@ func (p Pages) rollbackLinks(ctx context.Context, v *shell.PageContext, r menu.R
 
 func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	list := []ui.Fact{{Label: text.At, Cell: ui.TimeCell(v.At(time.UnixMilli(r.At)))},
-		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
+		{Label: text.Actor, Cell: ui.T(cause.ActorLabel(r.Actor))}, {Label: text.Subject, Cell: ui.T(subject(r))},
 		{Label: text.Changed, Cell: ui.T(changeCounts(r.Changes))},
 		{Label: text.ChangeRequest, Cell: requestCell(v, r)}}
 	if r.RolledBackTo != nil {
@@ -124,7 +127,10 @@ func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
 	return list
 }
 
-func differenceOf(d menu.Difference, diffURL string) differenceView {
+// priceFields are the names of the fields with an amount of money. Others are numbers without a currency.
+var priceFields = []string{"price", "external_price", "markup_price", "min_order_value"}
+
+func differenceOf(d menu.Difference, diffURL, currency string) differenceView {
 	view := differenceView{ref: d.RefID, state: ui.Neutral}
 	if view.ref == "" {
 		view.ref = text.GoneObject
@@ -138,7 +144,11 @@ func differenceOf(d menu.Difference, diffURL string) differenceView {
 	view.kindLabel = objectLabel(d.Entity) + view.location
 	changes := console.FieldChanges(d.Before, d.After)
 	for i := range changes {
-		changes[i].Field = strings.TrimPrefix(changes[i].Field, "record.")
+		change := &changes[i]
+		change.Field = strings.TrimPrefix(change.Field, "record.")
+		if name := change.Field[strings.LastIndex(change.Field, ".")+1:]; slices.Contains(priceFields, name) {
+			change.Before, change.After = ui.Price(change.Before, currency), ui.Price(change.After, currency)
+		}
 	}
 	switch {
 	case d.Before == nil:
@@ -201,7 +211,7 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	d := differenceOf(difference, "")
+	d := differenceOf(difference, "", v.Business.Currency)
 	head := shell.Head{Title: d.ref, Note: d.kindLabel,
 		Parent: ui.Link{Href: withObject(revisionLink(v, r.ID), objectFilter(v)), Label: kindLabels[r.Kind]}}
 	return v.Show(c, head, ui.DiffOf(ui.Compare(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, difference.Before,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -33,7 +34,8 @@ func (p Pages) showRollback(c *fiber.Ctx, v *shell.PageContext, r menu.Revision,
 	facts := []ui.Fact{{Label: text.RollbackTo,
 		Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kindLabels[r.Kind], v.At(time.UnixMilli(r.At)).Exact()),
 			Href: revisionLink(v, r.ID)}},
-		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.RollbackCount, Cell: ui.T(ui.Number(preview.Count()))}}
+		{Label: text.Actor, Cell: ui.T(cause.ActorLabel(r.Actor))},
+		{Label: text.RollbackCount, Cell: ui.T(ui.Number(preview.Count()))}}
 	for _, kind := range menu.Kinds() {
 		if n := preview.Objects[kind]; n > 0 {
 			cell := ui.T(ui.Number(n))

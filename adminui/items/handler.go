@@ -76,7 +76,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.LinkCell(item.Title, href),
 				ui.StateCell(state, words),
-				ui.T(item.Price), ui.TimeCell(v.At(item.Updated))}})
+				ui.T(ui.Price(item.Price, v.Business.Currency)), ui.TimeCell(v.At(item.Updated))}})
 	}
 	return v.ShowList(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
 }
@@ -169,7 +169,7 @@ func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	return []ui.Fact{{Label: text.State, Cell: ui.StateCell(state, words)},
 		{Label: text.Ref, Cell: ui.CodeCell(item.RefID)},
 		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
-		{Label: text.Price, Cell: ui.T(item.Price)},
+		{Label: text.Price, Cell: ui.T(ui.Price(item.Price, v.Business.Currency))},
 		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},
 		{Label: text.OnPlatforms, Cell: ui.T(platforms)}, {Label: text.Updated, Cell: ui.TimeCell(v.At(item.Updated))}}
 }

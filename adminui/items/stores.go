@@ -23,13 +23,13 @@ func platformList(v *shell.PageContext, item console.ItemDetail, platforms []cor
 			{Label: text.ServedBy}}}
 	for _, platform := range platforms {
 		state, why := cause.ItemOnPlatform(item, platform.Name)
-		words := text.Listed
+		words := text.ItemSelected
 		if state != ui.OK {
 			words = text.NotShown
 		}
 		list.Rows = append(list.Rows,
 			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.StateCell(state, words), ui.T(why),
-				ui.T(platform.ServedBy)}})
+				ui.T(cause.ServedBy(platform))}})
 	}
 	return list
 }
@@ -63,6 +63,7 @@ func (p Pages) storeList(ctx context.Context, v *shell.PageContext, item console
 	}
 	for _, itemStore := range item.Stores {
 		visibility, price := view.visibility(itemStore, v.Now.In(v.Zone))
+		price.Text = ui.Price(price.Text, v.Business.Currency)
 		stock := text.NotCounted
 		if itemStore.Stock >= 0 {
 			stock = ui.Number(itemStore.Stock)

@@ -75,7 +75,9 @@ var kindOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.
 
 var stateOptions = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
 	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done},
-	{Value: console.WithFailures, Label: text.DoneWithErrors}, {Value: string(job.Failed), Label: text.State_failed}}
+	{Value: console.WithFailures, Label: text.DoneWithErrors},
+	{Value: console.WithWarnings, Label: fmt.Sprintf(text.DoneWarned, text.State_done)},
+	{Value: string(job.Failed), Label: text.State_failed}}
 
 // optionLabel returns the label of a value, or the value if it is not among the options.
 func optionLabel(options []ui.Option, value string) string {
@@ -99,7 +101,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	list := Table(v, found)
 	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kindOptions},
 		{Name: "state", Label: text.State, Value: f.State, Options: stateOptions},
-		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: "location_ref_id"}}
+		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: text.StoreRefHint}}
 	keys := make([]string, len(found))
 	for i, j := range found {
 		keys[i] = j.Reference.String()
@@ -108,7 +110,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.Jobs, Live: true}
+	head := shell.Head{Title: text.Jobs, Note: text.JobsNote, Live: true}
 	if week.Days >= checklist.PersistentDays {
 		warning := cause.FailureWeek(week)
 		if f.State != console.WithFailures {
@@ -156,7 +158,11 @@ func Table(v *shell.PageContext, found []console.Job) ui.List {
 
 // Describe names a job by its kind and subject.
 func Describe(kind core.JobKind, about string) string {
-	return strings.TrimSpace(optionLabel(kindOptions, string(kind)) + " " + subject(about))
+	name := optionLabel(kindOptions, string(kind))
+	if about == "" {
+		return name
+	}
+	return fmt.Sprintf(text.DescribedJob, name, subject(about))
 }
 
 func subject(s string) string {

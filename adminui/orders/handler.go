@@ -163,7 +163,7 @@ func table(v *shell.PageContext, found []console.Order) ui.List {
 	for _, o := range found {
 		rider, flags := ui.Cell{}, ""
 		if o.Rider != "" {
-			rider = ui.T(o.Rider)
+			rider = ui.T(cause.RiderStateLabel(order.State(o.State), order.RiderStatus(o.Rider)))
 		}
 		if o.Flags > 0 {
 			flags = ui.Number(o.Flags)
@@ -215,7 +215,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	ctx := c.UserContext()
 	orderFacts := cause.OrderFacts{State: apiOrder.State, Escalated: apiOrder.Escalated, History: apiOrder.History,
-		Rides: record.RiderHistory, Flags: apiOrder.Flags}
+		Rides: record.RiderHistory, Flags: apiOrder.Flags, Currency: v.Business.Currency}
 	if orderFacts.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
@@ -282,15 +282,21 @@ func facts(v *shell.PageContext, r order.APIOrder, location console.RiderLocatio
 			ui.Fact{Label: text.DeliveryMode, Cell: ui.T(by)})
 	}
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
-		ui.Fact{Label: text.Payable, Cell: ui.T(d.Payable.String() + " " + v.Business.Currency)})
+		ui.Fact{Label: text.Payable, Cell: ui.T(ui.Price(d.Payable.String(), v.Business.Currency))})
 	if rider := r.Rider; rider != nil {
 		list = append(list, ui.Fact{Label: text.Rider,
-			Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
+			Cell: ui.Cell{
+				Text: strings.Trim(rider.Name+" · "+cause.RiderStateLabel(r.State, rider.Status), " ·"),
+				Note: rider.Phone}})
 	}
 	if !location.ReceivedAt.IsZero() {
+		note := cause.RiderLocationNote(location, d.Channel)
+		if cause.RiderLocationIsStale(r, location, v.Now) {
+			note += "; " + text.RiderStale
+		}
 		list = append(list, ui.Fact{Label: text.RiderSeen,
 			Cell: ui.Cell{Instant: new(v.At(location.ReceivedAt)),
-				Note: location.Latitude + ", " + location.Longitude + "; " + cause.RiderLocationNote(location)}})
+				Note: location.Latitude + ", " + location.Longitude + "; " + note}})
 	}
 	return list
 }

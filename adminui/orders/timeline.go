@@ -36,16 +36,19 @@ func timelineOf(v *shell.PageContext, r order.Relay, o cause.OrderFacts) *timeli
 	}
 	for _, flag := range o.Flags {
 		line.Add(time.UnixMilli(r.Order.Details.Created),
-			timeline.Entry{State: ui.Warn, Title: text.FlagTitle, Words: cause.Flag(flag), Note: flag.Path})
+			timeline.Entry{State: ui.Warn, Title: text.FlagTitle,
+				Words: cause.Flag(flag, v.Business.Currency), Note: flag.Path})
 	}
 	for _, ride := range o.Rides {
-		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run, Title: text.Rider + " " + string(ride.Status),
+		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run,
+			Title: text.Rider + ": " + cause.RiderLabel(ride.Status),
 			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(ride.Actor)),
 			Note:  strings.TrimSpace(ride.Name + " " + ride.Phone)})
 	}
 	for _, d := range o.Deliveries {
 		status := cause.Delivery(d, v.Zone)
-		line.Add(d.CreatedAt, timeline.Entry{State: status.State, Title: string(d.EventType), Words: status.Text,
+		line.Add(d.CreatedAt, timeline.Entry{State: status.State,
+			Title: fmt.Sprintf(text.EventOf, d.EventType), Words: status.Text,
 			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
 	}
 	for _, call := range o.Calls {
@@ -67,7 +70,8 @@ func (p Pages) addResends(ctx context.Context, v *shell.PageContext, list []webh
 	}
 	entries, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: maxResends})
 	for _, e := range entries {
-		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.Resent_, events[e.Object]),
+		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.Resent_,
+			fmt.Sprintf(text.EventOf, events[e.Object])),
 			Words: fmt.Sprintf(text.MovedBy, cause.ActorName(e.Actor)),
 			Note:  deliveries.AuditReason(e), Href: v.Link("audit/" + e.ID.String() + "/")})
 	}
@@ -79,10 +83,13 @@ func stepText(r order.Relay, step order.Step, first bool) string {
 	if first {
 		for _, platform := range r.Order.Details.Platforms {
 			words = fmt.Sprintf(text.PlacedBy, cause.ActorName(step.Actor), platform.ID, platform.Name)
+			if step.Actor == "platform:"+platform.Name {
+				words = fmt.Sprintf(text.PlacedByPlatform, platform.Name, platform.ID)
+			}
 		}
 	}
-	if step.ReasonCode != "" {
-		words += " " + strings.TrimSuffix(step.ReasonCode, ".") + "."
+	if reason := cause.StepReason(step); reason != "" {
+		words += " " + reason
 	}
 	if step.PrepMinutes != nil {
 		words += " " + fmt.Sprintf(text.ReadyIn, *step.PrepMinutes)

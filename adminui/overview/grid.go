@@ -3,6 +3,7 @@ package overview
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -40,13 +41,26 @@ func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
 		return err
 	}
 	f := stores.Filter(v)
+	f.WorkingPlugins = workingPlugins(found, v.Zone)
 	list, keys, err := p.grid(c.UserContext(), v, found, f, console.ParseGridCursor(v.Query.Get("after")))
 	if err != nil {
 		return err
 	}
-	list.Filters = stores.Filters(f, ui.Option{Value: string(console.MenuRejected), Label: text.MenuRejected})
+	list.Filters = stores.Filters(f, ui.Option{Value: string(console.StoreNotLive), Label: text.NotLive},
+		ui.Option{Value: string(console.MenuRejected), Label: text.MenuRejected})
 	return v.ShowList(c, shell.Head{Title: text.Grid, Note: text.GridNote,
 		Parent: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
+}
+
+// workingPlugins returns the ids of the plugins that can publish menus.
+func workingPlugins(found []console.Plugin, zone *time.Location) []string {
+	ids := []string{}
+	for _, plugin := range found {
+		if cause.PluginWorks(plugin, zone) {
+			ids = append(ids, plugin.ID)
+		}
+	}
+	return ids
 }
 
 func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.Plugin, f console.StoreFilter,

@@ -70,6 +70,7 @@ func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visib
 			continue
 		case cause.AtPlugin:
 			c.Link = ui.Link{Href: shell.PluginsPath + vis.platform.ServedBy + "/", Label: text.ActSeePlugin}
+			c.Detail = text.RemedyPluginHere
 		case cause.AtSettings:
 			if vis.State == ui.Warn && !vis.platform.LacksMenu() {
 				c.Text = fmt.Sprintf(text.CauseStoreOnPart, vis.platform.Name, vis.Why)
@@ -106,7 +107,7 @@ func platformList(v *shell.PageContext, shown []visibility) ui.List {
 		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
 			{Label: text.MenuThere}, {Label: text.ServedBy}}}
 	for _, vis := range shown {
-		served := ui.T(vis.platform.ServedBy)
+		served := ui.T(cause.ServedBy(vis.platform.Platform))
 		if vis.platform.ServedBy != core.ServedByMerchant {
 			served.Href = shell.PluginsPath + vis.platform.ServedBy + "/"
 		}

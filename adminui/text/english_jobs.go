@@ -20,6 +20,8 @@ const (
 	DryRun           = "dry run"
 	MasterCatalogue  = "master catalogue"
 	NoJobsTitle      = "No jobs"
+	JobsNote         = "A job applies a request of the POS, such as a menu."
+	DescribedJob     = "%s (%s)"
 	NoJobsText       = "A job is created when the POS sends stores or a menu. If there is none, the hub rejected the " +
 		"request. The response that the POS received has the reason."
 	ErrorGroups      = "Errors by cause"
@@ -29,7 +31,7 @@ const (
 	Entries_         = "%s menu entries"
 	MoreObjects      = "and %s more"
 	Request          = "Request"
-	Outcome          = "Callback"
+	Outcome          = "Result sent to the POS (callback)"
 	BodyClipped      = "%s, the first %s of %s"
 	BodyWhole        = "%s, %s"
 	DownloadWhole    = "Download all"
@@ -38,7 +40,7 @@ const (
 	Attempts         = "Attempts"
 	Finished         = "Finished"
 	Started          = "Started"
-	CallbackDelivery = "Deliveries of the callback"
+	CallbackDelivery = "Deliveries of the result (callback)"
 	NoCallbackText   = "No webhook is subscribed to the event of this job, so no callback was sent."
 	BodyGone         = "The body has expired."
 )

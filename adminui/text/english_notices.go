@@ -2,8 +2,8 @@ package text
 
 // Texts of notices: causes that block requests and events.
 const (
-	CauseUnrouted    = "No webhook receives %s events. Not sent: %s, the last at %s."
-	CauseUnroutedOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last at %[3]s."
+	CauseUnrouted    = "No webhook receives %s events. Not sent: %s, the last %s."
+	CauseUnroutedOff = "Webhook %[4]d for %[1]s events is paused. Not sent: %[2]s, the last %[3]s."
 	OneEvent         = "1 event"
 	Events_          = "%s events"
 	RemedyUnrouted   = "If the POS needs them, it must subscribe with POST /external/api/v1/webhooks/. It then " +
@@ -21,7 +21,7 @@ const (
 	OneOpenStore  = "1 open store"
 	OpenStores_   = "%s open stores"
 	RemedySilent  = "Check that the POS runs there and is online. The page Webhooks shows whether it receives events."
-	CauseRevoked  = "Requests still use the revoked API key %s (%s…), the last at %s. The hub rejects them."
+	CauseRevoked  = "Requests still use the revoked API key %q (%s…), the last %s. The hub rejects them."
 	RemedyRevoked = "Create a new key for the system that sends them."
 	ActSeeKeys    = "View API keys"
 	ActSeeOrders  = "View orders"

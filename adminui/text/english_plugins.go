@@ -69,12 +69,14 @@ const (
 	CausePluginBackoff      = "Plugin %s stopped and restarts in a moment"
 	CausePluginDegraded     = "Plugin %s responds, but has reported a problem since %s"
 	CausePluginReady        = "Plugin %s has worked since %s."
-	CausePluginLast         = "The last fault was at %s: %s"
+	CausePluginLast         = "The last fault was %s: %s"
 	CausePluginOther        = "Plugin %s is %s."
 	RemedyPluginOff         = "Enable it. If it is not needed anymore, remove it with servery plugin remove."
 	RemedyPluginNever       = "Start a hub with a directory of plugins that contains it (SERVERY_PLUGIN_DIR)."
 	RemedyPluginQuarantined = "Ask the operator of the hub to fix it and restart it. Its faults and its log show the " +
 		"reason."
+	PluginConnects      = "The plugin connects the hub to %s."
 	RemedyPluginBackoff = "Its faults and its log show the reason."
+	RemedyPluginHere    = "The plugin connects the hub to this platform. Ask the operator of the hub to start it."
 	ActSeePlugin        = "View plugin"
 )

@@ -2,7 +2,7 @@ package text
 
 // Texts of calls, orders and requests that failed.
 const (
-	CauseCallsFailed    = "%s did not accept some updates in the last 24 hours: %s. The last at %s: %s."
+	CauseCallsFailed    = "%s did not accept some updates in the last 24 hours: %s. The last failed %s: %s."
 	OneAcknowledgment   = "1 order acknowledgement"
 	Acknowledgements_   = "%s order acknowledgements"
 	OneOrderState       = "1 order status"
@@ -19,7 +19,7 @@ const (
 	ItemSwitches_       = "%s updates of item availability"
 	OneCall             = "1 call of kind %s"
 	Calls_              = "%[2]s calls of kind %[1]s"
-	RejectedByPlatform  = "Rejected by its platform"
+	RejectedByPlatform  = "Update rejected by its platform"
 
 	OneOrder           = "1 order"
 	Orders_            = "%s orders"
@@ -59,8 +59,8 @@ const (
 
 	OneRequest            = "1 request"
 	Requests_             = "%s requests"
-	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request, %s: %s of " +
-		"%s failed."
+	CauseJobsPartlyFailed = "In %s of the last 24 hours, at least half of the content failed. Last request: %s, %s " +
+		"of %s failed."
 	DoneWithErrors = "Done, with errors"
 	ActSeeRequests = "View requests"
 )

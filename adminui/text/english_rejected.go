@@ -20,7 +20,7 @@ const (
 	NoRejectedText        = "No order was rejected, as far back as they are stored."
 	OneOrderRejected      = "1 order was rejected and has not been accepted since."
 	OrdersRejected_       = "%s orders were rejected and have not been accepted since."
-	CauseRejectedOrders   = "%s The last at %s: %s."
+	CauseRejectedOrders   = "%s The last was rejected %s: %s."
 	RemedyRejectedOrders  = "The sender received the same reason. Correct it, then place the orders again."
 	ActSeeRejected        = "View rejected orders"
 	LastRejectedCall      = "Last rejected call"

@@ -93,9 +93,9 @@ const (
 
 // Texts of items and stores on platforms.
 const (
-	HereNotSold            = "Not shown: the store does not sell it"
-	ItemNotListed          = "Not listed: the POS has not selected this platform for the item (included_platforms)"
-	ItemRejected           = "Not listed, because of the platform's rule %s: %s"
+	HereNotSold            = "The store does not sell it"
+	ItemNotListed          = "The POS has not selected this platform for the item (included_platforms)"
+	ItemRejected           = "The platform's rule %s is not met: %s"
 	ItemRejectedByPlatform = "Rejected by the platform: %s"
 	PriceStorePlatform     = "the store's price for this platform"
 	PriceOfPlatform        = "the catalogue's price for this platform"

@@ -5,7 +5,7 @@ const (
 	WebhookName       = "%s webhook %d"
 	CauseStatus       = "%s: the server has responded with error %s since %s."
 	CauseBlockedURL   = "%s: its URL is not on the public internet, so nothing is sent."
-	CauseDNS          = "%s: the server name in its URL was not found on the public internet, since %s."
+	CauseDNS          = "%s: the server name in its URL has not been found on the internet since %s."
 	CauseTLS          = "%s: no secure connection (TLS) to the server since %s."
 	CauseConnect      = "%s: no connection to the server since %s."
 	CauseTimeout      = "%s: the server has responded too slowly or not at all since %s."
@@ -23,6 +23,7 @@ const (
 	CauseWait         = "Pending: %s."
 	CauseHeld         = "Waiting: %s."
 	CauseJobFailed    = "The job failed after %s: %s"
+	RemedyJobFailed   = "Ask the operator of the hub for the reason. Afterwards the request must be submitted again."
 	CauseJobErrors    = "Not applied: %s of %s. %s"
 	OneTiming         = "1 timing group"
 	Timings_          = "%s timing groups"
@@ -36,14 +37,14 @@ const (
 	CauseDelivered    = "Delivered: the server accepted attempt %d."
 	CauseFailed       = "Failed after %s: %s"
 	RemedyFailed      = "The hub does not retry it anymore. Resend it when the server works."
-	CausePending      = "Pending: attempt %d of 6 follows at %s. The last attempt failed: %s"
+	CausePending      = "Pending: attempt %d of 6 follows %s. The last attempt failed: %s"
 	CausePendingFirst = "Pending: the first attempt is due."
 	Resent            = "Resent."
-	DetailMaybeGot    = "The server may have received it. All attempts have the same webhook-id, so the receiver can " +
-		"ignore repeats."
-	DetailRepeats = "The server may have received earlier attempts too. All have the same webhook-id, so the " +
+	DetailMaybeGot    = "The server may have received it. All attempts carry the same id (webhook-id), so the " +
 		"receiver can ignore repeats."
-	RetryDelivered = "The server has accepted it already. It receives a repeat with the same webhook-id."
+	DetailRepeats = "The server may have received earlier attempts too. All carry the same id (webhook-id), so the " +
+		"receiver can ignore repeats."
+	RetryDelivered = "The server has accepted it already. It receives a repeat with the same id (webhook-id)."
 	RetriedAlready = "Nothing was done, because the delivery has changed since this form was shown. Reload the page."
 
 	CauseDeliveryHeld = "Waiting: %s."
@@ -59,6 +60,8 @@ const (
 	NoteDown          = "server accepts no deliveries"
 
 	CauseItemShown    = "Customers can order the item at %s of %s."
+	CauseItemAtOne    = "Customers can order the item at the only store that sells it."
+	CauseItemAtAll    = "Customers can order the item at all %s stores that sell it."
 	CauseItemInactive = "The item is inactive in the master catalogue, so no store shows it."
 	CauseItemNoStore  = "No store sells this item."
 	CauseItemNoList   = "The item is not listed on any platform (included_platforms is empty), so no customer sees it."
@@ -70,8 +73,8 @@ const (
 	CauseStoreClosed  = "The store is closed now, outside its opening hours."
 	CauseStoreShut    = "The store is closed on every platform that lists it."
 	CauseStoreLive    = "The store accepts orders on %s."
-	CauseNotListed    = "the store is not listed on this platform"
-	CauseClosedHere   = "closed on this platform %s"
+	CauseNotListed    = "The store is not listed on this platform"
+	CauseClosedHere   = "Closed on this platform %s"
 	ActSeeDelivery    = "View attempt"
 	ActSeeWebhook     = "View webhook"
 	ActSeeJob         = "View job"
@@ -87,10 +90,10 @@ const (
 		"the webhook. The signing secret at the server may be wrong too."
 	RemedyPath       = "Check the path in the URL of the webhook: the server does not know it."
 	RemedyBlockedURL = "Use a public URL. Or the operator of the hub allows its network with SERVERY_WEBHOOK_ALLOW."
-	RemedyDNS        = "Check the URL of the webhook, and the DNS entry of the server. If the server is " +
-		"private, ask the operator of the hub (SERVERY_WEBHOOK_ALLOW)."
-	RemedyTLS      = "The server needs a valid certificate for its name, and TLS 1.2 or 1.3."
-	RemedyConnect  = "Check that the server runs, and that its firewall lets the hub through."
+	RemedyDNS        = "Ask the developer of the POS to check the URL, and the DNS entry of the server name. If the " +
+		"server is private, ask the operator of the hub (SERVERY_WEBHOOK_ALLOW)."
+	RemedyTLS      = "Ask the operator of the server: it needs a valid certificate for its name, and TLS 1.2 or 1.3."
+	RemedyConnect  = "Ask the operator of the server to check that it runs, and that its firewall lets the hub through."
 	RemedyBroken   = "Check the server and its proxy for crashes, restarts and idle timeouts."
 	RemedyProtocol = "Check that the URL leads to a web server. The last attempt shows what is wrong."
 	RemedyTimeout  = "The server must accept the connection within 3 seconds and respond within 5. It can process " +
@@ -105,12 +108,15 @@ var StatusWords = map[int]string{400: "bad request", 401: "login rejected", 403:
 	405: "method not allowed", 413: "too large", 422: "content rejected", 429: "too many requests",
 	500: "server error", 502: "bad gateway", 503: "not available", 504: "gateway timeout"}
 
-// Meanings of the HTTP statuses of a platform. The format is its message.
+// Meanings of the HTTP statuses of a platform. The formats take its name and
+// its response.
 const (
-	PlatformUnavailable = "the platform is unavailable (%s)"
-	PlatformLogin       = "the platform rejected the login (%s)"
-	PlatformMenu        = "the platform rejected the menu (%s)"
-	PlatformContent     = "the platform rejected the content (%s)"
+	PlatformUnavailable = "%s is unavailable (%s)"
+	PlatformLogin       = "%s rejected the login (%s)"
+	PlatformMenu        = "%s rejected the menu (%s)"
+	PlatformContent     = "%s rejected the content (%s)"
+	PlatformStatus      = "%s responded with error %s"
+	PluginNotRunning    = "the plugin of %s (%s) is not running"
 )
 
 // OneOf names one object of each type.

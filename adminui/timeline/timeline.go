@@ -64,7 +64,7 @@ func (l *Timeline) AddCall(c console.Call) {
 		note = fmt.Sprintf(text.MovedBy, cause.ActorName(c.Actor)) + " " + note
 	}
 	l.Add(c.CreatedAt, Entry{State: description.State, Title: cause.CallTitle(c), Words: note, Note: description.Detail,
-		attempts: attemptsOf(c.Attempts)})
+		attempts: attemptsOf(c)})
 }
 
 // Len returns the number of events.
@@ -88,15 +88,15 @@ func clockOf(v *shell.PageContext, at time.Time) string {
 	return at.Format("2 Jan " + time.TimeOnly)
 }
 
-func attemptsOf(attempts []console.CallAttempt) []attempt {
-	list := make([]attempt, 0, len(attempts))
-	for _, a := range attempts {
+func attemptsOf(c console.Call) []attempt {
+	list := make([]attempt, 0, len(c.Attempts))
+	for _, a := range c.Attempts {
 		row := attempt{title: fmt.Sprintf(text.Attempt, a.N), url: a.Method + " " + a.URL, state: ui.OK,
 			outcome: fmt.Sprint(a.Status), took: ui.Took(a.Duration),
 			requestHeaders: ui.Headers(a.RequestHeaders), responseHeaders: ui.Headers(a.ResponseHeaders),
 			requestBody: ui.Pretty(a.RequestBody, 8<<10), responseBody: ui.Pretty(a.ResponseBody, 8<<10)}
 		if a.ErrorClass != "" {
-			row.state, row.outcome = ui.Err, a.Error
+			row.state, row.outcome = ui.Err, cause.PlatformMessage(c.Platform, a.Error)
 		}
 		list = append(list, row)
 	}

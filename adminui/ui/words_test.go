@@ -41,6 +41,13 @@ func TestNumbersAndDurationsAreFormatted(t *testing.T) {
 	}
 }
 
+func TestPricesHaveTheirCurrency(t *testing.T) {
+	for _, row := range [][3]string{{"9.5", "EUR", "9.50 EUR"}, {"9", "JPY", "9 JPY"}, {"9.125", "EUR", "9.125 EUR"},
+		{"9.5", "", "9.5"}, {"", "EUR", ""}, {"none", "EUR", "none"}} {
+		assert.Equal(t, row[2], ui.Price(row[0], row[1]))
+	}
+}
+
 func TestLongBodiesAreTruncated(t *testing.T) {
 	assert.Equal(t, "{\n\t\"a\": 1\n}", ui.Pretty([]byte(`{"a":1}`), 100))
 	assert.Equal(t, "no json <b>", ui.Pretty([]byte("no json <b>"), 100))

@@ -106,7 +106,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	for _, f := range Causes(v, failing) {
 		causes = append(causes, f.Cause)
 	}
-	return v.ShowList(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
+	return v.ShowList(c, shell.Head{Title: text.Webhooks, Note: text.WebhooksNote,
+		Causes: causes, Live: true}, list, "after", keys)
 }
 
 // Causes returns why webhooks fail, each with a link to its page.
@@ -255,7 +256,7 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 		{Label: text.LastAccepted, Cell: ui.TimeCell(v.At(e.Health.SucceededAt))},
 		{Label: text.LastFailed, Cell: ui.TimeCell(v.At(e.Health.FailedAt))},
 		{Label: text.FailingSince, Cell: ui.TimeCell(v.At(e.Health.FailingSince))},
-		{Label: text.RetryUnits, Cell: ui.T(e.Units)},
+		{Label: text.RetryUnits, Cell: ui.T(fmt.Sprintf(text.RetrySpan, e.Units))},
 		{Label: text.Headers, Cell: headers(v, e)},
 		{Label: text.EventHeader, Cell: eventHeader(e)},
 		{Label: text.OldSecretUntil, Cell: ui.TimeCell(v.At(previousSecretUntil(v, e)))},
@@ -264,7 +265,7 @@ func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []
 		list = append(list,
 			ui.Fact{Label: text.LastChanged,
 				Cell: ui.Cell{Text: change.Action, Href: v.Link(fmt.Sprintf("audit/?object=webhook/%d", e.ID)),
-					Note: change.Actor + ", " + v.At(change.At).Exact()}})
+					Note: cause.ActorLabel(change.Actor) + ", " + v.At(change.At).Exact()}})
 	}
 	return list
 }

@@ -76,7 +76,8 @@ func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 			business, id, kind, state, at, total, result, dry)
 		return id
 	}
-	some := ended("menu", "done", `{"stats":{"items":{"errors":4},"taxes":{"errors":0}},"failed":[{}],"warnings":[{}]}`, 10,
+	some := ended("menu", "done",
+		`{"stats":{"items":{"errors":4},"taxes":{"errors":0}},"failed":[{}],"warnings":[{}]}`, 10,
 		false)
 	stores := ended("stores", "done", `{"created":1,"errors":1,"failed":[{}]}`, 2, false)
 	timings := ended("timing_groups", "done", `{"groups":3,"errors":3}`, 3, false)
