@@ -64,6 +64,7 @@ CREATE TABLE deliveries (
     PRIMARY KEY (business_id, id)
 ) PARTITION BY RANGE (id);
 CREATE INDEX deliveries_failed ON deliveries (business_id, id) WHERE state = 'failed';
+CREATE INDEX deliveries_failed_at ON deliveries (business_id, finished_at) WHERE state = 'failed';
 CREATE INDEX deliveries_of_webhook ON deliveries (business_id, webhook_id, id);
 CREATE INDEX deliveries_failed_of_webhook ON deliveries (business_id, webhook_id, id) WHERE state = 'failed';
 

@@ -54,6 +54,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.EntryFilter{Actor: v.Query.Get("actor"), Action: v.Query.Get("action"), Object: v.Query.Get("object"),
 		Limit: v.Limit()}
 	f.Before, _ = uuid.Parse(v.Query.Get("before"))
+	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, shell.AnyTime)
+	if err != nil {
+		return err
+	}
+	f.From, f.To = times.From, times.To
 	found, err := p.Trail.Audit(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -64,6 +69,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 			{Name: "object", Label: text.Object, Value: f.Object, Hint: "webhook/7"}},
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Actor}, {Label: text.Action}, {Label: text.Object},
 			{Label: text.Reason, Kind: ui.Wide}, {Label: text.Changes, Kind: ui.Wide}}}
+	times.AddTo(&list, v, text.Time, shell.AnyTime)
 	keys := make([]string, len(found))
 	for i, e := range found {
 		keys[i] = e.ID.String()

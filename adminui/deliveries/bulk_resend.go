@@ -18,10 +18,16 @@ import (
 )
 
 // linkWithFilters returns the path of a page of the business with the filters of this page.
-func linkWithFilters(v *shell.PageContext, path string) string {
+func linkWithFilters(v *shell.PageContext, f filter, path string) string {
 	query := url.Values{}
 	for _, name := range filterNames {
 		if value := v.Query.Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	if f.times.Preset != "" { // which would move on
+		query.Del("when")
+		for name, value := range f.times.Explicit(v.Zone) {
 			query.Set(name, value)
 		}
 	}
@@ -31,18 +37,22 @@ func linkWithFilters(v *shell.PageContext, path string) string {
 // selectorOf returns the deliveries that match the filters and ended by at; failed ones by default. The selection
 // never grows, so two equal counts select the same deliveries.
 func selectorOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Selector, error) {
-	f, err := parseFilter(value, zone)
+	f, err := parseFilter(value, at, zone)
 	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
 		err = core.Errorf(core.Invalid, text.BulkResendState)
 	}
-	to := at
-	if !f.to.IsZero() && f.to.Before(at) {
-		to = f.to.UTC()
-	}
 	selector := webhook.Selector{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
-		OrderID: f.order, Reference: f.reference, To: to, EndedBy: at}
-	if !f.from.IsZero() {
-		selector.From = f.from.UTC()
+		OrderID: f.order, Reference: f.reference, Status: f.status, To: at, EndedBy: at}
+	from, to := &selector.From, &selector.To
+	if f.ofFailure {
+		from, to = &selector.EndedFrom, &selector.EndedBy
+		f.times.To = f.times.To.Add(-time.Microsecond) // EndedBy is inclusive
+	}
+	if !f.times.From.IsZero() {
+		*from = f.times.From.UTC()
+	}
+	if f.times.To.After(time.Time{}) && f.times.To.Before(at) {
+		*to = f.times.To.UTC()
 	}
 	return selector, err
 }
@@ -69,10 +79,12 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 		{Label: text.Event, Cell: ui.T(string(selector.EventType))},
 		{Label: text.Webhook, Cell: ui.T(value("webhook"))},
 		{Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(selector.Reference)},
-		{Label: text.BulkResendFrom, Cell: ui.T(text.BulkResendBeginning)},
+		{Label: text.LastStatus, Cell: ui.T(value("status"))},
+		{Label: text.BulkResendFrom, Cell: fromCell(v, selector.From)},
 		{Label: text.BulkResendTo, Cell: ui.T(v.At(selector.To).Exact())}}
-	if !selector.From.IsZero() {
-		facts[len(facts)-2].Cell = ui.T(v.At(selector.From).Exact())
+	if value("of") == ofFailure {
+		facts = append(facts[:len(facts)-2], ui.Fact{Label: text.FailedFrom, Cell: fromCell(v, selector.EndedFrom)},
+			ui.Fact{Label: text.FailedBy, Cell: ui.T(v.At(selector.EndedBy).Exact())})
 	}
 	counted := ui.Count(count, text.OneDelivery, text.Deliveries_)
 	button := ui.Button{Label: fmt.Sprintf(text.BulkResendDo, counted), Action: v.Link("deliveries/again/"),
@@ -89,6 +101,13 @@ func (p Pages) showBulkResend(c *fiber.Ctx, v *shell.PageContext, value func(str
 		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
 	}
 	return v.Show(c, head, bulkResendPage(facts, button, count > 0))
+}
+
+func fromCell(v *shell.PageContext, from time.Time) ui.Cell {
+	if from.IsZero() {
+		return ui.T(text.BulkResendBeginning)
+	}
+	return ui.T(v.At(from).Exact())
 }
 
 // QueueBulkResend queues a job that resends the counted deliveries. If the count has changed since, it shows the

@@ -1,7 +1,6 @@
 package deliveries
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,8 @@ import (
 )
 
 // filterNames are the query parameters that filter the list and the bulk resend.
-var filterNames = []string{"state", "event", "webhook", "order", "reference", "from", "to"}
+var filterNames = append([]string{"state", "event", "webhook", "order", "reference", "status", "of"},
+	shell.TimeRangeNames...)
 
 // filter holds the parsed filters.
 type filter struct {
@@ -24,12 +24,17 @@ type filter struct {
 	webhook   int64
 	order     int64
 	reference string
-	from, to  time.Time // created in [from, to)
+	status    int // of the last response; 0: any
+	times     shell.TimeRange
+	ofFailure bool // the times are those of failure, not of creation
 }
+
+// ofFailure is the value of the parameter "of" for times of failure.
+const ofFailure = "failed"
 
 // parseFilter parses the filters, with times in the zone. It fails with Invalid on an unreadable filter: without
 // it the page would show, and resend, too much.
-func parseFilter(get func(string) string, zone *time.Location) (f filter, err error) {
+func parseFilter(get func(string) string, now time.Time, zone *time.Location) (f filter, err error) {
 	field := func(name string) string { return strings.TrimSpace(get(name)) }
 	f = filter{state: webhook.State(field("state")), event: core.EventType(field("event")),
 		reference: field("reference")}
@@ -46,27 +51,34 @@ func parseFilter(get func(string) string, zone *time.Location) (f filter, err er
 			}
 		}
 	}
-	for name, into := range map[string]*time.Time{"from": &f.from, "to": &f.to} {
-		if value := field(name); value != "" {
-			if *into, err = time.ParseInLocation(ui.MomentLayout, value, zone); err != nil {
-				return f, core.Errorf(core.Invalid, text.FilterMoment, value)
-			}
+	if value := field("status"); value != "" {
+		if f.status, err = strconv.Atoi(value); err != nil || f.status < 100 || f.status > 599 {
+			return f, core.Errorf(core.Invalid, text.FilterStatus, value)
 		}
 	}
-	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to) {
-		return f, core.Errorf(core.Invalid, text.FilterSpan)
+	if f.ofFailure = field("of") == ofFailure; f.ofFailure {
+		if f.state != "" && f.state != webhook.Failed {
+			return f, core.Errorf(core.Invalid, text.FilterOfFailure)
+		}
+		f.state = webhook.Failed
 	}
-	return f, nil
+	f.times, err = shell.ParseTimeRange(get, now, zone, shell.AnyTime)
+	return f, err
 }
 
-// filterFields returns the filter form.
-func filterFields(v *shell.PageContext, f filter) []ui.Filter {
-	zone := v.Now.In(v.Zone).Format("MST")
-	return []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},
+// addFilters adds the filters to a list.
+func addFilters(list *ui.List, v *shell.PageContext, f filter) {
+	of, label := "", text.Created
+	if f.ofFailure {
+		of, label = ofFailure, text.TimeFailed
+	}
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: stateOptions},
 		{Name: "event", Label: text.Event, Value: string(f.event), Options: eventOptions()},
 		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"},
 		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
 		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: "uuid"},
-		{Name: "from", Label: fmt.Sprintf(text.CreatedFrom, zone), Value: v.Query.Get("from"), Moment: true},
-		{Name: "to", Label: fmt.Sprintf(text.CreatedBefore, zone), Value: v.Query.Get("to"), Moment: true}}
+		{Name: "status", Label: text.LastStatus, Value: v.Query.Get("status"), Hint: "503"},
+		{Name: "of", Label: text.TimeOf, Value: of, Options: []ui.Option{{Value: "", Label: text.TimeOfCreation},
+			{Value: ofFailure, Label: text.TimeOfFailure}}}}
+	f.times.AddTo(list, v, label, shell.AnyTime)
 }

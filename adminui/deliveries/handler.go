@@ -109,7 +109,7 @@ func eventOptions() []ui.Option {
 
 // List shows the deliveries of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
-	filter, filterErr := parseFilter(v.Query.Get, v.Zone)
+	filter, filterErr := parseFilter(v.Query.Get, v.Now, v.Zone)
 	if filterErr != nil && v.WantsCSV() {
 		return filterErr
 	}
@@ -117,7 +117,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	if filterErr == nil {
 		f := webhook.Filter{State: filter.state, EventType: filter.event, WebhookID: filter.webhook,
 			OrderID:   filter.order,
-			Reference: filter.reference, From: filter.from, To: filter.to, Limit: v.Limit()}
+			Reference: filter.reference, Status: filter.status, From: filter.times.From, To: filter.times.To,
+			OfFailure: filter.ofFailure, Limit: v.Limit()}
 		f.Before, _ = uuid.Parse(v.Query.Get("before"))
 		var err error
 		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
@@ -125,7 +126,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = filterFields(v, filter)
+	addFilters(&list, v, filter)
 	if filterErr != nil {
 		list.NoMatchTitle, list.NoMatchText = text.FilterWrong, v.ErrorMessage(c, filterErr)
 	}
@@ -135,7 +136,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	}
 	head := shell.Head{Title: text.Deliveries, Note: text.DeliveriesNote, Live: true}
 	if v.MayAct() && len(found) > 0 && filter.state != webhook.Pending && filter.state != webhook.Held {
-		head.Links = []ui.Link{{Href: linkWithFilters(v, "deliveries/again/"), Label: text.BulkResend}}
+		head.Links = []ui.Link{{Href: linkWithFilters(v, filter, "deliveries/again/"), Label: text.BulkResend}}
 	}
 	return v.ShowList(c, head, list, "before", keys)
 }

@@ -94,6 +94,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.JobFilter{Kind: v.Query.Get("kind"), State: v.Query.Get("state"), Subject: v.Query.Get("about"),
 		Limit: v.Limit()}
 	f.Before, _ = uuid.Parse(v.Query.Get("before"))
+	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, shell.AnyTime)
+	if err != nil {
+		return err
+	}
+	f.From, f.To = times.From, times.To
 	found, err := p.Jobs.ListJobs(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -102,6 +107,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kindOptions},
 		{Name: "state", Label: text.State, Value: f.State, Options: stateOptions},
 		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: text.StoreRefHint}}
+	times.AddTo(&list, v, text.Created, shell.AnyTime)
 	keys := make([]string, len(found))
 	for i, j := range found {
 		keys[i] = j.Reference.String()

@@ -73,9 +73,8 @@ func (p Pages) Page() shell.Page {
 		}}
 }
 
-// periodOptions are the periods of the list. The default is a day, because filters scan orders one by one.
-var periodOptions = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay},
-	{Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
+// defaultPeriod is the time range of the list, because filters scan orders one by one.
+const defaultPeriod = "24h"
 
 // Filters listed among the states: orders overdue for acknowledgement, not received by any webhook, or with an
 // update that the platform rejected.
@@ -104,13 +103,12 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 		f.State, f.Unacknowledged, f.Unnotified, f.CallFailed = "", state == Unacknowledged, state == Unnotified,
 			state == CallFailed
 	}
-	when := v.Query.Get("when")
-	if f.ID == "" && when != "any" {
-		span, err := time.ParseDuration(when)
-		if err != nil || span <= 0 {
-			span = 24 * time.Hour
-		}
-		f.Since = v.Now.Add(-span)
+	times, err := shell.ParseTimeRange(v.Query.Get, v.Now, v.Zone, defaultPeriod)
+	if err != nil {
+		return err
+	}
+	if f.ID == "" {
+		f.From, f.To = times.From, times.To
 	}
 	found, err := p.Lister.ListOrders(c.UserContext(), v.Business.ID, f)
 	if err != nil {
@@ -128,8 +126,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: state, Options: stateOptions()},
 		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: platforms},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"},
-		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint},
-		{Name: "when", Label: text.When, Value: when, Options: periodOptions}}
+		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}}
+	times.AddTo(&list, v, text.TimePlaced, defaultPeriod)
 	list.NoMatchText = text.NoOrdersFilter
 	keys := make([]string, len(found))
 	for i, o := range found {

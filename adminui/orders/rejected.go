@@ -69,7 +69,7 @@ func rejectedRow(v *shell.PageContext, r console.RejectedOrder) ui.Row {
 // rejectedCauses reports rejected orders that match the filters of the order list.
 func (p Pages) rejectedCauses(ctx context.Context, v *shell.PageContext, f console.OrderFilter) ([]ui.Cause, error) {
 	last, all, err := p.Lister.RejectedOrders(ctx, v.Business.ID, console.RejectedFilter{
-		Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.Since, Missing: true, Limit: 1})
+		Platform: f.Platform, ID: f.ID, Store: f.Store, Since: f.From, Missing: true, Limit: 1})
 	if err != nil || all == 0 {
 		return nil, err
 	}

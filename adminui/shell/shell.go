@@ -32,6 +32,7 @@ const (
 	SearchPath       = Root + "search/"
 	AccountPath      = Root + "account/"
 	ThemePath        = Root + "theme/"
+	ZonePath         = Root + "zone/"
 	UsersPath        = Root + "users/"
 	AuditPath        = Root + "audit/"
 	LivePath         = Root + "live/"
@@ -61,6 +62,7 @@ type PageContext struct {
 	Zone      *time.Location
 	Now       time.Time
 	Theme     string // light, dark, or "": as the system
+	UTC       bool   // times are shown in UTC, not in the zone of the business
 	Path      string
 	Query     url.Values
 	Done      string // the message after an action
@@ -185,8 +187,8 @@ func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	if err != nil {
 		query = url.Values{}
 	}
-	v := &PageContext{User: user, Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), Path: strings.Clone(c.Path()),
-		Query: query, session: token, shell: s}
+	v := &PageContext{User: user, Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), UTC: c.Cookies(zoneCookie) == "utc",
+		Path: strings.Clone(c.Path()), Query: query, session: token, shell: s}
 	v.Done = s.doneMessage(query.Get("done"))
 	delete(query, "done")
 	return v, nil
@@ -215,7 +217,7 @@ func (s *Shell) authorize(c *fiber.Ctx, v *PageContext, least access.Role) error
 			return core.Errorf(core.NotFound, text.NotFound)
 		}
 		v.Business = found[0]
-		if zone, err := time.LoadLocation(v.Business.Timezone); err == nil {
+		if zone, err := time.LoadLocation(v.Business.Timezone); err == nil && !v.UTC {
 			v.Zone = zone
 		}
 	}

@@ -183,13 +183,29 @@ func theme(c *fiber.Ctx) string {
 	return ""
 }
 
+const zoneCookie = "servery-zone"
+
+// SetZone stores in a cookie whether times are in UTC, and returns to the previous page.
+func SetZone(c *fiber.Ctx, _ *PageContext) error {
+	chosen := Field(c, "zone")
+	if chosen != "utc" {
+		chosen = ""
+	}
+	setPreference(c, zoneCookie, chosen)
+	return c.Redirect(refererPath(c), http.StatusSeeOther)
+}
+
+func setPreference(c *fiber.Ctx, name, value string) {
+	c.Cookie(&fiber.Cookie{Name: name, Value: value, Path: Root, HTTPOnly: true,
+		SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
+}
+
 // SetTheme stores the chosen theme in a cookie and returns to the previous page.
 func SetTheme(c *fiber.Ctx, _ *PageContext) error {
 	chosen := Field(c, "theme")
 	if chosen != "light" && chosen != "dark" {
 		chosen = ""
 	}
-	c.Cookie(&fiber.Cookie{Name: themeCookie, Value: chosen, Path: Root, HTTPOnly: true,
-		SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
+	setPreference(c, themeCookie, chosen)
 	return c.Redirect(refererPath(c), http.StatusSeeOther)
 }

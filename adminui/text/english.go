@@ -30,6 +30,7 @@ const (
 	SignOut        = "Sign out"
 	SignIn         = "Sign in"
 	Theme          = "Appearance"
+	TimesIn        = "Times in"
 	ThemeSystem    = "System"
 	ThemeLight     = "Light"
 	ThemeDark      = "Dark"

@@ -11,11 +11,7 @@ const (
 	Rider         = "Rider"
 	Flags         = "Warnings"
 	Placed        = "Placed"
-	When          = "Placed within"
-	WhenHour      = "1 hour"
-	WhenDay       = "24 hours"
-	WhenWeek      = "7 days"
-	WhenAll       = "Any time"
+	TimePlaced    = "Placed"
 	NoOrdersTitle = "No orders"
 	NoOrdersText  = "Channels send orders to POST /channel/api/v1/orders/, aggregators through their plugins. " +
 		"Rejected orders have their own page, with the reason."

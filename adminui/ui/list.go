@@ -8,16 +8,24 @@ type List struct {
 	Columns      []Column
 	Rows         []Row
 	Filters      []Filter
-	Clear        string // URL without filters; "" if none is set
-	Older        string // URL of the next page; "" on the last
-	First        string // URL of the first page; "" on it
-	CSV          string // URL of the CSV file
-	More         string // that rows are missing, and where they are; "" if none are
+	Periods      []Period // links to time ranges
+	PeriodsLabel string   // what the times are
+	Clear        string   // URL without filters; "" if none is set
+	Older        string   // URL of the next page; "" on the last
+	First        string   // URL of the first page; "" on it
+	CSV          string   // URL of the CSV file
+	More         string   // that rows are missing, and where they are; "" if none are
 	EmptyTitle   string
 	EmptyText    string
 	NoMatchTitle string // instead of EmptyTitle if a filter is set; "": a standard text
 	NoMatchText  string
 	Choose       *Button // action on selected rows; nil: none
+}
+
+// Period is a link to the rows of a time range.
+type Period struct {
+	Link
+	Current bool
 }
 
 // Column is a column of a list.
@@ -97,6 +105,7 @@ type Filter struct {
 	Options            []Option
 	Hint               string
 	Moment             bool // a date and time in MomentLayout
+	Hidden             bool
 }
 
 // MomentLayout is the layout of the value of a datetime-local input.

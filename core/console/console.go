@@ -142,6 +142,7 @@ const WithWarnings = "warned"
 // JobFilter selects jobs. A zero field matches all.
 type JobFilter struct {
 	Kind, State, Subject string
+	From, To             time.Time // created; From is inclusive, To is exclusive
 	Before               core.ID
 	Limit                int
 }
@@ -173,7 +174,8 @@ type Entry struct {
 // EntryFilter selects entries of the audit trail.
 type EntryFilter struct {
 	Actor, Action, Object string
-	Objects               []string // any of these
+	Objects               []string  // any of these
+	From, To              time.Time // From is inclusive, To is exclusive
 	Before                core.ID
 	Limit                 int
 }

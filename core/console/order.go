@@ -31,7 +31,7 @@ type OrderFilter struct {
 	Unacknowledged  bool      // with an overdue acknowledgement
 	Unnotified      bool      // Placed, with no webhook notified
 	CallFailed      bool      // with a call that its platform rejected
-	Since           time.Time // placed then or later
+	From, To        time.Time // placed; From is inclusive, To is exclusive
 	Before          OrderCursor
 	Limit           int
 }

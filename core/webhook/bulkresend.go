@@ -24,9 +24,11 @@ type Selector struct {
 	WebhookID int64          `json:"webhook_id,omitempty"`
 	OrderID   int64          `json:"order_id,omitempty"`
 	Reference string         `json:"reference,omitempty"`
-	From      time.Time      `json:"from,omitzero"`     // created at or after
-	To        time.Time      `json:"to,omitzero"`       // created before
-	EndedBy   time.Time      `json:"ended_by,omitzero"` // finished by then, so the selection never grows
+	From      time.Time      `json:"from,omitzero"`       // created at or after
+	To        time.Time      `json:"to,omitzero"`         // created before
+	Status    int            `json:"status,omitempty"`    // of the last response
+	EndedFrom time.Time      `json:"ended_from,omitzero"` // finished at or after
+	EndedBy   time.Time      `json:"ended_by,omitzero"`   // finished by then, so the selection never grows
 }
 
 // DecodeBulkResend decodes the body of a bulk resend: ids or a filter. Without a state the filter selects failed

@@ -17,7 +17,9 @@ type Filter struct {
 	WebhookID int64
 	Reference string    // of the request that caused the event
 	OrderID   int64     // the order of the event
+	Status    int       // of the last response; 0: any
 	From, To  time.Time // From is inclusive, To is exclusive; of the creation
+	OfFailure bool      // From and To are times of failure, and State is Failed
 	Before    core.ID   // older than this one
 	Limit     int
 }

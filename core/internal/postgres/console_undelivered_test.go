@@ -56,7 +56,7 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 		Message:  "not yours",
 		Kinds:    []console.CallCount{{Kind: "store_action", Count: 1}}}}, failedCalls(otherBusiness.business))
 	listed, err := read.ListOrders(t.Context(), k.business,
-		console.OrderFilter{CallFailed: true, Since: day, Limit: 10})
+		console.OrderFilter{CallFailed: true, From: day, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, one.Order.Details.ID, listed[0].ID)

@@ -28,6 +28,8 @@ func (c Store) Audit(ctx context.Context, business core.BusinessID, f console.En
 	only.Add(f.Object != "", "object = ?", f.Object)
 	only.Add(f.Objects != nil, "object = ANY (?)", postgres.Array(f.Objects))
 	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
+	only.Add(!f.From.IsZero(), "id >= ?", core.FirstID(f.From))
+	only.Add(!f.To.IsZero(), "id < ?", core.FirstID(f.To))
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading the audit trail", func(e *console.Entry) []any {
 		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}
 	}, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.Text+

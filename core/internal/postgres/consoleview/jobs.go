@@ -57,6 +57,8 @@ func (c Store) ListJobs(ctx context.Context, business core.BusinessID, f console
 	only.Add(f.State == console.WithWarnings, hasWarnings)
 	only.Add(f.Subject != "", "subject = ?", f.Subject)
 	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
+	only.Add(!f.From.IsZero(), "id >= ?", core.FirstID(f.From))
+	only.Add(!f.To.IsZero(), "id < ?", core.FirstID(f.To))
 	var rows []jobRow
 	if err := c.db.Tenant(business).NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ?`+only.Text+
 		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{f.Limit})...).Scan(ctx,

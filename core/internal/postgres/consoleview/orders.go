@@ -29,7 +29,7 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	only.Add(f.Unnotified, "orders.unnotified AND orders.state = ?", order.Placed)
 	only.Add(f.CallFailed,
 		"orders.id IN (SELECT order_id FROM calls WHERE business_id = ? AND state = 'failed' AND finished_at >= ?)",
-		business, f.Since)
+		business, f.From)
 	only.Add(f.Platform != "", "orders.platform = ?", f.Platform)
 	only.Add(f.Store != "", "orders.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business,
 		f.Store)
@@ -42,7 +42,8 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 			"business": business, "number": number, "text": f.ID,
 		})))
 	}
-	only.Add(!f.Since.IsZero(), "orders.created_at >= ?", f.Since)
+	only.Add(!f.From.IsZero(), "orders.created_at >= ?", f.From)
+	only.Add(!f.To.IsZero(), "orders.created_at < ?", f.To)
 	only.Add(f.Before.ID != 0, "(orders.created_at, orders.id) < (?, ?)",
 		time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading orders", func(o *console.Order) []any {

@@ -88,8 +88,10 @@ var (
 func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
 	var only postgres.Conditions
 	only.Add(f.Before != (core.ID{}), "delivery.id < ?", f.Before)
-	only.Add(!f.From.IsZero(), "delivery.id >= ?", core.FirstID(f.From))
-	only.Add(!f.To.IsZero(), "delivery.id < ?", core.FirstID(f.To))
+	if !f.OfFailure {
+		only.Add(!f.From.IsZero(), "delivery.id >= ?", core.FirstID(f.From))
+		only.Add(!f.To.IsZero(), "delivery.id < ?", core.FirstID(f.To))
+	}
 	only.Add(f.EventType != "", "delivery.event_type = ?", f.EventType)
 	only.Add(f.WebhookID != 0, "delivery.webhook_id = ?", f.WebhookID)
 	if f.Reference != "" {
@@ -119,8 +121,22 @@ func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Fil
 		none(&queued)
 		ended.Add(true, "delivery.state = ?", f.State)
 	}
+	if f.OfFailure {
+		ended.Add(!f.From.IsZero(), "delivery.finished_at >= ?", f.From)
+		ended.Add(!f.To.IsZero(), "delivery.finished_at < ?", f.To)
+	}
+	if f.Status != 0 {
+		queued.Add(true, lastStatusIs, f.Status)
+		ended.Add(true, "delivery.status = ?", f.Status)
+		ended.Add(f.Status/100 != 2, "delivery.state = 'failed'") // which has an index
+	}
 	return q.records(ctx, business, queued, ended, f.Limit)
 }
+
+// lastStatusIs is the condition that the last attempt of a row of the queue had a status.
+const lastStatusIs = `delivery.attempts > 0 AND (
+	SELECT status FROM attempts WHERE business_id = delivery.business_id AND delivery_id = delivery.id
+	ORDER BY n DESC, started_at DESC LIMIT 1) = ?`
 
 // ofReference returns the condition that the row "delivery" has an event of the given request.
 // Deliveries are created with their event, so only ids near that time are read.

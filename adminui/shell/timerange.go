@@ -1,0 +1,118 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+)
+
+// TimeRange is the time filter of a list: a preset such as today, or explicit times.
+type TimeRange struct {
+	Preset   string    // "" if the times are explicit or open
+	From, To time.Time // From is inclusive, To is exclusive; zero: open
+}
+
+// AnyTime is the preset without bounds.
+const AnyTime = "any"
+
+// TimeRangeNames are the query parameters of a time range.
+var TimeRangeNames = []string{"when", "from", "to"}
+
+// presets are the named time ranges. A range starts at a duration before now, or at a midnight.
+var presets = []struct {
+	name, label string
+	span        time.Duration // before now; 0: whole days
+	from, to    int           // days from today, with span 0; to 1 is open
+}{
+	{"15m", text.Last15Minutes, 15 * time.Minute, 0, 0}, {"1h", text.LastHour, time.Hour, 0, 0},
+	{"24h", text.Last24Hours, 24 * time.Hour, 0, 0}, {"today", text.Today, 0, 0, 1},
+	{"yesterday", text.Yesterday, 0, -1, 0}, {"7d", text.Last7Days, 7 * 24 * time.Hour, 0, 0},
+}
+
+// ParseTimeRange reads a time range from a query. Times and days are in the zone. Explicit times replace a preset, and
+// without any parameter it is the fallback, a preset. An unknown preset or an unreadable time is Invalid.
+func ParseTimeRange(get func(string) string, now time.Time, zone *time.Location,
+	fallback string) (r TimeRange, err error) {
+	field := func(name string) string { return strings.TrimSpace(get(name)) }
+	if field("from") == "" && field("to") == "" {
+		if r.Preset = cmp.Or(field("when"), fallback); r.Preset == AnyTime {
+			return r, nil
+		}
+		return r, r.expand(now.In(zone))
+	}
+	for name, into := range map[string]*time.Time{"from": &r.From, "to": &r.To} {
+		if value := field(name); value != "" {
+			if *into, err = time.ParseInLocation(ui.MomentLayout, value, zone); err != nil {
+				return r, core.Errorf(core.Invalid, text.FilterMoment, value)
+			}
+		}
+	}
+	if !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To) {
+		return r, core.Errorf(core.Invalid, text.FilterSpan)
+	}
+	return r, nil
+}
+
+// expand sets the times of the preset.
+func (r *TimeRange) expand(now time.Time) error {
+	midnight := func(days int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()+days, 0, 0, 0, 0, now.Location())
+	}
+	for _, p := range presets {
+		switch {
+		case p.name != r.Preset:
+			continue
+		case p.span > 0:
+			r.From = now.Add(-p.span)
+		default:
+			if r.From = midnight(p.from); p.to < 1 {
+				r.To = midnight(p.to)
+			}
+		}
+		return nil
+	}
+	return core.Errorf(core.Invalid, text.FilterPreset, r.Preset)
+}
+
+// AddTo adds the range to the filters of a list. Label names the times, such as Created.
+func (r TimeRange) AddTo(list *ui.List, v *PageContext, label, fallback string) {
+	zone := v.Now.In(v.Zone).Format("MST")
+	chosen := v.Query.Get("when")
+	if chosen == fallback || r.Preset == "" {
+		chosen = ""
+	}
+	list.Filters = append(list.Filters, ui.Filter{Name: "when", Value: chosen, Hidden: true},
+		ui.Filter{Name: "from", Label: fmt.Sprintf(text.TimeFrom, label, zone), Value: v.Query.Get("from"), Moment: true},
+		ui.Filter{Name: "to", Label: fmt.Sprintf(text.TimeBefore, label, zone), Value: v.Query.Get("to"), Moment: true})
+	list.PeriodsLabel = label
+	for _, p := range presets {
+		list.Periods = append(list.Periods, r.period(v, p.name, p.label, fallback))
+	}
+	list.Periods = append(list.Periods, r.period(v, AnyTime, text.AnyTime, fallback))
+}
+
+func (r TimeRange) period(v *PageContext, name, label, fallback string) ui.Period {
+	value := name
+	if name == fallback {
+		value = ""
+	}
+	return ui.Period{Link: ui.Link{Label: label, Href: v.urlWith("when", value, "from", "", "to", "", "before", "")},
+		Current: name == r.Preset}
+}
+
+// Explicit returns the parameters of the range with explicit times, to the minute, so that a later page reads the same
+// range.
+func (r TimeRange) Explicit(zone *time.Location) map[string]string {
+	times := map[string]string{}
+	for name, at := range map[string]time.Time{"from": r.From, "to": r.To} {
+		if !at.IsZero() {
+			times[name] = at.In(zone).Format(ui.MomentLayout)
+		}
+	}
+	return times
+}
