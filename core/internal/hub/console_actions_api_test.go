@@ -199,7 +199,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, outbox.StoreUnrouted(gone, a.hub.db), "what could not be stored is stored with the next")
-	require.Contains(t, page(""), "No webhook receives inventory_update events. Not sent: 2 events, the last at")
+	require.Contains(t, page(""), "No webhook receives inventory_update events. Not sent: 2 events, the last on")
 	require.Contains(t, page(""), "No webhook receives store_creation events. Not sent: 1 event,")
 	require.NotContains(t, sam.get(t, shell.Root).text, "store_creation events")
 	require.NotContains(t, sam.get(t, shell.BusinessLink(other.ID, "")).text, "Not sent:")
@@ -208,7 +208,7 @@ func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther,
 		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), withReason(nil)).status)
 	happened(core.InventoryUpdate)
-	require.Contains(t, page(""), "Not sent: 3 events, the last at")
+	require.Contains(t, page(""), "Not sent: 3 events, the last on")
 	require.Contains(t, page(""), fmt.Sprintf("Webhook %d for inventory_update events is paused.", sub.ID))
 
 	for range 6 {

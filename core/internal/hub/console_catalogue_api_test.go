@@ -28,15 +28,15 @@ func TestConsoleShowsAnItemsPlatformState(t *testing.T) {
 		require.Equal(t, 200, r.status, r.text)
 		return r.text
 	}
-	require.Contains(t, page(""), `title="9.5"`)
-	require.Contains(t, page("?platform=app"), `title="10"`, "the platform's own price")
+	require.Contains(t, page(""), `title="9.50 USD"`)
+	require.Contains(t, page("?platform=app"), `title="10.00 USD"`, "the platform's own price")
 	require.NotContains(t, page("?platform=app"), ">Bare<", "without a store asked for, those that sell it")
-	require.Contains(t, page("?platform=app&store=bare"), "the store does not sell it")
+	require.Contains(t, page("?platform=app&store=bare"), "The store does not sell it")
 	require.Contains(t, page("?store=none"), "There is no store with this ref_id")
 
 	stores, err := records.ListStores(t.Context(), f.tenant.ID, console.StoreFilter{Text: "bare", Limit: 9})
 	require.NoError(t, err)
 	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("stores/%d/", stores[0].ID))).text
-	require.Contains(t, shown, "the store is not listed on this platform")
+	require.Contains(t, shown, "The store is not listed on this platform")
 	require.NotContains(t, shown, "Not live on", "where it is not listed the plugin does not matter")
 }

@@ -45,7 +45,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		`{"rider_name":"Asha <script>alert(1)</script>","rider_phone_number":"5550100"}`).status)
 	f.waitAdvancing(t, "the refusal on the page", func() bool {
 		return strings.Contains(sam.get(t, page).text,
-			"Rider status ASSIGNED to b: Failed, and not retried: the aggregator responded with 400 Bad Request")
+			"Rider status &#34;Assigned&#34; to b: Failed, and not retried: b responded with error 400 Bad Request")
 	})
 	require.Equal(t, 200, f.send("POST", riderLocationRoute,
 		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)
@@ -59,7 +59,7 @@ func TestConsoleOrderPageShowsOrderAndRider(t *testing.T) {
 		`{"new_status":"Acknowledged","message":"seen <b>","extra":{"prep_time_mins":20}}`)
 
 	shown := sam.get(t, page).text
-	for _, part := range []string{"Acknowledged at", "The rider Asha", "was assigned at", "Ready in 20 min.",
+	for _, part := range []string{"Acknowledged on", "The rider Asha", "was assigned on", "Ready in 20 min.",
 		"seen &lt;b&gt;", "rider_status_update", "Attempt 1", "POST http://127.0.0.1",
 		"&#34;status&#34;: &#34;ASSIGNED&#34;", "12.9716"} {
 		require.Contains(t, shown, part)
@@ -91,7 +91,7 @@ func TestConsoleOrdersAreListedFilteredAndPaged(t *testing.T) {
 		require.Contains(t, list(query), link(first), query)
 		require.NotContains(t, list(query), "W-1", query)
 	}
-	require.Contains(t, list("?platform=b"), "AT-STORE")
+	require.Contains(t, list("?platform=b"), "At the store")
 	for _, query := range []string{"?state=Completed", "?id=nothing", "?store=other", "?platform=c"} {
 		require.Contains(t, list(query), "Nothing matches", query)
 	}
@@ -117,7 +117,7 @@ func TestConsoleShowsWhoResentADelivery(t *testing.T) {
 	f.waitAdvancing(t, "it is sent again", func() bool {
 		return strings.Contains(sam.get(t, delivery).text, "Delivered 2 times: the server accepted attempts 1, 2.")
 	})
-	require.Regexp(t, `Resent by sam@example.com at .{10,30}\. Reason: merchant asked\.`, sam.get(t, delivery).text)
+	require.Regexp(t, `Resent by sam@example.com on .{10,30}\. Reason: merchant asked\.`, sam.get(t, delivery).text)
 	shown := sam.get(t, page).text
 	require.Contains(t, shown, "order_placed resent")
 	require.Contains(t, shown, `data-every="5"`, "old orders change without a word")

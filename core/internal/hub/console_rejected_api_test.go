@@ -65,15 +65,15 @@ func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
 		sam.get(t, shell.SearchPath+"?q=NOWHERE-7").header.Get("Location"))
 	require.Contains(t, page(refused+"?store=NOWHERE-7"), "W-UNKNOWN")
 	require.NotContains(t, page(refused+"?store=NOWHERE-7"), "B-77")
-	require.Contains(t, page(list), "7 orders were rejected and have not been accepted since. The last at")
-	require.Contains(t, page(""), "7 orders were rejected and have not been accepted since. The last at")
+	require.Contains(t, page(list), "7 orders were rejected and have not been accepted since. The last was rejected on")
+	require.Contains(t, page(""), "7 orders were rejected and have not been accepted since. The last was rejected on")
 	require.Equal(t, 8, strings.Count(page(refused+"?format=csv"), "\n"))
 
 	f.sendAsChannel("POST", channelOrdersRoute, unknown)
 	require.Contains(t, page(refused+"?format=csv"), ",2,")
 	id := f.order("web", "W-UNKNOWN", "")
 	require.Contains(t, page(refused), fmt.Sprintf("orders/%d/", id), "it came later")
-	require.Contains(t, page(""), "6 orders were rejected and have not been accepted since. The last at")
+	require.Contains(t, page(""), "6 orders were rejected and have not been accepted since. The last was rejected on")
 
 	foreign := f.user(t, "kim@example.com", access.Viewer, hubtest.Business(t, f.hub.db).ID)
 	require.Equal(t, http.StatusNotFound, foreign.get(t, shell.BusinessLink(f.tenant.ID, refused)).status)

@@ -31,7 +31,7 @@ func TestConsoleShowsOverdueOrdersUntilAcknowledged(t *testing.T) {
 	listed := sam.get(t, link).text
 	require.Contains(t, listed, fmt.Sprint(waits))
 	require.NotContains(t, listed, fmt.Sprint(taken))
-	require.Contains(t, listed, "not acknowledged in time")
+	require.Contains(t, listed, "Not acknowledged in time")
 	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", waits))).text,
 		"has not acknowledged the order in time")
 
