@@ -106,7 +106,8 @@ func (p menuHistory) ItemAsOf(_ context.Context, _ core.BusinessID, scope menu.S
 	at time.Time) (menu.ItemAsOf, error) {
 	price, err := core.ParseAmount("10.25")
 	return menu.ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),
-		Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID, Title: hostile, Price: price},
+		Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID,
+			ItemDetails: menu.ItemDetails{Title: hostile}, Price: price},
 		Record: &menu.APIItem{}}, err
 }
 

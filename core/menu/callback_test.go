@@ -148,7 +148,7 @@ func requireContainsAll(t *testing.T, sent, got any, path string) {
 }
 
 func TestReadBackReturnsEveryFieldAsSent(t *testing.T) {
-	bodies := map[string]string{"whole": whole}
+	bodies := map[string]string{"whole": completeMenu(t)}
 	for _, name := range []string{"menu-drinks.json", "menu-indian-foods.json", "menu-square-sample.json"} {
 		bodies[name] = name
 	}

@@ -6,25 +6,23 @@ import "github.com/go-json-experiment/json/jsontext"
 // category.
 type CategoryObject struct {
 	RefID        *string            `json:"ref_id"`
-	Name         *string            `json:"name"`
-	Description  *string            `json:"description"`
-	SortOrder    *int64             `json:"sort_order"`
+	Name         *string            `json:"name" check:"1..1000"`
+	Description  *string            `json:"description" check:"0..20000"`
+	SortOrder    *int64             `json:"sort_order" check:"0.."`
 	Active       *bool              `json:"active"`
-	ImgURL       *string            `json:"img_url"`
-	ParentRefID  *string            `json:"parent_ref_id"`
+	ImgURL       *string            `json:"img_url" check:"link"`
+	ParentRefID  *string            `json:"parent_ref_id" check:"0..255"`
 	Translations []NamedTranslation `json:"translations"`
 }
 
 func (o *CategoryObject) refID() *string   { return o.RefID }
 func (o *CategoryObject) identity() string { return valueOf(o.RefID) }
 
+var categoryObjectFields = fieldsOf[CategoryObject]()
+
 func (o *CategoryObject) check(c *checker) {
 	c.refIDField(o.RefID)
-	c.text("name", o.Name, 1, maxTitle)
-	c.text("description", o.Description, 0, maxDescription)
-	c.wholeNumber("sort_order", o.SortOrder, 0)
-	c.link("img_url", o.ImgURL, false)
-	c.text("parent_ref_id", o.ParentRefID, 0, maxRefID)
+	categoryObjectFields.check(c, o)
 	if o.ParentRefID != nil && o.RefID != nil && *o.ParentRefID == *o.RefID {
 		c.fail("parent_ref_id", "value", "must not name the category itself")
 	}
@@ -34,23 +32,26 @@ func (o *CategoryObject) check(c *checker) {
 // Category is the master record of a category.
 type Category struct {
 	Ref
+	CategoryDetails
+	ParentID int64 `json:"-"` // 0 when it has none
+}
+
+// CategoryDetails are the fields of the master record that customers see unchanged.
+type CategoryDetails struct {
 	Name         string         `json:"name"`
 	Description  *string        `json:"description,omitzero"`
 	SortOrder    int64          `json:"sort_order"`
 	ImgURL       *string        `json:"img_url,omitzero"`
-	ParentID     int64          `json:"-"` // 0 when it has none
 	Translations jsontext.Value `json:"translations,omitzero"`
 }
 
 func newCategory(refID string) Category { return Category{Ref: Ref{RefID: refID, Active: true}} }
 
+var categoryAssignments = assignmentsOf[Category, CategoryObject](fieldsOf[Ref]().names()...)
+
 func (r *Category) apply(o *CategoryObject, parent int64, flushed bool) (changed bool) {
-	set(&changed, &r.Name, o.Name)
-	setOptional(&changed, &r.Description, o.Description)
-	set(&changed, &r.SortOrder, o.SortOrder)
-	setOptional(&changed, &r.ImgURL, o.ImgURL)
+	changed = categoryAssignments.assign(r, o)
 	set(&changed, &r.ParentID, &parent)
-	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
 	activate(&changed, &r.Active, o.Active, flushed)
 	return changed
 }

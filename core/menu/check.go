@@ -2,7 +2,6 @@ package menu
 
 import (
 	"fmt"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -77,10 +76,10 @@ func (c *checker) text(field string, s *string, shortest, longest int) {
 	}
 }
 
-// wholeNumber checks that a whole number is at least lowest and fits into 32 bits.
-func (c *checker) wholeNumber(field string, n *int64, lowest int64) {
-	if n != nil && (*n < lowest || *n > math.MaxInt32) {
-		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d, not %d", lowest, math.MaxInt32, *n))
+// wholeNumber checks the range of a whole number.
+func (c *checker) wholeNumber(field string, n *int64, least, most int64) {
+	if n != nil && (*n < least || *n > most) {
+		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d, not %d", least, most, *n))
 	}
 }
 
@@ -90,19 +89,11 @@ func (c *checker) notNegative(field string, a *core.Amount) {
 	}
 }
 
-// price checks the required price of an item or option.
-func (c *checker) price(a *core.Amount) {
-	if a == nil {
-		c.fail("price", "required", "is required")
-		return
+// required checks that a field was sent.
+func (c *checker) required(field string, sent bool) {
+	if !sent {
+		c.fail(field, "required", "is required")
 	}
-	c.amount("price", a)
-}
-
-// amount checks an optional price.
-func (c *checker) amount(field string, a *core.Amount) {
-	c.notNegative(field, a)
-	c.roundNoise(a)
 }
 
 // atMost checks the length of a list before any loop over it.

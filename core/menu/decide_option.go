@@ -10,12 +10,12 @@ func (d *decider) group(o *OptionGroupObject, s *recordState[OptionGroup]) objec
 	if len(unknown) > 0 && len(items) == 0 && o.onlyItems() {
 		return failed("%s", unknownRef("item_ref_ids", Items, unknown[0]))
 	}
-	limits := s.record
-	limits.applyLimits(o)
-	if field, rule := limits.wrong(); rule != "" {
+	before := s.record
+	s.changed = s.record.apply(o, d.flush[OptionGroups])
+	if field, rule := s.record.wrong(); rule != "" {
+		s.record, s.changed = before, false
 		return failed("%s %s", field, rule)
 	}
-	s.changed = s.record.apply(o, d.flush[OptionGroups])
 	id, ofItems, ofOptions := s.record.ID, d.links[GroupItem], d.links[OptionInGroup]
 	beforeItems, beforeOptions := ofItems.mark(), ofOptions.mark()
 	if d.mayClear(OptionGroups, "clear_item_ref_ids", o.ClearItemRefIDs) ||
@@ -47,9 +47,7 @@ func (d *decider) option(o *OptionObject, s *recordState[Option]) objectResult {
 	if problem := d.resolveCycles(r.ID, &links); problem != "" {
 		return failed("%s", problem)
 	}
-	resolved := *o
-	resolved.Images = images
-	s.changed = r.apply(&resolved)
+	s.changed = r.apply(o, images)
 	if d.master || s.isNew {
 		s.changed = r.OptionValues.apply(o) || s.changed
 	}

@@ -1,14 +1,18 @@
 package menu
 
 import (
+	"slices"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // DecodeStored decodes a stored entity: its master record, or a store's values. A menu has tens of thousands of these.
-// The most frequent kinds are therefore decoded by hand, in the form that the hub writes. The JSON library decodes
+// The most frequent kinds are therefore decoded here, in the form that the hub writes. The JSON library decodes
 // everything else. The database guarantees valid JSON.
 func DecodeStored(stored string, into any) error {
 	if decodeFast(stored, into) {
@@ -17,191 +21,78 @@ func DecodeStored(stored string, into any) error {
 	return json.Unmarshal([]byte(stored), into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// decodeFast decodes by hand, if possible.
+// The fields of the most frequent types.
+var (
+	storedItem         = fieldsOf[Item]()
+	storedItemValues   = fieldsOf[ItemValues]()
+	storedGroup        = fieldsOf[OptionGroup]()
+	storedOption       = fieldsOf[Option]()
+	storedOptionValues = fieldsOf[OptionValues]()
+)
+
+// decodeFast decodes without the JSON library, if possible.
 func decodeFast(stored string, into any) bool {
-	j := jsonReader{rest: stored, nonCanonical: !utf8.ValidString(stored)}
 	switch into := into.(type) {
 	case *Item:
-		into.decode(&j)
+		return storedItem.decode(stored, into)
 	case *ItemValues:
-		into.decode(&j)
+		return storedItemValues.decode(stored, into)
 	case *OptionGroup:
-		into.decode(&j)
+		return storedGroup.decode(stored, into)
 	case *Option:
-		into.decode(&j)
+		return storedOption.decode(stored, into)
 	case *OptionValues:
-		into.decode(&j)
-	default:
-		return false
+		return storedOptionValues.decode(stored, into)
+	}
+	return false
+}
+
+func (l fieldList[T]) decode(stored string, into *T) bool {
+	j := jsonReader{rest: stored, nonCanonical: !utf8.ValidString(stored)}
+	for next := 0; j.member(); next++ {
+		if next = l.find(j.name, next); next < 0 {
+			return false
+		}
+		j.field(&l[next], unsafe.Pointer(into))
 	}
 	return !j.nonCanonical
 }
 
-func (r *Item) decode(j *jsonReader) {
-	for j.member() {
-		if r.Ref.decodeMember(j) || r.ItemValues.decodeMember(j) {
-			continue
-		}
-		switch j.name {
-		case "title":
-			r.Title = j.text()
-		case "sold_at_store":
-			r.SoldAtStore = new(j.bool())
-		case "ref_title":
-			r.RefTitle = new(j.text())
-		case "description":
-			r.Description = new(j.text())
-		case "weight":
-			r.Weight = new(j.amount())
-		case "serves":
-			r.Serves = new(j.int())
-		case "food_type":
-			r.FoodType = j.foodType()
-		case "img_url":
-			r.ImgURL = new(j.text())
-		case "fulfillment_modes":
-			r.FulfillmentModes = j.document()
-		case "images":
-			r.Images = j.document()
-		case "translations":
-			r.Translations = j.document()
-		case "tags":
-			r.Tags = j.document()
-		case "included_platforms":
-			r.IncludedPlatforms = j.document()
-		case "key_value_groups":
-			r.KeyValueGroups = j.document()
-		default:
-			j.nonCanonical = true
+// find returns the index of a field, or -1. It starts at the next one, because members are stored in the order of the
+// fields.
+func (l fieldList[T]) find(name string, next int) int {
+	for i := next; i < len(l); i++ {
+		if l[i].name == name {
+			return i
 		}
 	}
+	return slices.IndexFunc(l[:next], func(f field) bool { return f.name == name })
 }
 
-func (r *OptionGroup) decode(j *jsonReader) {
-	for j.member() {
-		if r.Ref.decodeMember(j) {
-			continue
-		}
-		switch j.name {
-		case "title":
-			r.Title = j.text()
-		case "description":
-			r.Description = new(j.text())
-		case "min_selectable":
-			r.MinSelectable = j.int()
-		case "max_selectable":
-			r.MaxSelectable = j.int()
-		case "multi_options_enabled":
-			r.MultiOptionsEnabled = j.bool()
-		case "sort_order":
-			r.SortOrder = j.int()
-		case "ref_title":
-			r.RefTitle = new(j.text())
-		case "display_inline":
-			r.DisplayInline = j.bool()
-		case "translations":
-			r.Translations = j.document()
-		default:
-			j.nonCanonical = true
-		}
-	}
-}
-
-func (r *Option) decode(j *jsonReader) {
-	for j.member() {
-		if r.Ref.decodeMember(j) || r.OptionValues.decodeMember(j) {
-			continue
-		}
-		switch j.name {
-		case "title":
-			r.Title = j.text()
-		case "sold_at_store":
-			r.SoldAtStore = new(j.bool())
-		case "description":
-			r.Description = new(j.text())
-		case "sort_order":
-			r.SortOrder = j.int()
-		case "weight":
-			r.Weight = new(j.int())
-		case "img_url":
-			r.ImgURL = new(j.text())
-		case "food_type":
-			r.FoodType = j.foodType()
-		case "recommended":
-			r.Recommended = j.bool()
-		case "ref_title":
-			r.RefTitle = new(j.text())
-		case "images":
-			r.Images = j.document()
-		case "translations":
-			r.Translations = j.document()
-		case "key_value_groups":
-			r.KeyValueGroups = j.document()
-		default:
-			j.nonCanonical = true
-		}
-	}
-}
-
-// decodeMember decodes the current member if it is a field of Ref.
-func (r *Ref) decodeMember(j *jsonReader) bool {
-	switch j.name {
-	case "id":
-		r.ID = j.int()
-	case "ref_id":
-		r.RefID = j.text()
-	case "active":
-		r.Active = j.bool()
+// field reads the value of the current member into a field of the struct that begins at the address.
+func (j *jsonReader) field(f *field, begin unsafe.Pointer) {
+	switch f.kind {
+	case textKind:
+		*at[string](f, begin) = j.text()
+	case optionalTextKind:
+		*at[*string](f, begin) = new(j.text())
+	case numberKind:
+		*at[int64](f, begin) = j.int()
+	case optionalNumberKind:
+		*at[*int64](f, begin) = new(j.int())
+	case flagKind:
+		*at[bool](f, begin) = j.bool()
+	case optionalFlagKind:
+		*at[*bool](f, begin) = new(j.bool())
+	case amountKind:
+		*at[core.Amount](f, begin) = j.amount()
+	case optionalAmountKind:
+		*at[*core.Amount](f, begin) = new(j.amount())
+	case foodTypeKind:
+		*at[FoodType](f, begin) = j.foodType()
+	case documentKind:
+		*at[jsontext.Value](f, begin) = j.document()
 	default:
-		return false
+		j.nonCanonical = true
 	}
-	return true
-}
-
-func (v *ItemValues) decode(j *jsonReader) {
-	for j.member() {
-		j.nonCanonical = !v.decodeMember(j) || j.nonCanonical
-	}
-}
-
-func (v *ItemValues) decodeMember(j *jsonReader) bool {
-	switch j.name {
-	case "price":
-		v.Price = j.amount()
-	case "external_price":
-		v.ExternalPrice = new(j.amount())
-	case "markup_price":
-		v.MarkupPrice = new(j.amount())
-	case "sort_order":
-		v.SortOrder = j.int()
-	case "recommended":
-		v.Recommended = j.bool()
-	case "available":
-		v.Available = j.bool()
-	case "current_stock":
-		v.CurrentStock = j.int()
-	case "platform_pricing":
-		v.PlatformPricing = j.document()
-	default:
-		return false
-	}
-	return true
-}
-
-func (v *OptionValues) decode(j *jsonReader) {
-	for j.member() {
-		j.nonCanonical = !v.decodeMember(j) || j.nonCanonical
-	}
-}
-
-func (v *OptionValues) decodeMember(j *jsonReader) bool {
-	switch j.name {
-	case "price":
-		v.Price = j.amount()
-	case "available":
-		v.Available = j.bool()
-	default:
-		return false
-	}
-	return true
 }

@@ -1,10 +1,6 @@
 package menu
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/servery-hub/servery/core"
-)
+import "github.com/servery-hub/servery/core"
 
 // EffectiveMenu is the part of a store's menu that customers of a platform see. Lists are ordered by sort_order, then
 // ref_id.
@@ -29,14 +25,10 @@ type OmittedItem struct{ RefID, Message string }
 
 // EffectiveCategory is a category that contains something visible, directly or in a sub-category.
 type EffectiveCategory struct {
-	ID           int64          `json:"id"`
-	RefID        string         `json:"ref_id"`
-	Name         string         `json:"name"`
-	Description  *string        `json:"description,omitzero"`
-	SortOrder    int64          `json:"sort_order"`
-	ImgURL       *string        `json:"img_url,omitzero"`
-	ParentRefID  string         `json:"parent_ref_id,omitzero"`
-	Translations jsontext.Value `json:"translations,omitzero"`
+	ID    int64  `json:"id"`
+	RefID string `json:"ref_id"`
+	CategoryDetails
+	ParentRefID string `json:"parent_ref_id,omitzero"`
 	// When it is available, by its timings and those of its parent; absent if it always is.
 	Timings []core.DayHours `json:"timings,omitempty"`
 	// Whether it is available now; absent if it always is.
@@ -45,57 +37,34 @@ type EffectiveCategory struct {
 
 // EffectiveItem is an item that can be ordered, at the price for the platform.
 type EffectiveItem struct {
-	ID                int64          `json:"id"`
-	RefID             string         `json:"ref_id"`
-	Title             string         `json:"title"`
-	Description       *string        `json:"description,omitzero"`
-	Price             core.Amount    `json:"price"`
-	MarkupPrice       *core.Amount   `json:"markup_price,omitempty"` // only above the price
-	Weight            *core.Amount   `json:"weight,omitempty"`
-	Serves            *int64         `json:"serves,omitzero"`
-	FoodType          FoodType       `json:"food_type,omitzero"`
-	SortOrder         int64          `json:"sort_order"`
-	Recommended       bool           `json:"recommended"`
-	CurrentStock      int64          `json:"current_stock"`
-	FulfillmentModes  jsontext.Value `json:"fulfillment_modes,omitzero"`
-	ImgURL            string         `json:"img_url,omitzero"`
-	Tags              []string       `json:"tags,omitzero"`
-	Translations      jsontext.Value `json:"translations,omitzero"`
-	KeyValueGroups    jsontext.Value `json:"key_value_groups,omitzero"`
-	CategoryRefIDs    []string       `json:"category_ref_ids"`
-	OptionGroupRefIDs []string       `json:"option_group_ref_ids"`
+	ID    int64  `json:"id"`
+	RefID string `json:"ref_id"`
+	ItemDetails
+	ItemStoreDetails
+	Price             core.Amount  `json:"price"`
+	MarkupPrice       *core.Amount `json:"markup_price,omitempty"` // only above the price
+	ImgURL            string       `json:"img_url,omitzero"`
+	Tags              []string     `json:"tags,omitzero"`
+	CategoryRefIDs    []string     `json:"category_ref_ids"`
+	OptionGroupRefIDs []string     `json:"option_group_ref_ids"`
 }
 
 // EffectiveOptionGroup is an option group with an option that can be ordered.
 type EffectiveOptionGroup struct {
-	ID                  int64          `json:"id"`
-	RefID               string         `json:"ref_id"`
-	Title               string         `json:"title"`
-	Description         *string        `json:"description,omitzero"`
-	MinSelectable       int64          `json:"min_selectable"`
-	MaxSelectable       int64          `json:"max_selectable"`
-	MultiOptionsEnabled bool           `json:"multi_options_enabled"`
-	SortOrder           int64          `json:"sort_order"`
-	DisplayInline       bool           `json:"display_inline"`
-	Translations        jsontext.Value `json:"translations,omitzero"`
+	ID    int64  `json:"id"`
+	RefID string `json:"ref_id"`
+	OptionGroupDetails
 }
 
 // EffectiveOption is an option that can be ordered.
 type EffectiveOption struct {
-	ID             int64          `json:"id"`
-	RefID          string         `json:"ref_id"`
-	Title          string         `json:"title"`
-	Description    *string        `json:"description,omitzero"`
-	Price          core.Amount    `json:"price"`
-	Weight         *int64         `json:"weight,omitzero"`
-	FoodType       FoodType       `json:"food_type,omitzero"`
-	SortOrder      int64          `json:"sort_order"`
-	Recommended    bool           `json:"recommended"`
-	ImgURL         string         `json:"img_url,omitzero"`
-	Translations   jsontext.Value `json:"translations,omitzero"`
-	KeyValueGroups jsontext.Value `json:"key_value_groups,omitzero"`
-	OptGrpRefIDs   []string       `json:"opt_grp_ref_ids"`
-	NestedOptGrps  []string       `json:"nested_opt_grps,omitzero"`
+	ID    int64  `json:"id"`
+	RefID string `json:"ref_id"`
+	OptionDetails
+	Price         core.Amount `json:"price"`
+	ImgURL        string      `json:"img_url,omitzero"`
+	OptGrpRefIDs  []string    `json:"opt_grp_ref_ids"`
+	NestedOptGrps []string    `json:"nested_opt_grps,omitzero"`
 }
 
 // Effective computes the part of a store's menu that customers of a platform see. The menu must contain the store's

@@ -12,14 +12,14 @@ const AnyNumber = -1
 // OptionGroupObject is an option group as it is submitted. A nil field was not sent.
 type OptionGroupObject struct {
 	RefID               *string             `json:"ref_id"`
-	Title               *string             `json:"title"`
-	Description         *string             `json:"description"`
-	MinSelectable       *int64              `json:"min_selectable"`
-	MaxSelectable       *int64              `json:"max_selectable"`
+	Title               *string             `json:"title" check:"1..1000"`
+	Description         *string             `json:"description" check:"0..20000"`
+	MinSelectable       *int64              `json:"min_selectable" check:"0.."`
+	MaxSelectable       *int64              `json:"max_selectable" check:"-1.."`
 	MultiOptionsEnabled *bool               `json:"multi_options_enabled"`
-	SortOrder           *int64              `json:"sort_order"`
+	SortOrder           *int64              `json:"sort_order" check:"0.."`
 	Active              *bool               `json:"active"`
-	RefTitle            *string             `json:"ref_title"`
+	RefTitle            *string             `json:"ref_title" check:"0..1000"`
 	DisplayInline       *bool               `json:"display_inline"`
 	ItemRefIDs          []string            `json:"item_ref_ids"`
 	ClearItemRefIDs     bool                `json:"clear_item_ref_ids"`
@@ -31,26 +31,23 @@ type OptionGroupObject struct {
 func (o *OptionGroupObject) refID() *string   { return o.RefID }
 func (o *OptionGroupObject) identity() string { return valueOf(o.RefID) }
 
+var groupObjectFields = fieldsOf[OptionGroupObject]()
+
 func (o *OptionGroupObject) check(c *checker) {
 	c.refIDField(o.RefID)
-	c.text("title", o.Title, 1, maxTitle)
-	c.text("description", o.Description, 0, maxDescription)
 	if o.MinSelectable != nil && *o.MinSelectable == AnyNumber {
 		o.MinSelectable = new(int64(0))
 		c.warn("min_selectable", "is -1, and is read as 0")
 	}
-	c.wholeNumber("min_selectable", o.MinSelectable, 0)
-	c.wholeNumber("max_selectable", o.MaxSelectable, AnyNumber)
-	c.wholeNumber("sort_order", o.SortOrder, 0)
-	c.text("ref_title", o.RefTitle, 0, maxTitle)
+	groupObjectFields.check(c, o)
 	c.references("item_ref_ids", &o.ItemRefIDs)
 	translations(c, &o.Translations, "title")
 	if o.MinSelectable == nil || o.MaxSelectable == nil {
 		return // against stored values: see OptionGroup.wrong
 	}
-	merged := OptionGroup{MinSelectable: *o.MinSelectable, MaxSelectable: *o.MaxSelectable}
-	set(new(bool), &merged.MultiOptionsEnabled, o.MultiOptionsEnabled)
-	if field, rule := merged.wrong(); rule != "" {
+	sent := OptionGroupDetails{MinSelectable: *o.MinSelectable, MaxSelectable: *o.MaxSelectable,
+		MultiOptionsEnabled: isTrue(o.MultiOptionsEnabled)}
+	if field, rule := sent.wrong(); rule != "" {
 		c.fail(field, "range", rule)
 	}
 }
@@ -65,42 +62,38 @@ func (o *OptionGroupObject) onlyItems() bool {
 // OptionGroup is the master record of an option group, which has no store values.
 type OptionGroup struct {
 	Ref
+	OptionGroupDetails
+	RefTitle *string `json:"ref_title,omitzero"`
+}
+
+// OptionGroupDetails are the fields of the master record that customers see unchanged.
+type OptionGroupDetails struct {
 	Title               string         `json:"title"`
 	Description         *string        `json:"description,omitzero"`
 	MinSelectable       int64          `json:"min_selectable"`
 	MaxSelectable       int64          `json:"max_selectable"`
 	MultiOptionsEnabled bool           `json:"multi_options_enabled"`
 	SortOrder           int64          `json:"sort_order"`
-	RefTitle            *string        `json:"ref_title,omitzero"`
 	DisplayInline       bool           `json:"display_inline"`
 	Translations        jsontext.Value `json:"translations,omitzero"`
 }
 
 func newOptionGroup(refID string) OptionGroup {
-	return OptionGroup{Ref: Ref{RefID: refID, Active: true}, MaxSelectable: AnyNumber}
+	r := OptionGroup{Ref: Ref{RefID: refID, Active: true}}
+	r.MaxSelectable = AnyNumber
+	return r
 }
 
+var groupAssignments = assignmentsOf[OptionGroup, OptionGroupObject](fieldsOf[Ref]().names()...)
+
 func (r *OptionGroup) apply(o *OptionGroupObject, flushed bool) (changed bool) {
-	set(&changed, &r.Title, o.Title)
-	setOptional(&changed, &r.Description, o.Description)
-	changed = r.applyLimits(o) || changed
-	set(&changed, &r.SortOrder, o.SortOrder)
-	setOptional(&changed, &r.RefTitle, o.RefTitle)
-	set(&changed, &r.DisplayInline, o.DisplayInline)
-	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
+	changed = groupAssignments.assign(r, o)
 	activate(&changed, &r.Active, o.Active, flushed)
 	return changed
 }
 
-func (r *OptionGroup) applyLimits(o *OptionGroupObject) (changed bool) {
-	set(&changed, &r.MinSelectable, o.MinSelectable)
-	set(&changed, &r.MaxSelectable, o.MaxSelectable)
-	set(&changed, &r.MultiOptionsEnabled, o.MultiOptionsEnabled)
-	return changed
-}
-
 // wrong returns the field that contradicts the others, and the rule.
-func (r *OptionGroup) wrong() (field, rule string) {
+func (r *OptionGroupDetails) wrong() (field, rule string) {
 	switch {
 	case r.MaxSelectable != AnyNumber && r.MinSelectable > r.MaxSelectable:
 		return "min_selectable", "must not be above max_selectable"

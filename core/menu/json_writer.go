@@ -1,7 +1,9 @@
 package menu
 
 import (
+	"reflect"
 	"strconv"
+	"unsafe"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// jsonWriter writes the same JSON as the JSON library, member by member. Names include the adjacent punctuation.
+// jsonWriter writes the same JSON as the JSON library, member by member.
 type jsonWriter struct {
 	out []byte
 	err error // the first
@@ -17,41 +19,67 @@ type jsonWriter struct {
 
 func (w *jsonWriter) raw(text string) { w.out = append(w.out, text...) }
 
-func (w *jsonWriter) int(name string, n int64) {
-	w.raw(name)
-	w.out = strconv.AppendInt(w.out, n, 10)
+// write writes an object.
+func (l fieldList[T]) write(w *jsonWriter, object *T) {
+	begin, comma := unsafe.Pointer(object), 1
+	w.raw("{")
+	for i := range l {
+		f := &l[i]
+		if f.omit != "" && f.empty(begin) {
+			continue
+		}
+		w.raw(f.member[comma:])
+		w.field(f, begin)
+		comma = 0
+	}
+	w.raw("}")
 }
 
-func (w *jsonWriter) intIfAny(name string, n *int64) {
-	if n != nil {
-		w.int(name, *n)
+// empty reports whether a field is not written because of its value.
+func (f *field) empty(begin unsafe.Pointer) bool {
+	switch f.kind {
+	case textKind, foodTypeKind:
+		return *at[string](f, begin) == ""
+	case optionalTextKind, optionalNumberKind, optionalFlagKind, optionalAmountKind:
+		return *at[unsafe.Pointer](f, begin) == nil
+	case documentKind:
+		return *at[jsontext.Value](f, begin) == nil
+	case textsKind:
+		return *at[[]string](f, begin) == nil
+	}
+	value := f.value(begin)
+	return value.IsZero() || f.omit == "omitempty" && value.Kind() == reflect.Slice && value.Len() == 0
+}
+
+// field writes the value of a field of the struct that begins at the address.
+func (w *jsonWriter) field(f *field, begin unsafe.Pointer) {
+	switch f.kind {
+	case textKind, foodTypeKind:
+		w.quote(*at[string](f, begin))
+	case optionalTextKind:
+		w.quote(**at[*string](f, begin))
+	case numberKind:
+		w.out = strconv.AppendInt(w.out, *at[int64](f, begin), 10)
+	case optionalNumberKind:
+		w.out = strconv.AppendInt(w.out, **at[*int64](f, begin), 10)
+	case flagKind:
+		w.out = strconv.AppendBool(w.out, *at[bool](f, begin))
+	case optionalFlagKind:
+		w.out = strconv.AppendBool(w.out, **at[*bool](f, begin))
+	case amountKind:
+		w.out = at[core.Amount](f, begin).AppendTo(w.out)
+	case optionalAmountKind:
+		w.out = (*at[*core.Amount](f, begin)).AppendTo(w.out)
+	case documentKind:
+		w.out = append(w.out, *at[jsontext.Value](f, begin)...)
+	case textsKind:
+		w.texts(*at[[]string](f, begin))
+	default:
+		w.encode(f.value(begin).Interface())
 	}
 }
 
-func (w *jsonWriter) bool(name string, b bool) {
-	w.raw(name)
-	w.out = strconv.AppendBool(w.out, b)
-}
-
-func (w *jsonWriter) text(name, text string) {
-	w.raw(name)
-	w.quote(text)
-}
-
-func (w *jsonWriter) textIfAny(name string, text *string) {
-	if text != nil {
-		w.text(name, *text)
-	}
-}
-
-func (w *jsonWriter) textUnlessEmpty(name, text string) {
-	if text != "" {
-		w.text(name, text)
-	}
-}
-
-func (w *jsonWriter) texts(name string, list []string) {
-	w.raw(name)
+func (w *jsonWriter) texts(list []string) {
 	w.raw("[")
 	for i, text := range list {
 		if i > 0 {
@@ -62,12 +90,6 @@ func (w *jsonWriter) texts(name string, list []string) {
 	w.raw("]")
 }
 
-func (w *jsonWriter) textsIfAny(name string, list []string) {
-	if list != nil {
-		w.texts(name, list)
-	}
-}
-
 // quote writes a string.
 func (w *jsonWriter) quote(text string) {
 	out, err := core.AppendString(w.out, text)
@@ -76,28 +98,8 @@ func (w *jsonWriter) quote(text string) {
 	}
 }
 
-// document writes JSON that is already stored in canonical form.
-func (w *jsonWriter) document(name string, document jsontext.Value) {
-	if document != nil {
-		w.raw(name)
-		w.out = append(w.out, document...)
-	}
-}
-
-func (w *jsonWriter) amountIfAny(name string, amount *core.Amount) {
-	if amount != nil {
-		w.amount(name, *amount)
-	}
-}
-
-func (w *jsonWriter) amount(name string, amount core.Amount) {
-	w.raw(name)
-	w.out = amount.AppendTo(w.out)
-}
-
-// value encodes any value with the JSON library.
-func (w *jsonWriter) value(name string, value any) {
-	w.raw(name)
+// encode encodes any value with the JSON library.
+func (w *jsonWriter) encode(value any) {
 	encoded, err := json.Marshal(value, json.Deterministic(true))
 	if w.out = append(w.out, encoded...); err != nil && w.err == nil {
 		w.err = err

@@ -9,18 +9,18 @@ import (
 // OptionObject is an option as it is submitted. A nil field was not sent. A list that was sent empty is not nil.
 type OptionObject struct {
 	RefID              *string             `json:"ref_id"`
-	Title              *string             `json:"title"`
-	Price              *core.Amount        `json:"price"`
-	Description        *string             `json:"description"`
+	Title              *string             `json:"title" check:"1..1000"`
+	Price              *core.Amount        `json:"price" check:"price"`
+	Description        *string             `json:"description" check:"0..20000"`
 	Available          *bool               `json:"available"`
 	SoldAtStore        *bool               `json:"sold_at_store"`
-	SortOrder          *int64              `json:"sort_order"`
-	Weight             *int64              `json:"weight"` // grams
+	SortOrder          *int64              `json:"sort_order" check:"0.."`
+	Weight             *int64              `json:"weight" check:"0.."` // grams
 	Images             []Image             `json:"images"`
-	ImgURL             *string             `json:"img_url"`
+	ImgURL             *string             `json:"img_url" check:"link"`
 	FoodType           *FoodType           `json:"food_type"`
 	Recommended        *bool               `json:"recommended"`
-	RefTitle           *string             `json:"ref_title"`
+	RefTitle           *string             `json:"ref_title" check:"0..1000"`
 	Translations       []TitledTranslation `json:"translations"`
 	OptGrpRefIDs       []string            `json:"opt_grp_ref_ids"`
 	NestedOptGrps      []string            `json:"nested_opt_grps"`
@@ -33,16 +33,13 @@ type OptionObject struct {
 func (o *OptionObject) refID() *string   { return o.RefID }
 func (o *OptionObject) identity() string { return valueOf(o.RefID) }
 
+var optionObjectFields = fieldsOf[OptionObject]()
+
 func (o *OptionObject) check(c *checker) {
 	c.refIDField(o.RefID)
-	c.text("title", o.Title, 1, maxTitle)
-	c.price(o.Price)
-	c.text("description", o.Description, 0, maxDescription)
-	c.wholeNumber("sort_order", o.SortOrder, 0)
-	c.wholeNumber("weight", o.Weight, 0)
+	c.required("price", o.Price != nil)
+	optionObjectFields.check(c, o)
 	c.images(o.Images)
-	c.link("img_url", o.ImgURL, false)
-	c.text("ref_title", o.RefTitle, 0, maxTitle)
 	translations(c, &o.Translations, "title")
 	c.references("opt_grp_ref_ids", &o.OptGrpRefIDs)
 	c.references("nested_opt_grps", &o.NestedOptGrps)
@@ -55,26 +52,32 @@ type OptionValues struct {
 	Available bool        `json:"available"`
 }
 
+var optionValuesAssignments = assignmentsOf[OptionValues, OptionObject]()
+
+// apply assigns the values that were sent, to a master or a store.
 func (v *OptionValues) apply(o *OptionObject) (changed bool) {
-	setAmount(&changed, &v.Price, o.Price)
-	set(&changed, &v.Available, o.Available)
-	return changed
+	return optionValuesAssignments.assign(v, o)
 }
 
 // Option is the master record of an option.
 type Option struct {
 	Ref
 	OptionValues
+	OptionDetails
+	SoldAtStore *bool          `json:"sold_at_store,omitzero"` // as last sent to the master, where it has no effect
+	ImgURL      *string        `json:"img_url,omitzero"`
+	RefTitle    *string        `json:"ref_title,omitzero"`
+	Images      jsontext.Value `json:"images,omitzero"`
+}
+
+// OptionDetails are the fields of the master record that customers see unchanged.
+type OptionDetails struct {
 	Title          string         `json:"title"`
-	SoldAtStore    *bool          `json:"sold_at_store,omitzero"` // as last sent to the master, where it has no effect
 	Description    *string        `json:"description,omitzero"`
-	SortOrder      int64          `json:"sort_order"`
 	Weight         *int64         `json:"weight,omitzero"`
-	ImgURL         *string        `json:"img_url,omitzero"`
 	FoodType       FoodType       `json:"food_type,omitzero"`
+	SortOrder      int64          `json:"sort_order"`
 	Recommended    bool           `json:"recommended"`
-	RefTitle       *string        `json:"ref_title,omitzero"`
-	Images         jsontext.Value `json:"images,omitzero"`
 	Translations   jsontext.Value `json:"translations,omitzero"`
 	KeyValueGroups jsontext.Value `json:"key_value_groups,omitzero"`
 }
@@ -83,18 +86,12 @@ func newOption(refID string) Option {
 	return Option{Ref: Ref{RefID: refID, Active: true}, OptionValues: OptionValues{Available: true}}
 }
 
-// apply assigns the fields that all stores share.
-func (r *Option) apply(o *OptionObject) (changed bool) {
-	set(&changed, &r.Title, o.Title)
-	setOptional(&changed, &r.Description, o.Description)
-	set(&changed, &r.SortOrder, o.SortOrder)
-	setOptional(&changed, &r.Weight, o.Weight)
-	setOptional(&changed, &r.ImgURL, o.ImgURL)
-	set(&changed, &r.FoodType, o.FoodType)
-	set(&changed, &r.Recommended, o.Recommended)
-	setOptional(&changed, &r.RefTitle, o.RefTitle)
-	setDocument(&changed, &r.Images, encodeDocument(o.Images, o.Images != nil))
-	setDocument(&changed, &r.Translations, encodeDocument(o.Translations, o.Translations != nil))
-	setDocument(&changed, &r.KeyValueGroups, encodeDocument(o.KeyValueGroups, o.KeyValueGroups != nil))
+var optionAssignments = assignmentsOf[Option, OptionObject](
+	fieldsOf[OptionValues]().names(fieldsOf[Ref]().names("sold_at_store", "images")...)...)
+
+// apply assigns the fields that all stores share. The images have the platforms' own names.
+func (r *Option) apply(o *OptionObject, images []Image) (changed bool) {
+	changed = optionAssignments.assign(r, o)
+	setDocument(&changed, &r.Images, encodeDocument(images, images != nil))
 	return changed
 }

@@ -26,7 +26,9 @@ func (c *checker) platformPricing(list []PlatformPrice) {
 		if slices.ContainsFunc(list[:i], func(other PlatformPrice) bool { return other.Platform == p.Platform }) {
 			c.fail("platform", "duplicate", "is given twice")
 		}
-		c.price(p.Price)
+		c.required("price", p.Price != nil)
+		c.notNegative("price", p.Price)
+		c.roundNoise(p.Price)
 		c.leave()
 	}
 }

@@ -72,7 +72,8 @@ func newRecheckFake() *recheckFake {
 	f := &recheckFake{found: map[string][]Finding{"b": {{Rule: "old"}}, "c": {{Rule: "old"}}}, body: []byte("{}")}
 	for i, ref := range []string{"a", "b", "c"} {
 		f.items = append(f.items,
-			StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: ref}, Title: map[string]string{"a": "salt"}[ref]}})
+			StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: ref},
+				ItemDetails: ItemDetails{Title: map[string]string{"a": "salt"}[ref]}}})
 	}
 	f.items[2].Item.IncludedPlatforms = []byte(`["web"]`)
 	return f
@@ -88,7 +89,8 @@ func TestRecheckResumesAfterAPluginTimeout(t *testing.T) {
 	f.items = nil
 	for i := range recheckPage + 1 {
 		f.items = append(f.items,
-			StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: fmt.Sprint(i)}, Title: "salt"}})
+			StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: fmt.Sprint(i)},
+				ItemDetails: ItemDetails{Title: "salt"}}})
 	}
 	f.late = fmt.Sprint(recheckPage)
 	require.ErrorContains(t, f.recheck(), "it did not answer in time",

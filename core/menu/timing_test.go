@@ -119,18 +119,19 @@ func TestUnknownCategoryFailsAlone(t *testing.T) {
 // timedMenu has a parent with a sub-category that contains an item, and another category.
 func timedMenu(t Timings) Menu {
 	category := func(id int64, refID string, parent int64) Category {
-		return Category{Ref: Ref{ID: id, RefID: refID, Active: true}, Name: refID, ParentID: parent}
+		return Category{Ref: Ref{ID: id, RefID: refID, Active: true},
+			CategoryDetails: CategoryDetails{Name: refID}, ParentID: parent}
 	}
+	item := func(id int64, refID string) Item {
+		return Item{Ref: Ref{ID: id, RefID: refID, Active: true}, ItemDetails: ItemDetails{Title: refID}}
+	}
+	inStock := newItem("").ItemValues
 	return Menu{
 		Categories: []Category{category(1, "above", 0), category(2, "below", 1), category(3, "apart", 0)},
-		Items: []Item{{Ref: Ref{ID: 7, RefID: "dal", Active: true}, Title: "Dal"},
-			{Ref: Ref{ID: 8, RefID: "naan", Active: true}, Title: "Naan"}},
-		Links: PerRelation[[]Link]{ItemCategory: {{From: 7, To: 2}, {From: 8, To: 3}}},
-		Store: StoreValues{Items: []AtStore[ItemValues]{
-			{ID: 7, Values: ItemValues{Available: true, CurrentStock: -1}},
-			{ID: 8, Values: ItemValues{Available: true, CurrentStock: -1}},
-		}},
-		Timings: t,
+		Items:      []Item{item(7, "dal"), item(8, "naan")},
+		Links:      PerRelation[[]Link]{ItemCategory: {{From: 7, To: 2}, {From: 8, To: 3}}},
+		Store:      StoreValues{Items: []AtStore[ItemValues]{{ID: 7, Values: inStock}, {ID: 8, Values: inStock}}},
+		Timings:    t,
 	}
 }
 

@@ -70,10 +70,7 @@ func (v *visibility) visibleCategories() []EffectiveCategory {
 	timed := v.menu.Timings.byCategory()
 	for i, row := range rows {
 		c := &v.menu.Categories[row]
-		list[i] = EffectiveCategory{
-			ID: c.ID, RefID: c.RefID, Name: c.Name, Description: c.Description, SortOrder: c.SortOrder,
-			ImgURL: c.ImgURL, Translations: c.Translations,
-		}
+		list[i] = EffectiveCategory{ID: c.ID, RefID: c.RefID, CategoryDetails: c.CategoryDetails}
 		if c.ParentID != 0 {
 			list[i].ParentRefID = v.menu.Categories[v.rows[Categories].of(c.ParentID)].RefID // an active parent exists
 		}
@@ -109,12 +106,9 @@ func (v *visibility) visibleItems() []EffectiveItem {
 func (v *visibility) visibleItem(row int) EffectiveItem {
 	item, values := &v.menu.Items[row], v.storeItems[row]
 	e := EffectiveItem{
-		ID: item.ID, RefID: item.RefID, Title: item.Title, Description: item.Description,
-		Price: ResolvePrice(item, values, v.platform), Weight: item.Weight, Serves: item.Serves, FoodType: item.FoodType,
-		SortOrder: values.SortOrder, Recommended: values.Recommended, CurrentStock: values.CurrentStock,
-		FulfillmentModes: item.FulfillmentModes, ImgURL: v.image(item.Images, item.ImgURL),
-		Tags:         item.TagsOn(v.platform.Name),
-		Translations: item.Translations, KeyValueGroups: item.KeyValueGroups,
+		ID: item.ID, RefID: item.RefID, ItemDetails: item.ItemDetails, ItemStoreDetails: values.ItemStoreDetails,
+		Price: ResolvePrice(item, values, v.platform), ImgURL: v.image(item.Images, item.ImgURL),
+		Tags:              item.TagsOn(v.platform.Name),
 		CategoryRefIDs:    visibleRefIDs(v, v.menu.Categories, v.to[ItemCategory].of(row), v.categories),
 		OptionGroupRefIDs: v.groupRefIDs(v.from[GroupItem].of(row)),
 	}
@@ -128,12 +122,7 @@ func (v *visibility) visibleGroups() []EffectiveOptionGroup {
 	list := make([]EffectiveOptionGroup, 0, len(v.groupOrder))
 	for _, row := range v.groupOrder {
 		if g := &v.menu.OptionGroups[row]; v.groups[row] {
-			list = append(list, EffectiveOptionGroup{
-				ID: g.ID, RefID: g.RefID, Title: g.Title, Description: g.Description,
-				MinSelectable: g.MinSelectable, MaxSelectable: g.MaxSelectable,
-				MultiOptionsEnabled: g.MultiOptionsEnabled,
-				SortOrder:           g.SortOrder, DisplayInline: g.DisplayInline, Translations: g.Translations,
-			})
+			list = append(list, EffectiveOptionGroup{g.ID, g.RefID, g.OptionGroupDetails})
 		}
 	}
 	return list
@@ -145,9 +134,8 @@ func (v *visibility) visibleOptions() []EffectiveOption {
 	for i, row := range rows {
 		o := &v.menu.Options[row]
 		list[i] = EffectiveOption{
-			ID: o.ID, RefID: o.RefID, Title: o.Title, Description: o.Description, Price: v.storeOptions[row].Price,
-			Weight: o.Weight, FoodType: o.FoodType, SortOrder: o.SortOrder, Recommended: o.Recommended,
-			ImgURL: v.image(o.Images, o.ImgURL), Translations: o.Translations, KeyValueGroups: o.KeyValueGroups,
+			ID: o.ID, RefID: o.RefID, OptionDetails: o.OptionDetails, Price: v.storeOptions[row].Price,
+			ImgURL:       v.image(o.Images, o.ImgURL),
 			OptGrpRefIDs: v.groupRefIDs(v.to[OptionInGroup].of(int(row))),
 		}
 		if nested := v.to[NestedGroup].of(int(row)); len(nested) > 0 {

@@ -123,7 +123,7 @@ func TestHangingPluginLeavesCapacityForOtherJobs(t *testing.T) {
 	inspectBy := func(inspector aggregator.Inspector, refID string) error {
 		description := "/nowhere"
 		_, err := inspector.Inspect(ctx, d.tenant.ID, "tasty",
-			[]*menu.Item{{Ref: menu.Ref{RefID: refID}, Description: &description}})
+			[]*menu.Item{{Ref: menu.Ref{RefID: refID}, ItemDetails: menu.ItemDetails{Description: &description}}})
 		return err
 	}
 	inspect := func(refID string) error { return inspectBy(host.MenuInspector(), refID) }

@@ -222,8 +222,8 @@ func BenchmarkInspection(b *testing.B) {
 	}
 	items := make([]*menu.Item, 2000)
 	for n := range items {
-		items[n] = &menu.Item{Ref: menu.Ref{RefID: fmt.Sprintf("item-%d", n)}, Title: "A dish",
-			KeyValueGroups: []byte("[" + lacking + "]")}
+		items[n] = &menu.Item{Ref: menu.Ref{RefID: fmt.Sprintf("item-%d", n)}, ItemDetails: menu.ItemDetails{
+			Title: "A dish", KeyValueGroups: []byte("[" + lacking + "]")}}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
