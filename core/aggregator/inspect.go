@@ -109,22 +109,10 @@ func (h *Host) subject(ctx context.Context, business core.BusinessID,
 // stores.
 func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
 	out := &sdk.Item{
-		RefId: item.RefID, Title: item.Title, Description: stringOrEmpty(item.Description), Price: item.Price.String(),
-		Serves:   intOrZero(item.Serves),
-		FoodType: string(item.FoodType), SortOrder: item.SortOrder, Recommended: item.Recommended,
-		CurrentStock: item.CurrentStock, ImgUrl: stringOrEmpty(item.ImgURL),
+		RefId: item.RefID, Price: item.Price.String(), MarkupPrice: amountText(item.MarkupPrice),
+		ImgUrl: stringOrEmpty(item.ImgURL),
 	}
-	if item.MarkupPrice != nil {
-		out.MarkupPrice = item.MarkupPrice.String()
-	}
-	if item.Weight != nil {
-		out.Weight = item.Weight.String()
-	}
-	var err error
-	if out.KeyValueGroups, err = groupsForPlugin(item.KeyValueGroups); err != nil {
-		return nil, err
-	}
-	return out, decodeStored(item.FulfillmentModes, &out.FulfillmentModes)
+	return out, itemDetails(out, &item.ItemDetails, &item.ItemStoreDetails)
 }
 
 func groupsForPlugin(stored jsontext.Value) (list []*pb.KeyValueGroup, err error) {

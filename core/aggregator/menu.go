@@ -11,8 +11,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// storeForPlugin converts a store for rendering by a plugin. Increment menu.Form after a change here or in
-// menuForPlugin.
+// storeForPlugin converts a store for rendering by a plugin.
 func storeForPlugin(s StoreMenu) *pb.Store {
 	o := s.Store.Object
 	out := &pb.Store{
@@ -44,20 +43,25 @@ func timingsForPlugin(hours []core.DayHours) (list []*pb.Timing) {
 
 func effectiveItemForPlugin(i *menu.EffectiveItem) (*sdk.Item, error) {
 	out := &sdk.Item{
-		RefId: i.RefID, Title: i.Title, Description: stringOrEmpty(i.Description), Price: i.Price.String(),
-		MarkupPrice: amountText(i.MarkupPrice), Weight: amountText(i.Weight),
-		Serves: intOrZero(i.Serves), FoodType: string(i.FoodType), SortOrder: i.SortOrder, Recommended: i.Recommended,
-		CurrentStock: i.CurrentStock,
-		ImgUrl:       i.ImgURL, Tags: i.Tags, CategoryRefIds: i.CategoryRefIDs, OptionGroupRefIds: i.OptionGroupRefIDs,
+		RefId: i.RefID, Price: i.Price.String(), MarkupPrice: amountText(i.MarkupPrice),
+		ImgUrl: i.ImgURL, Tags: i.Tags, CategoryRefIds: i.CategoryRefIDs, OptionGroupRefIds: i.OptionGroupRefIDs,
 	}
 	var err error
 	if out.Translations, err = localNames(i.Translations); err != nil {
 		return nil, err
 	}
-	if out.KeyValueGroups, err = groupsForPlugin(i.KeyValueGroups); err != nil {
-		return nil, err
+	return out, itemDetails(out, &i.ItemDetails, &i.ItemStoreDetails)
+}
+
+// itemDetails sets what a plugin gets of both an item to check and an item to render.
+func itemDetails(out *sdk.Item, d *menu.ItemDetails, s *menu.ItemStoreDetails) (err error) {
+	out.Title, out.Description = d.Title, stringOrEmpty(d.Description)
+	out.Weight, out.Serves, out.FoodType = amountText(d.Weight), intOrZero(d.Serves), string(d.FoodType)
+	out.SortOrder, out.Recommended, out.CurrentStock = s.SortOrder, s.Recommended, s.CurrentStock
+	if out.KeyValueGroups, err = groupsForPlugin(d.KeyValueGroups); err != nil {
+		return err
 	}
-	return out, decodeStored(i.FulfillmentModes, &out.FulfillmentModes)
+	return decodeStored(d.FulfillmentModes, &out.FulfillmentModes)
 }
 
 func effectiveOptionForPlugin(o *menu.EffectiveOption) (out *pb.Option, err error) {
