@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"strconv"
 	"time"
 )
@@ -26,37 +25,41 @@ const (
 	FeatureAction          EventType = "feature_action"
 )
 
-// EventTypes returns every event type, in a fixed order.
-func EventTypes() []EventType {
-	return []EventType{
-		OrderPlaced, OrderStatusUpdate, RiderStatusUpdate, InventoryUpdate, StoreCreation, StoreAction,
-		ItemStateToggle, CatalogueTimingGroup, OptionStateToggle, HubMenuPublish, OrderItemsOOSProcessed,
-		WebhookRetry, FeatureAction,
-	}
+// eventTypes lists every event type, in a fixed order, with the number that existing clients use or 0.
+var eventTypes = []struct {
+	name   EventType
+	number int
+}{
+	{OrderPlaced, 18}, {OrderStatusUpdate, 60008}, {RiderStatusUpdate, 60012}, {InventoryUpdate, 60013},
+	{StoreCreation, 60014}, {StoreAction, 60015}, {ItemStateToggle, 12004}, {CatalogueTimingGroup, 60016},
+	{OptionStateToggle, 12005}, {HubMenuPublish, 12002}, {OrderItemsOOSProcessed, 60018}, {WebhookRetry, 0},
+	{FeatureAction, 0},
 }
 
-// eventNumbers maps the numeric ids that existing clients use to event types.
-var eventNumbers = map[string]EventType{
-	"18": OrderPlaced, "12002": HubMenuPublish, "12004": ItemStateToggle, "12005": OptionStateToggle,
-	"60008": OrderStatusUpdate, "60012": RiderStatusUpdate, "60013": InventoryUpdate, "60014": StoreCreation,
-	"60015": StoreAction, "60016": CatalogueTimingGroup, "60018": OrderItemsOOSProcessed,
+// EventTypes returns every event type, in a fixed order.
+func EventTypes() []EventType {
+	list := make([]EventType, len(eventTypes))
+	for i := range eventTypes {
+		list[i] = eventTypes[i].name
+	}
+	return list
 }
 
 // ParseEventType parses an event type from its name or numeric id.
 func ParseEventType(s string) (EventType, bool) {
-	if t, ok := eventNumbers[s]; ok {
-		return t, true
+	for _, t := range eventTypes {
+		if s == string(t.name) || t.number != 0 && s == strconv.Itoa(t.number) {
+			return t.name, true
+		}
 	}
-	t := EventType(s)
-	return t, slices.Contains(EventTypes(), t)
+	return EventType(s), false
 }
 
 // Number returns the numeric id of an event type, or 0 if it has none.
 func (t EventType) Number() int {
-	for number, named := range eventNumbers {
-		if named == t {
-			id, _ := strconv.Atoi(number) // every key is a number
-			return id
+	for _, known := range eventTypes {
+		if known.name == t {
+			return known.number
 		}
 	}
 	return 0

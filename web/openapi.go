@@ -4,11 +4,15 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 //go:embed openapi.yaml
@@ -24,11 +28,23 @@ var OpenAPI = sync.OnceValue(func() []byte {
 	if err := expandEvents(&document); err != nil {
 		panic(fmt.Sprintf("web: the catalogue of event types: %v", err))
 	}
+	fillIn(&document, retry.Documented())
+	fillIn(&document, menu.Documented())
 	if err := writeNode(jsontext.NewEncoder(&out), &document); err != nil {
 		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err))
 	}
 	return out.Bytes()
 })
+
+// fillIn replaces the variables in the texts of a document.
+func fillIn(n *yaml.Node, variables *strings.Replacer) {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		n.Value = variables.Replace(n.Value)
+	}
+	for _, child := range n.Content {
+		fillIn(child, variables)
+	}
+}
 
 // writeNode writes YAML as JSON in the same order.
 func writeNode(e *jsontext.Encoder, n *yaml.Node) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 //go:embed guides/*.md
@@ -68,7 +69,7 @@ func readGuide(name, base string) (guide, error) {
 	if !found || !titled {
 		return guide{}, fmt.Errorf("the guide %s does not begin with its title", name)
 	}
-	text = strings.ReplaceAll(text, "https://hub.example.com", base)
+	text = retry.Documented().Replace(strings.ReplaceAll(text, "https://hub.example.com", base))
 	return guide{name: name, title: title, text: text, body: prose(text), headings: headings(text)}, nil
 }
 

@@ -152,3 +152,16 @@ func (l assignments[Stored, Sent]) assign(record *Stored, object *Sent) (changed
 	}
 	return changed
 }
+
+// Documented replaces {item_values} and {option_values} in a text by the fields whose values belong to a store.
+func Documented() *strings.Replacer {
+	return strings.NewReplacer("{item_values}", listed(fieldsOf[ItemValues]().names()),
+		"{option_values}", listed(fieldsOf[OptionValues]().names()))
+}
+
+// listed returns names as code, such as `price` and `available`.
+func listed(names []string) string {
+	text := "`" + strings.Join(names, "`, `") + "`"
+	last := strings.LastIndex(text, ", ")
+	return text[:last] + " and" + text[last+1:]
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -130,11 +131,12 @@ func TestRenderingErrorsDecideTheResult(t *testing.T) {
 
 func TestFailedRenderingIsRetriedThenFails(t *testing.T) {
 	fault := core.Errorf(core.Internal, "plugin a: its answer was refused")
-	for attempts, wait := range []time.Duration{1, 2, 4, 8, 16} {
+	waits := retry.Default(time.Second).Waits()
+	for attempts, wait := range waits {
 		r := renderFailure(Work{Attempts: attempts}, fault, noon)
-		require.Equal(t, []any{Waiting, false, noon.Add(wait * time.Second)}, []any{r.State, r.Uncounted, r.RetryAt})
+		require.Equal(t, []any{Waiting, false, noon.Add(wait)}, []any{r.State, r.Uncounted, r.RetryAt})
 	}
-	r := renderFailure(Work{Attempts: 5, Digest: []byte("held")}, fault, noon)
+	r := renderFailure(Work{Attempts: len(waits), Digest: []byte("held")}, fault, noon)
 	require.Equal(t, []any{Failed, fault.Error(), []byte("held")}, []any{r.State, r.Message, r.Digest},
 		"nothing was sent: what the platform holds is known")
 }

@@ -1,24 +1,25 @@
 package retry
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestDefaultWaitsDouble(t *testing.T) {
-	var waits []time.Duration
-	for failed := 1; ; failed++ {
-		wait, more := Default(time.Minute).After(failed)
-		if !more {
-			break
-		}
-		waits = append(waits, wait/time.Minute)
+func TestDefaultScheduleIsDocumented(t *testing.T) {
+	require.Equal(t, "six attempts: 1, 2, 4, 8 and 16", Documented().Replace("{retry_attempts} attempts: {retry_waits}"))
+}
+
+func TestNoAttemptFollowsTheLast(t *testing.T) {
+	s := Default(time.Second)
+	require.Len(t, s.Waits(), s.Attempts-1)
+	for _, failed := range []int{0, s.Attempts} {
+		_, more := s.After(failed)
+		require.False(t, more, failed)
 	}
-	require.Equal(t, []time.Duration{1, 2, 4, 8, 16}, waits)
-	_, more := Default(time.Second).After(0)
-	require.False(t, more, "no attempt failed")
 }
 
 func TestWaitsStayBelowTheMaximum(t *testing.T) {
@@ -28,5 +29,18 @@ func TestWaitsStayBelowTheMaximum(t *testing.T) {
 		wait, more := s.After(failed)
 		require.True(t, more)
 		require.Equal(t, expected, wait, "after %d failed attempts", failed)
+	}
+}
+
+func TestDocumentationFollowsTheDefaultSchedule(t *testing.T) {
+	files, err := filepath.Glob("../../adminui/reference/guides/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	fixed := Documented().Replace("{retry_waits}|{retry_attempts} (failed )?attempts")
+	for _, file := range append(files, "../../web/openapi.yaml", "../../plugins/README.md", "../README.md",
+		"../../README.md", "../../deploy/README.md") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NotRegexp(t, fixed, string(text), "%s: write {retry_waits} or {retry_attempts}", file)
 	}
 }

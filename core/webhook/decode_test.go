@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 func TestDecodeInputErrorsNameTheField(t *testing.T) {
@@ -115,18 +117,9 @@ func TestDecodeInputTreatsNullAsNotSent(t *testing.T) {
 	}
 }
 
-func TestRetryScheduleDoublesInEachUnit(t *testing.T) {
-	for units, unit := range map[Units]int{Minutes: 60, Seconds: 1} {
-		var waits []int
-		for n := 1; ; n++ {
-			wait, more := units.Schedule().After(n)
-			if !more {
-				break
-			}
-			waits = append(waits, int(wait.Seconds())/unit)
-		}
-		require.Equal(t, []int{1, 2, 4, 8, 16}, waits, units)
-	}
+func TestRetryScheduleHasTheUnitsOfItsWebhook(t *testing.T) {
+	require.Equal(t, retry.Default(time.Minute), Minutes.Schedule())
+	require.Equal(t, retry.Default(time.Second), Seconds.Schedule())
 }
 
 func FuzzDecodeInput(f *testing.F) {

@@ -39,7 +39,7 @@ var allowedImports = []struct {
 	{"core/internal/installtest", []string{"deploy/check/buildtest", "plugins/plugintest", "plugins/sdk"}},
 	{"core/internal/postgres/compress", nil},
 	{"core/internal/postgres/seal", nil},
-	{"core/internal/postgres", []string{"core", "core/access", "core/internal/postgres/compress",
+	{"core/internal/postgres", []string{"core", "core/access", "core/retry", "core/internal/postgres/compress",
 		"core/internal/postgres/seal"}}, // the kernel
 	// and those above, see storage
 	{"core/internal/postgres/<storage>", []string{"core", "core/<capability>", "migrations", "core/internal/postgres",

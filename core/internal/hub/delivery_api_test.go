@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 const deliveriesRoute = "/external/api/v1/deliveries/"
@@ -48,8 +49,9 @@ func TestDeliveriesAreReadAndResentThroughTheAPI(t *testing.T) {
 
 	d.ok("POST", deliveriesRoute+id+"/retry/", "")
 	hubtest.WaitUntil(t, "hastened", attempts(2))
-	for n, wait := range []time.Duration{2, 4, 8, 16} {
-		a.clock.Advance(wait * time.Second)
+	schedule := retry.Default(time.Second)
+	for n, wait := range schedule.Waits()[1:] {
+		a.clock.Advance(wait)
 		a.hub.engine.Wake()
 		hubtest.WaitUntil(t, "retry", attempts(float64(n+3)))
 	}
@@ -60,8 +62,8 @@ func TestDeliveriesAreReadAndResentThroughTheAPI(t *testing.T) {
 	hubtest.WaitUntil(t, "delivered", func() bool { return len(list("?state=delivered")) == 1 })
 	one := d.ok("GET", deliveriesRoute+id+"/", "")
 	all := one.body["attempt_list"].([]any)
-	require.Len(t, all, 7)
-	first, last := all[0].(map[string]any), all[6].(map[string]any)
+	require.Len(t, all, schedule.Attempts+1)
+	first, last := all[0].(map[string]any), all[schedule.Attempts].(map[string]any)
 	require.Equal(t, []any{1.0, 503.0, "status", "busy\uFFFD", "t-1"},
 		[]any{first["attempt"], first["status"], first["error_class"], first["response_body"],
 			first["response_headers"].(map[string]any)["X-Trace"]})

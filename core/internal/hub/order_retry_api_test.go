@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/retry"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -180,9 +181,10 @@ func TestOrderRetryRestartsFailedDeliveries(t *testing.T) {
 	outcomes := c.subscribeToOutcomes()
 	start := c.clock.Now()
 	c.place("1")
-	for n, wait := range []time.Duration{1, 2, 4, 8, 16} {
+	schedule := retry.Default(time.Minute)
+	for n, wait := range schedule.Waits() {
 		hubtest.WaitUntil(t, "the record", func() bool { return len(c.pendingDeliveries(float64(n+1))) == 1 })
-		c.clock.Advance(wait * time.Minute)
+		c.clock.Advance(wait)
 		c.hub.engine.Wake()
 		hubtest.WaitUntil(t, "attempt", func() bool { return len(c.orders.Arrivals()) == n+2 })
 	}
@@ -191,7 +193,7 @@ func TestOrderRetryRestartsFailedDeliveries(t *testing.T) {
 	})
 	retried, failed := c.awaitOutcome(outcomes, c.retry(start, c.clock.Now()))
 	require.Equal(t, []float64{1, 1}, []float64{retried, failed})
-	require.Len(t, c.pendingDeliveries(7), 1, "with its schedule from the beginning")
+	require.Len(t, c.pendingDeliveries(float64(schedule.Attempts+1)), 1, "with its schedule from the beginning")
 	c.status.Store(200)
 	retried, failed = c.awaitOutcome(outcomes, c.retry(start, c.clock.Now()))
 	require.Equal(t, []float64{1, 0}, []float64{retried, failed})

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 // databaseClock is a replica's view of the database's clock.
@@ -34,12 +36,11 @@ const (
 )
 
 // After a backward step, a replica that has not synchronized may still store times of the old
-// clock. They are further ahead than longestWait, the longest regular wait (the last retry of a
-// delivery, after 16 minutes). They are moved too, until staleClockPeriod has passed.
-const (
-	longestWait      = 20 * time.Minute
-	staleClockPeriod = 5 * time.Minute
-)
+// clock. They are further ahead than longestWait, which exceeds each wait for a retry. They are
+// moved too, until staleClockPeriod has passed.
+var longestWait = slices.Max(retry.Default(time.Minute).Waits()) * 5 / 4
+
+const staleClockPeriod = 5 * time.Minute
 
 // maxDeadlockRetries bounds the retries of applyStep after a deadlock.
 const maxDeadlockRetries = 5

@@ -86,10 +86,6 @@ func history(t *testing.T, db *postgres.DB, event core.ID) []pgtest.AttemptRecor
 func TestDeliveryIsRetriedOnScheduleThenFails(t *testing.T) {
 	for _, units := range []webhook.Units{webhook.Seconds, webhook.Minutes} {
 		t.Run(string(units), func(t *testing.T) {
-			unit := time.Second
-			if units == webhook.Minutes {
-				unit = time.Minute
-			}
 			clock := clocktest.New()
 			db := hubtest.Database(t, clock)
 			tenant := hubtest.Business(t, db)
@@ -99,8 +95,8 @@ func TestDeliveryIsRetriedOnScheduleThenFails(t *testing.T) {
 			event := publish(t, db, tenant.ID, "", `{"n":1}`)
 			recorded := func(n int) func() bool { return func() bool { return len(history(t, db, event.ID)) == n } }
 			eventually(t, "first attempt", recorded(1))
-			for n, wait := range []time.Duration{1, 2, 4, 8, 16} {
-				clock.Advance(wait*unit - time.Millisecond)
+			for n, wait := range units.Schedule().Waits() {
+				clock.Advance(wait - time.Millisecond)
 				engine.Wake() // a claim before the due time finds nothing
 				clock.Advance(0)
 				require.Len(t, history(t, db, event.ID), n+1, "not before its time")

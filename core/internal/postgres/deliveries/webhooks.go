@@ -219,11 +219,13 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 // rescheduleRetries reschedules deliveries that wait for a retry: the wait since the last attempt follows
 // the new units. Held or blocked deliveries are already due.
 func (w Webhooks) rescheduleRetries(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
-	was, _ := before.Units.Schedule().After(1)
-	is, _ := sub.Units.Schedule().After(1)
+	differences := sub.Units.Schedule().Waits()
+	for n, wait := range before.Units.Schedule().Waits() {
+		differences[n] = (differences[n] - wait) / time.Second
+	}
 	_, err := tx.ExecContext(ctx, queries.With("reschedule_retries", postgres.Args{
 		"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
-		"difference": int64((is - was) / time.Second),
+		"differences": postgres.Array(differences),
 	}))
 	if err != nil {
 		return fmt.Errorf("rescheduling the retries of webhook %d: %w", sub.ID, err)

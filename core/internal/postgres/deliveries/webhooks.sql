@@ -46,14 +46,14 @@ SET
 WHERE business_id = ?business AND id = ?id
 
 -- name: reschedule_retries
--- Moves the waiting retries of a webhook whose units have changed. The difference applies to the first retry.
+-- Moves the waiting retries of a webhook whose units have changed. The differences are those of the waits, in seconds.
 UPDATE delivery_queue queue
 SET due_at = waiting.due_at, available_at = waiting.due_at
 FROM (
     SELECT
         business_id,
         id,
-        greatest(due_at + ?difference * interval '1 second' * power(2, attempts - prior_attempts - 1), ?now) AS due_at
+        greatest(due_at + (?differences::bigint[])[attempts - prior_attempts] * interval '1 second', ?now) AS due_at
     FROM delivery_queue
     WHERE business_id = ?business
         AND webhook_id = ?webhook
