@@ -42,19 +42,20 @@ func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 	}
 	both := func() []time.Duration { return []time.Duration{waits(0), waits(1)} }
 
+	minutes, seconds := webhook.Minutes.Schedule().Waits(), webhook.Seconds.Schedule().Waits()
 	c.publish(1)
 	fail()
-	c.clock.Advance(time.Minute)
+	c.clock.Advance(minutes[0])
 	fail()
 	c.publish(1) // a millisecond later
 	fail()
-	require.Equal(t, []time.Duration{2*time.Minute - time.Millisecond, time.Minute}, both())
+	require.Equal(t, []time.Duration{minutes[1] - time.Millisecond, minutes[0]}, both())
 	change(webhook.Seconds)
-	require.Equal(t, []time.Duration{2*time.Second - time.Millisecond, time.Second}, both())
+	require.Equal(t, []time.Duration{seconds[1] - time.Millisecond, seconds[0]}, both())
 	change(webhook.Minutes)
-	require.Equal(t, []time.Duration{2*time.Minute - time.Millisecond, time.Minute}, both())
+	require.Equal(t, []time.Duration{minutes[1] - time.Millisecond, minutes[0]}, both())
 
-	c.clock.Advance(50 * time.Second)
+	c.clock.Advance(minutes[0] - seconds[0])
 	change(webhook.Seconds)
 	require.Equal(t, []time.Duration{0, 0}, both(), "their seconds are over")
 	change(webhook.Minutes)
