@@ -9,8 +9,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// bounds are what the tag check of a submitted field declares: "1..1000" is the length of a text or the range of a
-// number, "0.." has no other upper bound than the type, "price" is an amount that is rounded, and "link" a URL.
+// bounds are what the tag check of a submitted field declares. "1..1000" is the length of a text or the range of a
+// number, and "0.." has no other upper bound than the type. A "price" is an amount that is rounded, and a "link" a URL.
 type bounds struct {
 	rule        string // range, price, link, or "" for a field that is not checked by its tag
 	least, most int64
@@ -39,7 +39,7 @@ func (l fieldList[T]) check(c *checker, object *T) {
 		f := &l[i]
 		switch {
 		case f.bounds.rule == "":
-		case f.bounds.rule == "link":
+		case f.kind == optionalTextKind && f.bounds.rule == "link":
 			c.link(f.name, *at[*string](f, begin), false)
 		case f.kind == optionalTextKind:
 			c.text(f.name, *at[*string](f, begin), int(f.bounds.least), int(f.bounds.most))
@@ -51,6 +51,8 @@ func (l fieldList[T]) check(c *checker, object *T) {
 			if f.bounds.rule == "price" {
 				c.roundNoise(amount)
 			}
+		default:
+			panic("menu: " + f.name + " has a tag for another type")
 		}
 	}
 }

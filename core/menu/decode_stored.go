@@ -69,7 +69,7 @@ func (l fieldList[T]) find(name string, next int) int {
 	return slices.IndexFunc(l[:next], func(f field) bool { return f.name == name })
 }
 
-// field reads the value of the current member into a field of the struct that begins at the address.
+// field reads the value of the current member into a field of the struct at the pointer.
 func (j *jsonReader) field(f *field, begin unsafe.Pointer) {
 	switch f.kind {
 	case textKind:

@@ -90,7 +90,7 @@ func (l fieldList[T]) names(others ...string) []string {
 	return others
 }
 
-// at returns the address of a field in the struct that begins at the address. V must be its type.
+// at returns the address of a field in the struct at the pointer. V must be its type.
 func at[V any](f *field, begin unsafe.Pointer) *V { return (*V)(unsafe.Add(begin, f.offset)) }
 
 // value returns the value of a field of any type.
@@ -108,9 +108,12 @@ func assignmentsOf[Stored, Sent any](except ...string) (list assignments[Stored,
 		if slices.Contains(except, stored.name) {
 			continue
 		}
+		wanted := stored.typ
+		if wanted.Kind() != reflect.Pointer {
+			wanted = reflect.PointerTo(wanted)
+		}
 		i := slices.IndexFunc(submitted, func(f field) bool { return f.name == stored.name })
-		if i < 0 || stored.kind != documentKind && submitted[i].typ != stored.typ &&
-			submitted[i].typ != reflect.PointerTo(stored.typ) {
+		if i < 0 || stored.kind != documentKind && submitted[i].typ != wanted {
 			panic("menu: " + stored.name + " is stored, but not submitted with this type")
 		}
 		list = append(list, struct{ stored, sent field }{stored, submitted[i]})

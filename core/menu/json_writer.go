@@ -51,7 +51,7 @@ func (f *field) empty(begin unsafe.Pointer) bool {
 	return value.IsZero() || f.omit == "omitempty" && value.Kind() == reflect.Slice && value.Len() == 0
 }
 
-// field writes the value of a field of the struct that begins at the address.
+// field writes the value of a field of the struct at the pointer.
 func (w *jsonWriter) field(f *field, begin unsafe.Pointer) {
 	switch f.kind {
 	case textKind, foodTypeKind:
