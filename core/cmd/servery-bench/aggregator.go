@@ -2,16 +2,17 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres/platforms"
-	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/internal/requests"
+	"github.com/servery-hub/servery/core/internal/sandbox"
 )
 
 // aggregator is the platform whose API the sink simulates.
@@ -19,13 +20,7 @@ const aggregator = "aggregator-b"
 
 // simulateAggregator makes the sink the aggregator of a business.
 func (f *fixture) simulateAggregator(business core.BusinessID) {
-	check(platforms.New(f.db).Set(f.ctx, business, core.Platform{Name: aggregator, ServedBy: aggregator},
-		func(a *relay.Access) error {
-			address := strings.TrimSuffix(f.sink.url, "/hook")
-			a.BaseURLs = map[string]string{"catalogue_api": address, "delivery_api": address}
-			a.Secrets = map[string]string{"access_token": "measured"}
-			return nil
-		}))
+	check(sandbox.Setup(f.ctx, f.db, business, []string{aggregator}, strings.TrimSuffix(f.sink.url, "/hook")))
 }
 
 // publisher is a chain whose stores are listed at the aggregator, and another business that sends menus beside it.
@@ -42,9 +37,8 @@ func (f *fixture) publisher(stores int) *publisher {
 	p := &publisher{chain: f.chain(1), count: stores, beside: f.business("IN")}
 	f.simulateAggregator(p.who.ID)
 	f.post(p.who, masterPath, p.menu(), storeItems, 0)
-	f.post(p.who, menuPath(p.stores[0]), plainItems(storeItems, func(int) object { return object{"price": 4.5} }), 0,
-		storeItems)
-	p.fill(stores - 1)
+	f.post(p.who, menuPath(storeRef(0)), requests.Items(storeItems, requests.Object{"price": 4.5}), 0, storeItems)
+	p.fill(stores-1, storeRef(0))
 	f.execute(`UPDATE stores SET excluded_platforms = '{}' WHERE business_id = ?`, p.who.ID)
 	p.job()
 	p.publish()
@@ -54,17 +48,14 @@ func (f *fixture) publisher(stores int) *publisher {
 // menu is the items of the business at prices that the aggregator has not had yet.
 func (p *publisher) menu() []byte {
 	p.prices++
-	prices := []object{{"platform": aggregator, "price": float64(p.prices) + 0.25}}
-	return plainItems(storeItems, func(int) object {
-		return object{"price": 4.5, "description": "Slow-cooked and served with rice", "platform_pricing": prices}
-	})
+	return requests.Items(storeItems, requests.Object{"price": 4.5, "description": "Slow-cooked and served with rice",
+		"platform_pricing": []requests.Object{{"platform": aggregator, "price": float64(p.prices) + 0.25}}})
 }
 
 // job changes a menu of the other business, and returns how many milliseconds that took.
 func (p *publisher) job() float64 {
 	p.jobs++
-	taken := p.submit(p.beside, masterPath,
-		plainItems(checkedItems, func(int) object { return object{"price": float64(p.jobs)} }))
+	taken := p.submit(p.beside, masterPath, requests.Items(checkedItems, requests.Object{"price": float64(p.jobs)}))
 	p.untilCount(1, `SELECT count(*) FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, p.beside.ID,
 		taken.Reference)
 	if p.jobs == 1 {
@@ -79,12 +70,9 @@ func (p *publisher) publish() (came []Arrival, jobs []float64) {
 	p.sink.reset(0)
 	p.submit(p.who, masterPath, p.menu())
 	p.until(2*time.Minute, "the menus are published", func() bool {
-		came = came[:0]
-		for _, a := range p.sink.arrivals("") {
-			if strings.HasPrefix(a.Path, "/api/restaurants/") {
-				came = append(came, a)
-			}
-		}
+		came = slices.DeleteFunc(p.sink.arrivals(""), func(a Arrival) bool {
+			return !strings.Contains(a.Path, "/api/restaurants/")
+		})
 		if len(came) > 0 && len(came) < p.count*4/5 {
 			jobs = append(jobs, p.job())
 		}
@@ -97,37 +85,29 @@ func (p *publisher) publish() (came []Arrival, jobs []float64) {
 
 // measurePublishMenus changes the prices of all items, and publishes the menus of all stores.
 func measurePublishMenus(r *run) {
-	p := r.openHub("publishmenus").publisher(pick(r.Quick, 500, 100))
+	p, size := r.openHub().publisher(pick(r.Quick, 500, 100)), 0
 	var rates, floors, alone, beside []float64
-	size := 0
 	for range pick(r.Quick, 3, 2) {
 		for range pick(r.Quick, 3, 2) {
 			alone = append(alone, p.job())
 		}
 		came, jobs := p.publish()
-		took := timed(func() {
-			for _, a := range came {
-				body := bytes.NewReader(make([]byte, a.Size))
-				check(must(p.hub.client.Post(p.sink.at("", "/floor"), "", body)).Body.Close())
-			}
-		})
 		size = came[0].Size
-		rates, floors = append(rates, rate(came[1:], came[0].time())), append(floors, 1000*float64(len(came))/took)
-		beside = append(beside, median(jobs))
+		floors = append(floors, throughput(len(came), 1, func(i int) {
+			body := bytes.NewReader(make([]byte, came[i].Size))
+			check(must(p.hub.client.Post(p.sink.at("", "/floor"), "", body)).Body.Close())
+		}))
+		rates, beside = append(rates, rate(came[1:], came[0].At)), append(beside, figures.Median(jobs))
 	}
-	r.add(measured("publish/menus", perSecond, rates...).against(floors).withTarget(">= 20/s").
-		noted("stores of %d items after a change of the master's prices, rendered by a plugin and sent, %d stores a "+
-			"round, %d KB each; floor: a plain loop that posts such bodies", storeItems, p.count, size>>10),
-		measured("publish/beside", milliseconds, median(beside)).against([]float64{median(alone)}).withTarget("<= 1.3x").
-			noted("the job of a menu of %d items of another business meanwhile; floor: the same alone", checkedItems))
+	r.add("publish/menus", rates...).Against(floors).Noted(storeItems, p.count, size>>10)
+	r.add("publish/beside", figures.Median(beside)).Against([]float64{figures.Median(alone)}).Noted(checkedItems)
 }
 
 // measureToggles toggles items of a store while the menus of all stores are published. It also lets thousands of
 // stores become due to open in the same second.
 func measureToggles(r *run) {
 	const items = 400
-	f := r.openHub("toggles")
-	stores := pick(r.Quick, 2500, 500)
+	f, stores := r.openHub(), pick(r.Quick, 2500, 500)
 	late := inTurn(pick(r.Quick, 3, 2), func() float64 { return f.openTogether(stores) })[0]
 	p := f.publisher(pick(r.Quick, 300, 100))
 	var took []float64
@@ -136,17 +116,14 @@ func measureToggles(r *run) {
 			p.submit(p.who, masterPath, p.menu())
 		}
 		p.sink.reset(0)
-		posted := p.submit(p.who, "/hub/api/v1/items/", encode(object{"location_ref_id": p.stores[0],
-			"item_ref_ids": itemRefs(0, items), "action": []string{"disable", "enable"}[n%2]}))
+		posted := p.submit(p.who, "/hub/api/v1/items/", requests.Encode(requests.Object{"location_ref_id": storeRef(0),
+			"item_ref_ids": requests.ItemRefs(0, items), "action": []string{"disable", "enable"}[n%2]}))
 		arrival := p.sink.await("/stock", 1, 20*time.Second)[0]
-		took = append(took, inMilliseconds(arrival.time().Sub(posted.sent)))
+		took = append(took, inMilliseconds(arrival.At.Sub(posted.sent)))
 	}
-	r.add(measured("toggles/items", milliseconds, percentile(took, 50)).withTarget("< 1000 ms").
-		noted("%d items of a store, from the request to its arrival at the aggregator, while %d menus are published",
-			items, p.count),
-		measured("toggles/items p99", milliseconds, percentile(took, 99)).withTarget("< 3000 ms").noted("of %d", len(took)),
-		measured("toggles/stores", milliseconds, late...).withTarget("< 5000 ms").
-			noted("%d stores due in the same second, until the last has arrived at the aggregator", stores))
+	r.add("toggles/items", figures.Percentile(took, 50)).Noted(items, p.count)
+	r.add("toggles/items p99", figures.Percentile(took, 99)).Noted(len(took))
+	r.add("toggles/stores", late...).Noted(stores)
 }
 
 // openTogether makes all stores of a business due to open at one time. It returns the milliseconds from then until the
@@ -160,15 +137,13 @@ func (f *fixture) openTogether(n int) float64 {
 			turn_on_at)
 		SELECT business_id, id, ?, false, 'api', '', 'bench', gen_random_uuid(), now(), ? FROM stores
 		WHERE business_id = ?`, aggregator, due, who.ID)
-	opened, last := map[string]bool{}, due
-	for _, a := range f.sink.await("/opening", n, 32*time.Second) {
+	list := f.sink.await("/opening", n, 32*time.Second)
+	opened := map[string]bool{}
+	for _, a := range list {
 		opened[a.Path] = true
-		if a.time().After(last) {
-			last = a.time()
-		}
 	}
 	verify(len(opened) == n, "%d of %d stores were opened", len(opened), n)
-	return inMilliseconds(last.Sub(due))
+	return inMilliseconds(lastOf(list).Sub(due))
 }
 
 const (
@@ -188,24 +163,21 @@ type riders struct {
 }
 
 func (f *fixture) riders() *riders {
+	const path = "/ext/api/v1/generic/pos/rider-"
 	who, host := f.business("US"), f.hub.host()
 	f.simulateAggregator(who.ID)
 	f.post(who, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Oakland"}]}`,
-		orderedStore), 1, 0)
-	r := &riders{f, make([]int64, riderOrders), f.newPoster(host, "/ext/api/v1/generic/pos/rider-status/",
-		who.Authorization), f.newPoster(host, "/ext/api/v1/generic/pos/rider-location/", who.Authorization)}
+		shopStore), 1, 0)
+	r := &riders{f, nil, f.newPoster(host, path+"status/", who.Authorization),
+		f.newPoster(host, path+"location/", who.Authorization)}
 	f.sink.reset(0)
 	key := hubtest.ChannelKey(f, f.db, who.ID, "")
-	for i := range r.orders {
-		content := f.send(ordersPath, key, fmt.Appendf(nil, `{"platform":%q,"platform_order_id":"R-%d",
+	for i := range riderOrders {
+		f.send(ordersPath, key, fmt.Appendf(nil, `{"platform":%q,"platform_order_id":"R-%d",
 			"store_ref_id":%q,"delivery_type":"self","items":[{"ref_id":"dal","title":"Dal","quantity":1,"price":5}]}`,
-			aggregator, i, orderedStore))
-		var response struct {
-			OrderID int64 `json:"order_id"`
-		}
-		check(json.Unmarshal(content, &response))
-		r.orders[i] = response.OrderID
+			aggregator, i, shopStore))
 	}
+	check(f.sql.NewRaw(`SELECT id FROM orders WHERE business_id = ?`, who.ID).Scan(f.ctx, &r.orders))
 	inParallel(riderOrders, 8, func(i int) {
 		r.statuses.post(fmt.Appendf(nil, `{"order_id":%d,"status":"ASSIGNED",
 			"rider_data":{"rider_name":"Asha","rider_phone_number":"4155550100"}}`, r.orders[i]))
@@ -216,22 +188,18 @@ func (f *fixture) riders() *riders {
 
 // measureRiders posts locations as fast as possible, and statuses at an even rate.
 func measureRiders(r *run) {
-	all := r.openHub("riders").riders()
+	all := r.openHub().riders()
 	n, relayed := pick(r.Quick, 20000, 4000), 0
 	rates := inTurn(pick(r.Quick, 4, 2), func() float64 {
 		all.sink.reset(0)
-		took := timed(func() {
-			inParallel(n, connections, func(i int) {
-				const body = `{"order_id":%d,"location":{"latitude":"37.%06d","longitude":"-122.4"}}`
-				all.locations.post(fmt.Appendf(nil, body, all.orders[i%riderOrders], i))
-			})
+		rate := throughput(n, connections, func(i int) {
+			const body = `{"order_id":%d,"location":{"latitude":"37.%06d","longitude":"-122.4"}}`
+			all.locations.post(fmt.Appendf(nil, body, all.orders[i%riderOrders], i))
 		})
 		relayed += len(all.sink.await("/rider-position", riderOrders, 20*time.Second))
-		return 1000 * float64(n) / took
+		return rate
 	})[0]
-	r.add(measured("riders/locations", perSecond, rates...).withTarget(">= 5,000/s").
-		noted("accepted, from %d connections for %d orders; of %d locations %d were relayed, the newest of each order",
-			connections, riderOrders, n*len(rates), relayed))
+	r.add("riders/locations", rates...).Noted(connections, riderOrders, n*len(rates), relayed)
 	all.measureStatuses(pick(r.Quick, 12000, 3000))
 }
 
@@ -242,7 +210,7 @@ func (r *riders) measureStatuses(n int) {
 		state int
 	}
 	began := time.Now()
-	atRate(r.ctx, statusRate, n, func(i int) {
+	r.atRate(statusRate, n, func(i int) {
 		order := &next[i%riderOrders]
 		order.Lock()
 		defer order.Unlock()
@@ -258,6 +226,5 @@ func (r *riders) measureStatuses(n int) {
 		}
 		seen[a.Path]++
 	}
-	r.add(measured("riders/statuses", perSecond, rate(list, began)).withTarget(">= 950/s, in order", wrong == 0).
-		noted("relayed, of %d posted at %d/s over %d orders; %d out of order", n, statusRate, riderOrders, wrong))
+	r.add("riders/statuses", rate(list, began)).Provided(wrong == 0).Noted(n, statusRate, riderOrders, wrong)
 }

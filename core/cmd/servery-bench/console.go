@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"html"
@@ -15,8 +14,10 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -43,7 +44,7 @@ type consoleSize struct{ deliveries, stores, items int }
 // measureConsole reads the pages of the console, beside a long history and many stores.
 func measureConsole(r *run) {
 	size := pick(r.Quick, consoleSize{1_000_000, 2500, 500}, consoleSize{60_000, 300, 100})
-	e := r.openEngine("pages", webhook.Minutes)
+	e := r.openEngine(webhook.Minutes)
 	e.fillAndDrain(30) // the pattern of the history
 	e.hub = e.startHub()
 	e.fillConsole(size)
@@ -56,23 +57,22 @@ func measureConsole(r *run) {
 	}
 	slowest := func(p float64) *page {
 		return slices.MaxFunc(pages, func(a, b *page) int {
-			return cmp.Compare(percentile(a.times, p), percentile(b.times, p))
+			return cmp.Compare(figures.Percentile(a.times, p), figures.Percentile(b.times, p))
 		})
 	}
 	half, most := slowest(50), slowest(95)
 	largest := slices.MaxFunc(pages, func(a, b *page) int { return cmp.Compare(a.size, b.size) })
-	slices.SortFunc(pages, func(a, b *page) int { return cmp.Compare(median(b.times), median(a.times)) })
-	named := ""
+	slices.SortFunc(pages, func(a, b *page) int {
+		return cmp.Compare(figures.Median(b.times), figures.Median(a.times))
+	})
+	var named []string
 	for _, p := range pages[:3] {
-		named += fmt.Sprintf("%s %.1f ms, ", p.path, median(p.times))
+		named = append(named, fmt.Sprintf("%s %.1f ms", p.path, figures.Median(p.times)))
 	}
-	r.add(measured("console/pages", milliseconds, half.times...).withTarget("<= 50 ms").
-		noted("median of the slowest page; %s; %d pages beside %d deliveries of 3 attempts, %d stores, %d items",
-			strings.TrimSuffix(named, ", "), len(pages), size.deliveries, size.stores, size.items),
-		measured("console/pages p95", milliseconds, percentile(most.times, 95)).withTarget("<= 150 ms").
-			noted("slowest page: %s", most.path),
-		measured("console/page size", megabytes, float64(largest.size)/1e6).withTarget("<= 0.1 MB").
-			noted("largest page: %s", largest.path))
+	r.add("console/pages", half.times...).
+		Noted(len(pages), strings.Join(named, ", "), size.deliveries, size.stores, size.items)
+	r.add("console/pages p95", figures.Percentile(most.times, 95)).Noted(most.path)
+	r.add("console/page size", float64(largest.size)/1e6).Noted(largest.path)
 }
 
 // fillConsole stores deliveries with three attempts each, counts of attempts, and stores that all sell the same items.
@@ -83,10 +83,10 @@ func (e *engine) fillConsole(size consoleSize) {
 	_, secret, err := accounts.CreateKey(e.ctx, access.Key{Business: e.business, Username: "pos", Scope: core.ScopePOS})
 	check(err)
 	who := hubtest.Tenant{ID: e.business, Authorization: "apikey pos:" + secret}
-	stores, _ := storeRequest("", size.stores)
+	stores := must(requests.Stores("", size.stores))
 	e.submit(who, storesPath, stores)
 	e.untilCount(size.stores, `SELECT count(*) FROM stores`)
-	e.submit(who, menuPath("10000"), plainItems(size.items, func(int) object { return object{"price": 10} }))
+	e.submit(who, menuPath("10000"), requests.Items(size.items, requests.Object{"price": 10}))
 	e.untilCount(size.items, `SELECT count(*) FROM store_overrides`)
 	for day := range historyDays { // in parts, so that each ends well before its timeout
 		from := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -day)
@@ -127,7 +127,7 @@ func (f *fixture) signIn() {
 	request := f.request("/console/welcome/", "", []byte(form.Encode()))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
-	response := f.hub.do(request, new(bytes.Buffer)) // follows to the overview
+	response, _ := f.do(request) // follows to the overview
 	verify(response.StatusCode == http.StatusOK, "signing in: %s", response.Status)
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -27,51 +27,25 @@ type engine struct {
 	running  sync.WaitGroup
 }
 
-// countedQueue is the hub's queue. It counts the recorded attempts, and times its transactions.
+// countedQueue is the hub's queue. It counts the recorded attempts.
 type countedQueue struct {
 	deliveriesdb.Store
 	recorded atomic.Int64
 	wanted   int64
 	complete chan struct{} // closed when as many are recorded as wanted
-
-	mu               sync.Mutex
-	claims, finishes []float64 // milliseconds of each that was not empty
-}
-
-// Claim leases deliveries (webhook.Queue).
-func (q *countedQueue) Claim(ctx context.Context, owner core.ID, capacity webhook.Capacity, until time.Time) (
-	batch queue.Batch[webhook.Delivery], err error) {
-	took := timed(func() { batch, err = q.Store.Claim(ctx, owner, capacity, until) })
-	if len(batch.Items) > 0 {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.claims = append(q.claims, took)
-	}
-	return batch, err
 }
 
 // Finish records attempts (webhook.Queue).
-func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.CircuitRules) (
-	effect queue.FinishResult, err error) {
-	took := timed(func() { effect, err = q.Store.Finish(ctx, owner, results, rules) })
+func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result,
+	rules webhook.CircuitRules) (queue.FinishResult, error) {
+	effect, err := q.Store.Finish(ctx, owner, results, rules)
 	if err == nil {
-		q.mu.Lock()
-		q.finishes = append(q.finishes, took)
-		q.mu.Unlock()
 		now := q.recorded.Add(int64(len(results)))
 		if before := now - int64(len(results)); before < q.wanted && now >= q.wanted {
 			close(q.complete)
 		}
 	}
 	return effect, err
-}
-
-// cost describes the transactions in notes.
-func (q *countedQueue) cost() string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return fmt.Sprintf("%d claims of %.1f ms, %d records of %.1f ms", len(q.claims), median(q.claims), len(q.finishes),
-		median(q.finishes))
 }
 
 // unobserved ignores attempts and calls of plugins.
@@ -81,8 +55,8 @@ type unobserved struct{}
 func (unobserved) Attempted(webhook.Result, time.Duration) {}
 
 // openEngine opens a database. Nothing is delivered before start.
-func (r *run) openEngine(name string, units webhook.Units) *engine {
-	e := &engine{fixture: r.open(name)}
+func (r *run) openEngine(units webhook.Units) *engine {
+	e := &engine{fixture: r.open()}
 	e.business = hubtest.Business(r, e.db).ID
 	e.receiver = hubtest.Subscribe(r, e.db, e.business, core.OrderPlaced, e.sink.url, units)
 	e.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"},
@@ -106,7 +80,6 @@ func (e *engine) start(wanted int) {
 	})
 }
 
-// halt stops delivering; the database stays open.
 func (e *engine) halt() {
 	if e.stop != nil {
 		e.stop()
@@ -130,16 +103,14 @@ func (e *engine) awaitRecorded(wait time.Duration) {
 // event is an event of 1 KB that is due at once.
 func (e *engine) event(n int) core.Event {
 	now := e.db.Clock().Now()
-	return core.Event{ID: core.NewID(now), Business: e.business, Type: core.OrderPlaced, At: now, Body: payload(n)}
+	return core.Event{ID: core.NewID(now), Business: e.business, Type: core.OrderPlaced, At: now,
+		Body: requests.Event(n)}
 }
 
 // publishers is how many goroutines publish at once.
 const publishers = 16
 
-// publish stores events in one transaction.
-func (e *engine) publish(events ...core.Event) {
-	check(outbox.NewPublisher(e.db).Publish(e.ctx, events...))
-}
+func (e *engine) publish(all ...core.Event) { check(outbox.NewPublisher(e.db).Publish(e.ctx, all...)) }
 
 // fill stores n events, many in a transaction, for which only their number counts.
 func (e *engine) fill(n int, event func(i int) core.Event) {

@@ -1,6 +1,6 @@
 // Command servery-bench measures the hub: intake of requests, rate and latency of deliveries, lateness of retries, and
 // the cost of an idle hub. Each figure has a floor that the same run measured on the same machine: the least cost of
-// the work without the hub.
+// the work without the hub. The file table.go lists all figures.
 //
 // It starts a private PostgreSQL with full durability. Figures of the whole hub use the built program. It connects to
 // this machine only.
@@ -14,13 +14,13 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/servery-hub/servery/core/internal/devpg"
+	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -69,54 +69,31 @@ type measureCommand struct {
 	Strict bool     `help:"Fail if a figure misses its target."`
 }
 
+// compareCommand compares two runs.
+type compareCommand struct {
+	Before string  `arg:"" placeholder:"FILE" help:"JSON of the earlier run."`
+	After  string  `arg:"" placeholder:"FILE" help:"JSON of the later one."`
+	Within float64 `default:"10" help:"Changes up to this percentage are ignored."`
+	Strict bool    `help:"Fail if a figure is worse."`
+}
+
+// Run prints the later run with its changes.
+func (c compareCommand) Run() error {
+	return attempt(func() {
+		before, after := must(figures.Read(c.Before)), must(figures.Read(c.After))
+		changes, worse := figures.Compare(before.Figures, after.Figures, c.Within)
+		fmt.Printf("%s\n%s\n%s", before.Machine.Line(), after.Machine.Line(), figures.Table(changes))
+		verify(!worse || !c.Strict, "a figure is worse")
+	})
+}
+
 // bench is what measurements share.
 type bench struct {
 	measureCommand
-	scratch string // removed at the end
-	server  *devpg.Server
-	admin   *postgres.DB
-}
-
-// measurement adds figures to a run; names are their prefixes, for selection.
-type measurement struct {
-	measure func(*run)
-	names   []string
-}
-
-func row(measure func(*run), names ...string) measurement { return measurement{measure, names} }
-
-// measurements run group after group. Those of a group run in parallel, because they mostly wait.
-func measurements() [][]measurement {
-	return [][]measurement{
-		{row(measureStores, "stores/accept", "stores/job created", "stores/job updated")},
-		{row(measureStoreGrowth, "stores/growth")},
-		{row(measureCallbackLatency, "stores/callback")},
-		{row(measureMenu, "menu/accept", "menu/job first", "menu/job unchanged", "menu/job 1% changed", "menu/memory")},
-		{row(measureMenuGrowth, "menu/growth")},
-		{row(measureMenuIndependence, "menu/independence")},
-		{row(measureMenuEffective, "menu/effective")},
-		{row(measureDrain, "deliveries/drain")},
-		{row(measureBacklog, "deliveries/backlog")},
-		{row(measurePublish, "deliveries/publish")},
-		{row(measureLatency, "deliveries/latency")},
-		{row(measureRetry, "deliveries/retry"), row(measureIdle, "idle/memory", "idle/cpu")},
-		{row(measureNeighbour, "deliveries/neighbour")},
-		{row(measureThousand, "deliveries/thousand endpoints")},
-		{row(measureEndpointGrowth, "deliveries/endpoints")},
-		{row(measureOrders, "orders/intake", "orders/journey")},
-		{row(measureOrderRetry, "orders/retry")},
-		{row(measurePluginCalls, "plugins/call")},
-		{row(measurePluginLife, "plugins/start", "plugins/killed", "plugins/upgrade")},
-		{row(measurePluginMenu, "plugins/menu check", "plugins/menu memory")},
-		{row(measurePublishMenus, "publish/menus", "publish/beside")},
-		{row(measureToggles, "toggles/items", "toggles/items p99", "toggles/stores")},
-		{row(measureRush, "sandbox/rush")},
-		{row(measureRiders, "riders/locations", "riders/statuses")},
-		{row(measureHistory, "deliveries/history drain", "deliveries/history publish", "orders/history")},
-		{row(measureReplicas, "replicas/two")},
-		{row(measureConsole, "console/pages", "console/pages p95", "console/page size")},
-		{row(measureAbuse, abuseNames()...)},
-	}
+	scratch   string // removed at the end
+	server    *devpg.Server
+	admin     *postgres.DB
+	databases int // created so far
 }
 
 // Run measures the selected figures. It leaves nothing behind, also when it is interrupted.
@@ -127,12 +104,16 @@ func (c *measureCommand) Run(ctx context.Context) error {
 	return attempt(func() {
 		defer r.close()
 		r.startDatabase()
-		on := r.describeMachine()
-		fmt.Println(on.line())
-		figures := r.measureAll()
-		if !errors.Is(ctx.Err(), context.Canceled) { // half a table means nothing
-			r.report(results{on, figures})
+		all := figures.Results{Machine: r.describeMachine()}
+		fmt.Println(all.Machine.Line())
+		for _, m := range measurements() {
+			if slices.ContainsFunc(m.rows, r.selected) && ctx.Err() == nil {
+				took := timed(func() { all.Figures = append(all.Figures, r.bench.measure(ctx, m)...) })
+				fmt.Fprintf(os.Stderr, "%-40s %5.1f s\n", m.rows[0].name, took/1000)
+			}
 		}
+		verify(!errors.Is(ctx.Err(), context.Canceled), "%w", ctx.Err()) // half a table means nothing
+		r.report(all)
 		check(ctx.Err())
 	})
 }
@@ -157,39 +138,19 @@ func (r *run) startDatabase() {
 	r.Cleanup(func() { _ = r.admin.Close() })
 }
 
-// measureAll measures the selected figures in order.
-func (r *run) measureAll() (all []figure) {
-	for _, group := range measurements() {
-		figures := make([][]figure, len(group))
-		var running sync.WaitGroup
-		for i, m := range group {
-			if r.selected(m.names...) && r.ctx.Err() == nil {
-				running.Go(func() {
-					seconds := timed(func() { figures[i] = r.measure(r.ctx, m) }) / 1000
-					fmt.Fprintf(os.Stderr, "%-40s %5.1f s\n", strings.Join(m.names, ", "), seconds)
-				})
-			}
-		}
-		running.Wait()
-		all = append(all, slices.Concat(figures...)...)
-	}
-	return all
-}
-
-func (b *bench) selected(names ...string) bool {
-	return len(b.Only) == 0 || slices.ContainsFunc(names, func(name string) bool {
-		return slices.ContainsFunc(b.Only, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-	})
+func (b *bench) selected(one row) bool {
+	return len(b.Only) == 0 ||
+		slices.ContainsFunc(b.Only, func(prefix string) bool { return strings.HasPrefix(one.name, prefix) })
 }
 
 // report prints the table, writes the files that were asked for, and fails if a figure does.
-func (r *run) report(all results) {
-	fmt.Print("\n", table(all.Figures))
+func (r *run) report(all figures.Results) {
+	fmt.Print("\n", figures.Table(all.Figures))
 	if r.JSON != "" {
-		all.write(r.JSON)
+		check(all.Write(r.JSON))
 	}
 	if r.Page != "" {
-		all.writeMarkdown(r.Page)
+		check(all.WriteMarkdown(r.Page))
 	}
 	for _, f := range all.Figures {
 		verify(f.Error == "", "%s: %s", f.Name, f.Error)

@@ -5,20 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/requests"
+	"github.com/servery-hub/servery/core/internal/sandbox"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -29,28 +34,34 @@ type shop struct {
 	hubtest.Tenant
 	key    string
 	orders *poster
-	sent   *int // orders so far, of all shops of the fixture: each is another
+	shapes [][]byte // orders without their platform_order_id
 }
 
-// warmOrders is how many orders a shop has had before anything is measured.
-const warmOrders = 500
+const (
+	shopStore   = "S-orders"
+	shopObjects = 3725 // of its menu, 500 of them items
+	warmOrders  = 500  // before anything is measured
+)
 
-func (f *fixture) shop(sent *int) *shop {
-	s := &shop{fixture: f, Tenant: f.business("IN"), sent: sent}
-	f.post(s.Tenant, storesPath, encode(object{"stores": []object{{"ref_id": orderedStore, "name": "Harbour Street",
-		"city": "Pune", "address": "14 Harbour Street", "active": true, "ordering_enabled": true,
-		"excluded_platforms": []string{}}}}), 1, 0)
-	menu := orderedMenu()
-	f.post(s.Tenant, masterPath, encode(menu), menu.size(), 0)
-	f.post(s.Tenant, menuPath(orderedStore), encode(menu.sold()), 0, menu.sold().size())
+func (f *fixture) shop() *shop {
+	s := &shop{fixture: f, Tenant: f.business("IN")}
+	f.post(s.Tenant, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Pune",
+		"address":"14 Harbour Street","ordering_enabled":true,"excluded_platforms":[]}]}`, shopStore), 1, 0)
+	rows := requests.NewMenu(shopObjects)
+	f.post(s.Tenant, masterPath, requests.Encode(rows), rows.Size(), 0)
+	f.post(s.Tenant, menuPath(shopStore), requests.Encode(rows.Sold()), 0, rows.Sold().Size())
 	s.key = hubtest.ChannelKey(f, f.db, s.ID, "")
+	var effective menu.EffectiveMenu
+	check(json.Unmarshal(f.send("/channel/api/v1/stores/"+shopStore+"/menu/?platform=web", s.key, nil), &effective))
+	for _, one := range must(sandbox.Orders(effective, "web", 250)) {
+		s.shapes = append(s.shapes, requests.Encode(one))
+	}
 	s.connect()
 	f.execute(`ANALYZE stores, catalogue_entities, menu_links, store_overrides`) // as autovacuum does within minutes
 	s.place(s.orders, warmOrders)
 	return s
 }
 
-// connect opens connections for the orders.
 func (s *shop) connect() { s.orders = s.newPoster(s.hub.host(), ordersPath, s.key) }
 
 // listen subscribes the sink to the orders.
@@ -59,18 +70,19 @@ func (s *shop) listen() *shop {
 	return s
 }
 
-// number reserves the numbers of n orders, and returns the first.
-func (s *shop) number(n int) (first int) {
-	first = *s.sent
-	*s.sent += n
-	return first
+// next reserves the numbers of n orders, and returns the body of each.
+func (s *shop) next(n int) func(i int) []byte {
+	first := s.fixture.orders
+	s.fixture.orders += n
+	return func(i int) []byte {
+		return fmt.Appendf(nil, `{"platform_order_id":"W-%d",%s`, first+i, s.shapes[(first+i)%len(s.shapes)][1:])
+	}
 }
 
 // place posts n orders as fast as possible, and returns how many a second.
 func (s *shop) place(to *poster, n int) float64 {
-	first, began := s.number(n), time.Now()
-	inParallel(n, connections, func(i int) { to.post(orderBody(first + i)) })
-	return float64(n) / time.Since(began).Seconds()
+	body := s.next(n)
+	return throughput(n, connections, func(i int) { to.post(body(i)) })
 }
 
 // journey places n orders, and returns how many a second arrived.
@@ -78,15 +90,7 @@ func (s *shop) journey(n int) float64 {
 	s.sink.reset(0)
 	began := time.Now()
 	s.place(s.orders, n)
-	return s.arrived(n, began)
-}
-
-// arrived waits for the deliveries of n orders, and returns how many a second arrived.
-func (s *shop) arrived(n int, since time.Time) float64 {
-	list := s.sink.await("/hook", n, time.Minute)
-	distinct := len(byID(list))
-	verify(distinct == n, "%d orders reached the endpoint, not %d", distinct, n)
-	return rate(list, since)
+	return rate(s.sink.awaitEach(n, time.Minute), began)
 }
 
 // verifyOrders verifies how many orders the shop has, that each is another, and that none is flagged.
@@ -105,41 +109,32 @@ type intakeFloorCommand struct {
 }
 
 // Run serves until standard input ends.
-func (c intakeFloorCommand) Run(ctx context.Context) error {
+func (c intakeFloorCommand) Run(ctx context.Context) error { return attempt(func() { c.serve(ctx) }) }
+
+func (c intakeFloorCommand) serve(ctx context.Context) {
 	debug.SetGCPercent(300) // as the hub
-	db, err := openSQL(c.Database, c.Connections)
-	if err != nil {
-		return err
-	}
+	db := openSQL(c.Database, c.Connections)
 	defer db.Close()
-	if _, err := db.ExecContext(ctx,
+	must(db.ExecContext(ctx,
 		`CREATE TABLE IF NOT EXISTS floor_orders (LIKE orders INCLUDING ALL, record bytea NOT NULL);
-		CREATE SEQUENCE IF NOT EXISTS floor_order_ids`); err != nil {
-		return err
-	}
+		CREATE SEQUENCE IF NOT EXISTS floor_order_ids`))
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Post("/", func(c *fiber.Ctx) error {
-		draft, err := order.Decode(c.Body())
-		if err != nil {
-			return err
-		}
+		draft, invalid := order.Decode(c.Body())
 		var id int64
-		err = db.QueryRowContext(c.UserContext(),
+		err := db.QueryRowContext(c.UserContext(),
 			`INSERT INTO floor_orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order,
 				delivery_type, flags, events, placed_event, placed_by, created_at, updated_at, record)
 			VALUES (1, nextval('floor_order_ids'), ?, ?, 1, 'Placed', ?, ?, 0, 1, gen_random_uuid(), 'key:shop', now(),
 				now(), ?) RETURNING id`,
 			draft.Platform, draft.PlatformOrderID, draft.Bulk, draft.DeliveryMode, c.Body()).Scan(&id)
-		return errors.Join(err, c.JSON(fiber.Map{"status": "success", "order_id": id}))
+		return errors.Join(invalid, err, c.JSON(fiber.Map{"status": "success", "order_id": id}))
 	})
-	listener, err := listen(ctx, "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
+	listener := must((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	ctx, stop := untilStdinEnds(ctx, time.Hour, listener.Addr())
 	defer stop()
 	context.AfterFunc(ctx, func() { _ = app.Shutdown() })
-	return app.Listener(listener)
+	check(app.Listener(listener))
 }
 
 func (f *fixture) startIntakeFloor(connections int) *poster {
@@ -149,64 +144,43 @@ func (f *fixture) startIntakeFloor(connections int) *poster {
 
 // measureOrders posts orders of a business without webhooks, and of one with a webhook.
 func measureOrders(r *run) {
-	n, sent := pick(r.Quick, 20000, 4000), 0
-	f := r.openHub("orders")
+	n, f := pick(r.Quick, 20000, 4000), r.openHub()
 	floor, single := f.startIntakeFloor(connections), f.startIntakeFloor(1)
-	quiet, loud := f.shop(&sent), f.shop(&sent).listen()
+	quiet, loud := f.shop(), f.shop().listen()
 	quiet.place(floor, warmOrders)
 	values := inTurn(pick(r.Quick, 3, 2),
 		func() float64 { return quiet.place(floor, n) }, func() float64 { return quiet.place(single, n/4) },
 		func() float64 { return quiet.place(quiet.orders, n) }, func() float64 { return loud.journey(n) })
 	floors, singles, intakes, journeys := values[0], values[1], values[2], values[3]
-	half := median(intakes) / 2
+	half := figures.Median(intakes) / 2
 	steady := int(half * pick(r.Quick, 8.0, 3.0))
-	first := quiet.number(steady)
-	took := atRate(r.ctx, half, steady, func(i int) { quiet.orders.post(orderBody(first + i)) })
+	body := quiet.next(steady)
+	took := r.atRate(half, steady, func(i int) { quiet.orders.post(body(i)) })
 	quiet.verifyOrders(warmOrders + len(floors)*n + steady)
 	loud.verifyOrders(warmOrders + len(floors)*n)
-	r.add(measured("orders/intake", perSecond, intakes...).against(floors).withTarget(">= 300%").
-		noted("%d orders of %d bytes, durable, over %d connections, nobody subscribed; floor: a server that reads the "+
-			"same and does one INSERT, which PostgreSQL commits in groups as well", n, len(orderBody(n)), connections),
-		measured("orders/intake grouped", perSecond, intakes...).against(singles).withTarget(">= 300%").
-			noted("the same; floor: that server over one connection to the database, without groups"),
-		measured("orders/intake p99", milliseconds, percentile(took, 99)).withTarget("< 50 ms").
-			noted("%d orders at %.0f/s, half of that; median %.2f ms, at most %.1f ms", steady, half,
-				percentile(took, 50), percentile(took, 100)),
-		measured("orders/journey", perSecond, journeys...).against(floors).withTarget(">= 70%").
-			noted("%d orders to one endpoint, first POST to last arrival; floor: as above", n))
+	r.add("orders/intake", intakes...).Against(floors).Noted(n, len(body(0)), connections)
+	r.add("orders/intake grouped", intakes...).Against(singles)
+	r.add("orders/intake p99", figures.Percentile(took, 99)).Noted(steady, half, figures.Median(took), slices.Max(took))
+	r.add("orders/journey", journeys...).Against(floors).Noted(n)
 }
 
 // measureOrderRetry resends the failed deliveries of orders by one request, beside a drain of as many.
 func measureOrderRetry(r *run) {
-	n, sent := pick(r.Quick, 10000, 2000), 0
-	floor := r.openEngine("retrydrain", webhook.Minutes).fillAndDrain(n)
-	f := r.openHub("orderretry")
-	s := f.shop(&sent).listen()
+	n := pick(r.Quick, 10000, 2000)
+	floor := r.openEngine(webhook.Minutes).fillAndDrain(n)
+	f := r.openHub()
+	s := f.shop().listen()
 	hubtest.Subscribe(r, f.db, s.ID, core.WebhookRetry, f.sink.at("", "/callback"), webhook.Minutes)
 	since := time.Now()
 	s.fail(n)
 	f.sink.reset(0)
 	taken := f.submit(s.Tenant, "/external/api/v1/webhooks/retry/", fmt.Appendf(nil,
 		`{"event_type":18,"start_time":%d,"end_time":%d}`, since.UnixMilli(), time.Now().Add(time.Second).UnixMilli()))
-	seen := 0
-	f.until(time.Minute, "the job ends", func() bool {
-		var job struct {
-			State string
-			Done  int `json:"objects_done"`
-		}
-		content := f.send("/external/api/v1/jobs/"+taken.Reference+"/", s.Authorization, nil)
-		check(json.Unmarshal(content, &job))
-		verify(job.State != "failed" && (job.State != "done" || job.Done == n), "the job of %d orders: %s", n, content)
-		if job.State != "done" && job.Done > 0 {
-			seen++
-		}
-		return job.State == "done"
-	})
-	resent := s.arrived(n, taken.sent)
+	resent := rate(s.sink.awaitEach(n, time.Minute), taken.sent)
 	f.sink.await("/callback", 1, time.Minute)
-	r.add(measured("orders/retry", perSecond, resent).against([]float64{floor}).withTarget(">= 80%").
-		noted("%d failed orders, POST to last arrival; its progress was read %d times on the way; "+
-			"floor: a drain of as many", n, seen))
+	f.verifyCount(n, `SELECT objects_done FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, s.ID,
+		taken.Reference)
+	r.add("orders/retry", resent).Against([]float64{floor}).Noted(n)
 }
 
 // fail places n orders that the sink refuses, and then ends their deliveries as six attempts would.
@@ -224,34 +198,22 @@ func (s *shop) fail(n int) {
 // measureRush runs `servery simulate rush`, which orders from the menu of a store.
 func measureRush(r *run) {
 	const perSecond = 200
-	sent, lasts := 0, pick(r.Quick, time.Minute, 10*time.Second)
-	f := r.openHub("rush")
-	s := f.shop(&sent).listen()
+	lasts, f := pick(r.Quick, time.Minute, 10*time.Second), r.openHub()
+	s := f.shop().listen()
 	f.sink.reset(0)
 	rush := exec.CommandContext(r.ctx, r.Hub, "simulate", "rush", "--business", fmt.Sprint(s.ID), "--store",
-		orderedStore, "--platform", "web", "--rate", fmt.Sprint(perSecond), "--for", lasts.String(), "--seed", "1",
-		"--json")
+		shopStore, "--platform", "web", "--rate", fmt.Sprint(perSecond), "--for", lasts.String(), "--seed", "1")
 	rush.Env = append(f.environment(must(os.MkdirTemp(r.scratch, "rush"))), "SERVERY_BASE_URL="+f.hub.base)
 	rush.Stderr = os.Stderr
-	var report struct {
-		Calls []struct {
-			P99 float64 `json:"p99_ms"`
-		}
-	}
-	check(json.Unmarshal(must(rush.Output()), &report))
-	verify(len(report.Calls) == 1, "the report of a rush: %v", report)
+	check(rush.Run())
 	n := int(perSecond * lasts.Seconds())
-	s.arrived(n, time.Now())
 	var took []float64
-	for _, a := range f.sink.arrivals("") {
+	for _, a := range s.sink.awaitEach(n, time.Minute) {
 		// The event's id contains when its order was stored, to the millisecond.
 		seconds, nanoseconds := must(uuid.Parse(a.ID)).Time().UnixTime()
-		took = append(took, inMilliseconds(a.time().Sub(time.Unix(seconds, nanoseconds))))
+		took = append(took, inMilliseconds(a.At.Sub(time.Unix(seconds, nanoseconds))))
 	}
-	r.add(measured("sandbox/rush", milliseconds, percentile(took, 99)).withTarget("< 200 ms").
-		noted("99%% of %d orders that `servery simulate rush` placed at %d/s from the store's menu, from the hub to "+
-			"the endpoint, all delivered; median %.1f ms; responses: 99%% within %.1f ms", n, perSecond,
-			percentile(took, 50), report.Calls[0].P99))
+	r.add("sandbox/rush", figures.Percentile(took, 99)).Noted(n, perSecond, figures.Median(took))
 }
 
 // historyDays is over how many days a history spreads: the retention, today included.
@@ -293,28 +255,18 @@ func (f *fixture) fillDay(from time.Time, span time.Duration, n int) {
 		name := bun.Ident(table.name + "_" + from.Format("20060102"))
 		f.execute(`CREATE TABLE IF NOT EXISTS ? PARTITION OF ? FOR VALUES FROM (?) TO (?)`, name, bun.Ident(table.name),
 			core.FirstID(from), core.FirstID(from.AddDate(0, 0, 1)))
-		var columns []string
-		check(f.sql.NewRaw(`SELECT column_name FROM information_schema.columns
-			WHERE table_schema = 'public' AND table_name = ? ORDER BY ordinal_position`, table.name).
-			Scan(f.ctx, &columns))
-		values := make([]string, len(columns))
-		for i, column := range columns {
-			switch {
-			case slices.Contains(table.ids, column):
-				values[i] = "numbered.id"
-			case slices.Contains(table.times, column):
-				values[i] = "numbered.at"
-			default:
-				values[i] = "pattern." + column
-			}
-		}
+		var columns, values string
+		f.scan([]any{&columns, &values}, `SELECT string_agg(column_name, ', ' ORDER BY ordinal_position), string_agg(
+				CASE WHEN column_name::text = ANY (?) THEN 'numbered.id' WHEN column_name::text = ANY (?)
+				THEN 'numbered.at' ELSE 'pattern.' || column_name END, ', ' ORDER BY ordinal_position)
+			FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ?`,
+			pgdialect.Array(table.ids), pgdialect.Array(table.times), table.name)
 		// The ids ascend with the time, as those of the hub do (RFC 9562, version 7).
 		f.execute(`INSERT INTO ?0 (?1) SELECT ?2 FROM (SELECT * FROM ?3 LIMIT 1) pattern,
 			(SELECT to_timestamp(ms / 1000.0) AS at,
 				(lpad(to_hex(ms), 12, '0') || '7000a' || lpad(to_hex(i), 15, '0'))::uuid AS id
 			FROM generate_series(1, ?4) i, LATERAL (SELECT ?5::bigint + i::bigint * ?6 / (?4 + 1) AS ms) m) numbered`,
-			name, bun.Safe(strings.Join(columns, ", ")), bun.Safe(strings.Join(values, ", ")), bun.Ident(table.name), n,
-			from.UnixMilli(), span.Milliseconds())
+			name, bun.Safe(columns), bun.Safe(values), bun.Ident(table.name), n, from.UnixMilli(), span.Milliseconds())
 		f.execute(`VACUUM (ANALYZE) ?`, name)
 	}
 }
@@ -324,27 +276,20 @@ func (f *fixture) fillDay(from time.Time, span time.Duration, n int) {
 func measureHistory(r *run) {
 	ended := pick(r.Quick, 5_000_000, 500_000)
 	due, n, rounds := pick(r.Quick, 20000, 5000), pick(r.Quick, 6000, 2000), pick(r.Quick, 4, 2)
-	empty, full := r.openEngine("historyless", webhook.Minutes), r.openEngine("history", webhook.Minutes)
+	empty, full := r.openEngine(webhook.Minutes), r.openEngine(webhook.Minutes)
 	empty.fillAndDrain(due)
 	full.fillAndDrain(due) // the pattern of the history
 	filled := timed(func() { full.fillHistory(ended) }) / 1000
 	size := full.count(`SELECT pg_database_size(current_database())`)
-	drains := inTurn(rounds, func() float64 { return empty.fillAndDrain(due) },
-		func() float64 { return full.fillAndDrain(due) })
-	publishes := inTurn(rounds, func() float64 { return empty.publishAndDeliver(n) },
-		func() float64 { return full.publishAndDeliver(n) })
-	var intake []func() float64
-	for _, e := range []*engine{empty, full} {
+	r.alternate("deliveries/history drain", rounds, func() float64 { return empty.fillAndDrain(due) },
+		func() float64 { return full.fillAndDrain(due) }).Sized(ended).
+		Noted(due, ended, historyDays, float64(size)/1e9, filled)
+	r.alternate("deliveries/history publish", rounds, func() float64 { return empty.publishAndDeliver(n) },
+		func() float64 { return full.publishAndDeliver(n) }).Noted(n, publishers)
+	intake := func(e *engine) func() float64 {
 		e.hub = e.startHub()
-		s := e.shop(new(int))
-		intake = append(intake, func() float64 { return s.place(s.orders, n) })
+		s := e.shop()
+		return func() float64 { return s.place(s.orders, n) }
 	}
-	intakes := inTurn(rounds, intake...)
-	r.add(measured("deliveries/history drain", perSecond, drains[1]...).at(ended).against(drains[0]).withTarget(">= 91%").
-		noted("%d due beside %d that ended within %d days (%.1f GB, filled in %.0f s); floor: the same in an empty "+
-			"database", due, ended, historyDays, float64(size)/1e9, filled),
-		measured("deliveries/history publish", perSecond, publishes[1]...).against(publishes[0]).withTarget(">= 91%").
-			noted("%d events from %d goroutines, first publish to last arrival", n, publishers),
-		measured("orders/history", perSecond, intakes[1]...).against(intakes[0]).withTarget(">= 91%").
-			noted("%d orders accepted over %d connections, nobody subscribed", n, connections))
+	r.alternate("orders/history", rounds, intake(empty), intake(full)).Noted(n, connections)
 }

@@ -9,13 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/requests"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -50,8 +51,7 @@ func (r *run) openPlugins() *plugins {
 	return p
 }
 
-// callSize is how long the text of a call is, in bytes.
-const callSize = 256
+const callSize = 256 // bytes of the text of a call
 
 // call has one item checked.
 func (p *plugins) call(id string) error {
@@ -65,20 +65,13 @@ func measurePluginCalls(r *run) {
 	p, n := r.openPlugins(), pick(r.Quick, 4000, 1000)
 	p.Start(checker)
 	check(p.call(checker))
-	echo := r.startEcho()
 	each := func(work func()) func() float64 {
 		return func() float64 {
-			times := make([]float64, n)
-			for i := range times {
-				times[i] = 1000 * timed(work)
-			}
-			return median(times)
+			return 1000 * figures.Median(inTurn(n, func() float64 { return timed(work) })[0])
 		}
 	}
-	values := inTurn(pick(r.Quick, 5, 3), each(echo), each(func() { check(p.call(checker)) }))
-	r.add(measured("plugins/call", microseconds, values[1]...).against(values[0]).withTarget("< 300 µs").
-		noted("median of %d calls of %d bytes one after the other, in each round; floor: the bytes there and back "+
-			"over a Unix socket", n, callSize))
+	r.alternate("plugins/call", pick(r.Quick, 5, 3), each(r.startEcho()), each(func() { check(p.call(checker)) })).
+		Noted(n, callSize)
 }
 
 // startEcho returns a function that sends as many bytes as a call there and back.
@@ -132,62 +125,54 @@ func measurePluginLife(r *run) {
 	}
 	upgrades := pick(r.Quick, 10, 3)
 	failed, calls := r.openPlugins().upgrade(upgrades)
-	r.add(measured("plugins/start", milliseconds, starts...).against(floors).withTarget("< 200 ms").
-		noted("to its first response: digest, copy, start, certificates, description, self-test; floor: the program "+
-			"started to describe itself"),
-		measured("plugins/killed", milliseconds, killed...).withTarget("< 2000 ms").
-			noted("from SIGKILL to the next response, with the first pause"),
-		measured("plugins/upgrade", "failed", float64(failed)).withTarget("0", calls > 0).
-			noted("of %d calls from 8 goroutines, during %d upgrades", calls, upgrades))
+	r.add("plugins/start", starts...).Against(floors)
+	r.add("plugins/killed", killed...)
+	r.add("plugins/upgrade", float64(failed)).Provided(calls > 0).Noted(calls, upgradeCallers, upgrades)
 }
+
+const upgradeCallers = 8 // goroutines that call a plugin during its upgrades
 
 // upgrade replaces a plugin by another version so many times, while it is called without a pause.
 func (p *plugins) upgrade(times int) (failed, calls int64) {
 	p.Start(checker)
 	check(p.call(checker))
+	manifest := filepath.Join(p.dir, checker, sdk.ManifestName)
+	text := must(os.ReadFile(manifest))
 	var wrong, made atomic.Int64
 	var done atomic.Bool
-	var calling sync.WaitGroup
-	for range 8 {
-		calling.Go(func() {
-			for !done.Load() {
+	inParallel(upgradeCallers+1, upgradeCallers+1, func(i int) {
+		if i > 0 {
+			for ; !done.Load(); made.Add(1) {
 				if p.call(checker) != nil {
 					wrong.Add(1)
 				}
-				made.Add(1)
 			}
-		})
-	}
-	defer calling.Wait()
-	defer done.Store(true)
-	manifest := filepath.Join(p.dir, checker, sdk.ManifestName)
-	text := must(os.ReadFile(manifest))
-	for n := range times {
-		text = fmt.Appendf(text, "# %d\n", n) // another manifest is another version
-		check(os.WriteFile(manifest, text, 0o600))
-		check(p.Upgrade(p.ctx, checker))
-	}
-	done.Store(true)
-	calling.Wait()
+			return
+		}
+		defer done.Store(true)
+		for n := range times {
+			text = fmt.Appendf(text, "# %d\n", n) // another manifest is another version
+			check(os.WriteFile(manifest, text, 0o600))
+			check(p.Upgrade(p.ctx, checker))
+		}
+	})
 	return wrong.Load(), made.Load()
 }
 
-// checkedItems is how many items the plugins check.
-const checkedItems = 2000
+const checkedItems = 2000 // by the plugins
 
 // measurePluginMenu posts a menu to businesses with and without platforms that plugins serve. Every other item lacks
 // what the plugins require.
 func measurePluginMenu(r *run) {
-	f := r.openHub("pluginmenu")
-	body := plainItems(checkedItems, func(i int) object {
-		values := []object{{"key": "fat_mg", "value": "120"}, {"key": "protein_mg", "value": "900"},
-			{"key": "calorie_kcal", "value": "310"}}
-		if i%2 == 0 {
-			values = append(values, object{"key": "fiber_mg", "value": "40"})
-		}
-		return object{"price": 4.5, "description": "Slow-cooked and served with rice",
-			"key_value_groups": []object{{"group": "NutritionalInfo", "key_value_data": values}}}
+	f, rounds := r.openHub(), pick(r.Quick, 7, 3)
+	items := requests.List(checkedItems, func(i int) requests.Object {
+		values := []requests.Object{{"key": "fat_mg", "value": "120"}, {"key": "protein_mg", "value": "900"},
+			{"key": "calorie_kcal", "value": "310"}, {"key": "fiber_mg", "value": "40"}}
+		return requests.Object{"ref_id": requests.ItemRef(i), "title": fmt.Sprintf("Dish %d", i), "price": 4.5,
+			"description":      "Slow-cooked and served with rice",
+			"key_value_groups": []requests.Object{{"group": "NutritionalInfo", "key_value_data": values[:4-i%2]}}}
 	})
+	body := requests.Encode(requests.Object{"items": items})
 	job := func(platformIDs ...string) float64 {
 		who := f.business("IN")
 		for _, id := range platformIDs {
@@ -198,7 +183,6 @@ func measurePluginMenu(r *run) {
 	}
 	inTurn(3, func() float64 { return job() }) // warms hub and database
 	before := f.hub.peak()
-	rounds := pick(r.Quick, 7, 3)
 	var added, without []float64
 	for range rounds {
 		least := job()
@@ -206,9 +190,6 @@ func measurePluginMenu(r *run) {
 	}
 	found := f.count(`SELECT count(*) FROM platform_findings`)
 	verify(found >= rounds*checkedItems/2, "the plugins found fault with %d items", found)
-	r.add(measured("plugins/menu check", milliseconds, added...).withTarget("< 150 ms").
-		noted("what three plugins add to the job of %d items, which takes %.0f ms without; findings stored",
-			checkedItems, median(without)),
-		measured("plugins/menu memory", megabytes, f.hub.peak()-before).withTarget("< 64 MB").
-			noted("what they add to the hub's memory at most"))
+	r.add("plugins/menu check", added...).Noted(checkedItems, figures.Median(without))
+	r.add("plugins/menu memory", f.hub.peak()-before)
 }

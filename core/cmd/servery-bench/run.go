@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/servery-hub/servery/core/internal/figures"
 )
 
 // run is a measurement in progress. It behaves like a test: a failure ends it, and cleanups run afterwards. It
@@ -17,10 +20,10 @@ import (
 type run struct {
 	testing.TB
 	*bench
-	name     string
+	measurement
 	ctx      context.Context
 	cleanups []func()
-	figures  []figure
+	figures  map[string]*figures.Figure
 }
 
 // failure is what ends a measurement.
@@ -41,17 +44,56 @@ func attempt(work func()) (err error) {
 	return nil
 }
 
-// measure makes one measurement. A failure becomes a figure with an error, after those that were measured.
-func (b *bench) measure(ctx context.Context, m measurement) []figure {
-	r := &run{bench: b, name: m.names[0], ctx: ctx}
-	err := attempt(func() {
+// measure makes one measurement, and returns its figures in the order of the table. After a failure, those that were
+// not measured have its error.
+func (b *bench) measure(ctx context.Context, m measurement) (measured []figures.Figure) {
+	r := &run{bench: b, measurement: m, ctx: ctx, figures: map[string]*figures.Figure{}}
+	failed := ""
+	if err := attempt(func() {
 		defer r.close()
 		m.measure(r)
-	})
-	if err != nil {
-		r.add(figure{Name: r.name, Error: err.Error()})
+	}); err != nil {
+		failed = err.Error()
 	}
-	return r.figures
+	for _, one := range m.rows {
+		f := r.figures[one.name]
+		switch {
+		case f != nil:
+			f.Judge()
+			measured = append(measured, *f)
+		case b.selected(one):
+			measured = append(measured, figures.Figure{Name: one.name, Error: cmp.Or(failed, "not measured")})
+		}
+	}
+	return measured
+}
+
+// add adds the figure of a row.
+func (r *run) add(name string, rounds ...float64) *figures.Figure {
+	i := slices.IndexFunc(r.rows, func(one row) bool { return one.name == name })
+	verify(i >= 0, "%s is no row of this measurement", name)
+	of := r.rows[i]
+	f := &figures.Figure{Name: of.name, Unit: of.unit, Target: of.target, Note: of.note}
+	r.figures[name] = f.Measure(rounds...)
+	return f
+}
+
+// alternate adds a figure with its floor. It measures both in each round.
+func (r *run) alternate(name string, rounds int, floor, work func() float64) *figures.Figure {
+	values := inTurn(rounds, floor, work)
+	return r.add(name, values[1]...).Against(values[0])
+}
+
+// inTurn runs all parts in every round, each time starting with another, and returns the values of each.
+func inTurn(rounds int, parts ...func() float64) [][]float64 {
+	values := make([][]float64, len(parts))
+	for round := range rounds {
+		for turn := range parts {
+			i := (round + turn) % len(parts)
+			values[i] = append(values[i], parts[i]())
+		}
+	}
+	return values
 }
 
 // close runs the cleanups, the latest first, all of them even if one panics.
@@ -71,7 +113,7 @@ func (r *run) Cleanup(cleanup func()) { r.cleanups = append(r.cleanups, cleanup)
 func (r *run) Helper() {}
 
 // Name is that of the first figure (testing.TB).
-func (r *run) Name() string { return r.name }
+func (r *run) Name() string { return r.rows[0].name }
 
 // Errorf ends the measurement (testing.TB).
 func (r *run) Errorf(format string, args ...any) {
@@ -101,9 +143,6 @@ func verify(ok bool, format string, args ...any) {
 	}
 }
 
-// add adds figures to the table.
-func (r *run) add(figures ...figure) { r.figures = append(r.figures, figures...) }
-
 // until polls a condition, and ends the measurement if it does not become true in time.
 func (r *run) until(within time.Duration, what string, done func() bool) {
 	for began := time.Now(); !done(); r.pause(20 * time.Millisecond) {
@@ -126,18 +165,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// inTurn runs all parts in every round, each time starting with another, and returns the values of each.
-func inTurn(rounds int, parts ...func() float64) [][]float64 {
-	values := make([][]float64, len(parts))
-	for round := range rounds {
-		for turn := range parts {
-			i := (round + turn) % len(parts)
-			values[i] = append(values[i], parts[i]())
-		}
-	}
-	return values
-}
-
 // timed is how many milliseconds the work takes.
 func timed(work func()) float64 {
 	began := time.Now()
@@ -147,96 +174,36 @@ func timed(work func()) float64 {
 
 func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// connections is how many the load uses at once.
-const connections = 64
-
-// poster posts bodies as cheaply as possible, each goroutine over its own connection.
-type poster struct {
-	client        *fasthttp.HostClient
-	uri           string
-	authorization string
+// throughput does n pieces of work from so many goroutines, and returns how many a second.
+func throughput(n, goroutines int, work func(i int)) float64 {
+	return 1000 * float64(n) / timed(func() { inParallel(n, goroutines, work) })
 }
 
-func (r *run) newPoster(host, path, authorization string) *poster {
-	p := &poster{&fasthttp.HostClient{Addr: host, MaxConns: connections, ReadTimeout: 20 * time.Second,
-		WriteTimeout: 20 * time.Second}, "http://" + host + path, authorization}
-	r.Cleanup(p.client.CloseIdleConnections)
-	return p
-}
-
-// post posts a body. It ends the measurement unless the response is 200.
-func (p *poster) post(body []byte) {
-	status, content, err := p.try(body)
-	check(err)
-	verify(status == fasthttp.StatusOK, "%s: %d: %s", p.uri, status, content)
-}
-
-// try posts a body.
-func (p *poster) try(body []byte) (status int, content string, err error) {
-	request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
-	defer fasthttp.ReleaseRequest(request)
-	defer fasthttp.ReleaseResponse(response)
-	request.SetRequestURI(p.uri)
-	request.Header.SetMethod(fasthttp.MethodPost)
-	request.Header.SetContentType("application/json")
-	if p.authorization != "" {
-		request.Header.Set("Authorization", p.authorization)
-	}
-	request.SetBodyRaw(body)
-	err = p.client.Do(request, response)
-	if status = response.StatusCode(); status != fasthttp.StatusOK {
-		content = string(response.Body())
-	}
-	return status, content, err
-}
-
-// inParallel does n pieces of work from so many goroutines. After a failure it begins no more, and fails.
+// inParallel does n pieces of work from so many goroutines. A goroutine that fails ends.
 func inParallel(n, goroutines int, work func(i int)) {
 	var next atomic.Int64
-	parallel(goroutines, func() {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			work(i)
-		}
-	}, func() { next.Store(int64(n)) })
+	var running errgroup.Group
+	for range goroutines {
+		running.Go(func() error {
+			return attempt(func() {
+				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+					work(i)
+				}
+			})
+		})
+	}
+	check(running.Wait())
 }
 
 // atRate begins n pieces of work at an even rate, and returns how many milliseconds after its time each ended. One
 // that had to wait for one of the goroutines has waited as well.
-func atRate(ctx context.Context, rate float64, n int, work func(i int)) []float64 {
-	due, took, began := make(chan int, n), make([]float64, n), time.Now()
-	at := func(i int) time.Time { return began.Add(time.Duration(float64(i) / rate * float64(time.Second))) }
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		defer close(due)
-		for i := range n {
-			if pause(ctx, time.Until(at(i))) != nil {
-				return
-			}
-			due <- i
-		}
-	}()
-	parallel(connections, func() {
-		for i := range due {
-			work(i)
-			took[i] = inMilliseconds(time.Since(at(i)))
-		}
-	}, stop)
-	check(ctx.Err())
+func (r *run) atRate(rate float64, n int, work func(i int)) []float64 {
+	took, began := make([]float64, n), time.Now()
+	inParallel(n, connections, func(i int) {
+		due := began.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+		r.pause(time.Until(due))
+		work(i)
+		took[i] = inMilliseconds(time.Since(due))
+	})
 	return took
-}
-
-// parallel runs the work in so many goroutines. After the first failure it calls stop, and fails at the end.
-func parallel(goroutines int, work, stop func()) {
-	var running errgroup.Group
-	for range goroutines {
-		running.Go(func() error {
-			err := attempt(work)
-			if err != nil {
-				stop()
-			}
-			return err
-		})
-	}
-	check(running.Wait())
 }

@@ -2,32 +2,38 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/figures"
 )
 
 func TestFailureEndsAMeasurementAndCleansUp(t *testing.T) {
 	cleaned := ""
-	figures := new(bench).measure(t.Context(), row(func(r *run) {
+	got := new(bench).measure(t.Context(), measurement{func(r *run) {
 		r.Cleanup(func() { cleaned += "a" })
 		r.Cleanup(func() { cleaned += "b" })
-		r.add(measured("first", milliseconds, 1))
+		r.add("first", 1).Noted(5)
 		inParallel(10, 2, func(i int) { verify(i < 5, "piece %d failed", 5) })
-		r.add(measured("second", milliseconds, 1))
-	}, "second"))
+		r.add("second", 1)
+	}, []row{{"first", ms, "< 2 ms", "of %d"}, {"second", ms, "", ""}}})
 	require.Equal(t, "ba", cleaned)
-	require.Equal(t, []figure{measured("first", milliseconds, 1), {Name: "second", Error: "piece 5 failed"}}, figures)
+	require.Len(t, got, 2)
+	require.Equal(t, "first 1.00 of 5 true", fmt.Sprintf("%s %.2f %s %t", got[0].Name, got[0].Measured, got[0].Note,
+		*got[0].Met))
+	require.Equal(t, figures.Figure{Name: "second", Error: "piece 5 failed"}, got[1])
 }
 
 func TestFailureOfAFixtureEndsTheMeasurement(t *testing.T) {
-	figures := new(bench).measure(t.Context(), row(func(r *run) {
+	got := new(bench).measure(t.Context(), measurement{func(r *run) {
 		require.NoError(r, errors.New("no database"))
-	}, "row"))
-	require.Len(t, figures, 1)
-	require.Contains(t, figures[0].Error, "no database")
-	require.NotContains(t, figures[0].Error, "\n", "it is a line of the table")
+	}, []row{{name: "row"}}})
+	require.Len(t, got, 1)
+	require.Contains(t, got[0].Error, "no database")
+	require.NotContains(t, got[0].Error, "\n", "it is a line of the table")
 }
 
 func TestOnlyFlagSelectsMeasurements(t *testing.T) {
@@ -36,7 +42,7 @@ func TestOnlyFlagSelectsMeasurements(t *testing.T) {
 		if only != "" {
 			b.Only = []string{only}
 		}
-		require.Equal(t, want, b.selected("stores/accept", "stores/job created"), only)
+		require.Equal(t, want, b.selected(row{name: "stores/job created"}), only)
 	}
 }
 
@@ -54,12 +60,28 @@ func TestRoundsBeginWithAnotherPart(t *testing.T) {
 
 func TestAtRateRunsEveryTaskOnce(t *testing.T) {
 	var times [40]atomic.Int32
-	for i, took := range atRate(t.Context(), 1e6, len(times), func(i int) { times[i].Add(1) }) {
+	for i, took := range (&run{ctx: t.Context()}).atRate(1e6, len(times), func(i int) { times[i].Add(1) }) {
 		require.EqualValues(t, 1, times[i].Load())
 		require.Positive(t, took)
 	}
 	failed := errors.New("it failed")
 	require.PanicsWithValue(t, failure{failed}, func() {
-		atRate(t.Context(), 1e6, 40, func(int) { check(failed) })
+		(&run{ctx: t.Context()}).atRate(1e6, 40, func(int) { check(failed) })
 	})
+}
+
+func TestTableHasTheFiguresOfThePage(t *testing.T) {
+	last, err := figures.Read("../../../deploy/bench.json")
+	require.NoError(t, err)
+	declared := map[string]row{}
+	for _, m := range measurements() {
+		for _, one := range m.rows {
+			require.NotContains(t, declared, one.name)
+			declared[one.name] = one
+		}
+	}
+	for _, f := range last.Figures {
+		require.Contains(t, declared, f.Name)
+		require.Equal(t, f.Unit, declared[f.Name].unit, f.Name)
+	}
 }

@@ -10,14 +10,12 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"github.com/valyala/fasthttp"
-
-	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // child is another process of this program, with another command. It prints a line when it is ready. Its commands end
@@ -58,63 +56,18 @@ func untilStdinEnds(ctx context.Context, limit time.Duration, ready any) (contex
 	return ctx, cancel
 }
 
-func (h *hub) status() (status procfs.ProcStatus, err error) {
-	process, err := procfs.NewProc(h.process.Process.Pid)
-	if err == nil {
-		status, err = process.NewStatus()
-	}
-	return status, err
-}
-
-func megabytesOf(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
-
-// resident and peak are the hub's resident memory in megabytes, now and at most.
-func (h *hub) resident() float64 { return megabytesOf(must(h.status()).VmRSS) }
-func (h *hub) peak() float64     { return megabytesOf(must(h.status()).VmHWM) }
-
-// forgetPeak begins another peak.
-func (h *hub) forgetPeak() {
-	check(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.process.Process.Pid), []byte("5"), 0))
-}
-
-// processorSeconds is the processor time of this process, of those below it, and of the database, with their ended
-// children.
-func (b *bench) processorSeconds() (total float64) {
-	used, parents := map[int]float64{}, map[int]int{}
-	for _, process := range must(procfs.AllProcs()) {
-		if stat, err := process.Stat(); err == nil { // else it has ended
-			used[process.PID] = stat.CPUTime() + float64(stat.CUTime+stat.CSTime)/100
-			parents[process.PID] = stat.PPID
-		}
-	}
-	ours := hubtest.ProcessesIn(b.scratch)
-	ours[os.Getpid()] = ""
-	for pid, seconds := range used {
-		for _, is := ours[pid]; pid > 1 && !is; _, is = ours[pid] {
-			pid = parents[pid]
-		}
-		if pid > 1 {
-			total += seconds
-		}
-	}
-	return total
-}
-
 // sinkCommand is the endpoint of deliveries, in a separate process. It records when each arrived. Its parent makes RPCs
 // over standard input and output.
 type sinkCommand struct{}
 
 // Arrival is one request that the sink got.
 type Arrival struct {
-	ID       string // the webhook-id
-	Path     string // of the URL, such as /hook
-	At       int64  // when it had been read; nanoseconds of Unix time
-	Answered int64
-	Size     int    // of the body
-	Head     string // the first bytes of the body
+	ID           string // the webhook-id
+	Path         string // of the URL, such as /hook
+	At, Answered time.Time
+	Size         int    // of the body
+	Head         string // the first bytes of the body
 }
-
-func (a Arrival) time() time.Time { return time.Unix(0, a.At) }
 
 // Paths with special behaviour.
 const (
@@ -122,17 +75,16 @@ const (
 	slowPath = "/slow" // responds after slowResponse
 )
 
-const slowResponse = 100 * time.Millisecond
-
-// headBytes is how much of a body is kept, so that the reference of a callback is.
-const headBytes = 64
+const (
+	slowResponse = 100 * time.Millisecond
+	headBytes    = 64 // of a body that are kept: they contain the reference of a callback
+)
 
 // Sink is the state of the sink. Its exported methods are RPCs.
 type Sink struct {
 	ctx      context.Context
 	mu       sync.Mutex
 	came     *sync.Cond
-	port     int
 	arrivals []Arrival
 	tries    map[string]int
 	failures int // how many attempts of every delivery fail
@@ -140,32 +92,27 @@ type Sink struct {
 
 // Run serves until standard input ends.
 func (sinkCommand) Run(ctx context.Context) error {
-	s := &Sink{ctx: ctx, tries: map[string]int{}}
-	s.came = sync.NewCond(&s.mu)
-	address, err := s.listen("127.0.0.1")
-	if err != nil {
-		return err
-	}
-	s.port = address.(*net.TCPAddr).Port
-	rpcs := rpc.NewServer()
-	if err := rpcs.Register(s); err != nil {
-		return err
-	}
-	fmt.Printf("http://%s/hook\n", address)
-	rpcs.ServeConn(stream{os.Stdin, os.Stdout})
-	return nil
+	return attempt(func() {
+		s := &Sink{ctx: ctx, tries: map[string]int{}}
+		s.came = sync.NewCond(&s.mu)
+		address := s.listen("127.0.0.1:0")
+		for i := range spreadAddresses {
+			s.listen(fmt.Sprintf("%s:%d", spreadAddress(i), address.(*net.TCPAddr).Port))
+		}
+		rpcs := rpc.NewServer()
+		check(rpcs.Register(s))
+		fmt.Printf("http://%s/hook\n", address)
+		rpcs.ServeConn(stream{os.Stdin, os.Stdout})
+	})
 }
 
-// listen serves at a host until the process ends.
-func (s *Sink) listen(host string) (net.Addr, error) {
-	listener, err := listen(s.ctx, fmt.Sprintf("%s:%d", host, s.port))
-	if err != nil {
-		return nil, err
-	}
+// listen serves at an address until the process ends.
+func (s *Sink) listen(address string) net.Addr {
+	listener := must((&net.ListenConfig{}).Listen(s.ctx, "tcp", address))
 	server := fasthttp.Server{Handler: s.take, NoDefaultServerHeader: true, NoDefaultDate: true,
 		NoDefaultContentType: true, MaxRequestBodySize: 64 << 20}
 	go func() { _ = server.Serve(listener) }()
-	return listener.Addr(), nil
+	return listener.Addr()
 }
 
 // stream is standard input and output of the sink.
@@ -174,19 +121,8 @@ type stream struct {
 	io.WriteCloser
 }
 
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-}
-
-// Spread listens on so many addresses of this machine besides.
-func (s *Sink) Spread(addresses int, _ *int) error {
-	for i := range addresses {
-		if _, err := s.listen(spreadAddress(i)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// spreadAddresses is how many addresses of this machine the sink has besides its own.
+const spreadAddresses = 1000
 
 // spreadAddress is one of many addresses of this machine. Each is another host to a sender.
 func spreadAddress(n int) string { return fmt.Sprintf("127.1.%d.%d", n/250, 1+n%250) }
@@ -234,7 +170,7 @@ func (s *Sink) Await(wanted Wanted, list *[]Arrival) error {
 func (s *Sink) take(request *fasthttp.RequestCtx) {
 	body := request.Request.Body()
 	came := Arrival{ID: string(request.Request.Header.Peek("Webhook-Id")), Path: string(request.Path()),
-		At: time.Now().UnixNano(), Size: len(body), Head: string(body[:min(len(body), headBytes)])}
+		At: time.Now(), Size: len(body), Head: string(body[:min(len(body), headBytes)])}
 	if came.Path == slowPath {
 		time.Sleep(slowResponse)
 	}
@@ -252,7 +188,7 @@ func (s *Sink) record(came Arrival, request *fasthttp.RequestCtx) {
 			request.SetStatusCode(fasthttp.StatusInternalServerError)
 		}
 	}
-	came.Answered = time.Now().UnixNano()
+	came.Answered = time.Now()
 	s.arrivals = append(s.arrivals, came)
 	s.came.Broadcast()
 }
@@ -271,19 +207,21 @@ func (r *run) startSink() *sink {
 // reset forgets the arrivals, and sets how many attempts of each delivery fail.
 func (s *sink) reset(failures int) { check(s.client.Call("Sink.Reset", failures, nil)) }
 
-// spread makes the sink listen on so many addresses besides.
-func (s *sink) spread(addresses int) { check(s.client.Call("Sink.Spread", addresses, nil)) }
-
 // arrivals returns those since the last reset whose path has the suffix.
-func (s *sink) arrivals(suffix string) (list []Arrival) {
-	check(s.client.Call("Sink.Await", Wanted{Suffix: suffix}, &list))
-	return list
-}
+func (s *sink) arrivals(suffix string) []Arrival { return s.await(suffix, 0, 0) }
 
 // await waits until there are so many arrivals, and returns them.
 func (s *sink) await(suffix string, n int, wait time.Duration) (list []Arrival) {
 	check(s.client.Call("Sink.Await", Wanted{suffix, n, wait}, &list))
 	verify(len(list) >= n, "only %d of %d requests%s arrived within %v", len(list), n, suffix, wait)
+	return list
+}
+
+// awaitEach is await of n deliveries to the sink's URL, of which none arrives twice.
+func (s *sink) awaitEach(n int, wait time.Duration) []Arrival {
+	list := s.await("/hook", n, wait)
+	distinct := len(byID(list))
+	verify(distinct == n, "%d deliveries reached the sink, not %d", distinct, n)
 	return list
 }
 
@@ -298,11 +236,11 @@ func byID(list []Arrival) map[string][]Arrival {
 
 // rate is how many a second arrived since an instant.
 func rate(list []Arrival, since time.Time) float64 {
-	last := int64(0)
-	for _, a := range list {
-		last = max(last, a.At)
-	}
-	return float64(len(list)) / time.Unix(0, last).Sub(since).Seconds()
+	return float64(len(list)) / lastOf(list).Sub(since).Seconds()
+}
+
+func lastOf(list []Arrival) time.Time {
+	return slices.MaxFunc(list, func(a, b Arrival) int { return a.At.Compare(b.At) }).At
 }
 
 // at is the URL of a path of the sink, with another host of this machine unless that is "".

@@ -61,6 +61,21 @@ func orderableMenu(m menu.EffectiveMenu) simulator.Menu {
 	return orderable
 }
 
+// Orders returns n random orders of a menu in the form of the channel API, each without its platform_order_id.
+func Orders(m menu.EffectiveMenu, platform string, n int) ([]map[string]any, error) {
+	orderable, orders := orderableMenu(m), make([]map[string]any, n)
+	for i := range orders {
+		basket, err := orderable.RandomBasket(simulator.OrderSpec{Mode: simulator.Delivery,
+			DeliveredBy: simulator.BySelf}, 0, i)
+		if err != nil {
+			return nil, err
+		}
+		orders[i] = normalForm(platform, basket)
+		delete(orders[i], "platform_order_id")
+	}
+	return orders, nil
+}
+
 // normalForm returns an order in the form of the channel API (contract, Orders and channels).
 func normalForm(platform string, b simulator.Basket) map[string]any {
 	items := make([]map[string]any, len(b.Lines))

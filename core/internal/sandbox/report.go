@@ -14,6 +14,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/figures"
 	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 )
 
@@ -112,18 +113,10 @@ func (r *Report) lines() []ReportedCall {
 	list := []ReportedCall{}
 	for _, name := range slices.Sorted(maps.Keys(r.calls)) {
 		c := r.calls[name]
-		took := slices.Sorted(slices.Values(c.took))
-		list = append(list, ReportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99), c.message})
+		list = append(list, ReportedCall{name, len(c.took), c.failed, figures.Percentile(c.took, 50),
+			figures.Percentile(c.took, 99), c.message})
 	}
 	return list
-}
-
-// quantile returns a percentile of a sorted list, by the nearest rank.
-func quantile(sorted []float64, percent int) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
 // acceptedIDs returns the orders that were accepted so far.

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
@@ -124,4 +126,30 @@ func TestSimulationReportsAnUnreachableHub(t *testing.T) {
 	s := &Scenario{Options: Options{BaseURL: server.URL}, client: server.Client()}
 	require.ErrorContains(t, s.read(t.Context(), "/channel/api/v1/stores/", nil),
 		"no response from "+server.URL+": dial tcp")
+}
+
+func TestOrdersOfAMenuAreValid(t *testing.T) {
+	effective := menu.EffectiveMenu{StoreRefID: "s1"}
+	for n := range 12 {
+		effective.Items = append(effective.Items, menu.EffectiveItem{RefID: fmt.Sprint("item-", n), Title: "A dish",
+			OptionGroupRefIDs: []string{"sizes"}})
+	}
+	effective.OptionGroups = []menu.EffectiveOptionGroup{{RefID: "sizes", MinSelectable: 1, MaxSelectable: 1}}
+	effective.Options = []menu.EffectiveOption{{RefID: "large", Title: "Large", OptGrpRefIDs: []string{"sizes"}}}
+	orders, err := Orders(effective, "web", 40)
+	require.NoError(t, err)
+	different := map[string]bool{}
+	for _, one := range orders {
+		require.NotContains(t, one, "platform_order_id")
+		one["platform_order_id"] = "W-1"
+		body, err := json.Marshal(one)
+		require.NoError(t, err)
+		draft, err := order.Decode(body)
+		require.NoError(t, err)
+		require.Equal(t, "large", draft.Items[0].Options[0].RefID)
+		different[string(body)] = true
+	}
+	require.Len(t, different, 40)
+	_, err = Orders(menu.EffectiveMenu{}, "web", 1)
+	require.ErrorContains(t, err, "nothing to order")
 }

@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"encoding/xml"
@@ -12,74 +12,96 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func of(name, unit string) *Figure { return &Figure{Name: name, Unit: unit} }
+
+// judged is the figure with a target.
+func judged(f *Figure, target string, provided ...bool) *Figure {
+	with := *f
+	with.Target = target
+	for _, met := range provided {
+		with.Provided(met)
+	}
+	with.Judge()
+	return &with
+}
+
+func list(figures ...*Figure) (all []Figure) {
+	for _, f := range figures {
+		all = append(all, *f)
+	}
+	return all
+}
+
 func TestPercentileIsTheNearestRank(t *testing.T) {
 	hundred := make([]float64, 100)
 	for i := range hundred {
 		hundred[99-i] = float64(i + 1)
 	}
 	for p, want := range map[float64]float64{0: 1, 1: 1, 50: 50, 99: 99, 99.5: 100, 100: 100} {
-		require.Equal(t, want, percentile(hundred, p), "p%v", p)
+		require.Equal(t, want, Percentile(hundred, p), "p%v", p)
 	}
 	require.Equal(t, 100.0, hundred[0], "the values keep their order")
-	require.True(t, math.IsNaN(percentile(nil, 50)))
+	require.True(t, math.IsNaN(Percentile(nil, 50)))
 }
 
 func TestMedianOfOddAndEvenCounts(t *testing.T) {
-	require.Equal(t, 2.0, median([]float64{3, 1, 2}))
-	require.Equal(t, 2.5, median([]float64{4, 1, 2, 3}))
-	require.True(t, math.IsNaN(median(nil)))
+	require.Equal(t, 2.0, Median([]float64{3, 1, 2}))
+	require.Equal(t, 2.5, Median([]float64{4, 1, 2, 3}))
+	require.True(t, math.IsNaN(Median(nil)))
 }
 
 func TestRatioIsTheMedianOfTheRounds(t *testing.T) {
 	// the second was disturbed
-	f := measured("stores/job", milliseconds, 200, 900, 210).against([]float64{100, 300, 70})
+	f := of("stores/job", Milliseconds).Measure(200, 900, 210).Against([]float64{100, 300, 70})
 	require.Equal(t, 210.0, f.Measured)
 	require.Equal(t, 100.0, *f.Floor)
 	require.Equal(t, 3.0, *f.Ratio)
 }
 
 func TestTargetsLimitTheValueOrTheRatio(t *testing.T) {
-	time := measured("time", milliseconds, 20).against([]float64{10})
-	rate := measured("rate", perSecond, 2000).against([]float64{4000})
+	time := of("time", Milliseconds).Measure(20).Against([]float64{10})
+	rate := of("rate", PerSecond).Measure(2000).Against([]float64{4000})
 	for _, c := range []struct {
 		met bool
-		f   figure
+		f   *Figure
 	}{
-		{true, time.withTarget("< 20.1 ms")}, {false, time.withTarget("< 20 ms")},
-		{true, time.withTarget("<= 2x")}, {false, time.withTarget("<= 1.9x")},
-		{true, rate.withTarget(">= 50%")}, {false, rate.withTarget(">= 51%")},
-		{true, rate.withTarget(">= 2,000/s, in order", true)}, {false, rate.withTarget(">= 950/s, in order", false)},
-		{true, measured("cpu", percent, 0.5).withTarget("< 1%")}, {false, measured("failed", "failed", 1).withTarget("0")},
+		{true, judged(time, "< 20.1 ms")}, {false, judged(time, "< 20 ms")},
+		{true, judged(time, "<= 2x")}, {false, judged(time, "<= 1.9x")},
+		{true, judged(rate, ">= 50%")}, {false, judged(rate, ">= 51%")},
+		{true, judged(rate, ">= 2,000/s, in order", true)}, {false, judged(rate, ">= 950/s, in order", false)},
+		{true, judged(of("cpu", Percent).Measure(0.5), "< 1%")},
+		{false, judged(of("failed", "failed").Measure(1), "0")},
 	} {
 		require.Equal(t, c.met, *c.f.Met, "%s %s", c.f.Name, c.f.Target)
 	}
 }
 
 func TestFiguresAreFormattedAsATable(t *testing.T) {
-	figures := []figure{
-		measured("stores/accept", milliseconds, 80, 120.4, 90).withTarget("< 150 ms"),
-		measured("deliveries/drain", perSecond, 12345).against([]float64{50000}).withTarget(">= 25%"),
-		measured("stores/job", milliseconds, 300).against([]float64{150}).noted("5,000 stores"),
-		measured("idle/memory", megabytes, 61.31),
-		{Name: "idle/cpu", Error: "the hub went away"},
-	}
+	figures := list(
+		judged(of("stores/accept", Milliseconds).Measure(80, 120.4, 90), "< 150 ms"),
+		judged(of("deliveries/drain", PerSecond).Measure(12345).Against([]float64{50000}), ">= 25%"),
+		(&Figure{Name: "stores/job", Unit: Milliseconds, Note: "%d stores"}).Measure(300).
+			Against([]float64{150}).Noted(5000),
+		of("idle/memory", Megabytes).Measure(61.31),
+		&Figure{Name: "idle/cpu", Error: "the hub went away"},
+	)
 	require.Equal(t, `FIGURE            MEASURED     FLOOR  RATIO  TARGET    MET
 stores/accept      90.0 ms         -      -  < 150 ms  yes
 deliveries/drain  12,345/s  50,000/s  24.7%  >= 25%    NO
-stores/job          300 ms    150 ms  2.00x  -         -    5,000 stores
+stores/job          300 ms    150 ms  2.00x  -         -    5000 stores
 idle/memory        61.3 MB         -      -  -         -
 idle/cpu            failed                                  the hub went away
-`, table(figures))
+`, Table(figures))
 }
 
-func grown() []figure {
-	return []figure{
-		measured("menu/growth 100", microseconds, 40).at(100),
-		measured("menu/growth 12000", microseconds, 20).at(12000),
-		measured("stores/growth 50", microseconds, 90).at(50),
-		{Name: "stores/growth 200", Error: "it failed"},
-		measured("deliveries/history drain", perSecond, 900).at(5_000_000).against([]float64{1000}),
-	}
+func grown() []Figure {
+	return list(
+		of("menu/growth 100", Microseconds).Measure(40).Sized(100),
+		of("menu/growth 12000", Microseconds).Measure(20).Sized(12000),
+		of("stores/growth 50", Microseconds).Measure(90).Sized(50),
+		&Figure{Name: "stores/growth 200", Error: "it failed"},
+		of("deliveries/history drain", PerSecond).Measure(900).Sized(5_000_000).Against([]float64{1000}),
+	)
 }
 
 func TestChartHasEveryCurveOfTheFigures(t *testing.T) {
@@ -97,7 +119,7 @@ func TestNewTableReplacesTheOldOne(t *testing.T) {
 	page := filepath.Join(dir, "PAGE.md")
 	require.NoError(t, os.WriteFile(page, []byte("before\n"+tableBegins+"\nold\n"+tableEnds+"\nafter\n"), 0o600))
 	for range 2 {
-		results{machine{CPU: "a processor"}, grown()}.writeMarkdown(page)
+		require.NoError(t, Results{Machine{CPU: "a processor"}, grown()}.WriteMarkdown(page))
 	}
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -107,29 +129,31 @@ func TestNewTableReplacesTheOldOne(t *testing.T) {
 	require.Equal(t, 1, strings.Count(text, "menu/growth 12000"))
 	require.Contains(t, text, "a processor")
 	require.FileExists(t, filepath.Join(dir, "growth.svg"))
-	require.Equal(t, results{machine{CPU: "a processor"}, grown()}, readResults(filepath.Join(dir, "bench.json")))
+	read, err := Read(filepath.Join(dir, "bench.json"))
+	require.NoError(t, err)
+	require.Equal(t, Results{Machine{CPU: "a processor"}, grown()}, read)
 
 	require.NoError(t, os.WriteFile(page, []byte("no place"), 0o600))
-	require.ErrorContains(t, attempt(func() { results{}.writeMarkdown(page) }), "no place for the table")
+	require.ErrorContains(t, Results{}.WriteMarkdown(page), "no place for the table")
 }
 
 func TestRunsAreComparedByRatiosThenFigures(t *testing.T) {
-	before := []figure{
-		measured("stores/job", milliseconds, 100).against([]float64{50}),
-		measured("drain", perSecond, 1000).against([]float64{2000}),
-		measured("intake", perSecond, 1000),
-		measured("latency", milliseconds, 5).withTarget("< 10 ms"),
-		measured("gone", milliseconds, 5),
-	}
-	after := []figure{
-		measured("stores/job", milliseconds, 200).against([]float64{100}), // a slower machine
-		measured("drain", perSecond, 1000).against([]float64{1000}),
-		measured("intake", perSecond, 800),
-		measured("latency", milliseconds, 5.4).withTarget("< 5.2 ms"),
-		measured("fresh", milliseconds, 1),
-		{Name: "idle/cpu", Error: "the hub went away"},
-	}
-	compared, worse := compare(before, after, 10)
+	before := list(
+		of("stores/job", Milliseconds).Measure(100).Against([]float64{50}),
+		of("drain", PerSecond).Measure(1000).Against([]float64{2000}),
+		of("intake", PerSecond).Measure(1000),
+		judged(of("latency", Milliseconds).Measure(5), "< 10 ms"),
+		of("gone", Milliseconds).Measure(5),
+	)
+	after := list(
+		of("stores/job", Milliseconds).Measure(200).Against([]float64{100}), // a slower machine
+		of("drain", PerSecond).Measure(1000).Against([]float64{1000}),
+		of("intake", PerSecond).Measure(800),
+		judged(of("latency", Milliseconds).Measure(5.4), "< 5.2 ms"),
+		of("fresh", Milliseconds).Measure(1),
+		&Figure{Name: "idle/cpu", Error: "the hub went away"},
+	)
+	compared, worse := Compare(before, after, 10)
 	require.True(t, worse)
 	require.Equal(t, `FIGURE      MEASURED    FLOOR   RATIO  TARGET    MET
 stores/job    200 ms   100 ms   2.00x  -         -    was 100 ms, +100%, +0% by ratio
@@ -139,9 +163,9 @@ latency      5.40 ms        -       -  < 5.2 ms  NO   was 5.00 ms, +8%: WORSE
 fresh        1.00 ms        -       -  -         -    new
 idle/cpu      failed                                  the hub went away
 gone          failed                                  not measured
-`, table(compared))
+`, Table(compared))
 
-	_, worse = compare(before, before, 10)
+	_, worse = Compare(before, before, 10)
 	require.False(t, worse)
 }
 
@@ -150,7 +174,8 @@ func TestGuideStatesCapacitiesOfTheLastTable(t *testing.T) {
 	require.NoError(t, err)
 	page, err := os.ReadFile("../../../deploy/BENCHMARKS.md")
 	require.NoError(t, err)
-	require.NotPanics(t, func() { results{}.withTable(page) })
+	_, err = Results{}.withTable(string(page))
+	require.NoError(t, err)
 	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| `([a-z0-9/ ]+)` \\| ([^|]+) \\| \\|$").
 		FindAllStringSubmatch(string(guide), -1)
 	require.Greater(t, len(rows), 5)
@@ -160,5 +185,5 @@ func TestGuideStatesCapacitiesOfTheLastTable(t *testing.T) {
 	}
 	const disk = "| disk | `idle/memory` | 40.0 MB | |\n| x | `orders/intake` | 1/s | |"
 	require.Equal(t, "| disk | `idle/memory` | 41.5 MB | |\n| x | `orders/intake` | 1/s | |", capacities(disk,
-		[]figure{measured("idle/memory", megabytes, 41.5), {Name: "orders/intake", Error: "it failed"}}))
+		list(of("idle/memory", Megabytes).Measure(41.5), &Figure{Name: "orders/intake", Error: "it failed"})))
 }
