@@ -178,7 +178,7 @@ func measureOrderRetry(r *run) {
 		`{"event_type":18,"start_time":%d,"end_time":%d}`, since.UnixMilli(), time.Now().Add(time.Second).UnixMilli()))
 	resent := rate(s.sink.awaitEach(n, time.Minute), taken.sent)
 	f.sink.await("/callback", 1, time.Minute)
-	f.verifyCount(n, `SELECT objects_done FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, s.ID,
+	f.verifyCount(n, `SELECT progress FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, s.ID,
 		taken.Reference)
 	r.add("orders/retry", resent).Against([]float64{floor}).Noted(n)
 }
