@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -66,8 +65,9 @@ func (p menuHistory) FirstNames(context.Context, core.BusinessID, []core.ID) (ma
 	return map[core.ID][]string{revisionIDs[0]: {"dal", "naan"}, revisionIDs[1]: {hostile, long}}, nil
 }
 
-func (p menuHistory) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
-	limit int) (map[core.ID][]menu.Difference, error) {
+func (p menuHistory) DifferencesOf(_ context.Context, _ core.BusinessID,
+	of menu.DifferenceQuery) (map[core.ID][]menu.Difference, error) {
+	f := of.Filter
 	list := []menu.Difference{
 		{Entity: "items", RefID: "dal", Location: "S-17",
 			Before: []byte(`{"price":10.25,"available":true,"tags":["hot"]}`),
@@ -86,9 +86,9 @@ func (p menuHistory) DifferencesOf(_ context.Context, _ core.BusinessID, ids []c
 		list = slices.DeleteFunc(list,
 			func(d menu.Difference) bool { return d.Entity != f.Entity || d.RefID != f.RefID })
 	}
-	list = firstN(list[min(offset, len(list)):], limit)
+	list = firstN(list[min(of.Offset, len(list)):], of.Limit)
 	found := map[core.ID][]menu.Difference{}
-	for _, id := range ids {
+	for _, id := range of.Revisions {
 		found[id] = list
 	}
 	return found, nil
@@ -102,11 +102,10 @@ func (p menuHistory) ResolveLocation(_ context.Context, _ core.BusinessID,
 	return core.Business{}, menu.Scope{LocationRefID: location, StoreID: 1040}, nil
 }
 
-func (p menuHistory) ItemAsOf(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
-	at time.Time) (menu.ItemAsOf, error) {
+func (p menuHistory) ItemAsOf(_ context.Context, _ core.BusinessID, past menu.PastItem) (menu.ItemAsOf, error) {
 	price, err := core.ParseAmount("10.25")
-	return menu.ItemAsOf{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),
-		Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID,
+	return menu.ItemAsOf{Location: past.Scope.LocationRefID, RefID: past.RefID, Platform: past.Platform,
+		Time: past.At.UnixMilli(), Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: past.RefID,
 			ItemDetails: menu.ItemDetails{Title: hostile}, Price: price},
 		Record: &menu.APIItem{}}, err
 }

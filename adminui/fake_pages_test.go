@@ -124,8 +124,8 @@ func (f *fake) SetDefaultListing(_ context.Context, _ core.BusinessID, _, _ stor
 	return nil
 }
 
-func (f *fake) AddAlias(_ context.Context, _ core.BusinessID, alias, _ string, _ *bool, change access.Change) error {
-	if problem := core.CheckAlias(alias); problem != "" {
+func (f *fake) AddAlias(_ context.Context, _ core.BusinessID, alias core.NewPlatformAlias, change access.Change) error {
+	if problem := core.CheckAlias(alias.Alias); problem != "" {
 		return core.Errorf(core.Invalid, "the alias %s", problem)
 	}
 	f.recordChange(change)

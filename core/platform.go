@@ -30,6 +30,12 @@ type PlatformAlias struct {
 	InEvents bool   `json:"sent"` // events use it; at most one alias of a platform
 }
 
+// NewPlatformAlias is an alias to add. With a nil InEvents, events use it if it is the first of its platform.
+type NewPlatformAlias struct {
+	Alias, Platform string
+	InEvents        *bool
+}
+
 // PlatformNames are the names and aliases of the platforms of a business.
 type PlatformNames struct {
 	platforms    map[string]string // by name and by alias
@@ -38,7 +44,8 @@ type PlatformNames struct {
 
 // NewPlatformNames returns the names of platforms with these aliases.
 func NewPlatformNames(platforms []string, aliases ...PlatformAlias) PlatformNames {
-	n := PlatformNames{platforms: make(map[string]string, len(platforms)+len(aliases)), eventAliases: map[string]string{}}
+	n := PlatformNames{platforms: make(map[string]string, len(platforms)+len(aliases)),
+		eventAliases: map[string]string{}}
 	for _, a := range aliases {
 		n.platforms[a.Alias] = a.Platform
 		if a.InEvents {

@@ -129,8 +129,8 @@ func (s *Server) getItemAsOf(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	item, err := s.Menus.ItemAsOf(c.UserContext(), caller.Business, scope, names.Resolve(platform),
-		pathParam(c, "item_ref_id"), at)
+	item, err := s.Menus.ItemAsOf(c.UserContext(), caller.Business, menu.PastItem{Scope: scope,
+		Platform: names.Resolve(platform), RefID: pathParam(c, "item_ref_id"), At: at})
 	if err != nil {
 		return err
 	}

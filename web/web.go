@@ -56,8 +56,7 @@ type Menus interface {
 	Revisions(ctx context.Context, business core.BusinessID, filter menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
 	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
-	ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-		at time.Time) (menu.ItemAsOf, error)
+	ItemAsOf(ctx context.Context, business core.BusinessID, past menu.PastItem) (menu.ItemAsOf, error)
 }
 
 // Businesses reads businesses.

@@ -74,7 +74,8 @@ func (p Pages) loadAsOf(c *fiber.Ctx, v *shell.PageContext, view *asOfView) (ui.
 	if err != nil {
 		return ui.Cause{}, err
 	}
-	snapshot, err := p.Menus.ItemAsOf(c.UserContext(), v.Business.ID, scope, view.platform.Value, view.item.Value, at)
+	snapshot, err := p.Menus.ItemAsOf(c.UserContext(), v.Business.ID,
+		menu.PastItem{Scope: scope, Platform: view.platform.Value, RefID: view.item.Value, At: at})
 	if err != nil {
 		return ui.Cause{}, err
 	}

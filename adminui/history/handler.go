@@ -28,8 +28,8 @@ import (
 type Revisions interface {
 	Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
-	DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
-		limit int) (map[core.ID][]menu.Difference, error)
+	DifferencesOf(ctx context.Context, business core.BusinessID,
+		of menu.DifferenceQuery) (map[core.ID][]menu.Difference, error)
 	Present(ctx context.Context, business core.BusinessID, d menu.Difference) (jsontext.Value, error)
 	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
 }
@@ -37,8 +37,7 @@ type Revisions interface {
 // Snapshots reads earlier states of items.
 type Snapshots interface {
 	ResolveLocation(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
-	ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-		at time.Time) (menu.ItemAsOf, error)
+	ItemAsOf(ctx context.Context, business core.BusinessID, past menu.PastItem) (menu.ItemAsOf, error)
 	PreviewRollback(ctx context.Context, business core.BusinessID, to core.ID) (menu.RollbackPreview, error)
 }
 
@@ -167,7 +166,8 @@ func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
 		}
 		return notes, err
 	}
-	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID, ids, f, 0, maxNotes+1)
+	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID,
+		menu.DifferenceQuery{Revisions: ids, Filter: f, Limit: maxNotes + 1})
 	for id, list := range found {
 		var lines []string
 		for i, d := range list {

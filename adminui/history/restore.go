@@ -59,7 +59,8 @@ func (p Pages) findDifference(c *fiber.Ctx, v *shell.PageContext) (menu.Revision
 	if err != nil || at < 0 {
 		return r, none, core.Errorf(core.NotFound, text.NotFound)
 	}
-	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, objectFilter(v), at, 1)
+	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID,
+		menu.DifferenceQuery{Revisions: []core.ID{r.ID}, Filter: objectFilter(v), Offset: at, Limit: 1})
 	if err != nil {
 		return r, none, err
 	}

@@ -71,7 +71,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	from, _ := strconv.Atoi(v.Query.Get("from"))
 	from = max(from, 0)
 	f := objectFilter(v)
-	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, f, from, differencesShown+1)
+	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID,
+		menu.DifferenceQuery{Revisions: []core.ID{r.ID}, Filter: f, Offset: from, Limit: differencesShown + 1})
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,7 @@ import (
 
 // Aliases changes the aliases of platforms.
 type Aliases interface {
-	AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
-		change access.Change) error
+	AddAlias(ctx context.Context, business core.BusinessID, alias core.NewPlatformAlias, change access.Change) error
 	SendAlias(ctx context.Context, business core.BusinessID, alias string, sent bool, change access.Change) error
 	RemoveAlias(ctx context.Context, business core.BusinessID, alias string, change access.Change) error
 }
@@ -50,8 +49,9 @@ func aliasNote(platform console.PlatformSettings) string {
 func aliasButtons(v *shell.PageContext, platform console.PlatformSettings) []ui.Button {
 	hidden := []ui.Option{{Label: "name", Value: platform.Name}}
 	first := fmt.Sprint(len(platform.Aliases) == 0)
-	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden, ReasonLabel: text.Why,
-		Help: text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
+	buttons := []ui.Button{{Label: text.AddAlias, Action: v.Link("settings/alias/"), Hidden: hidden,
+		ReasonLabel: text.Why,
+		Help:        text.AddAliasSay, Fields: []ui.Filter{{Name: "alias", Label: text.Alias},
 			{Name: "sent", Label: text.SendAlias, Value: first,
 				Options: []ui.Option{{Value: "true", Label: text.Yes}, {Value: "false", Label: text.No}}}}}}
 	if len(platform.Aliases) == 0 {
@@ -67,20 +67,23 @@ func aliasButtons(v *shell.PageContext, platform console.PlatformSettings) []ui.
 		}
 	}
 	return append(buttons,
-		ui.Button{Label: text.SentName, Action: v.Link("settings/alias/sent/"), ReasonLabel: text.Why, Help: text.SentNameSay,
+		ui.Button{Label: text.SentName, Action: v.Link("settings/alias/sent/"), ReasonLabel: text.Why,
+			Help:   text.SentNameSay,
 			Hidden: append(hidden, ui.Option{Label: "was", Value: sent}),
 			Fields: []ui.Filter{{Name: "alias", Label: text.SentName, Value: sent, Options: names}}},
-		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden, ReasonLabel: text.Why,
-			Help: text.RemoveAliasSay, Danger: true,
+		ui.Button{Label: text.RemoveAlias, Action: v.Link("settings/alias/remove/"), Hidden: hidden,
+			ReasonLabel: text.Why,
+			Help:        text.RemoveAliasSay, Danger: true,
 			Fields: []ui.Filter{{Name: "alias", Label: text.Alias, Options: aliases}}})
 }
 
 // AddAlias adds an alias to a platform.
 func (p Pages) AddAlias(c *fiber.Ctx, v *shell.PageContext) error {
 	sent := shell.Field(c, "sent") == "true"
-	alias := strings.TrimSpace(shell.Field(c, "alias"))
-	return p.afterAliasChange(c, v, p.Aliases.AddAlias(c.UserContext(), v.Business.ID, alias,
-		shell.Field(c, "name"), &sent, v.Change(c, "platform.alias")))
+	added := core.NewPlatformAlias{Alias: strings.TrimSpace(shell.Field(c, "alias")), Platform: shell.Field(c, "name"),
+		InEvents: &sent}
+	return p.afterAliasChange(c, v,
+		p.Aliases.AddAlias(c.UserContext(), v.Business.ID, added, v.Change(c, "platform.alias")))
 }
 
 // SendAlias sets the name of a platform in events: its own or an alias.

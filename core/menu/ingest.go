@@ -19,8 +19,15 @@ type Storage interface {
 	LoadState(ctx context.Context, business core.BusinessID, scope Scope, needs ReadSet) (State, error)
 	// Ingest ends the job in one transaction. It reads the state that the request needs and calls decide for the plan.
 	// Then it writes plan, event and outcome. It writes nothing and returns Conflict if the job's lease is lost.
-	Ingest(ctx context.Context, job core.Job, scope Scope, needs ReadSet, objects int,
+	Ingest(ctx context.Context, job core.Job, needs IngestNeeds,
 		decide func(state State, newID func() int64) (IngestResult, error)) error
+}
+
+// IngestNeeds is what a menu job reads: a location, and the state that its request depends on.
+type IngestNeeds struct {
+	Scope   Scope
+	Read    ReadSet
+	Objects int // of the request
 }
 
 // IngestResult is the result of a job.
@@ -113,7 +120,7 @@ func (i Ingestor) execute(ctx context.Context, job core.Job, report func(done, t
 	if err != nil {
 		return err
 	}
-	err = i.Storage.Ingest(ctx, job, scope, request.ReadSet(), objects,
+	err = i.Storage.Ingest(ctx, job, IngestNeeds{scope, request.ReadSet(), objects},
 		func(state State, newID func() int64) (IngestResult, error) {
 			return decide(request, state, inspection, newID)
 		})

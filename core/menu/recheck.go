@@ -21,10 +21,11 @@ type StoredItem struct {
 type RecheckStorage interface {
 	// ItemsAfter reads master items with ids above the given one, in ascending order.
 	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
-	// ReplaceFindings replaces the findings of a platform for items. It skips items that have changed since they were
-	// read, and returns their number. If there are none, it stores body as the body of the job, for the next attempt.
-	// It returns Conflict if the job's lease is lost.
-	ReplaceFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding,
+	// ReplaceFindings replaces the findings of the job's platform for items. It skips items that have changed since
+	// they
+	// were read, and returns their number. If there are none, it stores body as the body of the job, for the next
+	// attempt. It returns Conflict if the job's lease is lost.
+	ReplaceFindings(ctx context.Context, job core.Job, items []StoredItem, findings map[string][]Finding,
 		body []byte) (stale int, err error)
 	// EndRecheck ends the job.
 	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
@@ -75,7 +76,7 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		if err != nil {
 			return err
 		}
-		stale, err := r.Storage.ReplaceFindings(ctx, job, job.Subject, items, findings, body)
+		stale, err := r.Storage.ReplaceFindings(ctx, job, items, findings, body)
 		if err != nil {
 			return err
 		}

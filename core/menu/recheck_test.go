@@ -33,7 +33,7 @@ func (f *recheckFake) ItemsAfter(_ context.Context, _ core.BusinessID, after int
 	return f.items[at:min(len(f.items), at+limit)], nil
 }
 
-func (f *recheckFake) ReplaceFindings(_ context.Context, _ core.Job, _ string, items []StoredItem,
+func (f *recheckFake) ReplaceFindings(_ context.Context, _ core.Job, items []StoredItem,
 	findings map[string][]Finding, body []byte) (int, error) {
 	if f.stale > 0 {
 		f.stale--

@@ -77,6 +77,21 @@ func (r Relation) Field() string { return relationFields[r] }
 // Owner returns the kind of entity that owns a relation.
 func (r Relation) Owner() Kind { return endKinds[r][0] }
 
+// DifferenceQuery names the changes to read: those of revisions, of one object if the filter names one. Offset and
+// limit apply to each revision.
+type DifferenceQuery struct {
+	Revisions     []core.ID
+	Filter        RevisionFilter
+	Offset, Limit int
+}
+
+// PastItem names an item at a store and a platform at a past time.
+type PastItem struct {
+	Scope           Scope
+	Platform, RefID string
+	At              time.Time
+}
+
 // ItemAsOf is an item at a store at a past time.
 type ItemAsOf struct {
 	Location string         `json:"location_ref_id"`
@@ -197,11 +212,12 @@ func (i Ingestor) rollBack(ctx context.Context, job core.Job, to core.ID) error 
 
 // failRollBack ends a rollback that could not be executed.
 func (i Ingestor) failRollBack(ctx context.Context, job core.Job, cause error) error {
-	return i.Storage.Ingest(ctx, job, MasterScope(), ReadSet{}, 0, func(State, func() int64) (IngestResult, error) {
-		return i.rollbackResult(job,
-			Plan{Warnings: []Warning{{Path: "rollback",
-				Message: "the hub could not roll back to the revision, and changed nothing"}}}, cause.Error())
-	})
+	return i.Storage.Ingest(ctx, job, IngestNeeds{Scope: MasterScope()},
+		func(State, func() int64) (IngestResult, error) {
+			return i.rollbackResult(job,
+				Plan{Warnings: []Warning{{Path: "rollback",
+					Message: "the hub could not roll back to the revision, and changed nothing"}}}, cause.Error())
+		})
 }
 
 func (i Ingestor) rollbackResult(job core.Job, plan Plan, failure string) (IngestResult, error) {

@@ -29,7 +29,8 @@ type aliasAdd struct {
 // Run adds an alias.
 func (c aliasAdd) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(db *postgres.DB) error {
-		err := aliases.New(db).AddAlias(ctx, c.Business, c.Alias, c.Platform, c.Sent,
+		err := aliases.New(db).AddAlias(ctx, c.Business,
+			core.NewPlatformAlias{Alias: c.Alias, Platform: c.Platform, InEvents: c.Sent},
 			accessdb.CommandLineChange(c.Business, "platform.alias"))
 		if err != nil {
 			return err

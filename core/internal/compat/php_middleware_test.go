@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
 )
@@ -85,7 +86,8 @@ func TestPHPMiddlewareNamesPlatformsByItsCode(t *testing.T) {
 	c.subscribe("store_creation", "inventory_update", "order_placed")
 	created := c.push(storesPath, `{"stores":[{"ref_id":"s1","name":"S","city":"C","included_platforms":["tasty"]}]}`)
 	require.Empty(t, failures(created))
-	require.NoError(t, aliases.New(c.db).AddAlias(t.Context(), c.business, "tasty", "web", nil,
+	require.NoError(t, aliases.New(c.db).AddAlias(t.Context(), c.business,
+		core.NewPlatformAlias{Alias: "tasty", Platform: "web"},
 		access.Change{Business: c.business, Actor: "test", Action: "platform.alias"}))
 	c.applied("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5,"included_platforms":["tasty"],
 		"tags":{"tasty":["hot"]}}]}`)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres/aliases"
@@ -16,7 +17,8 @@ import (
 // alias adds an alias of a platform.
 func (d *menuClient) alias(alias, platform string) {
 	d.t.Helper()
-	require.NoError(d.t, aliases.New(d.hub.db).AddAlias(d.t.Context(), d.tenant.ID, alias, platform, nil,
+	require.NoError(d.t, aliases.New(d.hub.db).AddAlias(d.t.Context(), d.tenant.ID,
+		core.NewPlatformAlias{Alias: alias, Platform: platform},
 		access.Change{Business: d.tenant.ID, Actor: "test", Action: "platform.alias"}))
 }
 

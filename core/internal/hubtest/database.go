@@ -172,7 +172,8 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	clock := clocktest.New()
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
 	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
-	return name, schema.WithTemplate(ctx, c.admin, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)),
+	return name, schema.WithTemplate(ctx, c.admin,
+		schema.Template{Name: name, Owner: c.server.User(), Outdated: of(clock.Now().AddDate(0, 0, -1))},
 		func(building string) error {
 			address := c.address
 			address.Host = building

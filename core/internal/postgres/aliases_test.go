@@ -28,7 +28,8 @@ func noChange(*relay.Access) error { return nil }
 // alias adds an alias.
 func (k *menuHarness) alias(alias, platform string, sent *bool) error {
 	k.t.Helper()
-	return aliasesdb.New(k.db).AddAlias(k.t.Context(), k.business, alias, platform, sent,
+	return aliasesdb.New(k.db).AddAlias(k.t.Context(), k.business,
+		core.NewPlatformAlias{Alias: alias, Platform: platform, InEvents: sent},
 		access.Change{Business: k.business, Actor: "test", Action: "platform.alias"})
 }
 

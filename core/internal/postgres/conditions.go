@@ -29,9 +29,9 @@ func (c Conditions) AppendQuery(gen schema.QueryGen, text []byte) ([]byte, error
 
 // Collect runs a query and returns its rows. into returns the scan destinations of one
 // row; doing is the prefix of the errors.
-func Collect[R any](ctx context.Context, in bun.IDB, doing string, into func(*R) []any, query string,
-	args ...any) ([]R, error) {
-	rows, err := in.QueryContext(ctx, query, args...)
+func Collect[R any](ctx context.Context, in bun.IDB, doing string, into func(*R) []any,
+	query schema.QueryWithArgs) ([]R, error) {
+	rows, err := in.QueryContext(ctx, query.Query, query.Args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}

@@ -22,20 +22,24 @@ func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	read, intake := consoleview.New(db), newIntake(t, db)
 	one, two := k.placeOrder(intake, k.arrival("W-1", "web", oneCurry, "")),
 		k.placeOrder(intake, k.arrival("W-2", "web", oneCurry, ""))
-	call := func(business core.BusinessID, kind, state, message string, order int64, age time.Duration) {
+	type ended struct {
+		kind, state, message string
+		order                int64
+	}
+	call := func(business core.BusinessID, c ended, age time.Duration) {
 		at := clock.Now().Add(-age)
 		pgtest.Exec(t, db,
 			`INSERT INTO calls (business_id, id, ordering_key, kind, platform, order_id, payload, actor, state, message,
 				created_at, finished_at)
-			VALUES (?, ?, '', ?, 'web', ?, '{}', 'hub', ?, ?, ?, ?)`, business, core.NewID(at), kind, order, state,
-			message, at, at)
+			VALUES (?, ?, '', ?, 'web', ?, '{}', 'hub', ?, ?, ?, ?)`, business, core.NewID(at), c.kind, c.order,
+			c.state, c.message, at, at)
 	}
-	call(k.business, "order_acknowledge", "failed", "the first", one.Order.Details.ID, time.Hour)
-	call(k.business, "order_status", "failed", "the last", one.Order.Details.ID, time.Minute)
-	call(k.business, "order_status", "failed", "before", one.Order.Details.ID, 2*time.Hour)
-	call(k.business, "order_status", "failed", "long ago", two.Order.Details.ID, 25*time.Hour)
-	call(k.business, "order_acknowledge", "done", "", two.Order.Details.ID, time.Minute)
-	call(otherBusiness.business, "store_action", "failed", "not yours", 0, time.Second)
+	call(k.business, ended{"order_acknowledge", "failed", "the first", one.Order.Details.ID}, time.Hour)
+	call(k.business, ended{"order_status", "failed", "the last", one.Order.Details.ID}, time.Minute)
+	call(k.business, ended{"order_status", "failed", "before", one.Order.Details.ID}, 2*time.Hour)
+	call(k.business, ended{"order_status", "failed", "long ago", two.Order.Details.ID}, 25*time.Hour)
+	call(k.business, ended{"order_acknowledge", "done", "", two.Order.Details.ID}, time.Minute)
+	call(otherBusiness.business, ended{"store_action", "failed", "not yours", 0}, time.Second)
 
 	day := clock.Now().Add(-24 * time.Hour)
 	failedCalls := func(business core.BusinessID) []console.FailedCalls {

@@ -257,10 +257,9 @@ type blockingMenus struct {
 	hold func(context.Context, core.BusinessID)
 }
 
-func (m blockingMenus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.ReadSet, objects int,
-	decide func(menu.State, func() int64) (menu.IngestResult, error),
-) error {
-	return m.Store.Ingest(ctx, work, scope, needs, objects,
+func (m blockingMenus) Ingest(ctx context.Context, work core.Job, needs menu.IngestNeeds,
+	decide func(menu.State, func() int64) (menu.IngestResult, error)) error {
+	return m.Store.Ingest(ctx, work, needs,
 		func(state menu.State, newID func() int64) (menu.IngestResult, error) {
 			m.hold(ctx, work.Business)
 			return decide(state, newID)

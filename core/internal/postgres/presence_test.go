@@ -23,16 +23,21 @@ import (
 	"github.com/servery-hub/servery/core/presence"
 )
 
+type presenceRule struct {
+	ack, silent string
+	closes      bool
+}
+
 // setPresenceRule sets the monitoring rules of a business.
-func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
+func setPresenceRule(t *testing.T, db *postgres.DB, business core.BusinessID, rule presenceRule) {
 	t.Helper()
 	require.NoError(t, consoleview.New(db).SetMonitoringRules(context.Background(), business,
 		func(w *console.MonitoringRules) error {
-			if err := w.SetAckWithin(ack); err != nil {
+			if err := w.SetAckWithin(rule.ack); err != nil {
 				return err
 			}
-			w.CloseSilent = closes
-			return w.SetSilentAfter(silent)
+			w.CloseSilent = rule.closes
+			return w.SetSilentAfter(rule.silent)
 		}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
@@ -46,7 +51,7 @@ func newPresenceWatch(db *postgres.DB) presence.Monitor {
 
 func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 	s := newSwitchHarness(t)
-	setPresenceRule(t, s.db, s.business, "hub", "hub", true)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "hub", true})
 	w, ctx := newPresenceWatch(s.db), context.Background()
 	everywhere := []string{"a", "app", "b", "web"}
 	fallsSilent := func() {
@@ -99,22 +104,22 @@ func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	}
 	hear()
 	s.clock.Advance(10 * time.Minute)
-	setPresenceRule(t, s.db, other.ID, "hub", "1m", true)
+	setPresenceRule(t, s.db, other.ID, presenceRule{"hub", "1m", true})
 	require.Empty(t, escalate(), "the rule of another business")
-	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "10m", false})
 	require.Empty(t, escalate(), "silent, and not to be closed")
 	silent, err := availability.NewPresence(s.db).Silent(ctx, s.business, 9)
 	require.NoError(t, err)
 	require.Len(t, silent, 1)
-	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "10m", true})
 	require.NotEmpty(t, escalate())
-	setPresenceRule(t, s.db, s.business, "hub", "10m", false)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "10m", false})
 	require.Empty(t, escalate(), "removing the rule reopens the store")
-	setPresenceRule(t, s.db, s.business, "hub", "10m", true)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "10m", true})
 	require.NotEmpty(t, escalate())
-	setPresenceRule(t, s.db, s.business, "hub", "0", true)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "0", true})
 	require.Empty(t, escalate(), "never silent")
-	setPresenceRule(t, s.db, s.business, "hub", "hub", true)
+	setPresenceRule(t, s.db, s.business, presenceRule{"hub", "hub", true})
 	require.Empty(t, escalate(), "half an hour, as the hub says")
 	s.clock.Advance(20 * time.Minute)
 	require.NotEmpty(t, escalate())
@@ -150,21 +155,21 @@ func TestOrdersEscalateByTheirBusinessRule(t *testing.T) {
 		return counts
 	}
 	escalate(5 * time.Minute)
-	setPresenceRule(t, db, own.ID, "10m", "hub", false)
+	setPresenceRule(t, db, own.ID, presenceRule{"10m", "hub", false})
 	place(own, 1)
 	place(hub, 2)
 	clock.Advance(5 * time.Minute)
 	require.Equal(t, []int{1, 0, 1}, escalate(5*time.Minute))
-	setPresenceRule(t, db, own.ID, "2m", "hub", false)
+	setPresenceRule(t, db, own.ID, presenceRule{"2m", "hub", false})
 	require.Equal(t, []int{1, 1, 1}, escalate(5*time.Minute), "one that waits longer than the new rule allows")
 	place(own, 3)
-	setPresenceRule(t, db, own.ID, "0", "hub", false)
+	setPresenceRule(t, db, own.ID, presenceRule{"0", "hub", false})
 	clock.Advance(time.Hour)
 	require.Equal(t, []int{0, 1, 1}, escalate(5*time.Minute), "for ever")
-	setPresenceRule(t, db, own.ID, "hub", "hub", false)
+	setPresenceRule(t, db, own.ID, presenceRule{"hub", "hub", false})
 	require.Equal(t, []int{0, 1, 1}, escalate(0), "the hub lets them wait too")
 	require.Equal(t, []int{1, 2, 1}, escalate(5*time.Minute))
-	setPresenceRule(t, db, own.ID, "1m", "hub", false)
+	setPresenceRule(t, db, own.ID, presenceRule{"1m", "hub", false})
 	place(own, 4)
 	place(hub, 5)
 	clock.Advance(time.Minute)

@@ -27,7 +27,7 @@ func TestRecheckResumesUnlessTheRulesChanged(t *testing.T) {
 		return claimed[0]
 	}
 	storeProgress := func(work core.Job, body string) {
-		_, err := menus.ReplaceFindings(t.Context(), work, "a", items, nil, []byte(body))
+		_, err := menus.ReplaceFindings(t.Context(), work, items, nil, []byte(body))
 		require.NoError(t, err)
 	}
 	work := p.recheck("a")

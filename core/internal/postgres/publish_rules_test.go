@@ -54,7 +54,7 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}},
 		"naan": {{Platform: "app", Rule: "r", Message: "m"}}}
 	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
-	stale, err := menus.ReplaceFindings(t.Context(), work, "app", items, found, []byte("{}"))
+	stale, err := menus.ReplaceFindings(t.Context(), work, items, found, []byte("{}"))
 	require.NoError(t, err)
 	require.Equal(t, 1, stale, "an item that changed since it was read is skipped")
 	require.Equal(t, []any{1, 0}, []any{flags("2", "app"), flags("2", "web")})
@@ -63,7 +63,7 @@ func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	require.Len(t, full.Blocked["app"], 1)
 
 	require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 6))
-	_, err = menus.ReplaceFindings(t.Context(), work, "app", items, nil, []byte("{}"))
+	_, err = menus.ReplaceFindings(t.Context(), work, items, nil, []byte("{}"))
 	require.Equal(t, core.Conflict, core.CodeOf(err), "the lease is over")
 	require.Equal(t, 1, flags("3", "app"))
 }
@@ -77,7 +77,7 @@ func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 	for _, publicationNames := range [][]string{{"s1/a", "s1/b"}, nil} { // the second run finds nothing new
 		work := p.recheck("a")
 		require.Equal(t, publicationNames, p.marked(func() {
-			_, err := menus.ReplaceFindings(t.Context(), work, "a", items, found, []byte("{}"))
+			_, err := menus.ReplaceFindings(t.Context(), work, items, found, []byte("{}"))
 			require.NoError(t, err)
 		}))
 		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))

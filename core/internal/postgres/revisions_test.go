@@ -310,21 +310,24 @@ func TestRevisionsShowTheirChanges(t *testing.T) {
 		require.Equal(t, all[n], r)
 		return list
 	}
-	ofRice, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID, all[3].ID},
-		menu.RevisionFilter{Entity: "items", RefID: "rice"}, 0, 9)
+	ofRice, err := menus.New(k.db).DifferencesOf(t.Context(), k.business,
+		menu.DifferenceQuery{Revisions: []core.ID{all[0].ID, all[2].ID, all[3].ID},
+			Filter: menu.RevisionFilter{Entity: "items", RefID: "rice"}, Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, ofRice, 1, "the differences of one object")
 	for _, d := range ofRice[all[2].ID] {
 		require.Equal(t, []string{"items", "rice"}, []string{d.Entity, d.RefID})
 	}
 	require.Less(t, len(ofRice[all[2].ID]), len(differences(2)))
-	ofCurry, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[1].ID, all[2].ID},
-		menu.RevisionFilter{Entity: "items", RefID: "curry"}, 0, 1)
+	ofCurry, err := menus.New(k.db).DifferencesOf(t.Context(), k.business,
+		menu.DifferenceQuery{Revisions: []core.ID{all[0].ID, all[1].ID, all[2].ID},
+			Filter: menu.RevisionFilter{Entity: "items", RefID: "curry"}, Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1}, []int{len(ofCurry[all[0].ID]), len(ofCurry[all[1].ID]), len(ofCurry[all[2].ID])},
 		"the limit applies to each revision")
-	ofStore, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID, all[3].ID},
-		menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 0, 9)
+	ofStore, err := menus.New(k.db).DifferencesOf(t.Context(), k.business,
+		menu.DifferenceQuery{Revisions: []core.ID{all[2].ID, all[3].ID},
+			Filter: menu.RevisionFilter{Entity: "stores", RefID: "s1"}, Limit: 9})
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1}, []int{len(ofStore[all[2].ID]), len(ofStore[all[3].ID])})
 	changed := differences(0)
@@ -381,7 +384,8 @@ func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time) (record, seen []string) {
-		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, "web", "dal", at)
+		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business,
+			menu.PastItem{Scope: scope, Platform: "web", RefID: "dal", At: at})
 		require.NoError(t, err)
 		if was.Item != nil {
 			seen = was.Item.OptionGroupRefIDs
@@ -418,7 +422,8 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 	_, scope, err := menus.New(k.db).ResolveLocation(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time, platform string) string {
-		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, platform, "dal", at)
+		was, err := menus.New(k.db).ItemAsOf(context.Background(), k.business,
+			menu.PastItem{Scope: scope, Platform: platform, RefID: "dal", At: at})
 		require.NoError(t, err)
 		description := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
 		if was.Record != nil {
@@ -436,6 +441,7 @@ func TestItemHistoryShowsPastStates(t *testing.T) {
 	require.Equal(t, "sold true, shown true, Black Dal [mains], at 9", then(moments[2], "app"))
 	require.Equal(t, "sold true, shown false, Black Dal [mains]", then(moments[3], "web"))
 	require.Equal(t, "sold false, shown false, Black Dal [mains]", then(clock.Now(), "web"))
-	_, err = menus.New(k.db).ItemAsOf(context.Background(), k.business, scope, "mars", "dal", clock.Now())
+	_, err = menus.New(k.db).ItemAsOf(context.Background(), k.business,
+		menu.PastItem{Scope: scope, Platform: "mars", RefID: "dal", At: clock.Now()})
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }

@@ -80,8 +80,8 @@ func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	require.Equal(t, map[core.ID][]string{all[0].ID: {"Lunch"}, all[2].ID: {"Lunch", "Late"}}, names,
 		"also deleted groups")
 
-	late, err := menus.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID},
-		menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}, 0, 9)
+	late, err := menus.DifferencesOf(t.Context(), k.business, menu.DifferenceQuery{Revisions: []core.ID{all[2].ID},
+		Filter: menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}, Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, late[all[2].ID], 1)
 	differences := func(id core.ID) []menu.Difference {
@@ -144,7 +144,8 @@ func TestItemHistoryUsesPastCategoryTimings(t *testing.T) {
 	_, scope, err := menusdb.New(k.db).ResolveLocation(t.Context(), k.business, "s1")
 	require.NoError(t, err)
 	onSale := func(at time.Time) any {
-		was, err := menusdb.New(k.db).ItemAsOf(t.Context(), k.business, scope, "web", "dal", at)
+		was, err := menusdb.New(k.db).ItemAsOf(t.Context(), k.business,
+			menu.PastItem{Scope: scope, Platform: "web", RefID: "dal", At: at})
 		require.NoError(t, err)
 		require.True(t, was.Shown)
 		if was.OnSale == nil {

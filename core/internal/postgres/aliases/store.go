@@ -28,13 +28,13 @@ func (s Store) ListAliases(ctx context.Context, business core.BusinessID) ([]cor
 }
 
 // AddAlias stores an alias of a platform. Older stores and menus that contain the alias are changed
-// to the platform's name. With a nil sent, events use the alias if it is the first of its platform.
+// to the platform's name.
 //
 // AddAlias returns Invalid for a malformed alias, NotFound for an unknown platform, and Conflict
 // if the alias exists or is the name of a platform.
-func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, platform string, sent *bool,
+func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias core.NewPlatformAlias,
 	change access.Change) error {
-	if problem := core.CheckAlias(alias); problem != "" {
+	if problem := core.CheckAlias(alias.Alias); problem != "" {
 		return core.Errorf(core.Invalid, "the alias %s", problem)
 	}
 	return menus.MenuMutex(s.db).Do(ctx, business, func() error {
@@ -48,23 +48,24 @@ func (s Store) AddAlias(ctx context.Context, business core.BusinessID, alias, pl
 			if err := menus.TryLockMenu(ctx, tx, business); err != nil {
 				return err
 			}
-			added, err := s.insert(ctx, tx, business, core.PlatformAlias{Alias: alias, Platform: platform}, sent)
+			added, err := s.insert(ctx, tx, business, alias)
 			if err != nil {
 				return err
 			}
 			if err := s.resolve(ctx, tx, business, added); err != nil {
 				return err
 			}
-			change.Object, change.After = "platform/"+platform, auditEntry(added)
+			change.Object, change.After = "platform/"+alias.Platform, auditEntry(added)
 			return s.db.RecordAudit(ctx, tx, change)
 		})
 	})
 }
 
 // insert stores an alias and returns it with InEvents set (see AddAlias). The caller holds the lock of the names.
-func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID, added core.PlatformAlias,
-	sent *bool) (core.PlatformAlias, error) {
-	alias, platform := added.Alias, added.Platform
+func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	of core.NewPlatformAlias) (core.PlatformAlias, error) {
+	alias, platform := of.Alias, of.Platform
+	added := core.PlatformAlias{Alias: alias, Platform: platform}
 	names, err := platforms.NamesOf(ctx, tx, business)
 	if err != nil {
 		return added, err
@@ -81,8 +82,8 @@ func (s Store) insert(ctx context.Context, tx bun.Conn, business core.BusinessID
 	case names.Known(alias):
 		return added, core.Errorf(core.Conflict, "%q is the name of a platform of the business", alias)
 	}
-	if sent != nil {
-		added.InEvents = *sent
+	if of.InEvents != nil {
+		added.InEvents = *of.InEvents
 	} else if err := tx.QueryRowContext(ctx,
 		`SELECT NOT EXISTS (SELECT 1 FROM platform_aliases WHERE business_id = ? AND platform = ?)`, business,
 		platform).Scan(&added.InEvents); err != nil {

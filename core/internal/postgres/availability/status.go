@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/relay"
@@ -30,11 +32,11 @@ func (t Store) Status(ctx context.Context, business core.BusinessID,
 	s.Pending, err = postgres.Collect(ctx, t.db.Tenant(business), "reading what waits of a switch",
 		func(w *toggle.PendingPlatform) []any {
 			return []any{&w.Platform, &w.LastError}
-		}, queries.With("waiting_switches", postgres.Args{
+		}, bun.SafeQuery(queries.With("waiting_switches", postgres.Args{
 			"business": business, "first": core.FirstID(created), "last": core.FirstID(created.Add(time.Minute)),
 			"store_action": relay.StoreAction, "item_action": relay.ItemAction, "reference": reference,
 			"limit": maxOutcomes,
-		}))
+		})))
 	if err != nil {
 		return s, err
 	}

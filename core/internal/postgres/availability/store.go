@@ -132,7 +132,7 @@ func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.Busin
 func readSwitches(ctx context.Context, tx bun.IDB, query string) (list []platformSwitch, err error) {
 	return postgres.Collect(ctx, tx, "switching stores", func(p *platformSwitch) []any {
 		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.changed)
-	}, query)
+	}, bun.SafeQuery(query))
 }
 
 // notifyPlatforms queues calls to the aggregators of switched stores. The merchant's own platforms

@@ -31,5 +31,5 @@ func End(ctx context.Context, tx bun.Conn, update string) ([]Ended, error) {
 	return postgres.Collect(ctx, tx, "ending calls", func(c *Ended) []any {
 		return []any{&c.Business, &c.ID, &c.Kind, &c.Platform, &c.SentAs, &c.Order, &c.Payload, &c.State, &c.Message,
 			&c.Result, &c.Trace}
-	}, update)
+	}, bun.SafeQuery(update))
 }

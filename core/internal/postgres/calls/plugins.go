@@ -44,9 +44,9 @@ func (p Plugins) List(ctx context.Context) (list []aggregator.Plugin, err error)
 		return []any{&plugin.ID, &plugin.Enabled, &plugin.Revision, &plugin.Restarts, &plugin.Description,
 			&plugin.Status, &plugin.ReportedAt,
 			&plugin.ServedAt, &plugin.KnownAt, &plugin.Renderer}
-	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(reported_at, 'epoch'),
+	}, bun.SafeQuery(`SELECT id, enabled, revision, restarts, description, status, coalesce(reported_at, 'epoch'),
 		coalesce(worker_seen_at, 'epoch'), registered_at, published_digest
-		FROM plugins WHERE NOT removed ORDER BY id`)
+		FROM plugins WHERE NOT removed ORDER BY id`))
 }
 
 // Running returns the ids of the plugins that hubs run: those that are installed here or known to a hub, without the
@@ -122,7 +122,7 @@ func (p Plugins) Remove(ctx context.Context, id string) error {
 		}
 		bound, err := postgres.Collect(ctx, tx, "reading what plugin "+id+" serves",
 			func(b *aggregator.Binding) []any { return []any{&b.Business, &b.Platform} },
-			`SELECT business_id, name FROM platforms WHERE served_by = ? ORDER BY business_id, name`, id)
+			bun.SafeQuery(`SELECT business_id, name FROM platforms WHERE served_by = ? ORDER BY business_id, name`, id))
 		if err != nil {
 			return err
 		}
@@ -229,8 +229,9 @@ func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) 
 func (p Plugins) InUse(ctx context.Context, id string) ([]aggregator.Binding, error) {
 	return postgres.Collect(ctx, p.db.Bun(), "reading what plugin "+id+" serves", func(b *aggregator.Binding) []any {
 		return []any{&b.Business, &b.Platform, &b.Settings, &b.Currency}
-	}, `SELECT p.business_id, p.name, p.settings, b.currency FROM platforms p JOIN businesses b ON b.id = p.business_id
-		WHERE p.served_by = ? AND (p.settings <> '' OR p.addresses <> '{}') ORDER BY p.business_id, p.name`, id)
+	}, bun.SafeQuery(`SELECT p.business_id, p.name, p.settings, b.currency FROM platforms p
+		JOIN businesses b ON b.id = p.business_id
+		WHERE p.served_by = ? AND (p.settings <> '' OR p.addresses <> '{}') ORDER BY p.business_id, p.name`, id))
 }
 
 // hubTimeout is how long a hub's plugin status stays valid.

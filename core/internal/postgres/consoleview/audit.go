@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -32,6 +34,6 @@ func (c Store) Audit(ctx context.Context, business core.BusinessID, f console.En
 	only.Add(!f.To.IsZero(), "id < ?", core.FirstID(f.To))
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading the audit trail", func(e *console.Entry) []any {
 		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}
-	}, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.Text+
-		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{f.Limit})...)
+	}, bun.SafeQuery(`SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+
+		only.Text+` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{f.Limit})...))
 }

@@ -112,5 +112,6 @@ func (c Store) PublishingOfRequest(ctx context.Context, business core.BusinessID
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading what was published",
 		func(p *console.Publishing) []any {
 			return []any{&p.Platform, &p.State, &p.Stores, &p.Message}
-		}, queries.With("published_by", postgres.Args{"business": business, "reference": reference.String()}))
+		}, bun.SafeQuery(queries.With("published_by",
+			postgres.Args{"business": business, "reference": reference.String()})))
 }

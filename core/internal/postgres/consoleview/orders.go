@@ -49,7 +49,7 @@ func (c Store) ListOrders(ctx context.Context, business core.BusinessID,
 	return postgres.Collect(ctx, c.db.Tenant(business), "reading orders", func(o *console.Order) []any {
 		return []any{&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider,
 			&o.Flags, &o.Placed, &o.Updated, &o.Escalated}
-	}, queries.With("list_orders", postgres.Args{"business": business, "only": only, "limit": f.Limit}))
+	}, bun.SafeQuery(queries.With("list_orders", postgres.Args{"business": business, "only": only, "limit": f.Limit})))
 }
 
 // deliveriesShown bounds the deliveries read for an order.

@@ -19,10 +19,10 @@ func (c Store) UnnotifiedOrders(ctx context.Context, businesses []core.BusinessI
 	return postgres.Collect(ctx, c.db.Bun(), "reading orders that no webhook received",
 		func(u *console.UnnotifiedOrders) []any {
 			return []any{&u.Business, &u.Count, &u.First, &u.Last, &u.HasWebhook}
-		}, queries.With("unnotified_orders", postgres.Args{
+		}, bun.SafeQuery(queries.With("unnotified_orders", postgres.Args{
 			"businesses": postgres.Array(businesses), "event_type": core.OrderPlaced, "since": since,
 			"placed": order.Placed, "most": console.MaxCount, "limit": noticesShown,
-		}))
+		})))
 }
 
 // failedCalls returns the calls since a time that platforms rejected.
@@ -38,8 +38,8 @@ func (c Store) failedCalls(ctx context.Context, businesses []core.BusinessID,
 	for rows.Next() {
 		var call console.FailedCalls
 		var count console.CallCount
-		if err := rows.Scan(&call.Business, &call.Platform, &call.ServedBy, &count.Kind, &count.Count, &call.Orders, &call.At,
-			&call.Message); err != nil {
+		if err := rows.Scan(&call.Business, &call.Platform, &call.ServedBy, &count.Kind, &count.Count, &call.Orders,
+			&call.At, &call.Message); err != nil {
 			return nil, fmt.Errorf("reading rejections of platforms: %w", err)
 		}
 		if last := len(list) - 1; last < 0 || list[last].Business != call.Business ||
@@ -74,8 +74,8 @@ func (c Store) partlyFailedJobs(ctx context.Context, businesses []core.BusinessI
 	since time.Time) ([]console.PartlyFailedJobs, error) {
 	return postgres.Collect(ctx, c.db.Bun(), "reading jobs with failures", func(j *console.PartlyFailedJobs) []any {
 		return []any{&j.Business, &j.Count, &j.Reference, &j.Kind, &j.Subject, &j.Failed, &j.Total}
-	}, queries.With("jobs_with_failures", postgres.Args{
+	}, bun.SafeQuery(queries.With("jobs_with_failures", postgres.Args{
 		"businesses": postgres.Array(businesses), "first": core.FirstID(since), "has_refusals": bun.Safe(hasFailures),
 		"most": jobsRead, "limit": noticesShown,
-	}))
+	})))
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -46,5 +48,5 @@ func (c Store) searchID(ctx context.Context, businesses []core.BusinessID, id co
 func (c Store) hits(ctx context.Context, query string) ([]console.Hit, error) {
 	return postgres.Collect(ctx, c.db.Bun(), "searching", func(hit *console.Hit) []any {
 		return []any{&hit.Business, &hit.Kind, &hit.ID, &hit.Title, &hit.Detail}
-	}, query)
+	}, bun.SafeQuery(query))
 }

@@ -19,8 +19,8 @@ func (c Store) Businesses(ctx context.Context, among []core.BusinessID, limit in
 	only.Add(among != nil, "id = ANY (?)", postgres.Array(among))
 	return postgres.Collect(ctx, c.db.Bun(), "reading businesses", func(b *core.Business) []any {
 		return []any{&b.ID, &b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt}
-	}, `SELECT id, name, country, timezone, currency, created_at FROM businesses WHERE `+only.Text+
-		` ORDER BY lower(name), id LIMIT ?`, append(only.Args, limit)...)
+	}, bun.SafeQuery(`SELECT id, name, country, timezone, currency, created_at FROM businesses WHERE `+only.Text+
+		` ORDER BY lower(name), id LIMIT ?`, append(only.Args, limit)...))
 }
 
 // Counts returns the attempts of businesses since a time, in spans of the grain. Spans

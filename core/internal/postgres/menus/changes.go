@@ -113,7 +113,8 @@ func (m Store) Revision(ctx context.Context, business core.BusinessID, id core.I
 // Differences returns the rows that a revision changed, starting at an offset.
 func (m Store) Differences(ctx context.Context, business core.BusinessID, id core.ID, offset,
 	limit int) ([]menu.Difference, error) {
-	found, err := m.DifferencesOf(ctx, business, []core.ID{id}, menu.RevisionFilter{}, offset, limit)
+	found, err := m.DifferencesOf(ctx, business,
+		menu.DifferenceQuery{Revisions: []core.ID{id}, Offset: offset, Limit: limit})
 	return append([]menu.Difference{}, found[id]...), err
 }
 
@@ -137,8 +138,9 @@ func (m Store) Present(ctx context.Context, business core.BusinessID, d menu.Dif
 
 // DifferencesOf returns the changes of each revision, of one object if the filter names one. For
 // one object it bypasses the tenant role, like matchingRevisions.
-func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter,
-	offset, limit int) (map[core.ID][]menu.Difference, error) {
+func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID,
+	of menu.DifferenceQuery) (map[core.ID][]menu.Difference, error) {
+	ids, f := of.Revisions, of.Filter
 	found := map[core.ID][]menu.Difference{}
 	if len(ids) == 0 {
 		return found, nil
@@ -162,7 +164,7 @@ func (m Store) DifferencesOf(ctx context.Context, business core.BusinessID, ids 
 	}
 	rows, err := db.QueryContext(ctx, `SELECT revision.id, difference.* FROM unnest(?0::uuid[]) AS revision (id)
 		CROSS JOIN LATERAL (?1 ORDER BY 1, 2 LIMIT ?2 OFFSET ?3) difference ORDER BY difference.n, difference.position`,
-		postgres.Array(ids), bun.Safe(strings.Join(queries, " UNION ALL ")), limit, offset)
+		postgres.Array(ids), bun.Safe(strings.Join(queries, " UNION ALL ")), of.Limit, of.Offset)
 	if err != nil {
 		return nil, fmt.Errorf("reading differences: %w", err)
 	}

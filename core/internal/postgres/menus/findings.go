@@ -40,8 +40,8 @@ func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 	return list, rows.Err()
 }
 
-// ReplaceFindings stores the findings of a platform against items (menu.RecheckStorage).
-func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
+// ReplaceFindings stores the findings of the job's platform against items (menu.RecheckStorage).
+func (m Store) ReplaceFindings(ctx context.Context, work core.Job, items []menu.StoredItem,
 	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
@@ -71,7 +71,7 @@ func (m Store) ReplaceFindings(ctx context.Context, work core.Job, platform stri
 			}
 		}
 		stale = len(items) - len(current)
-		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{platform}, current)
+		changed, err := publications.ReplaceFindings(ctx, tx, work.Business, []string{work.Subject}, current)
 		if err != nil {
 			return err
 		}

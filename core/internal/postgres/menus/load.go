@@ -101,15 +101,29 @@ func fillCharge(c *menu.Charge, row entityRow) {
 	c.RefID = ""
 }
 
+// recordsOf is a kind of record. fill adds the values of columns other than the record.
+type recordsOf[R any] struct {
+	kind menu.Kind
+	fill func(*R, entityRow)
+}
+
+var (
+	categoryRecords    = recordsOf[menu.Category]{menu.Categories, fillCategory}
+	itemRecords        = recordsOf[menu.Item]{menu.Items, fillItem}
+	optionGroupRecords = recordsOf[menu.OptionGroup]{menu.OptionGroups, fillOptionGroup}
+	optionRecords      = recordsOf[menu.Option]{menu.Options, fillOption}
+	taxRecords         = recordsOf[menu.Tax]{menu.Taxes, fillTax}
+	chargeRecords      = recordsOf[menu.Charge]{menu.Charges, fillCharge}
+)
+
 // load reads and decodes records of a kind into a slice.
-func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, fill func(*R, entityRow), condition string,
-	args ...any) error {
-	rows, err := l.entities(kind, condition, args...)
+func load[R any](l *MenuLoader, into *[]R, of recordsOf[R], condition string, args ...any) error {
+	rows, err := l.entities(of.kind, condition, args...)
 	if err != nil {
 		return err
 	}
 	return l.decodeLater(func() error {
-		records, err := decodeRows(rows, fill)
+		records, err := decodeRows(rows, of.fill)
 		*into = records
 		return err
 	})
@@ -208,14 +222,14 @@ func allRows() (string, []any) { return "true", nil }
 // menu reads a whole menu, starting with the records that take longest to decode.
 func (l *MenuLoader) menu() (m menu.Menu, err error) {
 	steps := []func() error{
-		func() error { return load(l, &m.Options, menu.Options, fillOption, "true") },
-		func() error { return load(l, &m.Items, menu.Items, fillItem, "true") },
+		func() error { return load(l, &m.Options, optionRecords, "true") },
+		func() error { return load(l, &m.Items, itemRecords, "true") },
 		func() error { return l.storeValues(&m.Store, allRows, allRows) },
-		func() error { return load(l, &m.OptionGroups, menu.OptionGroups, fillOptionGroup, "true") },
+		func() error { return load(l, &m.OptionGroups, optionGroupRecords, "true") },
 		func() error { return l.allLinks(&m.Links) },
-		func() error { return load(l, &m.Categories, menu.Categories, fillCategory, "true") },
-		func() error { return load(l, &m.Taxes, menu.Taxes, fillTax, "true") },
-		func() error { return load(l, &m.Charges, menu.Charges, fillCharge, "true") },
+		func() error { return load(l, &m.Categories, categoryRecords, "true") },
+		func() error { return load(l, &m.Taxes, taxRecords, "true") },
+		func() error { return load(l, &m.Charges, chargeRecords, "true") },
 	}
 	l.decoding = new(errgroup.Group)
 	for _, step := range steps {

@@ -66,13 +66,13 @@ func (r *aliasRenaming) entities() (bool, error) {
 	var items []menu.Item
 	var options []menu.Option
 	var charges []menu.Charge
-	if err := load(&r.loader, &items, menu.Items, fillItem, named, r.quoted); err != nil {
+	if err := load(&r.loader, &items, itemRecords, named, r.quoted); err != nil {
 		return false, err
 	}
-	if err := load(&r.loader, &options, menu.Options, fillOption, named, r.quoted); err != nil {
+	if err := load(&r.loader, &options, optionRecords, named, r.quoted); err != nil {
 		return false, err
 	}
-	if err := load(&r.loader, &charges, menu.Charges, fillCharge, named, r.quoted); err != nil {
+	if err := load(&r.loader, &charges, chargeRecords, named, r.quoted); err != nil {
 		return false, err
 	}
 	plan := menu.Plan{Scope: menu.MasterScope(),

@@ -16,19 +16,19 @@ import (
 // ItemAsOf returns the past state of an item at a store on a platform, within the retention of
 // revisions. It ignores platform findings. It returns NotFound if the platform is unknown or the
 // item never existed.
-func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
-	at time.Time) (result menu.ItemAsOf, err error) {
-	on := core.Platform{Name: platform}
+func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID,
+	past menu.PastItem) (result menu.ItemAsOf, err error) {
+	at, on := past.At, core.Platform{Name: past.Platform}
 	err = m.db.InTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
 			return err
 		}
 		if err := tx.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`,
-			business, platform).Scan(&on.ServedBy); err != nil {
-			return postgres.NotFound(err, "there is no platform %q", platform)
+			business, on.Name).Scan(&on.ServedBy); err != nil {
+			return postgres.NotFound(err, "there is no platform %q", on.Name)
 		}
 		before := snapshot{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}
-		full, err := before.menu(scope.StoreID, refID)
+		full, err := before.menu(past.Scope.StoreID, past.RefID)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (m Store) ItemAsOf(ctx context.Context, business core.BusinessID, scope men
 		}
 		timings.UpdateOpen(at.In(zone))
 		full.Timings = timings
-		result = menu.AsOf(scope, full, on, refID, at)
+		result = menu.AsOf(past.Scope, full, on, past.RefID, at)
 		return nil
 	})
 	return result, err
@@ -55,18 +55,18 @@ type snapshot struct {
 func (p snapshot) entities(condition string, args ...any) ([]entityRow, error) {
 	return postgres.Collect(p.ctx, p.tx, "reading what was", func(row *entityRow) []any {
 		return []any{&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record}
-	}, `SELECT id, name, active, parent_id, all_items, record
+	}, bun.SafeQuery(`SELECT id, name, active, parent_id, all_items, record
 		FROM (`+revisions.EntitiesTable.AsOf(condition)+`) x ORDER BY id`,
-		append([]any{p.business, p.after}, args...)...)
+		append([]any{p.business, p.after}, args...)...))
 }
 
 // links reads the associations of a relation at one end of these records.
 func (p snapshot) links(relation menu.Relation, end string, ids ...int64) ([]menu.Link, error) {
 	return postgres.Collect(p.ctx, p.tx, "reading what was", func(link *menu.Link) []any {
 		return []any{&link.From, &link.To, &link.Position}
-	}, `SELECT from_id, to_id, position FROM (`+revisions.LinksTable.AsOf("x.relation = ?2 AND x."+end+
+	}, bun.SafeQuery(`SELECT from_id, to_id, position FROM (`+revisions.LinksTable.AsOf("x.relation = ?2 AND x."+end+
 		" = ANY (?3::bigint[])")+`) x
-		ORDER BY position, to_id`, p.business, p.after, int(relation), postgres.Array(ids))
+		ORDER BY position, to_id`, p.business, p.after, int(relation), postgres.Array(ids)))
 }
 
 // pastValues reads a store's past values of these records.

@@ -52,7 +52,8 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
 			return err
 		}
-		if err := m.readStore(ctx, tx, business, storeID, platform, &s); err != nil || !s.Listed ||
+		s.Platform.Name = platform
+		if err := m.readStore(ctx, tx, business, storeID, &s); err != nil || !s.Listed ||
 			s.Platform.ServedBy == core.ServedByMerchant {
 			return err
 		}
@@ -71,8 +72,10 @@ func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID
 	return s, err
 }
 
+// readStore reads the store for the platform that s names.
 func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
-	platform string, s *aggregator.StoreMenu) error {
+	s *aggregator.StoreMenu) error {
+	platform := s.Platform.Name
 	var row stores.StoreRow
 	if err := tx.NewRaw(`SELECT ? FROM stores WHERE business_id = ? AND id = ?`, stores.StoreReadColumns, business,
 		storeID).Scan(ctx, &row); err != nil {
@@ -82,7 +85,6 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 	if s.Store, err = row.Stored(); err != nil {
 		return err
 	}
-	s.Platform.Name = platform
 	if s.Platform.ServedBy, s.Access, err = platforms.New(m.db).Read(ctx, tx, business, platform, ""); err != nil {
 		return err
 	}
@@ -169,5 +171,6 @@ func itemFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, st
 	return postgres.Collect(ctx, tx, "reading findings", func(p *publish.Problem) []any {
 		p.Entity = "item"
 		return []any{&p.RefID, &p.Code, &p.Message}
-	}, queries.With("left_out", postgres.Args{"business": business, "store": storeID, "platform": platform}))
+	}, bun.SafeQuery(queries.With("left_out", postgres.Args{"business": business, "store": storeID,
+		"platform": platform})))
 }

@@ -31,32 +31,32 @@ func (l *MenuLoader) readNamed(needs menu.ReadSet, s *menu.State) error {
 	if names := append(append([]string{}, e[menu.Categories].Named...),
 		e[menu.Categories].Referred...); len(names) > 0 {
 		// Includes the sub-categories of all these.
-		if err := load(l, &s.Categories, menu.Categories, fillCategory,
+		if err := load(l, &s.Categories, categoryRecords,
 			`(name = ANY (?) OR parent_id <> 0 AND parent_id IN (
 				SELECT id FROM catalogue_entities WHERE business_id = ? AND kind = 0 AND name = ANY (?)))`,
 			postgres.Array(names), l.Business, postgres.Array(names)); err != nil {
 			return err
 		}
 	}
-	if err := load(l, &s.Items, menu.Items, fillItem, "name = ANY (?)",
+	if err := load(l, &s.Items, itemRecords, "name = ANY (?)",
 		postgres.Array(e[menu.Items].Named)); err != nil {
 		return err
 	}
-	if err := load(l, &s.OptionGroups, menu.OptionGroups, fillOptionGroup, "name = ANY (?)",
+	if err := load(l, &s.OptionGroups, optionGroupRecords, "name = ANY (?)",
 		postgres.Array(e[menu.OptionGroups].Named)); err != nil {
 		return err
 	}
-	if err := load(l, &s.Options, menu.Options, fillOption, "name = ANY (?)",
+	if err := load(l, &s.Options, optionRecords, "name = ANY (?)",
 		postgres.Array(e[menu.Options].Named)); err != nil {
 		return err
 	}
 	if e[menu.Taxes].Active {
-		if err := load(l, &s.Taxes, menu.Taxes, fillTax, "true"); err != nil {
+		if err := load(l, &s.Taxes, taxRecords, "true"); err != nil {
 			return err
 		}
 	}
 	if e[menu.Charges].Active {
-		return load(l, &s.Charges, menu.Charges, fillCharge, "true")
+		return load(l, &s.Charges, chargeRecords, "true")
 	}
 	return nil
 }

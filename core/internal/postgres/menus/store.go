@@ -52,9 +52,8 @@ func (m Store) LoadState(ctx context.Context, business core.BusinessID, scope me
 }
 
 // Ingest ends a menu job in one transaction.
-func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.ReadSet, objects int,
-	decide func(menu.State, func() int64) (menu.IngestResult, error),
-) error {
+func (m Store) Ingest(ctx context.Context, work core.Job, needs menu.IngestNeeds,
+	decide func(menu.State, func() int64) (menu.IngestResult, error)) error {
 	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
 		if err := jobs.LockLease(ctx, m.db, tx, work); err != nil {
 			return err
@@ -62,8 +61,9 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}
-		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: work.Business, Store: scope.StoreID, preview: work.DryRun}
-		state, err := loader.State(needs)
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: work.Business, Store: needs.Scope.StoreID,
+			preview: work.DryRun}
+		state, err := loader.State(needs.Read)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		if err := m.apply(ctx, tx, work, scope, &ingested); err != nil {
+		if err := m.apply(ctx, tx, work, needs.Scope, &ingested); err != nil {
 			return err
 		}
 		if err := revision.End(ctx, m.db, tx, work); err != nil {
@@ -93,7 +93,7 @@ func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 				return err
 			}
 		}
-		end := jobs.Ended{Failure: ingested.Failure, Result: ingested.Result, Objects: objects}
+		end := jobs.Ended{Failure: ingested.Failure, Result: ingested.Result, Objects: needs.Objects}
 		if ingested.Event != nil {
 			end.Event = ingested.Event.ID
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
@@ -76,10 +78,11 @@ func (o Store) applyPending(ctx context.Context, condition string, args ...any) 
 	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already",
 		func(m *pendingOrder) []any {
 			return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
-		}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM pending_cancellations c
+		}, bun.SafeQuery(`SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason
+			FROM pending_cancellations c
 		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform
 			AND o.platform_order_id = c.platform_order_id
-		WHERE `+condition+` LIMIT 1000`, args...)
+		WHERE `+condition+` LIMIT 1000`, args...))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ func (p Store) Names(ctx context.Context, business core.BusinessID) (core.Platfo
 func AliasesOf(ctx context.Context, in bun.IDB, business core.BusinessID) ([]core.PlatformAlias, error) {
 	return postgres.Collect(ctx, in, "reading aliases of platforms", func(a *core.PlatformAlias) []any {
 		return []any{&a.Alias, &a.Platform, &a.InEvents}
-	}, `SELECT alias, platform, sent FROM platform_aliases WHERE business_id = ? ORDER BY platform, alias`, business)
+	}, bun.SafeQuery(`SELECT alias, platform, sent FROM platform_aliases WHERE business_id = ?
+		ORDER BY platform, alias`, business))
 }
 
 // NamesOf returns the names and aliases of a business's platforms.

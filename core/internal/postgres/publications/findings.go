@@ -83,6 +83,8 @@ func ReadFindings(ctx context.Context, tx bun.IDB, condition string, business co
 	args ...any) (list []findingRow, err error) {
 	return postgres.Collect(ctx, tx, "reading findings", func(row *findingRow) []any {
 		return []any{&row.Item, &row.Platform, &row.Rule, &row.Message}
-	}, `SELECT item_id, platform, rule, message FROM platform_findings WHERE business_id = ? AND `+condition,
-		append([]any{business}, args...)...)
+	},
+		bun.SafeQuery(
+			`SELECT item_id, platform, rule, message FROM platform_findings WHERE business_id = ? AND `+condition,
+			append([]any{business}, args...)...))
 }

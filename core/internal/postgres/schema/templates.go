@@ -24,11 +24,14 @@ func DropDatabase(ctx context.Context, db *postgres.DB, name string) error {
 	return err
 }
 
+// Template is a database that others are copied from.
+type Template struct{ Name, Owner, Outdated string }
+
 // WithTemplate makes sure that the named database exists. The first caller builds it under
 // another name while others wait. It also drops databases of the same kind whose names sort
 // before outdated.
-func WithTemplate(ctx context.Context, db *postgres.DB, name, owner, outdated string,
-	build func(name string) error) error {
+func WithTemplate(ctx context.Context, db *postgres.DB, of Template, build func(name string) error) error {
+	name, outdated := of.Name, of.Outdated
 	conn, err := db.Bun().Conn(ctx)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func WithTemplate(ctx context.Context, db *postgres.DB, name, owner, outdated st
 			return err
 		}
 	}
-	if err := CreateDatabase(ctx, db, building, owner, "template1"); err != nil {
+	if err := CreateDatabase(ctx, db, building, of.Owner, "template1"); err != nil {
 		return err
 	}
 	if err := build(building); err != nil {
